@@ -1,0 +1,42 @@
+// Package producer hands what an input partition has to say to Kafka: results, state, dead letters, episode records
+// and the offset, all of one commit, as one operation.
+package producer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/segmentio/kafka-go"
+
+	"slkstream/internal/record"
+)
+
+// ErrFenced is returned when another owner has taken the partition over: whatever this one still does is in vain.
+var ErrFenced = errors.New("another owner has taken the partition")
+
+// Claim is the right to answer one input partition, as the consumer group gave it.
+type Claim struct {
+	Group, Topic string
+	Partition    int32
+	Generation   *kafka.Generation
+}
+
+// Commit is what one commit of one input partition hands over.
+type Commit struct {
+	Records []record.Out // results, dead letters, episode and review records, in order
+	State   []record.Out // state chunks; durable before the offset, after the records
+	Offset  int64        // the next offset this partition's owner would read; -1: unchanged
+}
+
+// Committer makes commits of one claim durable. Commit returns nil only when all of it is; it never reorders, and
+// ErrFenced from it is final.
+type Committer interface {
+	Commit(ctx context.Context, c *Commit) error
+	Close(ctx context.Context) error
+}
+
+// Delivery is a promise about repeats, at-least-once or exactly-once. Claim fences earlier owners as far as the promise
+// asks for it and returns the committed offset (-1: none), to be read only after that.
+type Delivery interface {
+	Claim(ctx context.Context, c Claim) (Committer, int64, error)
+}
