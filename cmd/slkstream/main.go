@@ -1,12 +1,113 @@
 // Command slkstream labels feeds of embeddings.
+//
+// A command is one file of this folder. It has a constructor in the list below and takes its settings from config:
+//
+//	func newRunCommand() *cobra.Command {
+//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped", Args: cobra.NoArgs}, run)
+//	}
+//
+//	func run(ctx context.Context, c *call) error {
+//		... c.Config.Topics.In, c.Config.Stage.EpisodeSize, c.Log, c.Args, c.Out ...
+//	}
+//
+// withSettings adds a flag for every setting that config gives to the command of that name ("run", "eval stream"), loads
+// and validates them, and makes the logger. To add a setting, define it in its group in config: flag, variable, YAML key,
+// help, reference page and validation follow. A command that is only a parent (eval, state) is a plain cobra.Command
+// with AddCommand. ctx ends at the first SIGINT or SIGTERM: drain and return nil. Results go to c.Out, all else to c.Log
+// or c.Err. Return an error to exit with 1, a usageError to exit with 2.
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
+// commands is every command, in the order of the help.
+var commands = []func() *cobra.Command{
+	newVersionCommand,
+}
+
 func main() {
-	fmt.Fprintln(os.Stderr, "slkstream: no command yet")
-	os.Exit(2)
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error to a write, so that commands can clean up
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
+	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a command line or a configuration that cannot be meant.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(messages)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	if code != exitDone {
+		fmt.Fprintf(messages, "slkstream: %v\n", err)
+	}
+	return code
+}
+
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE): // whoever read our output has read enough
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "slkstream",
+		Short:         "label feeds of embeddings that arrive through Kafka",
+		Long:          "slkstream labels feeds of embeddings that arrive through Kafka, from a few labelled examples or none.\nWithout --brokers its commands share an embedded broker.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          refuseUnknown,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	for _, command := range commands {
+		root.AddCommand(command())
+	}
+	return root
+}
+
+// refuseUnknown is what a command that is only a parent does: help, or an error that names the nearest command.
+func refuseUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return usagef("unknown command %q of %q%s", args[0], cmd.CommandPath(), hint)
 }

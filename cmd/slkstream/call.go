@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"slkstream/config"
+)
+
+// call is one call of a command: its settings, loaded and validated, and where it reads and writes.
+type call struct {
+	Config *config.Config
+	Args   []string
+	Log    *slog.Logger
+	In     io.Reader
+	Out    io.Writer // results
+	Err    io.Writer // progress; logs go through Log
+}
+
+// withSettings makes run the body of a command, and gives it the flags that config has for the command of this name.
+func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
+	config.Flags(cmd.Flags(), name)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(name, err) })
+	if positional := cmd.Args; positional != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := positional(cmd, args); err != nil {
+				return usagef("%s: %w", cmd.CommandPath(), err)
+			}
+			return nil
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, warnings, err := config.Load(name, cmd.Flags(), os.Environ())
+		if err != nil {
+			return usageError{err}
+		}
+		log := newLogger(cmd.ErrOrStderr(), c.General)
+		for _, w := range warnings {
+			log.Warn(w)
+		}
+		return run(cmd.Context(), &call{Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+	}
+	return cmd
+}
+
+// flagError adds the nearest right name to a mistaken flag.
+func flagError(command string, err error) error {
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) {
+		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
+			return usagef("%w; did you mean --%s?", err, near)
+		}
+	}
+	return usageError{err}
+}
+
+func newLogger(w io.Writer, g config.General) *slog.Logger {
+	var level slog.Level
+	if level.UnmarshalText([]byte(g.LogLevel)) != nil {
+		level = slog.LevelInfo // cannot be: config allows only the four names
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if g.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// runLine runs one command line and returns its exit code, its results and its messages.
+func runLine(t *testing.T, args ...string) (code int, out, messages string) {
+	t.Helper()
+	var o, m bytes.Buffer
+	code = execute(context.Background(), args, strings.NewReader(""), &o, &m)
+	return code, o.String(), m.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, row := range []struct {
+		line string
+		code int
+		says string
+	}{
+		{"version", exitDone, "slkstream "},
+		{"--help", exitDone, "Usage:"},
+		{"", exitDone, "Usage:"},
+		{"verson", exitUsage, `unknown command "verson" of "slkstream"; did you mean "version"?`},
+		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
+		{"version --log-format xml", exitUsage, "log-format is xml: must be one of text, json"},
+		{"version extra", exitUsage, "slkstream version: "},
+		{"version --config /nowhere.yaml", exitUsage, "/nowhere.yaml"},
+	} {
+		code, out, messages := runLine(t, strings.Fields(row.line)...)
+		if code != row.code || !strings.Contains(out+messages, row.says) {
+			t.Errorf("slkstream %s: exit %d, says %q%q; want exit %d, %q", row.line, code, out, messages, row.code, row.says)
+		}
+	}
+}

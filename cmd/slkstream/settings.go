@@ -1,0 +1,46 @@
+package main
+
+import (
+	"slkstream/config"
+	"slkstream/internal/memory"
+	"slkstream/solver"
+)
+
+// solverSettings are the preset's, with what was given in their place.
+func solverSettings(c config.Solver) (solver.Settings, error) {
+	s, err := solver.Preset(c.Preset)
+	if err != nil {
+		return s, err
+	}
+	replace(&s.Method, c.Method)
+	replace(&s.Lambda, c.Lambda)
+	replace(&s.Rho, c.Rho)
+	replace(&s.Tau, c.Tau)
+	replace(&s.U, c.U)
+	replace(&s.Kappa, c.Kappa)
+	replace(&s.Sigma, c.Sigma)
+	replace(&s.Beta, c.Beta)
+	replace(&s.CPI, c.CPI)
+	replace(&s.WS, c.WS)
+	replace(&s.Outer, c.Outer)
+	replace(&s.Inner, c.Inner)
+	replace(&s.Tolerance, c.Tolerance)
+	replace(&s.Power, c.Power)
+	replace(&s.MetricRank, c.MetricRank)
+	replace(&s.MetricShrink, c.MetricShrink)
+	replace(&s.BiasCorrection, c.BiasCorrection)
+	s.Seed = c.Seed
+	return s, nil
+}
+
+func replace[T any](value *T, given *T) {
+	if given != nil {
+		*value = *given
+	}
+}
+
+// memorySettings are how the streams of a stage answer and learn.
+func memorySettings(c *config.Config) (memory.Settings, error) {
+	s, err := solverSettings(c.Solver)
+	return memory.Settings{Solver: s, Warm: c.Memory.Warm}, err
+}

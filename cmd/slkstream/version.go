@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by a release build: -ldflags "-X main.version=v1.2.3".
+var version = ""
+
+func newVersionCommand() *cobra.Command {
+	return withSettings("version", &cobra.Command{Use: "version", Short: "print the version and what it was built with", Args: cobra.NoArgs}, printVersion)
+}
+
+func printVersion(_ context.Context, c *call) error {
+	_, err := fmt.Fprintf(c.Out, "slkstream %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// versionText is the release, or else the module version and the commit the build knows of.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unreleased"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const mask = "********"
+
+// Secret is a text that fmt, slog and JSON show masked.
+type Secret string
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return mask
+}
+
+// GoString masks %#v too.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText masks the secret in JSON and in logs.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Reveal is the secret itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// Bytes is a size, written as 64MiB, 2GB or a plain number of bytes.
+type Bytes int64
+
+var units = []struct {
+	name string
+	size int64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
+
+func (b Bytes) String() string {
+	for _, u := range units {
+		if int64(b) >= u.size && int64(b)%u.size == 0 && u.size > 1 {
+			return strconv.FormatInt(int64(b)/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+func parseBytes(text string) (Bytes, error) {
+	number, size := strings.TrimSpace(text), int64(1)
+	for _, u := range units {
+		if head, ok := cutSuffixFold(number, u.name); ok {
+			number, size = strings.TrimSpace(head), u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(v) || v*float64(size) >= 1<<62 || v*float64(size) <= -1<<62 {
+		return 0, fmt.Errorf("%q is not a size such as 64MiB", text)
+	}
+	return Bytes(v * float64(size)), nil
+}
+
+func cutSuffixFold(s, suffix string) (string, bool) {
+	cut := len(s) - len(suffix)
+	if cut < 0 || !strings.EqualFold(s[cut:], suffix) {
+		return s, false
+	}
+	return s[:cut], true
+}
+
+// parse reads a value of any kind a setting may have.
+func parse[T any](raw []string) (T, error) {
+	var v T
+	text := strings.Join(raw, ",")
+	if _, isList := any(v).([]string); !isList && len(raw) > 1 {
+		return v, fmt.Errorf("a list of %d values was given where one is meant", len(raw))
+	}
+	var err error
+	switch p := any(&v).(type) {
+	case *string:
+		*p = text
+	case *Secret:
+		*p = Secret(text)
+	case *[]string:
+		*p = raw
+	case *bool:
+		if *p, err = strconv.ParseBool(text); err != nil {
+			err = fmt.Errorf("%q is neither true nor false", text)
+		}
+	case *int:
+		if *p, err = strconv.Atoi(text); err != nil {
+			err = notNumber(text, "whole number", err)
+		}
+	case *uint64:
+		if *p, err = strconv.ParseUint(text, 10, 64); err != nil {
+			err = notNumber(text, "whole number that is not negative", err)
+		}
+	case *float64:
+		if *p, err = strconv.ParseFloat(text, 64); err != nil || math.IsNaN(*p) || math.IsInf(*p, 0) {
+			err = notNumber(text, "number", err)
+		}
+	case *time.Duration:
+		if text == "off" {
+			*p = 0
+		} else if *p, err = time.ParseDuration(text); err != nil {
+			err = fmt.Errorf("%q is not a duration such as 500ms, 5s, 1h or off", text)
+		}
+	case *Bytes:
+		*p, err = parseBytes(text)
+	default:
+		panic(fmt.Sprintf("a setting cannot be a %T", v))
+	}
+	return v, err
+}
+
+func notNumber(text, kind string, err error) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%q is too large", text)
+	}
+	return fmt.Errorf("%q is not a %s", text, kind)
+}
+
+// format writes a value so that parse reads it back.
+func format(v any) string {
+	switch v := v.(type) {
+	case Secret:
+		return v.Reveal() // Setting.Value masks it
+	case []string:
+		return strings.Join(v, ",")
+	case time.Duration:
+		return formatDuration(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// formatDuration leaves out the zero minutes and seconds that time.Duration writes: 1h rather than 1h0m0s.
+func formatDuration(d time.Duration) string {
+	if d == 0 {
+		return "off"
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func elements(v any) []string {
+	if list, ok := v.([]string); ok {
+		return list
+	}
+	return []string{format(v)}
+}
+
+func kindOf[T any]() string {
+	switch t := reflect.TypeFor[T](); t {
+	case reflect.TypeFor[time.Duration]():
+		return "duration"
+	case reflect.TypeFor[Bytes]():
+		return "size"
+	default:
+		return map[reflect.Kind]string{
+			reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number", reflect.Float64: "number",
+			reflect.Slice: "list", reflect.String: "text",
+		}[t.Kind()]
+	}
+}

@@ -1,0 +1,224 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"slkstream/config"
+)
+
+// load reads a command line, an environment and a file as a process would.
+func load(t *testing.T, command, file string, environ []string, args ...string) (*config.Config, []string, error) {
+	t.Helper()
+	if file != "" {
+		name := filepath.Join(t.TempDir(), "slk.yaml")
+		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", name)
+	}
+	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+	config.Flags(flags, command)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(command, flags, environ)
+}
+
+func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
+	file := "in: [a, b]\nout: results\nepisode-size: 7\nepisode-age: 9s\nmax-memory: 3MiB\n"
+	environ := []string{"SLKSTREAM_EPISODE_AGE=8s", "SLKSTREAM_MAX_MEMORY=2MiB", "SLKSTREAM_LAMBDA=", "OTHER=1"}
+	c, warnings, err := load(t, "run", file, environ, "--max-memory", "1MiB", "--warm=false", "--tau", "0")
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	for _, row := range []struct {
+		name, origin string
+		got, want    any
+	}{
+		{"max-memory", "flag", c.Stage.MaxMemory, config.Bytes(1 << 20)},
+		{"episode-age", "variable", c.Stage.EpisodeAge, 8 * time.Second},
+		{"episode-size", "file", c.Stage.EpisodeSize, 7},
+		{"in", "file", c.Topics.In, []string{"a", "b"}},
+		{"episode-idle", "", c.Stage.EpisodeIdle, 2 * time.Second},
+		{"warm", "flag", c.Memory.Warm, false},
+		{"tau", "flag", *c.Solver.Tau, 0.},
+		{"lambda", "", c.Solver.Lambda, (*float64)(nil)},
+	} {
+		if !reflect.DeepEqual(row.got, row.want) || c.Origin(row.name).Layer != row.origin {
+			t.Errorf("%s: %v by %q, want %v by %q", row.name, row.got, c.Origin(row.name), row.want, row.origin)
+		}
+	}
+	if place := c.Origin("episode-size").Place; !strings.HasSuffix(place, "slk.yaml:3") {
+		t.Errorf("episode-size comes from %s, want line 3", place)
+	}
+}
+
+// Everything that is wrong is told at once, whatever layer it came from.
+func TestEveryFaultAtOnce(t *testing.T) {
+	file := "episode-sise: 5\nepisode-size: none\nunknown-rate: 2\nout: {a: 1}\nout: b\n"
+	_, _, err := load(t, "run", file, []string{"SLKSTREAM_EPISODE_AGE=off", "SLKSTREAM_DELIVERY=twice"},
+		"--episode-idle", "off", "--lambda=-1", "--tls-cert", "c.pem", "--listen", "0.0.0.0:80", "--stream-by", "colour")
+	var faults config.Faults
+	if !errors.As(err, &faults) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`slk.yaml:1: unknown key "episode-sise"; did you mean "episode-size"?`,
+		`episode-size "none" is not a whole number (--episode-size, SLKSTREAM_EPISODE_SIZE, episode-size in the file; given by file `,
+		`unknown-rate is 2: must be above 0, below 1 (--unknown-rate, SLKSTREAM_UNKNOWN_RATE, unknown-rate in the file`,
+		`slk.yaml:4: "out" must be a value or a list of values`,
+		"in is not set: run needs it (--in, SLKSTREAM_IN, in in the file)",
+		"delivery is twice: must be one of at-least-once, exactly-once (--delivery, SLKSTREAM_DELIVERY, delivery in the file; given by variable)",
+		"episode-age is off and episode-idle is off too",
+		"lambda is -1: must be at least 0",
+		"tls-cert is c.pem but tls is off",
+		"tls-cert and tls-key go together",
+		"listen is 0.0.0.0:80, which others can reach",
+		"stream-by is colour: must be key, partition, header:NAME or field:NAME",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	if strings.Contains(err.Error(), "episode-size is") {
+		t.Error("an unreadable value is held against its bounds as well")
+	}
+	if t.Failed() {
+		t.Log(err)
+	}
+}
+
+func TestBadFile(t *testing.T) {
+	for name, row := range map[string]struct{ file, want string }{
+		"half written": {"episode-size: 5\nin: [a, b", "slk.yaml: yaml: line"},
+		"tab":          {"in:\n\t- a\n", "slk.yaml: yaml: line"},
+		"list":         {"- in\n- out\n", "slk.yaml:1: must be a mapping"},
+		"two":          {"in: a\n---\nout: b\n", "more than one document"},
+		"nested":       {"stage:\n  episode-size: 5\n", `slk.yaml:1: unknown key "stage"`},
+		"twice":        {"in: a\nin: b\n", `"in" is given a second time, first in line 1`},
+		"many for one": {"model: [b, c]\n", "a list of 2 values was given where one is meant"},
+		"large":        {"#" + strings.Repeat(" ", 1<<20), "not a configuration file"},
+		"binary":       {"\x00\x01\x02", "slk.yaml: yaml:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := load(t, "run", row.file, nil, "--in", "x", "--out", "y")
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want %s", err, row.want)
+			}
+		})
+	}
+	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "none.yaml"), "directory": t.TempDir()} {
+		_, _, err := load(t, "run", "", nil, "--in", "x", "--out", "y", "--config", path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, file := range []string{"", "# nothing\n", "---\n", "episode-size:\n"} {
+		if c, _, err := load(t, "run", file, nil, "--in", "x", "--out", "y"); err != nil || c.Stage.EpisodeSize != 100 {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+}
+
+func TestVariableThatIsNoSetting(t *testing.T) {
+	_, warnings, err := load(t, "version", "", []string{"SLKSTREAM_EPISODE_SISE=5", "SLKSTREAM_SERVICE_PORT_HTTP=80"})
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean SLKSTREAM_EPISODE_SIZE?") {
+		t.Error(err, warnings)
+	}
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain", "--sasl-user=me", "--sasl-password-file="+password)
+	if err != nil || c.Kafka.SASLPassword.Reveal() != "hunter2" {
+		t.Fatal(err, c.Kafka.SASLPassword.Reveal())
+	}
+	shown := fmt.Sprintf("%v %+v %#v %s", *c, c.Kafka, c.Kafka, c.Kafka.SASLPassword)
+	for _, s := range c.Settings() {
+		shown += s.Value()
+	}
+	if strings.Contains(shown, "hunter2") {
+		t.Error("a print shows the password")
+	}
+	if _, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain", "--sasl-user=me", "--sasl-password-file=/nowhere/at/all"); err == nil {
+		t.Error("a password file that is not there is no fault")
+	}
+}
+
+// A default must be one that its own bounds allow, and read back as it is shown.
+func TestDefinitions(t *testing.T) {
+	commands := map[string]bool{}
+	for _, command := range []string{"run", "backfill", "label", "feed", "teach", "demo", "broker", "state show", "state reset",
+		"eval fewshot", "eval cluster", "eval stream", "eval index", "eval paper", "tune", "check", "version"} {
+		commands[command] = true
+		c := config.Default(command)
+		seen := map[string]bool{}
+		for _, s := range c.Settings() {
+			if seen[s.Name] {
+				t.Errorf("%s has two settings named %s", command, s.Name)
+			}
+			seen[s.Name] = true
+			if s.Help == "" || strings.HasSuffix(s.Help, ".") || s.Kind() == "" {
+				t.Errorf("%s: help %q, kind %q", s.Name, s.Help, s.Kind())
+			}
+			for _, taker := range append(s.Commands, s.Needed...) {
+				if !commands[taker] && taker != "" {
+					commands[taker] = false
+				}
+			}
+			if v := s.Value(); v != "" {
+				flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+				config.Flags(flags, command)
+				if err := flags.Set(s.Name, v); err != nil {
+					t.Error(err)
+				}
+				again, _, err := config.Load(command, flags, nil)
+				if err != nil && strings.Contains(err.Error(), s.Name+" ") && !strings.Contains(err.Error(), "needs") && !strings.Contains(err.Error(), "configuration file") {
+					t.Errorf("%s: default %s is refused: %v", s.Name, v, err)
+				}
+				for _, other := range again.Settings() {
+					if other.Name == s.Name && other.Value() != v {
+						t.Errorf("%s: %s reads back as %s", s.Name, v, other.Value())
+					}
+				}
+			}
+		}
+	}
+	for command, exists := range commands {
+		if !exists {
+			t.Errorf("a setting is given to %q, which is no command", command)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]config.Bytes{"64MiB": 64 << 20, "1gib": 1 << 30, "1.5 KB": 1500, "70000": 70000, "65537B": 65537} {
+		c, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--max-memory="+text)
+		if want < 64<<10 {
+			if err == nil || !strings.Contains(err.Error(), "max-memory is 1500: must be at least 64KiB") {
+				t.Errorf("%s: %v", text, err)
+			}
+			continue
+		}
+		if err != nil || c.Stage.MaxMemory != want {
+			t.Errorf("%s is %d, want %d: %v", text, c.Stage.MaxMemory, want, err)
+		}
+	}
+	for _, text := range []string{"many", "1e30GiB", "NaN", "-1", ""} {
+		if _, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--max-memory="+text); err == nil {
+			t.Errorf("%q is no size, but read as one", text)
+		}
+	}
+}

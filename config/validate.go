@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a configuration.
+type Fault struct {
+	Setting string // the name of the setting; "" where none is to blame
+	Problem string // with the value and the bound
+	names   string
+	origin  Origin
+}
+
+func (f Fault) Error() string {
+	if f.Setting == "" {
+		return f.Problem
+	}
+	from := ""
+	if f.origin.Layer != "" {
+		from = "; given by " + f.origin.String()
+	}
+	return fmt.Sprintf("%s %s (%s%s)", f.Setting, f.Problem, f.names, from)
+}
+
+// Faults is everything that is wrong with a configuration, at once.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	if len(f) == 1 {
+		return f[0].Error()
+	}
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = "  " + fault.Error()
+	}
+	return fmt.Sprintf("%d settings are wrong:\n%s", len(f), strings.Join(lines, "\n"))
+}
+
+// Validate holds every setting of the command against its bounds and the settings against each other. Its error is Faults.
+func (c *Config) Validate() error {
+	if found := c.validate(nil); len(found) > 0 {
+		return found
+	}
+	return nil
+}
+
+// validate leaves out settings that are already known to be unreadable.
+func (c *Config) validate(unreadable []string) Faults {
+	var found Faults
+	add := func(f Fault) {
+		if !slices.Contains(unreadable, f.Setting) {
+			found = append(found, c.place(f))
+		}
+	}
+	for _, s := range c.Settings() {
+		switch problem := s.field.breach(); {
+		case slices.Contains(s.Needed, c.command) && s.field.show() == "":
+			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it"})
+		case problem != "":
+			add(Fault{Setting: s.Name, Problem: problem})
+		}
+	}
+	for _, g := range c.groups() {
+		for _, f := range g.faults(c) {
+			if c.takes(f.Setting) {
+				add(f)
+			}
+		}
+	}
+	return found
+}
+
+func (c *Config) takes(name string) bool {
+	return slices.ContainsFunc(c.Settings(), func(s Setting) bool { return s.Name == name })
+}
+
+// place adds the names of the fault's setting and where its value came from.
+func (c *Config) place(f Fault) Fault {
+	for _, s := range c.Settings() {
+		if s.Name == f.Setting {
+			f.names, f.origin = s.names(), c.origins[s.Name]
+		}
+	}
+	return f
+}
