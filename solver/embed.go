@@ -1,0 +1,130 @@
+package solver
+
+import (
+	"fmt"
+	"math"
+
+	"slkstream/internal/kernel"
+)
+
+// Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a metric,
+// v = z - Centre and u = L2(v + V((scales-1) * V'v)). A nil Metric leaves u = z.
+type Embedding struct {
+	Mean   []float32
+	Metric *Metric
+}
+
+// Metric shrinks the directions in which one class spreads: Vectors holds len(Scales) orthonormal rows of dimension d.
+type Metric struct {
+	Centre  []float32
+	Vectors []float32
+	Scales  []float32
+}
+
+func (e *Embedding) check(d int) error {
+	if e == nil {
+		return nil
+	}
+	if len(e.Mean) != d {
+		return fmt.Errorf("embedding: mean of dimension %d, not %d", len(e.Mean), d)
+	}
+	if i := notFinite(e.Mean); i >= 0 {
+		return fmt.Errorf("embedding: mean: value %g at %d is not finite", e.Mean[i], i)
+	}
+	m := e.Metric
+	if m == nil {
+		return nil
+	}
+	if len(m.Centre) != d || len(m.Vectors) != len(m.Scales)*d {
+		return fmt.Errorf("metric: centre of dimension %d, %d vector values and %d scales, not of dimension %d", len(m.Centre), len(m.Vectors), len(m.Scales), d)
+	}
+	for _, x := range [][]float32{m.Centre, m.Vectors, m.Scales} {
+		if i := notFinite(x); i >= 0 {
+			return fmt.Errorf("metric: value %g at %d is not finite", x[i], i)
+		}
+	}
+	return nil
+}
+
+// transform is sign(x)|x|^power, in place.
+func transform(x []float32, power float64) {
+	switch power {
+	case 1:
+	case .75: // sqrt(a sqrt(a)) is exact and far cheaper than a general power
+		for i, v := range x {
+			a := math.Abs(float64(v))
+			x[i] = float32(math.Copysign(math.Sqrt(a*math.Sqrt(a)), float64(v)))
+		}
+	case .5:
+		for i, v := range x {
+			x[i] = float32(math.Copysign(math.Sqrt(math.Abs(float64(v))), float64(v)))
+		}
+	default:
+		for i, v := range x {
+			x[i] = float32(math.Copysign(min(math.Pow(math.Abs(float64(v)), power), math.MaxFloat32), float64(v)))
+		}
+	}
+}
+
+// unit scales a row to length 1; a zero row stays zero.
+func unit(row []float32) {
+	if l := kernel.Dot(row, row); l > 1e-20 && l < 1e20 {
+		kernel.Scale(float32(1/math.Sqrt(float64(l))), row)
+		return
+	}
+	var l float64
+	for _, v := range row {
+		l += float64(v) * float64(v)
+	}
+	if l = math.Sqrt(l); l > 0 {
+		for i, v := range row {
+			row[i] = float32(float64(v) / l)
+		}
+	}
+}
+
+// normalise takes rows of raw values to z: the power is already done.
+func normalise(x, mean []float32, d int) {
+	for from := 0; from < len(x); from += d {
+		row := x[from : from+d]
+		if mean != nil {
+			kernel.Axpy(-1, mean, row)
+		}
+		unit(row)
+	}
+}
+
+// apply takes z-rows, in place, to u-space. scratch holds len(Scales) values.
+func (m *Metric) apply(x []float32, d int, scratch []float32) {
+	r := len(m.Scales)
+	for from := 0; from < len(x); from += d {
+		row := x[from : from+d]
+		kernel.Axpy(-1, m.Centre, row)
+		kernel.Products(scratch[:r], row, m.Vectors, 1, r, d)
+		for j, b := range scratch[:r] {
+			kernel.Axpy((m.Scales[j]-1)*b, m.Vectors[j*d:j*d+d], row)
+		}
+		unit(row)
+	}
+}
+
+// classMean fills mean with the mean of the labelled rows with equal weight a class.
+func classMean(mean, x []float32, labels []int32, k int) {
+	d := len(mean)
+	clear(mean)
+	count := make([]float32, k)
+	var classes float32
+	for _, l := range labels {
+		if l >= 0 {
+			if count[l] == 0 {
+				classes++
+			}
+			count[l]++
+		}
+	}
+	for i, l := range labels {
+		if l >= 0 {
+			kernel.Axpy(1/(count[l]*classes), x[i*d:i*d+d], mean)
+		}
+	}
+}

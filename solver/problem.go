@@ -1,0 +1,197 @@
+package solver
+
+import (
+	"fmt"
+	"math"
+
+	"slkstream/index"
+)
+
+// Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0: none).
+type Prior struct {
+	Means   []float32 // K x D
+	Weights []float32 // K
+}
+
+// Problem is one episode. Rows are raw; the solver embeds them.
+type Problem struct {
+	Rows    []float32 // N x D
+	N, D, K int
+	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
+
+	// Anchors are labelled rows outside the episode: they hold prototypes and are graph neighbours, and get no answer.
+	Anchors      []float32
+	AnchorLabels []int32
+
+	Prior       *Prior
+	Proportions []float64  // pi0 counts a class; nil: uniform
+	Embedding   *Embedding // nil: Mean is the mean of the labelled rows with equal weight a class, no metric
+
+	// Affinity is a given graph; nil: built here. It has N rows; a column of N or more is an anchor. Between unlabelled rows
+	// it is symmetric; the row of a labelled item is not read.
+	Affinity *index.Affinity
+
+	Assess bool // also fill the Result's Confidence, Agreement, Distance, Unknown and labelled distances
+}
+
+// Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
+type Result struct {
+	Labels     []int32
+	S          []float32 // N x K; labelled rows are one-hot
+	Z          []float32 // N x D, rows in z-space, what a stream learns from
+	AnchorZ    []float32 // M x D, anchors in z-space
+	Prototypes []float32 // K x D in u-space; zero where a class is masked
+	Masses     []float32 // weight of everything that counts for a class: labelled, prior, soft points; 0 where masked
+
+	// Affinity is the graph that was used, N rows: unlabelled pairs (A+A')/2, and each unlabelled row's labelled neighbours
+	// with weight 1, anchor j as column N+j. Rows of labelled items are empty when it was built here.
+	Affinity *index.Affinity
+
+	// Filled when Problem.Assess is set.
+	Confidence    []float32 // z_p: softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, at the answered label; 1 where labelled
+	Agreement     []float32 // the same from unit prototypes of labelled items alone
+	Distance      []float32 // to the nearest labelled item, in u-space
+	Unknown       []float32 // Distance smoothed over unlabelled neighbours: (W h + h)/(deg + 1)
+	LabelledSame  []float32 // each labelled item (rows, then anchors): distance to the nearest other one of its class, +Inf: none
+	LabelledOther []float32 // and to the nearest one of another class, +Inf: none
+
+	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end
+	EnergyBefore, EnergyAfter       float64 // E, the discrete objective at one-hot labels
+	Iterations                      int     // prototype steps
+	Sweeps                          int     // assignment sweeps
+	Stopped                         string  // tolerance, outer
+	Trace                           []float64
+	Rises                           int // half-steps in which R rose by more than 1e-5 max(1, |R|); counted with Settings.Check
+	LostSupports                    int // labelled rows whose answer is not their label: always 0, counted from the answers
+}
+
+// check reports the first fault of a problem: the row, the class or the setting that is wrong.
+func (p *Problem) check() error {
+	if p.N < 1 || p.D < 1 || p.K < 1 {
+		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
+	}
+	if len(p.Rows) != p.N*p.D {
+		return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
+	}
+	if p.Labels != nil && len(p.Labels) != p.N {
+		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.N)
+	}
+	for i, l := range p.Labels {
+		if l < -1 || int(l) >= p.K {
+			return fmt.Errorf("row %d: label %d is not -1 and not one of %d classes", i, l, p.K)
+		}
+	}
+	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
+		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
+	}
+	for i, l := range p.AnchorLabels {
+		if l < 0 || int(l) >= p.K {
+			return fmt.Errorf("anchor %d: label %d is not one of %d classes", i, l, p.K)
+		}
+	}
+	if i := notFinite(p.Rows); i >= 0 {
+		return fmt.Errorf("row %d: value %g at %d is not finite", i/p.D, p.Rows[i], i%p.D)
+	}
+	if i := notFinite(p.Anchors); i >= 0 {
+		return fmt.Errorf("anchor %d: value %g at %d is not finite", i/p.D, p.Anchors[i], i%p.D)
+	}
+	if p.Prior != nil {
+		if len(p.Prior.Means) != p.K*p.D || len(p.Prior.Weights) != p.K {
+			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)
+		}
+		if i := notFinite(p.Prior.Means); i >= 0 {
+			return fmt.Errorf("prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
+		}
+		for k, w := range p.Prior.Weights {
+			if !(w >= 0 && w <= math.MaxFloat32) {
+				return fmt.Errorf("prior: weight %g of class %d is negative or not finite", w, k)
+			}
+		}
+	}
+	if p.Proportions != nil {
+		if len(p.Proportions) != p.K {
+			return fmt.Errorf("proportions: %d for %d classes", len(p.Proportions), p.K)
+		}
+		for k, c := range p.Proportions {
+			if !(c >= 0 && c <= math.MaxFloat64/float64(p.K)) {
+				return fmt.Errorf("proportions: %g of class %d is negative or not finite", c, k)
+			}
+		}
+	}
+	if err := p.Embedding.check(p.D); err != nil {
+		return err
+	}
+	return p.checkAffinity()
+}
+
+// notFinite returns the place of the first NaN or Inf, -1 if there is none.
+func notFinite(x []float32) int {
+	var sum float32
+	for _, v := range x {
+		sum += v - v // 0 for a finite v, NaN otherwise: one test for the whole slice
+	}
+	if sum == 0 {
+		return -1
+	}
+	for i, v := range x {
+		if v-v != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops, finite weights.
+func (p *Problem) checkAffinity() error {
+	a := p.Affinity
+	if a == nil {
+		return nil
+	}
+	if a.N() != p.N {
+		return fmt.Errorf("affinity: %d rows for %d rows of the problem", a.N(), p.N)
+	}
+	if a.Offsets[0] != 0 || int(a.Offsets[p.N]) != len(a.Columns) || len(a.Columns) != len(a.Weights) {
+		return fmt.Errorf("affinity: offsets end at %d, with %d columns and %d weights", a.Offsets[p.N], len(a.Columns), len(a.Weights))
+	}
+	for i := range p.N {
+		if a.Offsets[i] > a.Offsets[i+1] {
+			return fmt.Errorf("affinity: row %d: offsets fall from %d to %d", i, a.Offsets[i], a.Offsets[i+1])
+		}
+	}
+	all := p.N + len(p.AnchorLabels)
+	for i := range p.N {
+		columns, weights := a.Row(i)
+		for j, q := range columns {
+			switch {
+			case q < 0 || int(q) >= all:
+				return fmt.Errorf("affinity: row %d: column %d is not one of %d rows and anchors", i, q, all)
+			case j > 0 && q <= columns[j-1]:
+				return fmt.Errorf("affinity: row %d: columns %d and %d are not ascending", i, columns[j-1], q)
+			case int(q) == i:
+				return fmt.Errorf("affinity: row %d: a self loop", i)
+			case weights[j]-weights[j] != 0:
+				return fmt.Errorf("affinity: row %d: weight %g to %d is not finite", i, weights[j], q)
+			}
+		}
+	}
+	// Rows are visited in order, so that the entry to i of each later row is met by a cursor that only moves forward.
+	cursor := make([]int64, p.N)
+	copy(cursor, a.Offsets)
+	for i := range p.N {
+		columns, weights := a.Row(i)
+		for j, q := range columns {
+			if int(q) >= p.N || p.labelled(i) || p.labelled(int(q)) {
+				continue
+			}
+			for cursor[q] < a.Offsets[q+1] && a.Columns[cursor[q]] < int32(i) {
+				cursor[q]++
+			}
+			if cursor[q] == a.Offsets[q+1] || a.Columns[cursor[q]] != int32(i) || a.Weights[cursor[q]] != weights[j] {
+				return fmt.Errorf("affinity: not symmetric: row %d has %d with weight %g, row %d has not the same", i, q, weights[j], q)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Problem) labelled(i int) bool { return p.Labels != nil && p.Labels[i] >= 0 }

@@ -1,0 +1,72 @@
+package solver_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"slkstream/solver"
+)
+
+// blobs draws n rows of dimension d around k well separated centres.
+func blobs(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	centres := make([]float64, k*d)
+	for i := range centres {
+		centres[i] = random.NormFloat64()
+	}
+	rows, truth := make([]float32, n*d), make([]int32, n)
+	for p := range n {
+		truth[p] = int32(p % k)
+		for i := range d {
+			rows[p*d+i] = float32(centres[int(truth[p])*d+i] + spread*random.NormFloat64())
+		}
+	}
+	return rows, truth
+}
+
+func TestFewShot(t *testing.T) {
+	for _, preset := range solver.Presets {
+		for _, method := range solver.Methods {
+			t.Run(preset+"/"+method, func(t *testing.T) {
+				settings, err := solver.Preset(preset)
+				if err != nil {
+					t.Fatal(err)
+				}
+				settings.Method, settings.Check = method, true
+				solve, err := solver.New(settings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				const n, d, k = 105, 32, 5
+				rows, truth := blobs(3, n, d, k, .5)
+				p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n), Assess: true}
+				for i := range n {
+					p.Labels[i] = -1
+					if i < 2*k {
+						p.Labels[i] = truth[i]
+					}
+				}
+				r, err := solve.Solve(context.Background(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				right := 0
+				for i, y := range r.Labels {
+					if y == truth[i] {
+						right++
+					}
+				}
+				if right < n*95/100 {
+					t.Errorf("%d of %d right", right, n)
+				}
+				if r.LostSupports > 0 {
+					t.Errorf("%d supports lost", r.LostSupports)
+				}
+				if preset != "paper" && r.Rises > 0 {
+					t.Errorf("R rose in %d half-steps: %v", r.Rises, r.Trace)
+				}
+			})
+		}
+	}
+}
