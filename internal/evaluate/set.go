@@ -1,0 +1,83 @@
+// Package evaluate measures the stage and its peers on labelled data: the protocols, their scores, and the baselines of the
+// paper. Nothing that answers in production is here.
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"slkstream/internal/array"
+)
+
+// Set is labelled data: N rows of dimension D, Labels -1 where the class is not known.
+type Set struct {
+	Name   string
+	Rows   []float32
+	N, D   int
+	Labels []int32
+	Novel  []int32 // the task pool that the set itself names, nil for none
+}
+
+// ReadSet reads a folder of X.npy and y.npy, and novel.npy where there is one.
+func ReadSet(folder string) (*Set, error) {
+	rows, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
+	if err != nil {
+		return nil, fmt.Errorf("data %s: %w", folder, err)
+	}
+	labels, err := array.ReadIntegers(filepath.Join(folder, "y.npy"))
+	if err != nil {
+		return nil, fmt.Errorf("data %s: %w", folder, err)
+	}
+	s := &Set{Name: filepath.Base(filepath.Clean(folder)), Rows: rows.Floats, N: rows.Rows(), D: rows.Columns(), Labels: labels.Integers}
+	if err := s.validate(); err != nil {
+		return nil, fmt.Errorf("data %s: %w", folder, err)
+	}
+	novel, err := array.ReadIntegers(filepath.Join(folder, "novel.npy"))
+	if err == nil {
+		s.Novel = novel.Integers
+	} else if !os.IsNotExist(err) {
+		return nil, fmt.Errorf("data %s: %w", folder, err)
+	}
+	return s, nil
+}
+
+func (s *Set) validate() error {
+	if s.N == 0 || s.D == 0 {
+		return fmt.Errorf("%d rows of dimension %d", s.N, s.D)
+	}
+	if len(s.Labels) != s.N {
+		return fmt.Errorf("%d labels for %d rows", len(s.Labels), s.N)
+	}
+	for i, v := range s.Rows {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("row %d holds %v at column %d", i/s.D, v, i%s.D)
+		}
+	}
+	for i, l := range s.Labels {
+		if l < -1 {
+			return fmt.Errorf("label %d of row %d: not a class, nor -1 for unknown", l, i)
+		}
+	}
+	return nil
+}
+
+// Row is row i.
+func (s *Set) Row(i int32) []float32 { return s.Rows[int(i)*s.D : int(i+1)*s.D] }
+
+// classes lists the rows of each class, classes and rows ascending. Rows of unknown class are in none.
+func (s *Set) classes() (ids []int32, rows map[int32][]int32) {
+	rows = map[int32][]int32{}
+	for i, l := range s.Labels {
+		if l >= 0 {
+			rows[l] = append(rows[l], int32(i))
+		}
+	}
+	for id := range rows {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, rows
+}
