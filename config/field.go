@@ -15,6 +15,7 @@ type field interface {
 	kind() string
 	bound() string
 	breach() string // the bound the present value breaks, or ""
+	choices() []string
 }
 
 type typed[T any] struct {
@@ -37,6 +38,8 @@ func (f *typed[T]) list() []string { return elements(*f.target) }
 func (f *typed[T]) kind() string   { return kindOf[T]() }
 func (f *typed[T]) bound() string  { return boundText(f.bounds) }
 func (f *typed[T]) breach() string { return breach(f.bounds, *f.target) }
+
+func (f *typed[T]) choices() []string { return choicesOf(f.bounds) }
 
 type maybe[T any] struct {
 	target **T
@@ -64,6 +67,8 @@ func (f *maybe[T]) list() []string { return []string{f.show()} }
 func (f *maybe[T]) kind() string   { return kindOf[T]() }
 func (f *maybe[T]) bound() string  { return boundText(f.bounds) }
 
+func (f *maybe[T]) choices() []string { return choicesOf(f.bounds) }
+
 func (f *maybe[T]) breach() string {
 	if *f.target == nil {
 		return ""
@@ -73,8 +78,9 @@ func (f *maybe[T]) breach() string {
 
 // bound is one limit of a value, in words and as a test.
 type bound[T any] struct {
-	text  string
-	holds func(T) bool
+	text    string
+	holds   func(T) bool
+	choices []string // all that are allowed, where they can be counted
 }
 
 type ordered interface {
@@ -82,31 +88,31 @@ type ordered interface {
 }
 
 func atLeast[T ordered](low T) bound[T] {
-	return bound[T]{"at least " + format(low), func(v T) bool { return v >= low }}
+	return bound[T]{text: "at least " + format(low), holds: func(v T) bool { return v >= low }}
 }
 
 func above[T ordered](low T) bound[T] {
-	return bound[T]{"above " + format(low), func(v T) bool { return v > low }}
+	return bound[T]{text: "above " + format(low), holds: func(v T) bool { return v > low }}
 }
 
 func below[T ordered](high T) bound[T] {
-	return bound[T]{"below " + format(high), func(v T) bool { return v < high }}
+	return bound[T]{text: "below " + format(high), holds: func(v T) bool { return v < high }}
 }
 
 func atMost[T ordered](high T) bound[T] {
-	return bound[T]{"at most " + format(high), func(v T) bool { return v <= high }}
+	return bound[T]{text: "at most " + format(high), holds: func(v T) bool { return v <= high }}
 }
 
 // oneOf allows the empty text too: a setting that must be given says so with needed.
 func oneOf(choices ...string) bound[string] {
-	return bound[string]{"one of " + strings.Join(choices, ", "), func(v string) bool { return v == "" || slices.Contains(choices, v) }}
+	return bound[string]{"one of " + strings.Join(choices, ", "), func(v string) bool { return v == "" || slices.Contains(choices, v) }, choices}
 }
 
 // eachOneOf is oneOf for every element of a list.
 func eachOneOf(choices ...string) bound[[]string] {
 	return bound[[]string]{"each one of " + strings.Join(choices, ", "), func(v []string) bool {
 		return !slices.ContainsFunc(v, func(e string) bool { return !slices.Contains(choices, e) })
-	}}
+	}, choices}
 }
 
 func boundText[T any](bounds []bound[T]) string {
@@ -115,6 +121,15 @@ func boundText[T any](bounds []bound[T]) string {
 		texts = append(texts, b.text)
 	}
 	return strings.Join(texts, ", ")
+}
+
+func choicesOf[T any](bounds []bound[T]) []string {
+	for _, b := range bounds {
+		if b.choices != nil {
+			return b.choices
+		}
+	}
+	return nil
 }
 
 func breach[T any](bounds []bound[T], v T) string {

@@ -27,11 +27,21 @@ func (s Setting) Variable() string {
 // Takes says whether a command takes the setting.
 func (s Setting) Takes(command string) bool { return slices.Contains(s.Commands, command) }
 
+func (s Setting) needs(command string) bool { return slices.Contains(s.Needed, command) }
+
 // Kind names what a value looks like: text, whole number, number, duration, size, list, on/off.
 func (s Setting) Kind() string { return s.field.kind() }
 
 // Bound says in words what a value must keep to; "" if anything goes.
 func (s Setting) Bound() string { return s.field.bound() }
+
+// Choices are all the values it may have, where they can be counted.
+func (s Setting) Choices() []string {
+	if s.Kind() == "on/off" {
+		return []string{"true", "false"}
+	}
+	return s.field.choices()
+}
 
 // Value is the present value, masked if it is a secret.
 func (s Setting) Value() string {

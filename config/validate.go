@@ -10,6 +10,7 @@ import (
 type Fault struct {
 	Setting string // the name of the setting; "" where none is to blame
 	Problem string // with the value and the bound
+	Missing bool   // nothing is wrong with it, it was only not given
 	names   string
 	origin  Origin
 }
@@ -57,8 +58,8 @@ func (c *Config) validate(unreadable []string) Faults {
 	}
 	for _, s := range c.Settings() {
 		switch problem := s.field.breach(); {
-		case slices.Contains(s.Needed, c.command) && s.field.show() == "":
-			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it"})
+		case s.needs(c.command) && s.field.show() == "":
+			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it", Missing: true})
 		case problem != "":
 			add(Fault{Setting: s.Name, Problem: problem})
 		}

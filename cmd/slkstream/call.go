@@ -25,16 +25,7 @@ type call struct {
 
 // withSettings makes run the body of a command, and gives it the flags that config has for the command of this name.
 func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
-	config.Flags(cmd.Flags(), name)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(name, err) })
-	if positional := cmd.Args; positional != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := positional(cmd, args); err != nil {
-				return usagef("%s: %w", cmd.CommandPath(), err)
-			}
-			return nil
-		}
-	}
+	addSettings(name, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, warnings, err := config.Load(name, cmd.Flags(), os.Environ())
 		if err != nil {
@@ -47,6 +38,37 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 		return run(cmd.Context(), &call{Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 	}
 	return cmd
+}
+
+// addSettings adds the flags that config has for the command of this name, with the completion of their values.
+func addSettings(name string, cmd *cobra.Command) {
+	config.Flags(cmd.Flags(), name)
+	for _, s := range config.Default(name).Settings() {
+		complete := cobra.NoFileCompletions
+		switch {
+		case s.Choices() != nil:
+			complete = cobra.FixedCompletions(s.Choices(), cobra.ShellCompDirectiveNoFileComp)
+		case s.Example == "FILE" || s.Example == "DIR":
+			continue // the shell's own
+		}
+		if err := cmd.RegisterFlagCompletionFunc(s.Name, complete); err != nil {
+			panic(err) // the flag was added above
+		}
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(name, err) })
+	if cmd.Args != nil {
+		cmd.Args = asUsage(cmd.Args)
+	}
+}
+
+// asUsage makes a wrong number of arguments a usageError.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%s: %w", cmd.CommandPath(), err)
+		}
+		return nil
+	}
 }
 
 // flagError adds the nearest right name to a mistaken flag.

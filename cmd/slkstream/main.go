@@ -31,7 +31,9 @@ import (
 
 // commands is every command, in the order of the help.
 var commands = []func() *cobra.Command{
+	newConfigCommand,
 	newVersionCommand,
+	newManCommand,
 }
 
 func main() {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/config"
+)
+
+func newConfigCommand() *cobra.Command {
+	root := printConfigOf("run", "config")
+	root.Short = "print the effective configuration and where each value came from"
+	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that\n--config reads, and where each value came from. Secrets are masked."
+	parents := map[string]*cobra.Command{"": root}
+	for _, command := range config.Commands() {
+		family, name, nested := strings.Cut(command, " ")
+		if !nested {
+			family, name = "", command
+		} else if parents[family] == nil {
+			parents[family] = &cobra.Command{Use: family, Short: "print the effective configuration of a command of " + family, RunE: refuseUnknown}
+			root.AddCommand(parents[family])
+		}
+		parents[family].AddCommand(printConfigOf(command, name))
+	}
+	return root
+}
+
+// printConfigOf prints the configuration of a command, right or wrong, and then what is wrong with it.
+func printConfigOf(command, name string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name,
+		Short: "print the effective configuration of " + command,
+		Args:  cobra.NoArgs,
+	}
+	addSettings(command, cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, _, err := config.Load(command, cmd.Flags(), os.Environ())
+		var faults config.Faults
+		if err != nil && !errors.As(err, &faults) {
+			return usageError{err}
+		}
+		if err := c.Write(cmd.OutOrStdout(), presetValue(c.Solver.Preset)); err != nil {
+			return err
+		}
+		var wrong config.Faults
+		for _, f := range faults {
+			if !f.Missing {
+				wrong = append(wrong, f)
+			}
+		}
+		if len(wrong) > 0 {
+			return usageError{wrong}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// presetValue tells what a preset puts in the place of a setting that is not given.
+func presetValue(preset string) func(string) string {
+	s, err := solverSettings(config.Solver{Preset: preset})
+	if err != nil {
+		return func(string) string { return "" }
+	}
+	values := map[string]any{
+		"method": s.Method, "lambda": s.Lambda, "rho": s.Rho, "tau": s.Tau, "u": s.U, "kappa": s.Kappa, "sigma": s.Sigma, "beta": s.Beta,
+		"cpi": s.CPI, "ws": s.WS, "outer": s.Outer, "inner": s.Inner, "tolerance": s.Tolerance, "power": s.Power,
+		"metric-rank": s.MetricRank, "metric-shrink": s.MetricShrink, "bias-correction": s.BiasCorrection,
+	}
+	return func(name string) string {
+		if v, ok := values[name]; ok {
+			return fmt.Sprint(v)
+		}
+		return ""
+	}
+}

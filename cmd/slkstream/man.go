@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+func newManCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "write the man pages to a folder",
+		Args:  asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("man pages: %w", err)
+			}
+			cmd.Root().DisableAutoGenTag = true // the same pages for the same version
+			if err := doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "SLKSTREAM", Section: "1", Source: "slkstream " + versionText()}, args[0]); err != nil {
+				return fmt.Errorf("man pages: %w", err)
+			}
+			return nil
+		},
+	}
+}

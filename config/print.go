@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Write prints the configuration as a file that --config reads, with what each setting means and where its value came
+// from. What was left to a preset, a secret and a text that is empty stand in comments. preset tells what stands in the
+// place of a setting that was left to it.
+func (c *Config) Write(w io.Writer, preset func(name string) string) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# The effective configuration of slkstream %s.\n", c.command)
+	for _, g := range c.groups() {
+		heading := "\n# --- " + g.title() + "\n"
+		for _, s := range g.settings() {
+			if !s.Takes(c.command) || s.Name == "config" {
+				continue
+			}
+			text.WriteString(heading)
+			heading = ""
+			fmt.Fprintf(&text, "\n# %s%s\n", s.Help, inBrackets(s.Bound()))
+			line, from := s.line(), c.Origin(s.Name).String()
+			switch {
+			case s.Value() == "" && preset(s.Name) != "":
+				line, from = "# "+s.Name+": "+preset(s.Name), "by the preset"
+			case s.Value() == "" || s.Secret:
+				line = "# " + line
+			}
+			fmt.Fprintf(&text, "%-40s # %s\n", line, from)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// line is the setting as a line of YAML.
+func (s Setting) line() string {
+	if s.Secret {
+		return s.Name + ": " + s.Value()
+	}
+	if s.Kind() != "list" {
+		return strings.TrimRight(s.Name+": "+scalar(s.Value()), " ")
+	}
+	values := s.Values()
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = scalar(v)
+	}
+	return s.Name + ": [" + strings.Join(quoted, ", ") + "]"
+}
+
+// scalar quotes a value where YAML would take it for something else. A value is read back as it is written, whatever
+// type YAML sees in it, so that numbers need no quotes.
+func scalar(value string) string {
+	var node yaml.Node
+	if value == "" || yaml.Unmarshal([]byte("["+value+"]"), &node) == nil {
+		if list := node.Content; value == "" || len(list) == 1 && len(list[0].Content) == 1 && list[0].Content[0].Kind == yaml.ScalarNode && list[0].Content[0].Value == value {
+			return value
+		}
+	}
+	quoted, err := yaml.Marshal(&yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: value})
+	if err != nil {
+		return fmt.Sprintf("%q", value)
+	}
+	return strings.TrimSpace(string(quoted))
+}
