@@ -1,68 +1,164 @@
-// Package kernel holds the few vector operations everything numeric stands on: dot products, axpy, exponentials and
-// softmax over float32. The portable Go version is the specification; faster ones must agree with it.
+// Package kernel holds the vector operations everything numeric stands on: inner products one at a time and in tiles,
+// axpy, exponentials, softmax, and the scans that select small distances. The portable Go version of each is the
+// specification; faster ones must agree with it.
+//
+// Every operation is a function of its arguments alone: neither the alignment of a slice, nor the number of cores, nor
+// where a row lies among the others changes a single bit of what Products, Gram and Accumulate say about it. Versions
+// differ among each other in the last bits, because they sum in different orders.
 package kernel
 
-import "math"
+import "fmt"
 
-// Dot returns the inner product of a and b, which have the same length.
+// Dot returns the inner product of a and b. b is at least as long as a.
 func Dot(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + s2 + s3
+	return active.dot(a, b[:len(a)])
 }
 
-// SquaredDistance returns |a-b|^2.
+// SquaredDistance returns |a-b|^2 without the cancellation of |a|^2 + |b|^2 - 2ab. b is at least as long as a.
 func SquaredDistance(a, b []float32) float32 {
-	var s float32
-	for i := range a {
-		d := a[i] - b[i]
-		s += d * d
-	}
-	return s
+	return active.squaredDistance(a, b[:len(a)])
 }
 
-// Axpy adds alpha x to y.
+// Axpy adds alpha x to y. y is at least as long as x.
 func Axpy(alpha float32, x, y []float32) {
-	for i := range x {
-		y[i] += alpha * x[i]
-	}
+	active.axpy(alpha, x, y[:len(x)])
 }
 
 // Scale multiplies x by alpha.
 func Scale(alpha float32, x []float32) {
-	for i := range x {
-		x[i] *= alpha
-	}
+	active.scale(alpha, x)
+}
+
+// Exp fills out with the exponentials of x, which may be the same slice. The relative error is below 4e-7; above 88.73
+// it is +Inf, below -104 zero, NaN stays NaN.
+func Exp(out, x []float32) {
+	active.exp(out[:len(x)], x)
 }
 
 // Softmax replaces x by exp(x)/sum exp(x), shifted by its maximum so that nothing overflows.
 func Softmax(x []float32) {
-	top := float32(math.Inf(-1))
-	for _, v := range x {
-		top = max(top, v)
+	SoftmaxRows(x, 1, len(x))
+}
+
+// SoftmaxRows is Softmax of each of the n rows of x, which have k values each. It is the faster way to many short rows.
+func SoftmaxRows(x []float32, n, k int) {
+	x = x[:n*k]
+	for i := range n {
+		row := x[i*k : i*k+k]
+		if k == 0 {
+			return
+		}
+		top := row[0]
+		for _, v := range row[1:] {
+			if v > top {
+				top = v
+			}
+		}
+		for j := range row {
+			row[j] -= top
+		}
 	}
-	var sum float32
-	for i, v := range x {
-		x[i] = float32(math.Exp(float64(v - top)))
-		sum += x[i]
+	Exp(x, x)
+	for i := range n {
+		row := x[i*k : i*k+k]
+		var sum float32
+		for _, v := range row {
+			sum += v
+		}
+		inverse := 1 / sum
+		for j := range row {
+			row[j] *= inverse
+		}
 	}
-	Scale(1/sum, x)
 }
 
 // Products fills out (m x n) with the inner products of the m rows of a and the n rows of b, each of length d.
 func Products(out, a, b []float32, m, n, d int) {
-	for i := range m {
-		for j := range n {
-			out[i*n+j] = Dot(a[i*d:i*d+d], b[j*d:j*d+d])
+	if m == 0 || n == 0 {
+		return
+	}
+	productsInto(out, n, a, b, m, n, d)
+}
+
+// ProductsInto is Products into a wider matrix: row i of the result begins at out[i*stride].
+func ProductsInto(out []float32, stride int, a, b []float32, m, n, d int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	if stride < n {
+		panic(fmt.Sprintf("kernel: a stride of %d holds no row of %d products", stride, n))
+	}
+	productsInto(out, stride, a, b, m, n, d)
+}
+
+// Gram fills out (n x n, symmetric to the bit) with the inner products of the n rows of x, each of length d. It computes
+// half of them.
+func Gram(out, x []float32, n, d int) {
+	gram(out[:n*n], x[:n*d], n, d)
+}
+
+// Accumulate adds weights' rows to out (k x d): out[c] += sum_i weights[i,c] rows[i], for n rows of length d and n x k
+// weights. It is how soft assignments make prototypes. Rows are added in their order.
+func Accumulate(out, weights, rows []float32, n, k, d int) {
+	if n == 0 || k == 0 || d == 0 {
+		return
+	}
+	active.accumulate(out[:k*d], weights[:n*k], rows[:n*d], n, k, d)
+}
+
+// Groups is the number of groups of GroupMinima.
+const Groups = 16
+
+// GroupMinima deals the values norms[j] - 2 products[j] to 16 groups, j to group j mod 16, and lowers minima[g] to the
+// smallest value of group g. The r-th smallest of the minima bounds the r-th smallest value from above.
+func GroupMinima(minima *[Groups]float32, norms, products []float32) {
+	n := len(products)
+	norms = norms[:n]
+	whole := n &^ (Groups - 1)
+	if whole > 0 {
+		active.groupMinima(minima, norms[:whole], products[:whole])
+	}
+	for j := whole; j < n; j++ {
+		if v := norms[j] - 2*products[j]; v < minima[j-whole] {
+			minima[j-whole] = v
 		}
 	}
+}
+
+// Below writes the places j where norms[j] - 2 products[j] <= limit to places, ascending, and returns how many there
+// are. places is at least as long as products.
+func Below(places []int32, norms, products []float32, limit float32) int {
+	n := len(products)
+	norms, places = norms[:n], places[:n]
+	whole := n &^ (Groups - 1)
+	found := 0
+	if whole > 0 {
+		found = active.below(places, norms[:whole], products[:whole], limit)
+	}
+	for j := whole; j < n; j++ {
+		if norms[j]-2*products[j] <= limit {
+			places[found] = int32(j)
+			found++
+		}
+	}
+	return found
+}
+
+// BelowEach writes the places j where norm - 2 products[j] <= limits[j] to places, ascending, and returns how many there
+// are: Below seen from the columns of a tile. places is at least as long as products.
+func BelowEach(places []int32, norm float32, products, limits []float32) int {
+	n := len(products)
+	limits, places = limits[:n], places[:n]
+	whole := n &^ (Groups - 1)
+	found := 0
+	if whole > 0 {
+		found = active.belowEach(places, norm, products[:whole], limits[:whole])
+	}
+	for j := whole; j < n; j++ {
+		if norm-2*products[j] <= limits[j] {
+			places[found] = int32(j)
+			found++
+		}
+	}
+	return found
 }

@@ -1,0 +1,91 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+)
+
+// check runs every operation of v on small inputs, of lengths that end in every tail, and compares with the portable
+// version. It is what stands between a processor whose registers differ from its word and wrong labels; it takes some
+// tens of microseconds.
+func check(v version) error {
+	const most = 37
+	var a, b, got, want [4 * most]float32
+	state := uint32(1)
+	for i := range a {
+		a[i], b[i] = drawn(&state), drawn(&state)
+	}
+	for _, n := range []int{1, 7, 16, most} {
+		if g, w := v.dot(a[:n], b[:n]), portable.dot(a[:n], b[:n]); far(g, w) {
+			return fmt.Errorf("inner product of %d values: %g, not %g", n, g, w)
+		}
+		if g, w := v.squaredDistance(a[:n], b[:n]), portable.squaredDistance(a[:n], b[:n]); far(g, w) {
+			return fmt.Errorf("squared distance of %d values: %g, not %g", n, g, w)
+		}
+		for _, operation := range []struct {
+			name string
+			run  func(v version, out []float32)
+		}{
+			{"axpy", func(v version, out []float32) { v.axpy(a[0], b[:n], out[:n]) }},
+			{"scale", func(v version, out []float32) { v.scale(b[0], out[:n]) }},
+			{"exp", func(v version, out []float32) { v.exp(out[:n], a[:n]) }},
+			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
+			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},
+			{"weighted rows", func(v version, out []float32) {
+				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))
+			}},
+		} {
+			copy(got[:], a[:])
+			copy(want[:], a[:])
+			operation.run(v, got[:])
+			operation.run(portable, want[:])
+			for i := range got {
+				if far(got[i], want[i]) {
+					return fmt.Errorf("%s of %d values: %g at %d, not %g", operation.name, n, got[i], i, want[i])
+				}
+			}
+		}
+	}
+	return checkScans(v, a[:], b[:])
+}
+
+// checkScans compares the scans, which have exact answers.
+func checkScans(v version, norms, products []float32) error {
+	n := len(products) &^ (Groups - 1)
+	var got, want [Groups]float32
+	for g := range got {
+		got[g], want[g] = math.MaxFloat32, math.MaxFloat32
+	}
+	v.groupMinima(&got, norms[:n], products[:n])
+	portable.groupMinima(&want, norms[:n], products[:n])
+	if got != want {
+		return fmt.Errorf("group minima: %g, not %g", got, want)
+	}
+	places, right := make([]int32, n), make([]int32, n)
+	for i, scan := range []func(v version, places []int32) int{
+		func(v version, places []int32) int { return v.below(places, norms[:n], products[:n], 0) },
+		func(v version, places []int32) int { return v.belowEach(places, .1, products[:n], norms[:n]) },
+	} {
+		found, expected := scan(v, places), scan(portable, right)
+		for j := range min(found, expected) {
+			if places[j] != right[j] {
+				return fmt.Errorf("scan %d: place %d, not %d", i, places[j], right[j])
+			}
+		}
+		if found != expected {
+			return fmt.Errorf("scan %d: %d places, not %d", i, found, expected)
+		}
+	}
+	return nil
+}
+
+// drawn returns the next of a fixed sequence of numbers from -1 to 1.
+func drawn(state *uint32) float32 {
+	*state = *state*1664525 + 1013904223
+	return float32(int32(*state)) / (1 << 31)
+}
+
+// far says whether two results differ by more than rounding on the small inputs of check.
+func far(got, want float32) bool {
+	return !(math.Abs(float64(got-want)) <= 1e-5*(1+math.Abs(float64(want))))
+}

@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+//go:generate go run -C generate . ..
+
+// version is one implementation of every operation. Slices that belong together come with equal lengths.
+type version struct {
+	name            string
+	rows, columns   int // of a tile: blocks are multiples of them
+	dot             func(a, b []float32) float32
+	squaredDistance func(a, b []float32) float32
+	axpy            func(alpha float32, x, y []float32)
+	scale           func(alpha float32, x []float32)
+	exp             func(out, x []float32)
+	strip           func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
+	accumulate      func(out, weights, rows []float32, n, k, d int)
+	groupMinima     func(minima *[Groups]float32, norms, products []float32)
+	below           func(places []int32, norms, products []float32, limit float32) int
+	belowEach       func(places []int32, norm float32, products, limits []float32) int
+}
+
+// active is the version in use: the best one of this machine that passes its check, until Use says otherwise.
+var active = best()
+
+// best returns the first version that agrees with the portable one. native lists this machine's versions, best first.
+func best() version {
+	for _, v := range native() {
+		err := check(v)
+		if err == nil {
+			return v
+		}
+		slog.Warn("a kernel disagrees with the portable one and is not used", "kernel", v.name, "error", err)
+	}
+	return portable
+}
+
+// Name is the version in use: avx512, avx2, neon or portable.
+func Name() string { return active.name }
+
+// Available lists the versions that this machine can run, best first. portable is always the last.
+func Available() []string {
+	var names []string
+	for _, v := range native() {
+		names = append(names, v.name)
+	}
+	return append(names, portable.name)
+}
+
+// Use makes a version of Available, or auto, the one in use. It must not run beside other calls of this package. A
+// version that disagrees with the portable one is refused.
+func Use(name string) error {
+	switch name {
+	case "", "auto":
+		active = best()
+		return nil
+	case portable.name:
+		active = portable
+		return nil
+	}
+	for _, v := range native() {
+		if v.name != name {
+			continue
+		}
+		if err := check(v); err != nil {
+			return fmt.Errorf("kernel %q: %w", name, err)
+		}
+		active = v
+		return nil
+	}
+	return fmt.Errorf("kernel %q: this machine has auto, %s", name, strings.Join(Available(), ", "))
+}

@@ -1,0 +1,80 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// versions are the portable one and all that this machine can run.
+func versions() []version { return append(native(), portable) }
+
+func TestEveryVersionPassesItsCheck(t *testing.T) {
+	for _, v := range native() {
+		if err := check(v); err != nil {
+			t.Errorf("%s: %v", v.name, err)
+		}
+	}
+}
+
+func TestUse(t *testing.T) {
+	defer func() { active = best() }()
+	for _, name := range append(Available(), "auto") {
+		if err := Use(name); err != nil {
+			t.Fatal(err)
+		}
+		if name != "auto" && Name() != name {
+			t.Errorf("after Use(%q) the name is %q", name, Name())
+		}
+	}
+	if err := Use("sse"); err == nil {
+		t.Error("an unknown version is taken")
+	}
+}
+
+func BenchmarkGram(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		for _, d := range []int{64, 128, 512, 1280, 44604} {
+			if n*d > 10_000_000 {
+				continue
+			}
+			x := uniform(n*d, 1)
+			out := make([]float32, n*n)
+			for _, v := range versions() {
+				b.Run(fmt.Sprintf("%s/%dx%d", v.name, n, d), func(b *testing.B) {
+					defer func(was version) { active = was }(active)
+					active = v
+					for b.Loop() {
+						Gram(out, x, n, d)
+					}
+					b.ReportMetric(float64(n)*float64(n)*float64(d)*float64(b.N)/1e9/b.Elapsed().Seconds(), "gflop/s")
+				})
+			}
+		}
+	}
+}
+
+func BenchmarkProducts(b *testing.B) {
+	for _, d := range []int{64, 128, 512, 784} {
+		m := 96
+		x := uniform(m*d, 1)
+		y := uniform(m*d, 1)
+		out := make([]float32, m*m)
+		b.Run(fmt.Sprint(d), func(b *testing.B) {
+			for b.Loop() {
+				Products(out, x, y, m, m, d)
+			}
+			b.ReportMetric(2*float64(m)*float64(m)*float64(d)*float64(b.N)/1e9/b.Elapsed().Seconds(), "gflop/s")
+		})
+	}
+}
+
+// uniform draws n numbers from -1 to 1.
+func uniform(n int, seed uint64) []float32 {
+	random := rand.New(rand.NewPCG(seed, 0))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 2*random.Float32() - 1
+	}
+	return x
+}

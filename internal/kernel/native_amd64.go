@@ -1,0 +1,38 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// native lists the versions that this machine can run, best first.
+func native() []version {
+	var list []version
+	x := cpu.X86
+	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX2 && x.HasFMA && x.HasBMI1 && x.HasBMI2 {
+		list = append(list, version{
+			name: "avx512", rows: 4, columns: 4, dot: avx512Dot, squaredDistance: avx512SquaredDistance, axpy: avx512Axpy, scale: avx512Scale,
+			exp: avx512Exp, strip: avx512Strip, accumulate: avx512Accumulate, groupMinima: avx512GroupMinima, below: avx512Below, belowEach: avx512BelowEach,
+		})
+	}
+	if x.HasAVX2 && x.HasFMA && x.HasBMI1 {
+		list = append(list, version{
+			name: "avx2", rows: 3, columns: 4, dot: avx2Dot, squaredDistance: avx2SquaredDistance, axpy: avx2Axpy, scale: avx2Scale,
+			exp: avx2Exp, strip: avx2Strip, accumulate: avx2Accumulate, groupMinima: avx2GroupMinima, below: avx2Below, belowEach: avx2BelowEach,
+		})
+	}
+	return list
+}
+
+func avx512Strip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+	stripOf(4, avx512Strip4x4, avx512Strip4x1, avx512Strip1x4, avx512Strip1x1, out, stride, a, b, length, d, rows, columns, add)
+}
+
+func avx2Strip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+	stripOf(3, avx2Strip3x4, avx2Strip3x1, avx2Strip1x4, avx2Strip1x1, out, stride, a, b, length, d, rows, columns, add)
+}
+
+func avx512Accumulate(out, weights, rows []float32, n, k, d int) {
+	accumulateOf(64, avx512Accumulate4x4, avx512Accumulate4x1, avx512Accumulate1x4, avx512Accumulate1x1, out, weights, rows, n, k, d)
+}
+
+func avx2Accumulate(out, weights, rows []float32, n, k, d int) {
+	accumulateOf(24, avx2Accumulate4x3, avx2Accumulate4x1, avx2Accumulate1x3, avx2Accumulate1x1, out, weights, rows, n, k, d)
+}

@@ -1,0 +1,155 @@
+package kernel
+
+import "math"
+
+// The portable version is the specification. Products are converted to float32 before they are added, so that no
+// compiler fuses them and every machine computes the same bits.
+
+var portable = version{
+	name:            "portable",
+	rows:            1,
+	columns:         4,
+	dot:             portableDot,
+	squaredDistance: portableSquaredDistance,
+	axpy:            portableAxpy,
+	scale:           portableScale,
+	exp:             portableExp,
+	strip:           portableStrip,
+	accumulate:      portableAccumulate,
+	groupMinima:     portableGroupMinima,
+	below:           portableBelow,
+	belowEach:       portableBelowEach,
+}
+
+func portableDot(a, b []float32) float32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float32
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += float32(a[i] * b[i])
+		s1 += float32(a[i+1] * b[i+1])
+		s2 += float32(a[i+2] * b[i+2])
+		s3 += float32(a[i+3] * b[i+3])
+	}
+	for ; i < len(a); i++ {
+		s0 += float32(a[i] * b[i])
+	}
+	return (s0 + s2) + (s1 + s3)
+}
+
+func portableSquaredDistance(a, b []float32) float32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float32
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		d0, d1, d2, d3 := a[i]-b[i], a[i+1]-b[i+1], a[i+2]-b[i+2], a[i+3]-b[i+3]
+		s0 += float32(d0 * d0)
+		s1 += float32(d1 * d1)
+		s2 += float32(d2 * d2)
+		s3 += float32(d3 * d3)
+	}
+	for ; i < len(a); i++ {
+		d := a[i] - b[i]
+		s0 += float32(d * d)
+	}
+	return (s0 + s2) + (s1 + s3)
+}
+
+func portableAxpy(alpha float32, x, y []float32) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += float32(alpha * v)
+	}
+}
+
+func portableScale(alpha float32, x []float32) {
+	for i := range x {
+		x[i] *= alpha
+	}
+}
+
+// exp(x) = 2^n exp(r), n = round(x/ln 2), |r| <= ln(2)/2. ln 2 is split so that n*ln2High is exact; the Taylor
+// polynomial of degree 7 is within 6e-9 of exp(r). 2^n is applied as two factors, since n reaches from -150 to 128.
+const (
+	expLowest  = -104
+	expHighest = 89
+	log2e      = 1 / math.Ln2
+	ln2High    = 0x1.62e4p-1
+	ln2Low     = math.Ln2 - ln2High
+)
+
+// taylor holds 1/k! from the seventh down to the zeroth term.
+var taylor = [8]float32{1. / 5040, 1. / 720, 1. / 120, 1. / 24, 1. / 6, 1. / 2, 1, 1}
+
+func portableExp(out, x []float32) {
+	out = out[:len(x)]
+	for i, v := range x {
+		if v != v {
+			out[i] = v
+			continue
+		}
+		v = max(min(v, expHighest), expLowest)
+		whole := math.RoundToEven(float64(float32(v * log2e)))
+		n := float32(whole)
+		r := v - float32(n*ln2High)
+		r -= float32(n * ln2Low)
+		p := taylor[0]
+		for _, c := range taylor[1:] {
+			p = float32(p*r) + c
+		}
+		half := int32(whole) >> 1
+		p *= math.Float32frombits(uint32(half+127) << 23)
+		out[i] = p * math.Float32frombits(uint32(int32(whole)-half+127)<<23)
+	}
+}
+
+// portableStrip is one row of a against 4 rows of b at a time.
+func portableStrip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+	for i := range rows {
+		for j := range columns {
+			v := portableDot(a[i*d:i*d+length], b[j*d:j*d+length])
+			if add {
+				v += out[i*stride+j]
+			}
+			out[i*stride+j] = v
+		}
+	}
+}
+
+func portableAccumulate(out, weights, rows []float32, n, k, d int) {
+	for i := range n {
+		for c := range k {
+			portableAxpy(weights[i*k+c], rows[i*d:i*d+d], out[c*d:c*d+d])
+		}
+	}
+}
+
+func portableGroupMinima(minima *[Groups]float32, norms, products []float32) {
+	for j, p := range products {
+		if v := norms[j] - 2*p; v < minima[j%Groups] {
+			minima[j%Groups] = v
+		}
+	}
+}
+
+func portableBelow(places []int32, norms, products []float32, limit float32) int {
+	found := 0
+	for j, p := range products {
+		if norms[j]-2*p <= limit {
+			places[found] = int32(j)
+			found++
+		}
+	}
+	return found
+}
+
+func portableBelowEach(places []int32, norm float32, products, limits []float32) int {
+	found := 0
+	for j, p := range products {
+		if norm-2*p <= limits[j] {
+			places[found] = int32(j)
+			found++
+		}
+	}
+	return found
+}

@@ -1,0 +1,78 @@
+package kernel
+
+// Inner products are summed over chunks of at most chunk columns, so that tiles of long rows stay in the cache. Chunks
+// depend on the dimension alone: where they end is part of what a product is.
+const (
+	chunk       = 1024
+	cacheFloats = 48 << 10 // floats of a that stay in the second-level cache
+	nearFloats  = 4 << 10  // floats of b that stay in the first-level cache
+)
+
+// blocks returns how many rows of a and of b are taken at once for rows of length floats.
+func blocks(length int) (rows, columns int) {
+	step := active.rows
+	rows = max(step, cacheFloats/length/step*step)
+	columns = max(4, nearFloats/length/4*4)
+	return rows, columns
+}
+
+func productsInto(out []float32, stride int, a, b []float32, m, n, d int) {
+	if d == 0 {
+		active.strip(out, stride, a, b, 0, 0, m, n, false)
+		return
+	}
+	rows, columns := blocks(min(d, chunk))
+	for i := 0; i < m; i += rows {
+		high := min(rows, m-i)
+		for from := 0; from < d; from += chunk {
+			length := min(chunk, d-from)
+			for j := 0; j < n; j += columns {
+				active.strip(out[i*stride+j:], stride, a[i*d+from:], b[j*d+from:], length, d, high, min(columns, n-j), from > 0)
+			}
+		}
+	}
+}
+
+// gram computes the upper triangle, rounded out to whole tiles, and mirrors it.
+func gram(out, x []float32, n, d int) {
+	if n == 0 {
+		return
+	}
+	if d == 0 {
+		clear(out)
+		return
+	}
+	rows, columns := blocks(min(d, chunk))
+	step := active.rows
+	for i := 0; i < n; i += rows {
+		end := min(i+rows, n)
+		for from := 0; from < d; from += chunk {
+			length := min(chunk, d-from)
+			for j := i &^ 3; j < n; j += columns {
+				right := min(j+columns, n)
+				for r := i; r < min(end, right); r += step {
+					left := max(j, r&^3)
+					if left < right {
+						active.strip(out[r*n+left:], n, x[r*d+from:], x[left*d+from:], length, d, min(step, end-r), right-left, from > 0)
+					}
+				}
+			}
+		}
+	}
+	mirror(out, n)
+}
+
+// mirror copies the upper triangle to the lower one, in blocks that touch few cache lines.
+func mirror(out []float32, n int) {
+	const block = 16
+	for i := 0; i < n; i += block {
+		for j := i; j < n; j += block {
+			for r := i; r < min(i+block, n); r++ {
+				row := out[r*n : r*n+n]
+				for c := max(j, r+1); c < min(j+block, n); c++ {
+					out[c*n+r] = row[c]
+				}
+			}
+		}
+	}
+}

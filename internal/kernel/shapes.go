@@ -1,0 +1,79 @@
+//go:build amd64
+
+package kernel
+
+// tile fills rows of out, stride apart, with inner products over length of the d columns of rows of a and groups of rows
+// of b; with add they are added to what is there.
+type tile func(out *float32, stride int, a, b *float32, d, length, groups, add int)
+
+// stripOf covers rows x columns products with tiles of full x 4, full x 1, 1 x 4 and 1 x 1. A product has the same bits
+// in each of them.
+func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+	if rows == 0 || columns == 0 {
+		return
+	}
+	if length == 0 {
+		if !add {
+			for i := range rows {
+				clear(out[i*stride : i*stride+columns])
+			}
+		}
+		return
+	}
+	// Assembly knows no bounds: these two lines keep it inside its slices.
+	_, _ = a[(rows-1)*d+length-1], b[(columns-1)*d+length-1]
+	_ = out[(rows-1)*stride+columns-1]
+	adding := 0
+	if add {
+		adding = 1
+	}
+	fours, whole := columns/4, columns&^3
+	i := 0
+	for ; i+full <= rows; i += full {
+		if fours > 0 {
+			fullBy4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
+		}
+		if whole < columns {
+			fullBy1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
+		}
+	}
+	for ; i < rows; i++ {
+		if fours > 0 {
+			oneBy4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
+		}
+		if whole < columns {
+			oneBy1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
+		}
+	}
+}
+
+// weighted adds n weighted rows to rows of out over some of their d columns.
+type weighted func(out, weights *float32, k int, rows *float32, d, n, columns int)
+
+// accumulateOf covers k x d sums with tiles of 4 classes x wide columns and what is left with narrower ones. The rows are
+// taken in blocks that stay in the cache while every tile passes over them; a sum adds the rows in their order all the same.
+func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, out, weights, rows []float32, n, k, d int) {
+	block := max(16, cacheFloats/d)
+	columns := d / wide * wide
+	for from := 0; from < n; from += block {
+		count := min(block, n-from)
+		w, x := weights[from*k:(from+count)*k], rows[from*d:(from+count)*d]
+		c := 0
+		for ; c+4 <= k; c += 4 {
+			if columns > 0 {
+				fourWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
+			}
+			if columns < d {
+				fourNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
+			}
+		}
+		for ; c < k; c++ {
+			if columns > 0 {
+				oneWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
+			}
+			if columns < d {
+				oneNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
+			}
+		}
+	}
+}
