@@ -27,4 +27,5 @@ require (
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/stretchr/testify v1.9.0 // indirect
 	golang.org/x/net v0.59.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )

@@ -4,7 +4,8 @@ package record
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,35 @@ type Raw struct {
 	Time       time.Time
 }
 
+// Header returns the value of the last header of that name, whatever its case, and whether there is one.
+func (r *Raw) Header(name string) ([]byte, bool) {
+	for i := len(r.Headers) - 1; i >= 0; i-- {
+		if h := &r.Headers[i]; h.Key == name || len(h.Key) == len(name) && strings.EqualFold(h.Key, name) {
+			return h.Value, true
+		}
+	}
+	return nil, false
+}
+
+// MarkerHeader on a record closes the open episode of the record's stream.
+const MarkerHeader = "slkstream-marker"
+
+// Marker says whether the record closes its stream's episode. A marker may carry an embedding too; one without a value
+// decodes to no items.
+func (r *Raw) Marker() bool {
+	_, marker := r.Header(MarkerHeader)
+	return marker
+}
+
+// Size is what the record holds in memory, near enough for a budget.
+func (r *Raw) Size() int {
+	n := len(r.Key) + len(r.Value)
+	for i := range r.Headers {
+		n += len(r.Headers[i].Key) + len(r.Headers[i].Value)
+	}
+	return n
+}
+
 // Source is the place of one embedding: a record, and the object within it where a record holds several.
 type Source struct {
 	Topic     string
@@ -33,11 +63,20 @@ type Source struct {
 }
 
 // ID names the answer to the embedding at this place. It depends on the place only, so that a repeat carries the same one.
-func (s Source) ID() string {
-	if s.Object < 0 {
-		return fmt.Sprintf("%s/%d/%d", s.Topic, s.Partition, s.Offset)
+func (s Source) ID() string { return string(s.AppendID(make([]byte, 0, len(s.Topic)+32))) }
+
+// AppendID appends ID to dst.
+func (s Source) AppendID(dst []byte) []byte {
+	dst = append(dst, s.Topic...)
+	dst = append(dst, '/')
+	dst = strconv.AppendInt(dst, int64(s.Partition), 10)
+	dst = append(dst, '/')
+	dst = strconv.AppendInt(dst, s.Offset, 10)
+	if s.Object >= 0 {
+		dst = append(dst, '/')
+		dst = strconv.AppendInt(dst, int64(s.Object), 10)
 	}
-	return fmt.Sprintf("%s/%d/%d/%d", s.Topic, s.Partition, s.Offset, s.Object)
+	return dst
 }
 
 // Item is one embedding on its way through the house.
@@ -52,6 +91,20 @@ type Item struct {
 	Model       string
 	Attributes  json.RawMessage
 	TraceParent string
+}
+
+// Name is what the item is known by: the sender's name for it, else its place.
+func (i *Item) Name() string {
+	if i.ItemID != "" {
+		return i.ItemID
+	}
+	return i.Source.ID()
+}
+
+// Size is what the item holds in memory, near enough for a budget.
+func (i *Item) Size() int {
+	const fixed = 256 // the struct itself and the headers of what it points to
+	return fixed + len(i.Key) + len(i.ItemID) + 4*len(i.Vector) + len(i.Attributes) + len(i.TraceParent)
 }
 
 // Out is a record to be written.

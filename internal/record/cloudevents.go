@@ -1,0 +1,78 @@
+package record
+
+import "strings"
+
+// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions that name what a
+// record may name itself.
+func (e *envelope) attributes(raw *Raw) *Rejection {
+	for i := range raw.Headers {
+		h := &raw.Headers[i]
+		if len(h.Key) < 4 || !strings.EqualFold(h.Key[:3], "ce_") {
+			continue
+		}
+		switch strings.ToLower(h.Key[3:]) {
+		case "id":
+			e.id = h.Value
+		case "stream", "sensorid":
+			e.stream = h.Value
+		case "label":
+			e.label = h.Value
+		case "model":
+			e.model = h.Value
+		case "traceparent":
+			if e.traceParent == nil {
+				e.traceParent = h.Value
+			}
+		case "time":
+			var bad *Rejection
+			if e.time, bad = parseTime(h.Value); bad != nil {
+				return bad.within(h.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// cloudEvent decodes a value that must be a structured event.
+func (d *Decoder) cloudEvent(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+	f := &d.fields
+	bad := f.read(value, d.field, d.scratch)
+	d.scratch = f.vector[:0]
+	switch {
+	case bad != nil:
+		return items, bad
+	case f.specVersion == nil:
+		return items, reject(Unreadable, "not a CloudEvent: no specversion")
+	}
+	return d.structured(raw, f, e, items)
+}
+
+// structured decodes the data of a structured event; its context attributes speak where the data is silent.
+func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
+	if e.within {
+		return items, reject(Unreadable, "a CloudEvent within a CloudEvent")
+	}
+	e.over(f)
+	e.field = f.field
+	e.within = true
+	e.contentType = mediaType(f.contentType)
+	switch {
+	case f.data64 != nil:
+		data, bad := decodeBase64(f.data64)
+		if bad != nil {
+			return items, bad.within("data_base64")
+		}
+		if len(data) == 0 {
+			return items, reject(Unreadable, "the event's data is empty")
+		}
+		return d.value(raw, data, e, items)
+	case f.data == nil:
+		return items, reject(Unreadable, "the event has no data")
+	case f.data[0] == '"': // base64, as a vector may be
+		e.contentType = "application/json"
+		return d.json(raw, append(append([]byte(`{"vector":`), f.data...), '}'), e, items)
+	case f.data[0] == '[': // the data is the vector itself
+		return d.json(raw, append(append([]byte(`{"vector":`), f.data...), '}'), e, items)
+	}
+	return d.json(raw, f.data, e, items)
+}

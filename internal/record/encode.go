@@ -1,0 +1,235 @@
+package record
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// AppendResult appends the JSON of a result to dst. It is what encoding/json would decode to the same Result, scores
+// rounded to six decimals.
+func AppendResult(dst []byte, r *Result) []byte {
+	dst = appendString(append(dst, `{"id":`...), r.ID)
+	if r.ItemID != "" {
+		dst = appendString(append(dst, `,"itemId":`...), r.ItemID)
+	}
+	dst = appendString(append(dst, `,"stream":`...), r.Stream)
+	dst = strconv.AppendInt(append(dst, `,"episode":`...), r.Episode, 10)
+	dst = appendString(append(dst, `,"label":`...), r.Label)
+	dst = appendScore(append(dst, `,"confidence":`...), r.Confidence)
+	dst = strconv.AppendBool(append(dst, `,"calibrated":`...), r.Calibrated)
+	dst = strconv.AppendBool(append(dst, `,"unknown":`...), r.Unknown)
+	dst = appendScore(append(dst, `,"unknownScore":`...), r.UnknownScore)
+	if len(r.Alternatives) > 0 {
+		dst = append(dst, `,"alternatives":[`...)
+		for i := range r.Alternatives {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendString(append(dst, `{"label":`...), r.Alternatives[i].Label)
+			dst = appendScore(append(dst, `,"confidence":`...), r.Alternatives[i].Confidence)
+			dst = append(dst, '}')
+		}
+		dst = append(dst, ']')
+	}
+	dst = appendTime(append(dst, `,"time":`...), r.Time)
+	if r.Model != "" {
+		dst = appendString(append(dst, `,"model":`...), r.Model)
+	}
+	if len(r.Attributes) > 0 {
+		dst = append(append(dst, `,"attributes":`...), r.Attributes...)
+	}
+	dst = appendString(append(dst, `,"source":{"topic":`...), r.Source.Topic)
+	dst = strconv.AppendInt(append(dst, `,"partition":`...), int64(r.Source.Partition), 10)
+	dst = strconv.AppendInt(append(dst, `,"offset":`...), r.Source.Offset, 10)
+	return append(dst, "}}"...)
+}
+
+// appendScore appends x with at most six decimals: more would be noise. What JSON has no number for becomes 0.
+func appendScore(dst []byte, x float64) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(dst, '0')
+	}
+	if x < 0 || x >= 1000 {
+		return strconv.AppendFloat(dst, x, 'g', 6, 64)
+	}
+	const decimals, scale = 6, 1000000
+	n := uint64(x*scale + .5)
+	dst = strconv.AppendUint(dst, n/scale, 10)
+	rest := n % scale
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	var digits [decimals]byte
+	for i := decimals - 1; i >= 0; i-- {
+		digits[i] = '0' + byte(rest%10)
+		rest /= 10
+	}
+	end := decimals
+	for digits[end-1] == '0' {
+		end--
+	}
+	return append(dst, digits[:end]...)
+}
+
+// appendTime appends an RFC 3339 string in UTC; a year that it cannot hold becomes the nearest that it can.
+func appendTime(dst []byte, t time.Time) []byte {
+	t = t.UTC()
+	if y := t.Year(); y < 0 {
+		t = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	} else if y > 9999 {
+		t = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	}
+	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
+}
+
+// appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(append(dst, s[start:i]...), `\ufffd`...)
+				i++
+				start = i
+				continue
+			}
+			i += size
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			const hexadecimal = "0123456789abcdef"
+			dst = append(dst, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+// Example is a record as a sender writes it: what AppendExample encodes, and every decoder reads.
+type Example struct {
+	ID, Stream, Label, Model string
+	Time                     time.Time
+	Vector                   []float32
+	Attributes               json.RawMessage
+}
+
+// AppendExample appends the JSON of an example to dst, its vector as base64, which is short and exact.
+func AppendExample(dst []byte, e *Example) []byte {
+	dst = append(dst, '{')
+	text := func(name, value string) {
+		if value != "" {
+			dst = append(appendString(append(dst, name...), value), ',')
+		}
+	}
+	text(`"id":`, e.ID)
+	text(`"stream":`, e.Stream)
+	text(`"label":`, e.Label)
+	text(`"model":`, e.Model)
+	if !e.Time.IsZero() {
+		dst = append(appendTime(append(dst, `"time":`...), e.Time), ',')
+	}
+	if len(e.Attributes) > 0 {
+		dst = append(append(append(dst, `"attributes":`...), e.Attributes...), ',')
+	}
+	dst = append(dst, `"vector":"`...)
+	dst = base64.StdEncoding.AppendEncode(dst, AppendVector(nil, e.Vector))
+	return append(dst, `"}`...)
+}
+
+// Episode is the audit record of one episode.
+type Episode struct {
+	Stream          string    `json:"stream"`
+	Episode         int64     `json:"episode"`
+	Count           int       `json:"count"`
+	Closed          string    `json:"closed"` // size, age, idle, marker, memory, drain
+	Unknown         int       `json:"unknown"`
+	Iterations      int       `json:"iterations"`
+	ObjectiveBefore float64   `json:"objectiveBefore"`
+	ObjectiveAfter  float64   `json:"objectiveAfter"`
+	Warm            bool      `json:"warm"`
+	Admitted        int       `json:"admitted"` // items that the memory learned from
+	SolveSeconds    float64   `json:"solveSeconds"`
+	Events          []string  `json:"events,omitempty"` // class born, merged, retired
+	Time            time.Time `json:"time"`             // the latest event time in the episode
+	Topic           string    `json:"topic"`
+	Partition       int32     `json:"partition"`
+	FirstOffset     int64     `json:"firstOffset"`
+	LastOffset      int64     `json:"lastOffset"`
+}
+
+// AppendEpisode appends the JSON of an episode record to dst.
+func AppendEpisode(dst []byte, e *Episode) []byte {
+	c := *e
+	for _, x := range []*float64{&c.ObjectiveBefore, &c.ObjectiveAfter, &c.SolveSeconds} {
+		if math.IsNaN(*x) || math.IsInf(*x, 0) {
+			*x = 0
+		}
+	}
+	return appendJSON(dst, &c)
+}
+
+// Review asks a person for the label of an item. It is a record as a sender would write it, and so teaches as soon as a
+// label is added; Guess is what the stage made of it.
+type Review struct {
+	ID         string          `json:"id"`
+	Stream     string          `json:"stream"`
+	Time       time.Time       `json:"time"`
+	Model      string          `json:"model,omitempty"`
+	Vector     []float32       `json:"vector"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	Guess      Guess           `json:"guess"`
+	Source     ResultSource    `json:"source"`
+}
+
+// Guess is the answer a Review would like to have confirmed or corrected.
+type Guess struct {
+	Result       string        `json:"result"` // the id of the result
+	Episode      int64         `json:"episode"`
+	Label        string        `json:"label"`
+	Confidence   float64       `json:"confidence"`
+	Unknown      bool          `json:"unknown"`
+	UnknownScore float64       `json:"unknownScore"`
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+}
+
+// NewReview asks for the label of an item whose answer is r.
+func NewReview(item *Item, r *Result) Review {
+	return Review{ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes,
+		Guess:  Guess{r.ID, r.Episode, r.Label, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives},
+		Source: r.Source}
+}
+
+// AppendReview appends the JSON of a review record to dst.
+func AppendReview(dst []byte, r *Review) []byte { return appendJSON(dst, r) }
+
+func appendJSON(dst []byte, value any) []byte {
+	b, err := json.Marshal(value)
+	if err != nil {
+		// Every value that reaches this is made of checked parts; a reader still gets JSON that says what went wrong.
+		return appendString(dst, err.Error())
+	}
+	return append(dst, b...)
+}

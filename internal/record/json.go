@@ -1,0 +1,284 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// fields is what a JSON object of ours may say: a record, a frame, an object of a frame, a CloudEvent. Slices point into
+// the value, or are the unescaped text.
+type fields struct {
+	id, stream, label, model []byte
+	time                     time.Time
+	vector                   []float32
+	hasVector                bool
+	attributes, field        []byte
+	objects                  []byte // nv.Frame
+	specVersion, data        []byte // CloudEvents
+	data64, contentType      []byte
+	traceParent              []byte
+	kind, confidence         []byte // an object of a frame
+	box, info                []byte
+}
+
+// read parses one JSON object. field is the name of the field that streams go by, "" for none.
+func (f *fields) read(value []byte, field string, scratch []float32) *Rejection {
+	*f = fields{vector: scratch[:0]}
+	s := scanner{b: value}
+	ok := s.object(func(name []byte) bool {
+		if field != "" && string(name) == field {
+			from := s.i
+			f.field, _ = s.name("field " + field)
+			if s.bad != nil {
+				return false
+			}
+			s.i = from // it may have a meaning of its own too
+		}
+		return f.member(&s, name)
+	})
+	if !ok || !s.end() {
+		return s.bad
+	}
+	return nil
+}
+
+func (f *fields) member(s *scanner, name []byte) (ok bool) {
+	switch string(name) {
+	case "id":
+		f.id, ok = s.name("id")
+	case "stream", "sensorId":
+		f.stream, ok = s.name(string(name))
+	case "label":
+		f.label, ok = s.name("label")
+	case "model":
+		f.model, ok = s.name("model")
+	case "time", "timestamp":
+		var text []byte
+		if text, ok = s.name(string(name)); ok && len(text) > 0 {
+			var bad *Rejection
+			if f.time, bad = parseTime(text); bad != nil {
+				s.bad, ok = bad.within(string(name)), false
+			}
+		}
+	case "vector", "embedding":
+		ok = f.readVector(s, true)
+	case "attributes":
+		f.attributes, ok = value(s)
+	case "objects":
+		f.objects, ok = value(s)
+	case "specversion":
+		f.specVersion, ok = s.name("specversion")
+	case "data":
+		f.data, ok = value(s)
+	case "data_base64":
+		f.data64, ok = s.name("data_base64")
+	case "datacontenttype":
+		f.contentType, ok = s.name("datacontenttype")
+	case "traceparent":
+		f.traceParent, ok = s.name("traceparent")
+	case "type":
+		f.kind, ok = value(s)
+	case "confidence":
+		f.confidence, ok = value(s)
+	case "bbox":
+		f.box, ok = value(s)
+	case "info":
+		f.info, ok = value(s)
+	default:
+		ok = s.pass(0)
+	}
+	return ok
+}
+
+// value moves over a value and returns its bytes; null is no value.
+func value(s *scanner) ([]byte, bool) {
+	if s.null() {
+		return nil, true
+	}
+	return s.skip()
+}
+
+// readVector reads an array of numbers, base64 of little-endian float32, or, once, an object that holds one of them
+// under its name "vector".
+func (f *fields) readVector(s *scanner, nested bool) bool {
+	switch c := s.next(); {
+	case c == '[':
+		f.hasVector = true
+		var ok bool
+		f.vector, ok = s.floats(f.vector[:0])
+		return ok
+	case c == '"':
+		text, ok := s.text()
+		if !ok {
+			return false
+		}
+		v, bad := base64Vector(text)
+		if bad != nil {
+			s.bad = bad.within("vector")
+			return false
+		}
+		f.vector, f.hasVector = append(f.vector[:0], v...), true
+		return true
+	case c == '{' && nested:
+		return s.object(func(name []byte) bool {
+			if string(name) == "vector" {
+				return f.readVector(s, false)
+			}
+			return s.pass(0)
+		})
+	case s.null():
+		return true
+	}
+	return s.unexpected("an array of numbers or a base64 string")
+}
+
+// json decodes a JSON object: one embedding, a frame that holds several, or a CloudEvent around either.
+func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+	f := &d.fields
+	bad := f.read(value, d.field, d.scratch)
+	d.scratch = f.vector[:0]
+	if bad != nil {
+		return items, bad
+	}
+	if f.specVersion != nil && !f.hasVector && f.objects == nil {
+		return d.structured(raw, f, e, items)
+	}
+	e.over(f)
+	if f.objects != nil {
+		return d.jsonFrame(raw, f, e, items)
+	}
+	if !f.hasVector {
+		return items, reject(Unreadable, "no vector")
+	}
+	field := f.field
+	if d.field != "" && field == nil {
+		if field = d.attributeField(f.attributes); field == nil {
+			field = e.field
+		}
+	}
+	return d.append(raw, e, items, bytesOf(f.vector), -1, text(f.attributes), field)
+}
+
+// over puts what the value itself says above what surrounds it.
+func (e *envelope) over(f *fields) {
+	for _, pair := range [...]struct{ to, from *[]byte }{{&e.id, &f.id}, {&e.stream, &f.stream}, {&e.label, &f.label}, {&e.model, &f.model}, {&e.traceParent, &f.traceParent}} {
+		if len(*pair.from) > 0 {
+			*pair.to = *pair.from
+		}
+	}
+	if !f.time.IsZero() {
+		e.time = f.time
+	}
+}
+
+// bytesOf is a copy of the scratch vector.
+func bytesOf(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
+
+// text is a copy of JSON that holds nothing but UTF-8, so that the result which carries it stays JSON, and that does not
+// keep the whole record in memory.
+func text(b []byte) json.RawMessage {
+	if b == nil {
+		return nil
+	}
+	return bytes.ToValidUTF8(b, []byte("\ufffd"))
+}
+
+// attributeField is the value of the field that streams go by, where the attributes hold it.
+func (d *Decoder) attributeField(attributes []byte) (found []byte) {
+	if !object(attributes) {
+		return nil
+	}
+	s := scanner{b: attributes}
+	s.object(func(name []byte) bool {
+		if string(name) != d.field {
+			return s.pass(0)
+		}
+		var ok bool
+		found, ok = s.name(d.field)
+		return ok
+	})
+	return found
+}
+
+// jsonFrame decodes nv.Frame in JSON: its objects' embeddings, each an item.
+func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
+	frame := frame{id: f.id, envelope: *e, field: f.field}
+	s := scanner{b: f.objects}
+	var faults faults
+	ok := s.array(func(i int) bool {
+		b, ok := s.skip()
+		if !ok {
+			return false
+		}
+		var o fields
+		bad := o.read(b, "", d.scratch)
+		d.scratch = o.vector[:0]
+		if bad == nil && o.hasVector {
+			label := o.label
+			if label == nil {
+				label, bad = infoLabel(o.info)
+			}
+			if bad == nil {
+				attributes := frame.attributes(o.kind, o.confidence, o.box, o.info)
+				items, bad = d.object(raw, &frame, items, i, o.id, label, bytesOf(o.vector), attributes)
+			}
+		}
+		faults.add(i, bad)
+		return true
+	})
+	if !ok {
+		return items, s.bad.within("objects")
+	}
+	return items, faults.rejection()
+}
+
+// infoLabel is the label in an object's info.
+func infoLabel(info []byte) (label []byte, bad *Rejection) {
+	if !object(info) {
+		return nil, nil
+	}
+	s := scanner{b: info}
+	s.object(func(name []byte) bool {
+		if string(name) != "label" {
+			return s.pass(0)
+		}
+		var ok bool
+		label, ok = s.name("info.label")
+		return ok
+	})
+	return label, s.bad
+}
+
+// parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by
+// its size.
+func parseTime(b []byte) (time.Time, *Rejection) {
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	if err == nil {
+		return t.UTC(), nil
+	}
+	if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+		switch size := max(n, -n); {
+		case size < 1e11:
+			t = time.Unix(n, 0)
+		case size < 1e14:
+			t = time.UnixMilli(n)
+		case size < 1e17:
+			t = time.UnixMicro(n)
+		default:
+			t = time.Unix(0, n)
+		}
+		return t.UTC(), nil
+	}
+	if x, err := strconv.ParseFloat(string(b), 64); err == nil && x > -1e11 && x < 1e11 {
+		return time.UnixMicro(int64(x * 1e6)).UTC(), nil
+	}
+	return time.Time{}, reject(Unreadable, "%q is neither RFC 3339 nor a number of seconds since 1970", short(b))
+}
+
+// short is as much of a wrong value as a message should hold.
+func short(b []byte) []byte {
+	const most = 64
+	return b[:min(len(b), most)]
+}

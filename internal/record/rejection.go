@@ -1,0 +1,68 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Fault classes what is wrong with a refused record; it is a metric's label, so there are few.
+type Fault string
+
+// Faults a record is refused for.
+const (
+	Unreadable     Fault = "unreadable" // cannot be parsed
+	WrongDimension Fault = "dimension"
+	BadValue       Fault = "value" // NaN, Inf, a zero vector, or a length out of float32's reach
+	TooLarge       Fault = "size"
+)
+
+// Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead letters.
+type Rejection struct {
+	Fault  Fault
+	Reason string
+}
+
+func (r *Rejection) Error() string { return r.Reason }
+
+func reject(f Fault, format string, values ...any) *Rejection {
+	return &Rejection{f, fmt.Sprintf(format, values...)}
+}
+
+// within names the part of the record that a rejection is about.
+func (r *Rejection) within(place string) *Rejection {
+	return &Rejection{r.Fault, place + ": " + r.Reason}
+}
+
+// Headers of a dead letter.
+const (
+	ErrorHeader     = "slkstream-error"
+	TopicHeader     = "slkstream-topic"
+	PartitionHeader = "slkstream-partition"
+	OffsetHeader    = "slkstream-offset"
+	TruncatedHeader = "slkstream-truncated"
+)
+
+// DeadLetter is the record that keeps a refused one: its bytes, key, headers and time, and why and where it was refused.
+// A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole.
+func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
+	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Time: raw.Time}
+	for _, h := range raw.Headers {
+		// A dead letter fed back and refused again says why it was refused this time.
+		switch strings.ToLower(h.Key) {
+		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader:
+		default:
+			out.Headers = append(out.Headers, h)
+		}
+	}
+	out.Headers = append(out.Headers,
+		Header{ErrorHeader, []byte(reason)},
+		Header{TopicHeader, []byte(raw.Topic)},
+		Header{PartitionHeader, strconv.AppendInt(nil, int64(raw.Partition), 10)},
+		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)})
+	if limit > 0 && len(out.Value) > limit {
+		out.Value = out.Value[:limit]
+		out.Headers = append(out.Headers, Header{TruncatedHeader, []byte("true")})
+	}
+	return out
+}

@@ -1,0 +1,365 @@
+package record
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// deepest is how many objects and arrays may lie within each other.
+const deepest = 64
+
+// scanner walks JSON once, strictly as RFC 8259 has it; encoding/json is the judge that tests hold it to. It builds
+// nothing that is not asked for. The first thing wrong is kept in bad and ends the walk.
+type scanner struct {
+	b   []byte
+	i   int
+	bad *Rejection
+}
+
+func (s *scanner) fail(format string, values ...any) bool {
+	if s.bad == nil {
+		s.bad = reject(Unreadable, "not JSON: "+format, values...)
+	}
+	return false
+}
+
+// unexpected fails naming what stands at the cursor.
+func (s *scanner) unexpected(wanted string) bool {
+	if s.i >= len(s.b) {
+		return s.fail("it ends where %s should be", wanted)
+	}
+	return s.fail("%q at byte %d where %s should be", s.b[s.i], s.i, wanted)
+}
+
+func (s *scanner) space() {
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ' ', '\n', '\r', '\t':
+			s.i++
+		default:
+			return
+		}
+	}
+}
+
+// next skips space and returns the byte at the cursor, 0 at the end.
+func (s *scanner) next() byte {
+	s.space()
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+// take skips space and then c, if it is there.
+func (s *scanner) take(c byte) bool {
+	if s.next() != c || s.i >= len(s.b) {
+		return false
+	}
+	s.i++
+	return true
+}
+
+// object calls member with each name, the cursor at its value, which member must consume.
+func (s *scanner) object(member func(name []byte) bool) bool {
+	if !s.take('{') {
+		return s.unexpected("an object")
+	}
+	if s.take('}') {
+		return true
+	}
+	for {
+		if s.next() != '"' {
+			return s.unexpected("a name")
+		}
+		name, ok := s.text()
+		if !ok {
+			return false
+		}
+		if !s.take(':') {
+			return s.unexpected("':'")
+		}
+		s.space()
+		if !member(name) {
+			return false
+		}
+		if s.take('}') {
+			return true
+		}
+		if !s.take(',') {
+			return s.unexpected("',' or '}'")
+		}
+	}
+}
+
+// array calls element with the cursor at each value, which element must consume.
+func (s *scanner) array(element func(i int) bool) bool {
+	if !s.take('[') {
+		return s.unexpected("an array")
+	}
+	if s.take(']') {
+		return true
+	}
+	for i := 0; ; i++ {
+		s.space()
+		if !element(i) {
+			return false
+		}
+		if s.take(']') {
+			return true
+		}
+		if !s.take(',') {
+			return s.unexpected("',' or ']'")
+		}
+	}
+}
+
+// quoted moves over the string at the cursor and returns what is between its quotes, and whether that is plain: ASCII
+// without escapes, and so its own meaning.
+func (s *scanner) quoted() (inside []byte, plain, ok bool) {
+	start := s.i + 1
+	plain = true
+	for i := start; i < len(s.b); i++ {
+		switch c := s.b[i]; {
+		case c == '"':
+			s.i = i + 1
+			return s.b[start:i], plain, true
+		case c == '\\':
+			plain = false
+			if i++; i >= len(s.b) {
+				s.i = i
+				return nil, false, s.unexpected("the rest of a string")
+			}
+			switch s.b[i] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				for range 4 {
+					if i++; i >= len(s.b) || !hexadecimal(s.b[i]) {
+						s.i = i
+						return nil, false, s.unexpected("a hexadecimal digit")
+					}
+				}
+			default:
+				s.i = i
+				return nil, false, s.unexpected("an escape")
+			}
+		case c < 0x20:
+			s.i = i
+			return nil, false, s.unexpected("a printable character")
+		case c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	s.i = len(s.b)
+	return nil, false, s.unexpected("the end of a string")
+}
+
+func hexadecimal(c byte) bool { return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// text moves over the string at the cursor and returns its meaning; bytes that are not UTF-8 become U+FFFD.
+func (s *scanner) text() ([]byte, bool) {
+	start := s.i
+	inside, plain, ok := s.quoted()
+	if !ok || plain {
+		return inside, ok
+	}
+	var meaning string
+	if err := json.Unmarshal(s.b[start:s.i], &meaning); err != nil {
+		return nil, s.fail("string at byte %d: %v", start, err)
+	}
+	return []byte(meaning), true
+}
+
+// skip moves over the value at the cursor and returns its bytes.
+func (s *scanner) skip() ([]byte, bool) {
+	s.space()
+	start := s.i
+	if !s.pass(0) {
+		return nil, false
+	}
+	return s.b[start:s.i], true
+}
+
+func (s *scanner) pass(depth int) bool {
+	if depth > deepest {
+		return s.fail("more than %d values within each other at byte %d", deepest, s.i)
+	}
+	switch c := s.next(); {
+	case c == '"':
+		_, _, ok := s.quoted()
+		return ok
+	case c == '{':
+		s.i++
+		if s.take('}') {
+			return true
+		}
+		for {
+			if s.next() != '"' {
+				return s.unexpected("a name")
+			}
+			if _, _, ok := s.quoted(); !ok {
+				return false
+			}
+			if !s.take(':') {
+				return s.unexpected("':'")
+			}
+			if !s.pass(depth + 1) {
+				return false
+			}
+			if s.take('}') {
+				return true
+			}
+			if !s.take(',') {
+				return s.unexpected("',' or '}'")
+			}
+		}
+	case c == '[':
+		return s.array(func(int) bool { return s.pass(depth + 1) })
+	case c == 't':
+		return s.word("true")
+	case c == 'f':
+		return s.word("false")
+	case c == 'n':
+		return s.word("null")
+	default:
+		return s.digits()
+	}
+}
+
+func (s *scanner) word(word string) bool {
+	if len(s.b)-s.i < len(word) || string(s.b[s.i:s.i+len(word)]) != word {
+		return s.unexpected("a value")
+	}
+	s.i += len(word)
+	return true
+}
+
+// null moves over a null, if there is one.
+func (s *scanner) null() bool {
+	if s.next() == 'n' && len(s.b)-s.i >= 4 && string(s.b[s.i:s.i+4]) == "null" {
+		s.i += 4
+		return true
+	}
+	return false
+}
+
+// digits moves over a number of any size.
+func (s *scanner) digits() bool {
+	start := s.i
+	one := func() bool { return s.i < len(s.b) && s.b[s.i]-'0' <= 9 }
+	run := func() bool {
+		if !one() {
+			return s.unexpected("a digit")
+		}
+		for one() {
+			s.i++
+		}
+		return true
+	}
+	if s.i < len(s.b) && s.b[s.i] == '-' {
+		s.i++
+	}
+	if !one() {
+		if s.i == start {
+			return s.unexpected("a value")
+		}
+		return s.unexpected("a digit")
+	}
+	if s.b[s.i] == '0' {
+		s.i++
+	} else {
+		run()
+	}
+	if s.i < len(s.b) && s.b[s.i] == '.' {
+		s.i++
+		if !run() {
+			return false
+		}
+	}
+	if s.i < len(s.b) && s.b[s.i]|0x20 == 'e' {
+		s.i++
+		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
+			s.i++
+		}
+		return run()
+	}
+	return true
+}
+
+// name moves over a string, or a number taken by its digits, or null, which is the empty name.
+func (s *scanner) name(what string) ([]byte, bool) {
+	switch c := s.next(); {
+	case c == '"':
+		return s.text()
+	case c == '-' || c-'0' <= 9:
+		return s.skip()
+	case s.null():
+		return nil, true
+	}
+	s.bad = reject(Unreadable, "%s is neither a string nor a number", what)
+	return nil, false
+}
+
+// end fails unless nothing but space is left.
+func (s *scanner) end() bool {
+	if s.space(); s.i < len(s.b) {
+		return s.unexpected("the end")
+	}
+	return true
+}
+
+// floats reads an array of numbers into v, which it appends to.
+func (s *scanner) floats(v []float32) ([]float32, bool) {
+	if !s.take('[') {
+		return v, s.unexpected("an array")
+	}
+	if s.take(']') {
+		return v, true
+	}
+	b := s.b
+	for {
+		s.space()
+		x, i, ok := number(b, s.i)
+		if !ok {
+			if token := s.token(); token != "" {
+				s.bad = reject(BadValue, "vector[%d] is %s: not a finite number", len(v), token)
+				return v, false
+			}
+			return v, s.unexpected("a number")
+		}
+		v = append(v, x)
+		if i < len(b) && b[i] == ',' {
+			s.i = i + 1
+			continue
+		}
+		s.i = i
+		if s.take(']') {
+			return v, true
+		}
+		if !s.take(',') {
+			return v, s.unexpected("',' or ']'")
+		}
+	}
+}
+
+// token is the number-like word at the cursor: what some writers put for values JSON has no number for, or a number
+// beyond float32.
+func (s *scanner) token() string {
+	end := s.i
+	for end < len(s.b) && end-s.i < 32 {
+		if c := s.b[end]; c-'0' > 9 && (c|0x20)-'a' > 25 && c != '-' && c != '+' && c != '.' {
+			break
+		}
+		end++
+	}
+	word := string(s.b[s.i:end])
+	switch word {
+	case "NaN", "nan", "-NaN", "Infinity", "-Infinity", "Inf", "-Inf", "inf", "-inf", "null", "true", "false":
+		return word
+	}
+	probe := scanner{b: s.b[s.i:end]}
+	if probe.digits() && probe.i == len(word) {
+		return word
+	}
+	return ""
+}
