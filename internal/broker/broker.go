@@ -1,0 +1,190 @@
+// Package broker is the embedded Kafka broker: what commands use where no brokers are given. Its data lives in a
+// directory; of the processes that use a directory, one serves and the others connect to it.
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Files in the directory.
+const (
+	lockFile    = "lock"    // held by the process that serves
+	addressFile = "address" // where it listens, and its successors too
+	dataFolder  = "data"
+)
+
+// Broker is this process's share in the embedded broker of a directory: it serves it, or it stands by to serve it when
+// the process that does goes away. The address stays the same, so that clients find the successor by trying again.
+type Broker struct {
+	dir     string
+	address string
+	log     *slog.Logger
+	lock    *os.File
+
+	mu     sync.Mutex
+	server *Server // nil while another process serves
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Open gives the address of the broker that serves dir, which becomes this process's unless another one's answers. port
+// is where to listen if this is the first process ever to do so; 0 is any.
+func Open(ctx context.Context, dir string, port int, log *slog.Logger) (*Broker, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("embedded-dir: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("embedded-dir: %w", err)
+	}
+	b := &Broker{dir: dir, log: log, lock: lock, done: make(chan struct{})}
+	if err := b.begin(ctx, port); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	standing, stop := context.WithCancel(context.Background())
+	b.stop = stop
+	go b.standBy(standing)
+	return b, nil
+}
+
+// Address is host:port.
+func (b *Broker) Address() string { return b.address }
+
+// Serving says whether the broker runs in this process.
+func (b *Broker) Serving() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server != nil
+}
+
+// Close stops the broker if it is this process's, with everything on disk, and lets a successor have the directory.
+func (b *Broker) Close() error {
+	b.stop()
+	<-b.done
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.server != nil {
+		b.server.Close()
+		b.server = nil
+	}
+	return b.lock.Close() // and with it the lock
+}
+
+// begin waits until the directory is served, by this process or another.
+func (b *Broker) begin(ctx context.Context, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		if address, err := readAddress(b.dir); err == nil && answers(ctx, address) {
+			// Someone listens there. It is our directory's broker unless we can have the lock.
+			b.address = address
+		}
+		if served, err := b.tryServe(port); err != nil {
+			return err
+		} else if served || b.address != "" {
+			return nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("embedded-dir %s is in use, but nothing answers at the address it names: %w", b.dir, err)
+		}
+	}
+}
+
+// standBy serves once the process that does is gone.
+func (b *Broker) standBy(ctx context.Context) {
+	defer close(b.done)
+	for !b.Serving() {
+		if pause(ctx, 250*time.Millisecond) != nil {
+			return
+		}
+		if served, err := b.tryServe(portOf(b.address)); err != nil {
+			b.log.Error("embedded broker: cannot take over", "dir", b.dir, "error", err)
+		} else if served {
+			b.log.Info("embedded broker: taken over from a process that ended", "dir", b.dir, "address", b.address)
+		}
+	}
+}
+
+// tryServe serves if it gets the lock. The port of the broker before is kept, because its clients come back there.
+func (b *Broker) tryServe(port int) (bool, error) {
+	got, err := tryLock(b.lock)
+	if err != nil {
+		return false, fmt.Errorf("embedded-dir: lock %s: %w", b.dir, err)
+	}
+	if !got {
+		return false, nil
+	}
+	if address, err := readAddress(b.dir); err == nil {
+		port = portOf(address)
+	}
+	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log)
+	if portTaken(err) {
+		b.log.Warn("embedded broker: its port is taken, listening on another", "port", port)
+		server, err = Serve(filepath.Join(b.dir, dataFolder), 0, b.log)
+	}
+	if err != nil {
+		return false, err
+	}
+	b.mu.Lock()
+	b.server, b.address = server, server.Address
+	b.mu.Unlock()
+	if err := writeAddress(b.dir, server.Address); err != nil {
+		return false, errors.Join(err, b.lock.Close())
+	}
+	return true, nil
+}
+
+func readAddress(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil {
+		return "", err
+	}
+	address := strings.TrimSpace(string(text))
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return "", fmt.Errorf("%s names no address: %q", addressFile, address)
+	}
+	return address, nil
+}
+
+// writeAddress replaces the file as a whole, so that a reader sees an old address or the new one.
+func writeAddress(dir, address string) error {
+	path := filepath.Join(dir, addressFile)
+	if err := os.WriteFile(path+".new", []byte(address+"\n"), 0o644); err != nil {
+		return fmt.Errorf("embedded-dir: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("embedded-dir: %w", err)
+	}
+	return nil
+}
+
+func answers(ctx context.Context, address string) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

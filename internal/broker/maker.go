@@ -1,0 +1,93 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// maker makes the topics that clients ask for and that do not exist yet, as Kafka does where it is allowed to. The
+// broker's own way of doing so forgets these topics, with all their records, when its process is killed; only topics
+// made by request are on disk at once.
+type maker struct {
+	cluster   *kfake.Cluster
+	client    *kafka.Client
+	transport *kafka.Transport
+	log       *slog.Logger
+	stop      context.CancelFunc
+	ctx       context.Context
+
+	mu   sync.Mutex
+	made map[string]bool
+}
+
+func startMaker(cluster *kfake.Cluster, address string, log *slog.Logger) *maker {
+	ctx, stop := context.WithCancel(context.Background())
+	transport := &kafka.Transport{Context: ctx}
+	m := &maker{cluster: cluster, transport: transport, log: log, stop: stop, ctx: ctx, made: map[string]bool{},
+		client: &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second}}
+	cluster.ControlKey(int16(kmsg.Metadata), m.asked)
+	cluster.ControlKey(int16(kmsg.DeleteTopics), m.deleted)
+	return m
+}
+
+func (m *maker) close() {
+	m.stop()
+	m.transport.CloseIdleConnections()
+}
+
+// asked lets a request wait until the topics it may make are there; the broker answers others meanwhile.
+func (m *maker) asked(request kmsg.Request) (kmsg.Response, error, bool) {
+	r := request.(*kmsg.MetadataRequest)
+	if !r.AllowAutoTopicCreation || r.Version < 4 {
+		return nil, nil, false
+	}
+	var missing []string
+	m.mu.Lock()
+	for _, t := range r.Topics {
+		if t.Topic != nil && !m.made[*t.Topic] {
+			missing = append(missing, *t.Topic)
+		}
+	}
+	m.mu.Unlock()
+	if len(missing) > 0 {
+		m.cluster.SleepControl(func() {
+			for _, name := range missing {
+				m.makeTopic(name)
+			}
+		})
+	}
+	return nil, nil, false
+}
+
+// deleted forgets what was made: a deleted topic may be asked for again.
+func (m *maker) deleted(kmsg.Request) (kmsg.Response, error, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.made)
+	return nil, nil, false
+}
+
+func (m *maker) makeTopic(name string) {
+	config := kafka.TopicConfig{Topic: name, NumPartitions: -1, ReplicationFactor: -1}
+	for k, v := range TopicSettings() {
+		config.ConfigEntries = append(config.ConfigEntries, kafka.ConfigEntry{ConfigName: k, ConfigValue: v})
+	}
+	answer, err := m.client.CreateTopics(m.ctx, &kafka.CreateTopicsRequest{Addr: m.client.Addr, Topics: []kafka.TopicConfig{config}})
+	if err == nil {
+		err = answer.Errors[name]
+	}
+	if err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+		m.log.Warn("embedded broker: cannot make a topic a client asked for", "topic", name, "error", err)
+		return
+	}
+	m.mu.Lock()
+	m.made[name] = true
+	m.mu.Unlock()
+}

@@ -1,0 +1,86 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Server is a Kafka broker in this process, on loopback.
+type Server struct {
+	// Cluster is the broker itself, for tests: its Fault and Control make single requests fail or wait.
+	Cluster *kfake.Cluster
+	Address string
+	making  *maker
+}
+
+// Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last and win.
+func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server, error) {
+	options := []kfake.Opt{
+		kfake.Ports(port),
+		kfake.ClusterID("slkstream-embedded"),
+		kfake.DefaultNumPartitions(4),
+		kfake.GroupMinSessionTimeout(time.Second),
+		kfake.WithLogger(kafkaLog{log}),
+		kfake.BrokerConfigs(map[string]string{
+			"log.cleaner.backoff.ms": "15000", // how often topics are compacted and old records let go
+			"log.segment.bytes":      strconv.Itoa(64 << 20),
+		}),
+	}
+	if dir != "" {
+		options = append(options, kfake.DataDir(dir))
+	}
+	cluster, err := kfake.NewCluster(append(options, extra...)...)
+	if err != nil {
+		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
+	address := cluster.ListenAddrs()[0]
+	return &Server{cluster, address, startMaker(cluster, address, log)}, nil
+}
+
+// Close writes what is not on disk yet and stops the broker.
+func (s *Server) Close() {
+	s.making.close()
+	s.Cluster.Close()
+}
+
+// TopicSettings are what a topic of the embedded broker gets that nobody asked anything special of: a week or 2 GiB a
+// partition, whichever is reached first, as a laptop's disk is small.
+func TopicSettings() map[string]string {
+	return map[string]string{
+		"retention.ms":    strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
+		"retention.bytes": strconv.Itoa(2 << 30),
+	}
+}
+
+func portTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
+
+func portOf(address string) int {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return port
+}
+
+// kafkaLog passes the broker's warnings and errors on.
+type kafkaLog struct{ log *slog.Logger }
+
+func (l kafkaLog) Logf(level kfake.LogLevel, format string, args ...any) {
+	switch level {
+	case kfake.LogLevelError:
+		l.log.Error("embedded broker: " + fmt.Sprintf(format, args...))
+	case kfake.LogLevelWarn:
+		l.log.Warn("embedded broker: " + fmt.Sprintf(format, args...))
+	}
+}

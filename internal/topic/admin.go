@@ -1,0 +1,196 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/metadata"
+)
+
+// Description is what a topic is made of.
+type Description struct {
+	Name       string
+	Partitions int               // 0 in a request: the cluster's default
+	Replicas   int               // 0 in a request: the cluster's default
+	Settings   map[string]string // as Kafka names them: cleanup.policy, segment.bytes...
+}
+
+// StateSettings are the settings of a compacted topic that is read to its end at every start: small segments closed
+// early and cleaned early, as only a closed segment is compacted and everything not compacted yet is read again.
+func StateSettings() map[string]string {
+	return map[string]string{
+		"cleanup.policy":            "compact",
+		"segment.bytes":             "16777216",
+		"segment.ms":                "600000",
+		"min.cleanable.dirty.ratio": "0.1",
+		"delete.retention.ms":       "86400000",
+		"min.compaction.lag.ms":     "0",
+	}
+}
+
+// ErrExists is returned by Create when there is such a topic already.
+var ErrExists = errors.New("topic exists already")
+
+// Create makes a topic and waits until its partitions have leaders.
+func (c *Client) Create(ctx context.Context, d Description) error {
+	request := kafka.TopicConfig{Topic: d.Name, NumPartitions: d.Partitions, ReplicationFactor: d.Replicas}
+	if d.Partitions == 0 {
+		request.NumPartitions = -1
+	}
+	if d.Replicas == 0 {
+		request.ReplicationFactor = -1
+	}
+	for _, name := range sortedKeys(d.Settings) {
+		request.ConfigEntries = append(request.ConfigEntries, kafka.ConfigEntry{ConfigName: name, ConfigValue: d.Settings[name]})
+	}
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreateTopicsResponse, error) {
+		return c.kafka.CreateTopics(ctx, &kafka.CreateTopicsRequest{Addr: c.kafka.Addr, Topics: []kafka.TopicConfig{request}})
+	})
+	if err == nil {
+		err = answer.Errors[d.Name]
+	}
+	switch {
+	case errors.Is(err, kafka.TopicAlreadyExists):
+		return fmt.Errorf("create %s: %w", d.Name, ErrExists)
+	case err != nil:
+		return fmt.Errorf("create topic %s with %d partitions: %w", d.Name, d.Partitions, err)
+	}
+	return c.awaitLeaders(ctx, d.Name)
+}
+
+// Ensure makes a topic unless it exists; one that exists is left as it is.
+func (c *Client) Ensure(ctx context.Context, d Description) error {
+	if n, err := c.Partitions(ctx, d.Name); err == nil && n > 0 {
+		return nil
+	}
+	err := c.Create(ctx, d)
+	if errors.Is(err, ErrExists) {
+		return c.awaitLeaders(ctx, d.Name)
+	}
+	return err
+}
+
+// Grow raises the number of a topic's partitions.
+func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreatePartitionsResponse, error) {
+		return c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{Addr: c.kafka.Addr,
+			Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}}})
+	})
+	if err == nil {
+		err = answer.Errors[name]
+	}
+	if err != nil {
+		return fmt.Errorf("grow topic %s to %d partitions: %w", name, partitions, err)
+	}
+	return nil
+}
+
+// awaitLeaders waits until a new topic is known with leaders everywhere: right after it was made, single partitions
+// still answer that they have none.
+func (c *Client) awaitLeaders(ctx context.Context, name string) error {
+	outage := NewOutage(c.log, "making topic "+name)
+	for {
+		n, err := c.Partitions(ctx, name)
+		for p := 0; err == nil && p < n; p++ {
+			_, err = c.Offset(ctx, name, int32(p), Earliest, false)
+		}
+		if err == nil {
+			return nil
+		}
+		if !Temporary(err) || outage.Lasting() > 30*time.Second {
+			return err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// Partitions is how many partitions a topic has. The answer may be two seconds old.
+func (c *Client) Partitions(ctx context.Context, name string) (int, error) {
+	t, err := c.layout(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return len(t.Partitions), nil
+}
+
+// Names are all topics of the cluster but Kafka's own.
+func (c *Client) Names(ctx context.Context) ([]string, error) {
+	answer, err := c.metadata(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range answer.Topics {
+		if !t.IsInternal {
+			names = append(names, t.Name)
+		}
+	}
+	return names, nil
+}
+
+// Describe gives a topic's partitions, replicas and settings.
+func (c *Client) Describe(ctx context.Context, name string) (Description, error) {
+	d := Description{Name: name, Settings: map[string]string{}}
+	t, err := c.layout(ctx, name)
+	if err != nil {
+		return d, err
+	}
+	d.Partitions = len(t.Partitions)
+	if d.Partitions > 0 {
+		d.Replicas = len(t.Partitions[0].ReplicaNodes)
+	}
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.DescribeConfigsResponse, error) {
+		return c.kafka.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Addr: c.kafka.Addr,
+			Resources: []kafka.DescribeConfigRequestResource{{ResourceType: kafka.ResourceTypeTopic, ResourceName: name}}})
+	})
+	if err != nil {
+		return d, fmt.Errorf("describe topic %s: %w", name, err)
+	}
+	for _, r := range answer.Resources {
+		if r.Error != nil {
+			return d, fmt.Errorf("describe topic %s: %w", name, r.Error)
+		}
+		for _, e := range r.ConfigEntries {
+			d.Settings[e.ConfigName] = e.ConfigValue
+		}
+	}
+	return d, nil
+}
+
+func (c *Client) metadata(ctx context.Context, names []string) (*metadata.Response, error) {
+	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: names})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask the brokers for their topics: %w", err)
+	}
+	return answer.(*metadata.Response), nil
+}
+
+// layout is the cached view of one topic; a leader a partition lacks, or has, may have changed since.
+func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTopic, error) {
+	answer, err := c.metadata(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	t := &answer.Topics[0]
+	if t.ErrorCode != 0 {
+		return nil, fmt.Errorf("topic %s: %w", name, kafka.Error(t.ErrorCode))
+	}
+	return t, nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

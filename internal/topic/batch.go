@@ -1,0 +1,133 @@
+package topic
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// A record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16, checksum 17, attributes 21,
+// last offset delta 23, first time 27, highest time 35, producer id 43, epoch 51, base sequence 53, count 57, records 61.
+// The checksum covers everything from the attributes on; the length what follows it.
+const (
+	atLength     = 8
+	atMagic      = 16
+	atChecksum   = 17
+	atAttributes = 21
+	atLastDelta  = 23
+	atFirstTime  = 27
+	atMaxTime    = 35
+	atProducer   = 43
+	atEpoch      = 51
+	atSequence   = 53
+	atCount      = 57
+	batchHead    = 61
+
+	attributeCompression   = 0x07
+	attributeLogAppendTime = 0x08
+	attributeTransactional = 0x10
+	attributeControl       = 0x20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Stamp is a producer's identity on a batch. The broker takes a batch of an identified producer only if its sequence
+// follows the last one of that producer and epoch in the partition, and drops a repeat.
+type Stamp struct {
+	Producer      int64
+	Epoch         int16
+	Sequence      int32 // of the batch's first record
+	Transactional bool
+}
+
+// Anonymous is the stamp of a producer without an identity.
+var Anonymous = Stamp{-1, -1, -1, false}
+
+// AppendBatch appends one record batch of records, with stamp, to buffer. A record without a time gets now.
+func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {
+	at := len(buffer)
+	buffer = append(buffer, make([]byte, batchHead)...)
+	first := milliseconds(records[0].Time, now)
+	highest := first
+	for i := range records {
+		r := &records[i]
+		t := milliseconds(r.Time, now)
+		highest = max(highest, t)
+		buffer = binary.AppendVarint(buffer, int64(recordSize(r, t-first, i)))
+		buffer = append(buffer, 0)
+		buffer = binary.AppendVarint(buffer, t-first)
+		buffer = binary.AppendVarint(buffer, int64(i))
+		buffer = appendBytes(buffer, r.Key)
+		buffer = appendBytes(buffer, r.Value)
+		buffer = binary.AppendVarint(buffer, int64(len(r.Headers)))
+		for _, h := range r.Headers {
+			buffer = binary.AppendVarint(buffer, int64(len(h.Key)))
+			buffer = append(buffer, h.Key...)
+			buffer = appendBytes(buffer, h.Value)
+		}
+	}
+	b := buffer[at:]
+	var attributes uint16
+	if stamp.Transactional {
+		attributes = attributeTransactional
+	}
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
+	binary.BigEndian.PutUint32(b[12:], math.MaxUint32) // the leader's epoch is the broker's to fill in
+	b[atMagic] = 2
+	binary.BigEndian.PutUint16(b[atAttributes:], attributes)
+	binary.BigEndian.PutUint32(b[atLastDelta:], uint32(len(records)-1))
+	binary.BigEndian.PutUint64(b[atFirstTime:], uint64(first))
+	binary.BigEndian.PutUint64(b[atMaxTime:], uint64(highest))
+	binary.BigEndian.PutUint64(b[atProducer:], uint64(stamp.Producer))
+	binary.BigEndian.PutUint16(b[atEpoch:], uint16(stamp.Epoch))
+	binary.BigEndian.PutUint32(b[atSequence:], uint32(stamp.Sequence))
+	binary.BigEndian.PutUint32(b[atCount:], uint32(len(records)))
+	binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:], castagnoli))
+	return buffer
+}
+
+func milliseconds(t, now time.Time) int64 {
+	if t.IsZero() {
+		t = now
+	}
+	return max(t.UnixMilli(), 0)
+}
+
+// appendBytes appends a length and the bytes; nil has length -1, which to Kafka is no value at all.
+func appendBytes(buffer, b []byte) []byte {
+	if b == nil {
+		return append(buffer, 1) // -1 as a variable-length integer
+	}
+	return append(binary.AppendVarint(buffer, int64(len(b))), b...)
+}
+
+func recordSize(r *record.Out, timeDelta int64, offsetDelta int) int {
+	n := 1 + sizeVarint(timeDelta) + sizeVarint(int64(offsetDelta)) + sizeBytes(r.Key) + sizeBytes(r.Value) + sizeVarint(int64(len(r.Headers)))
+	for _, h := range r.Headers {
+		n += sizeVarint(int64(len(h.Key))) + len(h.Key) + sizeBytes(h.Value)
+	}
+	return n
+}
+
+// sizeAtMost bounds what a record takes in a batch.
+func sizeAtMost(r *record.Out) int {
+	return recordSize(r, math.MaxInt64, math.MaxInt32) + binary.MaxVarintLen32
+}
+
+func sizeBytes(b []byte) int {
+	if b == nil {
+		return 1
+	}
+	return sizeVarint(int64(len(b))) + len(b)
+}
+
+func sizeVarint(v int64) int {
+	n := 1
+	for u := uint64(v<<1) ^ uint64(v>>63); u >= 0x80; u >>= 7 {
+		n++
+	}
+	return n
+}

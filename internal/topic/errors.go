@@ -1,0 +1,124 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// OutOfRange is returned by a Reader whose position is not in the log: older than what retention kept, or past the end
+// (a log that was cut or made anew). The caller decides where to go on, with MoveTo, or gives up; nothing is skipped silently.
+type OutOfRange struct {
+	Topic      string
+	Partition  int32
+	Offset     int64 // where the reader stood
+	First, End int64 // what the log holds: First <= offset < End
+}
+
+func (e *OutOfRange) Error() string {
+	return fmt.Sprintf("%s/%d: offset %d is outside the log, which holds %d to %d", e.Topic, e.Partition, e.Offset, e.First, e.End)
+}
+
+// Refused is a broker's no to one partition, inside an answer that was a success as a whole.
+type Refused struct {
+	What      string
+	Topic     string
+	Partition int32
+	Err       error // usually a kafka.Error
+}
+
+func (e *Refused) Error() string {
+	return fmt.Sprintf("%s %s/%d: %v", e.What, e.Topic, e.Partition, e.Err)
+}
+
+// Unwrap gives the broker's error, so that errors.Is finds kafka's.
+func (e *Refused) Unwrap() error { return e.Err }
+
+// Temporary says whether waiting may cure an error: a connection lost, a leader or coordinator that moves, replicas that
+// are missing, a topic just made and not yet known everywhere. Rights, sizes and fences are not cured by waiting.
+func Temporary(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var code kafka.Error
+	if errors.As(err, &code) {
+		switch code {
+		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions, kafka.UnstableOffsetCommit,
+			kafka.ThrottlingQuotaExceeded, kafka.Unknown: // Unknown stands for a part of a split request that got no answer
+			return true
+		case kafka.InvalidMessage: // a checksum that fails fails again
+			return false
+		}
+		return code.Temporary()
+	}
+	return unknownTopic(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
+}
+
+// unknownTopic says whether the cluster's layout, as last seen, lacks the topic or the partition.
+func unknownTopic(err error) bool {
+	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) || errors.Is(err, kafka.UnknownTopicOrPartition)
+}
+
+func brokenConnection(err error) bool {
+	var dial *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &dial)
+}
+
+// Outage says once that something does not work, waits longer from try to try, and says once that it works again.
+type Outage struct {
+	log   *slog.Logger
+	what  string
+	since time.Time
+	tries int
+}
+
+// NewOutage watches what, which reads like "reading in/0".
+func NewOutage(log *slog.Logger, what string) *Outage { return &Outage{log: log, what: what} }
+
+// Wait is called after a failure, before the next try. The first wait is short, as most faults are a connection that
+// broke or a leader that moved; the longest is two seconds. It returns ctx's error if that ends first.
+func (o *Outage) Wait(ctx context.Context, err error) error {
+	if o.tries++; o.tries == 1 {
+		o.since = time.Now()
+	} else if o.tries == 4 {
+		o.log.Warn(o.what+" fails, trying again until it works", "error", err)
+	}
+	pause := min(20*time.Millisecond<<min(o.tries-1, 10), 2*time.Second)
+	pause = pause/2 + rand.N(pause/2+1) // not all partitions at once
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Over is called after a success.
+func (o *Outage) Over() {
+	if o.tries >= 4 {
+		o.log.Info(o.what+" works again", "after", time.Since(o.since).Round(time.Millisecond))
+	}
+	o.tries = 0
+}
+
+// Lasting is how long it has not worked.
+func (o *Outage) Lasting() time.Duration {
+	if o.tries == 0 {
+		return 0
+	}
+	return time.Since(o.since)
+}

@@ -1,0 +1,87 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/listoffsets"
+)
+
+// Places in a partition that Offset knows besides a time in milliseconds.
+const (
+	Earliest int64 = -2
+	Latest   int64 = -1
+)
+
+// Offset finds a place in a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it is the first
+// record at or after it, or Latest where there is none. Latest is the high watermark, or with committed the last
+// stable offset: before it lies everything that a reader of committed records can see now.
+func (c *Client) Offset(ctx context.Context, name string, partition int32, place int64, committed bool) (int64, error) {
+	offset, err := c.listOffset(ctx, name, partition, place, committed)
+	if err == nil && offset < 0 && place >= 0 {
+		offset, err = c.listOffset(ctx, name, partition, Latest, committed)
+	}
+	if err == nil && offset < 0 {
+		err = &Refused{"find an offset in", name, partition, fmt.Errorf("the broker's answer is %d", offset)}
+	}
+	return offset, err
+}
+
+// OffsetAt is Offset for a time.
+func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at time.Time, committed bool) (int64, error) {
+	return c.Offset(ctx, name, partition, max(at.UnixMilli(), 0), committed)
+}
+
+func (c *Client) listOffset(ctx context.Context, name string, partition int32, place int64, committed bool) (int64, error) {
+	isolation := kafka.ReadUncommitted
+	if committed {
+		isolation = kafka.ReadCommitted
+	}
+	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(isolation),
+			Topics: []listoffsets.RequestTopic{{Topic: name,
+				Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: place}}}}})
+	})
+	if err != nil {
+		return -1, fmt.Errorf("find an offset in %s/%d: %w", name, partition, err)
+	}
+	for _, t := range answer.(*listoffsets.Response).Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 {
+				return -1, &Refused{"find an offset in", name, partition, kafka.Error(p.ErrorCode)}
+			}
+			return p.Offset, nil
+		}
+	}
+	return -1, &Refused{"find an offset in", name, partition, kafka.UnknownTopicOrPartition}
+}
+
+// Committed is the offset a group has committed for a partition, -1 where it has none.
+func (c *Client) Committed(ctx context.Context, group, name string, partition int32) (int64, error) {
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.OffsetFetchResponse, error) {
+		return c.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{Addr: c.kafka.Addr, GroupID: group,
+			Topics: map[string][]int{name: {int(partition)}}})
+	})
+	if err == nil {
+		err = answer.Error
+	}
+	if errors.Is(err, kafka.GroupIdNotFound) {
+		return -1, nil // never committed anything
+	}
+	if err != nil {
+		return -1, fmt.Errorf("offset of group %s in %s/%d: %w", group, name, partition, err)
+	}
+	for _, p := range answer.Topics[name] {
+		if errors.Is(p.Error, kafka.GroupIdNotFound) {
+			return -1, nil
+		}
+		if p.Error != nil {
+			return -1, &Refused{"offset of group " + group + " in", name, partition, p.Error}
+		}
+		return p.CommittedOffset, nil
+	}
+	return -1, nil
+}

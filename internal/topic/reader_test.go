@@ -1,0 +1,291 @@
+package topic_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// readTo reads one partition until the position reaches end.
+func readTo(t testing.TB, r *topic.Reader, end int64) []record.Raw {
+	t.Helper()
+	ctx := within(t, 30*time.Second)
+	var all []record.Raw
+	for r.Position() < end {
+		b, err := r.Read(ctx)
+		if err != nil {
+			t.Fatalf("after %d records, at %d of %d: %v", len(all), r.Position(), end, err)
+		}
+		if b.Next != r.Position() {
+			t.Fatalf("batch says next is %d, reader stands at %d", b.Next, r.Position())
+		}
+		all = append(all, b.Records...)
+	}
+	return all
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "plain", 2, nil)
+	at := time.UnixMilli(1_700_000_000_123)
+	sent := []record.Out{
+		{Topic: name, Partition: 1, Key: []byte("k"), Value: []byte("v"), Time: at, Headers: []record.Header{{Key: "a", Value: []byte("1")}, {Key: "b"}}},
+		{Topic: name, Partition: 1, Value: []byte{}, Time: at.Add(-time.Hour)},
+		{Topic: name, Partition: 1, Key: []byte{}, Time: at.Add(time.Hour)},
+		{Topic: name, Partition: 1, Key: []byte("big"), Value: bytes.Repeat([]byte("x"), 700_000), Time: at},
+		{Topic: name, Partition: 1, Key: []byte("big too"), Value: bytes.Repeat([]byte("y"), 700_000), Time: at},
+	}
+	if err := client.Write(within(t, 20*time.Second), sent); err != nil {
+		t.Fatal(err)
+	}
+	got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Partition: 1}), int64(len(sent)))
+	if len(got) != len(sent) {
+		t.Fatalf("%d records, want %d", len(got), len(sent))
+	}
+	for i, g := range got {
+		s := sent[i]
+		if g.Offset != int64(i) || g.Topic != name || g.Partition != 1 || !g.Time.Equal(s.Time) ||
+			!bytes.Equal(g.Key, s.Key) || !bytes.Equal(g.Value, s.Value) ||
+			(g.Key == nil) != (s.Key == nil) || (g.Value == nil) != (s.Value == nil) || len(g.Headers) != len(s.Headers) {
+			t.Errorf("record %d: got %d bytes at %d, time %v, key %q", i, len(g.Value), g.Offset, g.Time, g.Key)
+		}
+		for j := range s.Headers {
+			if g.Headers[j].Key != s.Headers[j].Key || !bytes.Equal(g.Headers[j].Value, s.Headers[j].Value) {
+				t.Errorf("record %d: header %v, want %v", i, g.Headers[j], s.Headers[j])
+			}
+		}
+	}
+}
+
+func TestKeysGoWhereJavaPutsThem(t *testing.T) {
+	// Values of Kafka's own partitioner test: murmur2 of "21" is -973932308.
+	if got, want := topic.Partition([]byte("21"), 1000), int32((-973932308&0x7fffffff)%1000); got != want {
+		t.Errorf("partition %d, want %d", got, want)
+	}
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "keys", 5, nil)
+	var sent []record.Out
+	for i := range 100 {
+		sent = append(sent, record.Out{Topic: name, Partition: -1, Key: fmt.Append(nil, "key-", i%17), Value: fmt.Append(nil, i)})
+	}
+	ctx := within(t, 20*time.Second)
+	if err := client.Write(ctx, sent); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for p := range int32(5) {
+		end, err := client.Offset(ctx, name, p, topic.Latest, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := map[string]int{}
+		for _, r := range readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Partition: p}), end) {
+			total++
+			if want := topic.Partition(r.Key, 5); want != p {
+				t.Errorf("key %s is in partition %d, want %d", r.Key, p, want)
+			}
+			var n int
+			fmt.Sscan(string(r.Value), &n)
+			if before, ok := last[string(r.Key)]; ok && n <= before {
+				t.Errorf("key %s: %d after %d", r.Key, n, before)
+			}
+			last[string(r.Key)] = n
+		}
+	}
+	if total != len(sent) {
+		t.Errorf("%d records, want %d", total, len(sent))
+	}
+}
+
+func TestTheEndOfTheLogIsNoError(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "empty", 1, nil)
+	r := client.NewReader(topic.ReaderSettings{Topic: name, MaxWait: 50 * time.Millisecond})
+	for range 3 {
+		b, err := r.Read(within(t, 10*time.Second))
+		if err != nil || len(b.Records) != 0 || b.Next != 0 || b.HighWatermark != 0 {
+			t.Fatalf("%+v, %v", b, err)
+		}
+	}
+}
+
+func TestAReadIsCancelledAtOnce(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "wait", 1, nil)
+	r := client.NewReader(topic.ReaderSettings{Topic: name, MaxWait: time.Hour})
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	if _, err := r.Read(ctx); !errors.Is(err, context.Canceled) { // else the test ends by its own limit, an hour too late
+		t.Fatal(err)
+	}
+	if err := client.Write(within(t, 10*time.Second), []record.Out{{Topic: name, Value: []byte("later")}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readTo(t, r, 1); len(got) != 1 {
+		t.Fatalf("after a cancelled read: %d records", len(got))
+	}
+}
+
+func TestOutsideTheLogIsSaid(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "cut", 1, nil)
+	ctx := within(t, 30*time.Second)
+	for range 10 {
+		if err := client.Write(ctx, []record.Out{{Topic: name, Value: []byte("x")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := func(offset int64) *topic.OutOfRange {
+		t.Helper()
+		_, err := client.NewReader(topic.ReaderSettings{Topic: name, Offset: offset}).Read(ctx)
+		var out *topic.OutOfRange
+		if !errors.As(err, &out) {
+			t.Fatalf("reading at %d: %v", offset, err)
+		}
+		return out
+	}
+	if out := outside(11); out.First != 0 || out.End != 10 {
+		t.Errorf("past the end: %v", out)
+	}
+	trim(t, client, name, 4)
+	out := outside(2)
+	if out.First != 4 || out.End != 10 {
+		t.Errorf("below the start: %v", out)
+	}
+	r := client.NewReader(topic.ReaderSettings{Topic: name, Offset: 2})
+	r.MoveTo(out.First)
+	if got := readTo(t, r, 10); len(got) != 6 || got[0].Offset != 4 {
+		t.Errorf("after moving to the start: %d records", len(got))
+	}
+}
+
+// trim deletes the records before offset, as retention would.
+func trim(t *testing.T, client *topic.Client, name string, offset int64) {
+	t.Helper()
+	other := franz(t, client)
+	ctx := within(t, 10*time.Second)
+	if err := deleteRecords(ctx, other, name, offset); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryCompressionIsRead(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	ctx := within(t, 60*time.Second)
+	for _, c := range []kafka.Compression{kafka.Gzip, kafka.Snappy, kafka.Lz4, kafka.Zstd} {
+		name := brokertest.Topic(t, client, "packed", 1, nil)
+		var records []kafka.Record
+		for i := range 50 {
+			records = append(records, kafka.Record{Key: kafka.NewBytes(fmt.Append(nil, i)), Value: kafka.NewBytes(bytes.Repeat([]byte{byte(i)}, 100))})
+		}
+		answer, err := client.Kafka().Produce(ctx, &kafka.ProduceRequest{Topic: name, RequiredAcks: kafka.RequireAll, Compression: c, Records: kafka.NewRecordReader(records...)})
+		if err != nil || answer.Error != nil {
+			t.Fatal(err, answer)
+		}
+		got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: 20}), 50)
+		if len(got) != 30 || string(got[0].Key) != "20" || !bytes.Equal(got[29].Value, bytes.Repeat([]byte{49}, 100)) {
+			t.Errorf("%v: %d records", c, len(got))
+		}
+	}
+}
+
+func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "transactions", 1, nil)
+	ctx := within(t, 60*time.Second)
+	write := func(c *kgo.Client, text string) {
+		t.Helper()
+		if err := c.ProduceSync(ctx, &kgo.Record{Topic: name, Value: []byte(text)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := franz(t, client, kgo.TransactionalID(brokertest.Name("a")))
+	b := franz(t, client, kgo.TransactionalID(brokertest.Name("b")))
+	plain := franz(t, client)
+	var want []string
+	for i := range 4 { // two transactions at a time, ended in either order, kept or given up by turns
+		for _, c := range []*kgo.Client{a, b} {
+			if err := c.BeginTransaction(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(a, fmt.Sprint("a", i))
+		write(b, fmt.Sprint("b", i))
+		write(plain, fmt.Sprint("plain", i))
+		write(a, fmt.Sprint("A", i))
+		end := func(c *kgo.Client, keep bool) {
+			t.Helper()
+			if err := c.EndTransaction(ctx, kgo.TransactionEndTry(keep)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keepA, keepB := i%2 == 0, i/2%2 == 0
+		if i%3 == 0 {
+			end(a, keepA)
+			end(b, keepB)
+		} else {
+			end(b, keepB)
+			end(a, keepA)
+		}
+		if keepA {
+			want = append(want, fmt.Sprint("a", i))
+		}
+		if keepB {
+			want = append(want, fmt.Sprint("b", i))
+		}
+		want = append(want, fmt.Sprint("plain", i))
+		if keepA {
+			want = append(want, fmt.Sprint("A", i))
+		}
+	}
+	if err := a.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	write(a, "open")
+	write(plain, "behind it")
+	stable, err := client.Offset(ctx, name, 0, topic.Latest, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := client.Offset(ctx, name, 0, topic.Latest, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end != stable+2 {
+		t.Errorf("last stable offset %d, end %d: the open transaction holds two records back", stable, end)
+	}
+	for start := int64(0); start < stable; start++ { // wherever a reader begins, it sees the same
+		got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start}), stable)
+		expect := want[len(want)-min(len(got), len(want)):]
+		if start == 0 && len(got) != len(want) {
+			t.Errorf("%d records, want %d", len(got), len(want))
+		}
+		for i, r := range got {
+			if string(r.Value) != expect[i] {
+				t.Fatalf("from %d, record %d is %q, want %q", start, i, r.Value, expect[i])
+			}
+		}
+	}
+	if all := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Uncommitted: true}), end); len(all) != 18 {
+		t.Errorf("uncommitted: %d records, want 18", len(all))
+	}
+	if err := a.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,254 @@
+package topic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/produce"
+	"github.com/segmentio/kafka-go/protocol/rawproduce"
+
+	"slkstream/internal/record"
+)
+
+// BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A single larger
+// record goes alone, and it is the broker's to refuse it.
+const BatchLimit = 1_000_000
+
+// Place is a partition of a topic.
+type Place struct {
+	Topic     string
+	Partition int32
+}
+
+// EncodedBatch is a record batch on its way to its partition.
+type EncodedBatch struct {
+	Place
+	Data []byte // the batch as AppendBatch writes it, behind its length in four bytes (see Encode)
+	Err  error  // what became of it, after Send
+	Base int64  // the offset it got
+}
+
+// Encode makes a batch ready to be sent.
+func Encode(place Place, records []record.Out, stamp Stamp) *EncodedBatch {
+	size := 4 + batchHead
+	for i := range records {
+		size += sizeAtMost(&records[i])
+	}
+	data := AppendBatch(make([]byte, 4, size), records, stamp, time.Now())
+	n := len(data) - 4
+	data[0], data[1], data[2], data[3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+	return &EncodedBatch{Place: place, Data: data}
+}
+
+// Partition chooses the partition of a key, as Java's producer does. Records without a key all go to one.
+func Partition(key []byte, partitions int) int32 {
+	all := make([]int, 0, 64)
+	for p := range partitions {
+		all = append(all, p)
+	}
+	return int32(byKey.Balance(kafka.Message{Key: key}, all...))
+}
+
+var byKey = kafka.Murmur2Balancer{Consistent: true}
+
+// Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most BatchLimit.
+// The pieces of one place must be sent one after the other.
+func (c *Client) Spread(ctx context.Context, records []record.Out) (map[Place][][]record.Out, error) {
+	type open struct {
+		pieces [][]record.Out
+		size   int
+	}
+	places := map[Place]*open{}
+	counts := map[string]int{}
+	for i := range records {
+		r := &records[i]
+		place := Place{r.Topic, r.Partition}
+		if r.Partition < 0 {
+			n, ok := counts[r.Topic]
+			if !ok {
+				var err error
+				if n, err = c.Partitions(ctx, r.Topic); err != nil {
+					return nil, err
+				}
+				if n == 0 {
+					return nil, fmt.Errorf("topic %s: %w", r.Topic, kafka.LeaderNotAvailable)
+				}
+				counts[r.Topic] = n
+			}
+			place.Partition = Partition(r.Key, n)
+		}
+		o := places[place]
+		if o == nil {
+			o = &open{}
+			places[place] = o
+		}
+		size := sizeAtMost(r)
+		if len(o.pieces) == 0 || o.size+size > BatchLimit-batchHead {
+			o.pieces = append(o.pieces, nil)
+			o.size = 0
+		}
+		o.size += size
+		last := len(o.pieces) - 1
+		o.pieces[last] = append(o.pieces[last], *r)
+	}
+	spread := make(map[Place][][]record.Out, len(places))
+	for p, o := range places {
+		spread[p] = o.pieces
+	}
+	return spread, nil
+}
+
+// Write writes records and returns when all replicas in sync have them. Records of one partition keep their order, and
+// those of different partitions go together. While brokers are away it waits for as long as ctx lasts, and says so
+// once; it resends only what was not acknowledged, which may repeat records whose acknowledgement was lost. An error
+// is final (a *Refused: too large, no rights; or a topic unknown for half a minute); some records may have been written.
+func (c *Client) Write(ctx context.Context, records []record.Out) error {
+	if len(records) == 0 {
+		return nil
+	}
+	outage := NewOutage(c.log, "writing to "+records[0].Topic)
+	var left map[Place][][]record.Out
+	for {
+		var err error
+		if left, err = c.Spread(ctx, records); err == nil {
+			break
+		}
+		if !Temporary(err) || unknownTopic(err) && outage.Lasting() > 30*time.Second {
+			return err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return err
+		}
+	}
+	ready := map[Place]*EncodedBatch{}
+	for len(left) > 0 {
+		batches := make([]*EncodedBatch, 0, len(left))
+		for place, pieces := range left {
+			if ready[place] == nil {
+				ready[place] = Encode(place, pieces[0], Anonymous)
+			}
+			batches = append(batches, ready[place])
+		}
+		c.Send(ctx, "", batches)
+		var failed error
+		for _, b := range batches {
+			switch {
+			case b.Err == nil:
+				delete(ready, b.Place)
+				if left[b.Place] = left[b.Place][1:]; len(left[b.Place]) == 0 {
+					delete(left, b.Place)
+				}
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case !Temporary(b.Err), unknownTopic(b.Err) && outage.Lasting() > 30*time.Second:
+				return b.Err
+			default:
+				failed = b.Err
+			}
+		}
+		if failed == nil {
+			outage.Over()
+		} else if err := outage.Wait(ctx, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Send sends one batch to each of any number of partitions, in one request a leader, wanting the acknowledgement of all
+// replicas in sync, and sets each batch's Err and Base. It tries once: a batch whose Err is a broken connection or a
+// timeout may have been written. transaction is the transactional id, "" outside one.
+func (c *Client) Send(ctx context.Context, transaction string, batches []*EncodedBatch) {
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := c.transport.RoundTrip(limited, c.kafka.Addr, &sending{transaction, batches})
+	if err == nil {
+		return
+	}
+	for _, b := range batches {
+		b.Err = err
+	}
+}
+
+// sending is a produce request to any number of leaders; kafka-go splits it and merges the answers.
+type sending struct {
+	transaction string
+	batches     []*EncodedBatch
+}
+
+var errNoAnswer = errors.New("the broker's answer leaves the partition out")
+
+func (s *sending) ApiKey() protocol.ApiKey { return protocol.Produce }
+
+// Split makes one request a leader. A batch whose leader is not known is left out, with its Err set.
+func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
+	byLeader := map[int32]*rawproduce.Request{}
+	var messages []protocol.Message
+	for _, b := range s.batches {
+		one := rawproduce.RequestTopic{Topic: b.Topic, Partitions: []rawproduce.RequestPartition{{Partition: b.Partition,
+			RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(b.Data)}}}}
+		leader, err := (&rawproduce.Request{Topics: []rawproduce.RequestTopic{one}}).Broker(cluster)
+		if err != nil {
+			b.Err = fmt.Errorf("write %s/%d: %w", b.Topic, b.Partition, err)
+			continue
+		}
+		b.Err = errNoAnswer
+		request := byLeader[leader.ID]
+		if request == nil {
+			request = &rawproduce.Request{TransactionalID: s.transaction, Acks: int16(kafka.RequireAll),
+				Timeout: int32(requestTimeout.Milliseconds() * 8 / 10)}
+			byLeader[leader.ID] = request
+			messages = append(messages, request)
+		}
+		request.Topics = appendTopic(request.Topics, one)
+	}
+	return messages, s, nil
+}
+
+// appendTopic keeps each topic once in a request: brokers may answer only the last of two.
+func appendTopic(topics []rawproduce.RequestTopic, one rawproduce.RequestTopic) []rawproduce.RequestTopic {
+	for i := range topics {
+		if topics[i].Topic == one.Topic {
+			topics[i].Partitions = append(topics[i].Partitions, one.Partitions...)
+			return topics
+		}
+	}
+	return append(topics, one)
+}
+
+// Merge hands every batch what its leader said of it.
+func (s *sending) Merge(messages []protocol.Message, results []interface{}) (protocol.Message, error) {
+	batches := make(map[Place]*EncodedBatch, len(s.batches))
+	for _, b := range s.batches {
+		batches[b.Place] = b
+	}
+	for i, m := range messages {
+		answer, err := protocol.Result(results[i])
+		if err != nil {
+			for _, t := range m.(*rawproduce.Request).Topics {
+				for _, p := range t.Partitions {
+					batches[Place{t.Topic, p.Partition}].Err = fmt.Errorf("write %s/%d: %w", t.Topic, p.Partition, err)
+				}
+			}
+			continue
+		}
+		for _, t := range answer.(*produce.Response).Topics {
+			for _, p := range t.Partitions {
+				b := batches[Place{t.Topic, p.Partition}]
+				if b == nil {
+					continue
+				}
+				b.Err, b.Base = nil, p.BaseOffset
+				if p.ErrorCode != 0 {
+					b.Err = &Refused{"write", t.Topic, p.Partition, kafka.Error(p.ErrorCode)}
+				}
+			}
+		}
+	}
+	return s, nil
+}
