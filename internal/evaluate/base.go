@@ -2,18 +2,44 @@ package evaluate
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"slkstream/solver"
 )
 
+// metricRefreshes are the episodes after which a metric is learned anew, as in a stream; every tenth one after them, too.
+var metricRefreshes = map[int]bool{1: true, 2: true, 4: true, 8: true}
+
 // learnBase is what tasks may know beforehand, all of it from classes that no task draws: the mean of the base rows, and the
-// metric of earlier base tasks.
+// metric that earlier base tasks leave behind, from their support labels and solved S. With no base rows it is nil.
 func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task, s solver.Settings) (*solver.Embedding, error) {
 	if len(baseRows) == 0 {
 		return nil, nil
 	}
-	return &solver.Embedding{Mean: powerMean(set, baseRows, s.Power)}, nil
+	e := &solver.Embedding{Mean: powerMean(set, baseRows, s.Power)}
+	if s.MetricRank == 0 || len(earlier) == 0 {
+		return e, nil
+	}
+	solve, err := solver.New(s)
+	if err != nil {
+		return nil, err
+	}
+	scatter := solver.NewScatter(set.D, 0)
+	for i, task := range earlier {
+		p := task.Problem(set, e)
+		r, err := solve.Solve(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("data %s: base task %d: %w", set.Name, i+1, err)
+		}
+		scatter.Update(p, r)
+		if n := i + 1; metricRefreshes[n] || n%10 == 0 || n == len(earlier) {
+			if e.Metric, err = scatter.Refresh(s.MetricRank, s.MetricShrink); err != nil {
+				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
+			}
+		}
+	}
+	return e, nil
 }
 
 // powerMean is the mean of sign(x)|x|^power over the rows.

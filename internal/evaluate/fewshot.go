@@ -183,7 +183,9 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 	var failed error
 	for w := range min(workers, len(cell.Tasks)) {
 		group.Go(func() {
-			solve, err := solver.New(c.Settings)
+			settings := c.Settings
+			settings.Check = true
+			solve, err := solver.New(settings)
 			for t := w; err == nil && t < len(cell.Tasks); t += workers {
 				if outcomes[t], err = solveTask(ctx, solve, set, cell.Tasks[t], e); err == nil {
 					lock.Lock()
@@ -258,7 +260,7 @@ func solveTask(ctx context.Context, solve *solver.Solver, set *Set, t *Task, e *
 	if err != nil {
 		return outcome{}, err
 	}
-	o := outcome{iterations: r.Iterations}
+	o := outcome{iterations: r.Iterations, rises: r.Rises}
 	right := 0
 	for i := range t.Rows {
 		switch {
