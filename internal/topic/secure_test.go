@@ -1,0 +1,107 @@
+package topic_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"slkstream/internal/broker"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/test/kafka"
+)
+
+// secured are the addresses and files of a broker that wants certificates and of one that wants a password: those of the
+// environment (see test/kafka/with), else embedded ones.
+func secured(t *testing.T) (withTLS, withSASL string, files kafka.Certificates) {
+	t.Helper()
+	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {
+		return os.Getenv("SLKSTREAM_TEST_TLS"), os.Getenv("SLKSTREAM_TEST_SASL"),
+			kafka.Certificates{CA: os.Getenv("SLKSTREAM_TEST_CA"), Cert: os.Getenv("SLKSTREAM_TEST_CERT"), Key: os.Getenv("SLKSTREAM_TEST_KEY")}
+	}
+	files, err := kafka.WriteCertificates(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(files.Server, files.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := os.ReadFile(files.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorities := x509.NewCertPool()
+	authorities.AppendCertsFromPEM(ca)
+	serve := func(options ...kfake.Opt) string {
+		server, err := broker.Serve("", 0, slog.New(slog.NewTextHandler(io.Discard, nil)), options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		return server.Address
+	}
+	both := &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: authorities, ClientAuth: tls.RequireAndVerifyClientCert}
+	own := &tls.Config{Certificates: []tls.Certificate{pair}}
+	return serve(kfake.TLS(both)),
+		serve(kfake.TLS(own), kfake.EnableSASL(), kfake.Superuser("PLAIN", kafka.User, kafka.Password),
+			kfake.Superuser("SCRAM-SHA-256", kafka.User, kafka.Password), kfake.Superuser("SCRAM-SHA-512", kafka.User, kafka.Password)), files
+}
+
+func TestCertificatesAndPasswords(t *testing.T) {
+	withTLS, withSASL, files := secured(t)
+	try := func(s topic.Settings) error {
+		t.Helper()
+		client, err := topic.Connect(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		ctx := within(t, 30*time.Second)
+		if err := client.Ensure(ctx, topic.Description{Name: "secured", Partitions: 1}); err != nil {
+			return err
+		}
+		end, err := client.Offset(ctx, "secured", 0, topic.Latest, true)
+		if err != nil {
+			return err
+		}
+		if err := client.Write(ctx, []record.Out{{Topic: "secured", Value: []byte("x")}}); err != nil {
+			return err
+		}
+		if got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: "secured", Offset: end}), end+1); len(got) != 1 {
+			t.Errorf("%d records", len(got))
+		}
+		conn, err := client.Dialer().DialContext(ctx, "tcp", s.Brokers[0])
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.Brokers()
+		return err
+	}
+	if err := try(topic.Settings{Brokers: []string{withTLS}, CA: files.CA, Cert: files.Cert, Key: files.Key}); err != nil {
+		t.Errorf("certificates: %v", err)
+	}
+	if err := try(topic.Settings{Brokers: []string{withTLS}, CA: files.CA}); err == nil {
+		t.Error("a client without a certificate is let in")
+	}
+	if err := try(topic.Settings{Brokers: []string{withTLS}, TLS: true}); err == nil {
+		t.Error("a broker of an unknown authority is trusted")
+	}
+	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
+		s := topic.Settings{Brokers: []string{withSASL}, CA: files.CA, SASL: mechanism, User: kafka.User, Password: kafka.Password}
+		if err := try(s); err != nil {
+			t.Errorf("%s: %v", mechanism, err)
+		}
+		s.Password = "wrong"
+		if err := try(s); err == nil {
+			t.Errorf("%s: a wrong password is accepted", mechanism)
+		}
+	}
+}
