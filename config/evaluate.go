@@ -1,24 +1,83 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Evaluate is what the measurements take.
 type Evaluate struct {
-	Data []string
-	JSON bool
+	Data   []string
+	JSON   bool
+	Export string
+
+	Presets []string
+	Methods []string
+
+	Ways           int
+	Shots          []string // whole numbers; eval stream takes one
+	Mixes          []string
+	Tasks          int
+	Novel          string
+	SplitSeed      uint64
+	MetricEpisodes int
+
+	K          int
+	Plots      string
+	Neighbours int
+	Output     string
 }
 
 func (e *Evaluate) title() string { return "Evaluation" }
 
+var clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
+
 func (e *Evaluate) settings() []Setting {
+	data := func(help, example string, commands ...string) []Setting {
+		return takenBy(commands, define("data", &e.Data, nil, help).example(example).needed(commands...))
+	}
+	tasks := []string{"eval fewshot", "tune"}
 	return slices.Concat(
-		takenBy(with(evaluate, "tune"),
-			define("data", &e.Data, nil, "folders that hold X.npy and y.npy").example("DIR,..."),
-			define("json", &e.JSON, false, "print one JSON object a line in place of a table"),
+		data("folders that hold X.npy and y.npy", "DIR,...", "eval fewshot", "eval cluster", "eval index", "tune"),
+		data("folder that holds X.npy and y.npy", "DIR", "eval stream"),
+		data("folder that holds the folders of the sets", "ROOT", "eval paper"),
+		takenBy(with(evaluate, "tune"), define("json", &e.JSON, false, "print one JSON object a line in place of a table")),
+		takenBy([]string{"eval fewshot", "eval stream", "eval cluster"},
+			define("export", &e.Export, "", "folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
+			define("preset", &e.Presets, []string{"default"}, "measured settings to start from; several are measured on the same tasks", eachOneOf(presets...)).example("NAME,..."),
 		),
+		takenBy([]string{"eval fewshot", "eval stream"},
+			define("method", &e.Methods, nil, "how prototypes are fitted, the preset's if not given; several are measured on the same tasks", eachOneOf(methods...)).example("NAME,..."),
+		),
+		takenBy([]string{"eval cluster"},
+			define("method", &e.Methods, []string{"slk-means"}, "how to cluster; several see the same graph and starts", eachOneOf(clusterMethods...)).example("NAME,..."),
+			define("k", &e.K, 10, "clusters to find", atLeast(2), atMost(1<<16)),
+		),
+		takenBy(tasks,
+			define("ways", &e.Ways, 5, "classes of a task", atLeast(2), atMost(1<<16)),
+			define("shots", &e.Shots, []string{"1", "5"}, "labelled rows a class").example("N,..."),
+			define("mix", &e.Mixes, []string{"balanced", "dirichlet:2"}, "how queries spread over the classes: balanced, dirichlet:A, absent").example("MIX,..."),
+			define("tasks", &e.Tasks, 600, "tasks of each shots and mix", atLeast(1), atMost(1<<24)),
+			define("novel", &e.Novel, "", "file of the classes that tasks draw from; else novel.npy beside the data, else half of the large classes").example("FILE.npy"),
+			define("split-seed", &e.SplitSeed, 1, "chooses those classes where no file does"),
+			define("metric-episodes", &e.MetricEpisodes, 20, "earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0), atMost(1<<16)),
+		),
+		takenBy([]string{"eval index"}, define("neighbours", &e.Neighbours, 5, "neighbours of each row", atLeast(1), atMost(1000))),
+		takenBy([]string{"eval paper"}, define("plots", &e.Plots, "", "folder to write the plots to").example("DIR")),
+		takenBy([]string{"tune"}, define("output", &e.Output, "", "file for the configuration that was found; else stdout").example("FILE.yaml")),
 	)
 }
 
-func (e *Evaluate) faults(*Config) []Fault { return nil }
+func (e *Evaluate) faults(c *Config) []Fault {
+	var found []Fault
+	for _, text := range e.Shots {
+		if n, err := strconv.Atoi(text); err != nil || n < 1 || n > 1<<16 {
+			found = append(found, Fault{Setting: "shots", Problem: fmt.Sprintf("holds %s: must be whole numbers from 1 to %d", shown(text), 1<<16)})
+		}
+	}
+	if len(e.Shots) == 0 {
+		found = append(found, Fault{Setting: "shots", Problem: "is empty: give at least one whole number"})
+	}
+	return found
+}

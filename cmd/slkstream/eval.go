@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/config"
+	"slkstream/internal/evaluate"
+	"slkstream/solver"
+)
+
+func newEvalCommand() *cobra.Command {
+	eval := &cobra.Command{
+		Use:   "eval",
+		Short: "measure on labelled data: fewshot, cluster, stream, index, paper",
+		RunE:  refuseUnknown,
+	}
+	eval.AddCommand(newEvalFewShotCommand())
+	return eval
+}
+
+// candidates is every preset named with every method named (its own where none is), each with the settings given in place
+// of the preset's.
+func candidates(c *config.Config) ([]evaluate.Candidate, error) {
+	methods := c.Evaluate.Methods
+	if len(methods) == 0 {
+		methods = []string{""}
+	}
+	var out []evaluate.Candidate
+	for _, preset := range c.Evaluate.Presets {
+		for _, method := range methods {
+			given := c.Solver
+			given.Preset = preset
+			if method != "" {
+				given.Method = &method
+			}
+			s, err := solverSettings(given)
+			if err != nil {
+				return nil, usageError{err}
+			}
+			if _, err := solver.New(s); err != nil {
+				return nil, usagef("preset %s: %w", preset, err)
+			}
+			out = append(out, evaluate.Candidate{Method: s.Method, Preset: preset, Settings: s})
+		}
+	}
+	if len(out) == 0 {
+		return nil, usagef("preset names nothing: give at least one of default, balanced, clamped, paper")
+	}
+	return out, nil
+}
+
+// readSets reads every folder before any work starts, so that a fault in the last is known at once.
+func readSets(folders []string) ([]*evaluate.Set, error) {
+	var sets []*evaluate.Set
+	for _, folder := range folders {
+		set, err := evaluate.ReadSet(folder)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+func wholeNumbers(texts []string) ([]int, error) {
+	var out []int
+	for _, text := range texts {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, usagef("%q is not a whole number", text)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// printer writes results: JSON objects a line as they come, or the rows of one table.
+type printer struct {
+	out   io.Writer
+	json  bool
+	table *tabwriter.Writer
+}
+
+func newPrinter(c *call, header string) *printer {
+	p := &printer{out: c.Out, json: c.Config.Evaluate.JSON}
+	if !p.json {
+		p.table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(p.table, header)
+	}
+	return p
+}
+
+// print writes a result, as it is in JSON or as a row whose cells end in tabs.
+func (p *printer) print(result any, format string, cells ...any) error {
+	if p.json {
+		return json.NewEncoder(p.out).Encode(result)
+	}
+	_, err := fmt.Fprintf(p.table, format+"\n", cells...)
+	return err
+}
+
+// close writes out the table.
+func (p *printer) close() error {
+	if p.table != nil {
+		return p.table.Flush()
+	}
+	return nil
+}
+
+// progressOf shows how far a measurement is, on a terminal only, and clears the line when it is done.
+func progressOf(c *call, what string) func(done, of int) {
+	file, ok := c.Err.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	var last time.Time
+	return func(done, of int) {
+		if done == of {
+			fmt.Fprintf(file, "\r\x1b[K")
+		} else if time.Since(last) > 200*time.Millisecond {
+			last = time.Now()
+			fmt.Fprintf(file, "\r\x1b[K%s: %d of %d", what, done, of)
+		}
+	}
+}
