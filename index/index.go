@@ -5,10 +5,7 @@ package index
 import (
 	"context"
 	"fmt"
-	"math"
-	"sort"
-
-	"slkstream/internal/kernel"
+	"runtime"
 )
 
 // Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self excluded.
@@ -16,23 +13,20 @@ import (
 type Neighbours struct {
 	N, Rho    int
 	IDs       []int32
-	Distances []float32
+	Distances []float32 // Euclidean, or 1 - cosine; within a thousandth of the distance
+	Report    Report
 }
 
-// Affinity is a sparse matrix in compressed rows: row p holds Columns[Offsets[p]:Offsets[p+1]], ascending, and their Weights.
-type Affinity struct {
-	Offsets []int64
-	Columns []int32
-	Weights []float32
+// Row returns the neighbours of row p, padding included, and their distances.
+func (b *Neighbours) Row(p int) ([]int32, []float32) {
+	return b.IDs[p*b.Rho : (p+1)*b.Rho], b.Distances[p*b.Rho : (p+1)*b.Rho]
 }
 
-// N is the number of rows.
-func (a *Affinity) N() int { return len(a.Offsets) - 1 }
-
-// Row returns the neighbours of row p and their weights.
-func (a *Affinity) Row(p int) ([]int32, []float32) {
-	lo, hi := a.Offsets[p], a.Offsets[p+1]
-	return a.Columns[lo:hi], a.Weights[lo:hi]
+// Report says how neighbours were found.
+type Report struct {
+	Chosen string  // exact, hnsw, descent
+	Recall float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
+	Sample int     // rows checked; 0 where the search was exact
 }
 
 // Options say how neighbours are searched for.
@@ -40,67 +34,77 @@ type Options struct {
 	Rho    int    // neighbours of each row
 	Method string // auto, exact, hnsw, descent; "" is auto
 	Cosine bool   // cosine distance in place of Euclidean
+
+	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it
+	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once; may be nil
+}
+
+// Workspace keeps the memory of a Build for the next. One goroutine uses it at a time. A small Build in a used Workspace
+// allocates nothing.
+type Workspace struct {
+	points  points
+	gram    points // of GramNeighbours, which has norms and nothing else
+	lists   shortlists
+	workers []*worker
+	result  Neighbours
 }
 
 // Build finds the neighbours of n rows of dimension d.
 func Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbours, error) {
-	if len(rows) != n*d {
-		return nil, fmt.Errorf("rows: %d values are not %d rows of dimension %d", len(rows), n, d)
-	}
-	out := &Neighbours{N: n, Rho: o.Rho, IDs: make([]int32, n*o.Rho), Distances: make([]float32, n*o.Rho)}
-	type candidate struct {
-		id       int32
-		distance float32
-	}
-	list := make([]candidate, 0, n)
-	for p := range n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		list = list[:0]
-		for q := range n {
-			if q != p {
-				list = append(list, candidate{int32(q), kernel.SquaredDistance(rows[p*d:p*d+d], rows[q*d:q*d+d])})
-			}
-		}
-		sort.Slice(list, func(i, j int) bool {
-			return list[i].distance < list[j].distance || list[i].distance == list[j].distance && list[i].id < list[j].id
-		})
-		for j := range o.Rho {
-			out.IDs[p*o.Rho+j], out.Distances[p*o.Rho+j] = -1, float32(math.Inf(1))
-			if j < len(list) {
-				out.IDs[p*o.Rho+j], out.Distances[p*o.Rho+j] = list[j].id, float32(math.Sqrt(float64(list[j].distance)))
-			}
-		}
-	}
-	return out, nil
+	return new(Workspace).Build(ctx, rows, n, d, o)
 }
 
-// Symmetric turns the lists into W = (A + A')/2, A the 0/1 matrix of the lists: a kNN matrix alone is not symmetric.
-func (b *Neighbours) Symmetric() *Affinity {
-	rows := make([]map[int32]float32, b.N)
-	for p := range rows {
-		rows[p] = map[int32]float32{}
+// Build finds the neighbours of n rows of dimension d. What it returns is valid until the next Build of w. The error names
+// the row for values that are NaN or infinite, for zero rows under cosine, and for values too large to have distances.
+func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbours, error) {
+	switch {
+	case n < 0 || d < 1:
+		return nil, fmt.Errorf("rows: %d rows of dimension %d", n, d)
+	case len(rows)/d != n || len(rows)%d != 0:
+		return nil, fmt.Errorf("rows: %d values are not %d rows of dimension %d", len(rows), n, d)
+	case o.Rho < 0:
+		return nil, fmt.Errorf("rho: %d neighbours", o.Rho)
+	case n > maxRows:
+		return nil, fmt.Errorf("rows: %d are more than %d", n, maxRows)
 	}
-	for p := range b.N {
-		for _, q := range b.IDs[p*b.Rho : (p+1)*b.Rho] {
-			if q >= 0 {
-				rows[p][q] += .5
-				rows[q][int32(p)] += .5
-			}
-		}
+	switch o.Method {
+	case "", "auto", "exact":
+	default:
+		return nil, fmt.Errorf("index %q: not one of auto, exact", o.Method)
 	}
-	a := &Affinity{Offsets: make([]int64, 1, b.N+1)}
-	for _, row := range rows {
-		from := len(a.Columns)
-		for q := range row {
-			a.Columns = append(a.Columns, q)
-		}
-		sort.Slice(a.Columns[from:], func(i, j int) bool { return a.Columns[from+i] < a.Columns[from+j] })
-		for _, q := range a.Columns[from:] {
-			a.Weights = append(a.Weights, row[q])
-		}
-		a.Offsets = append(a.Offsets, int64(len(a.Columns)))
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return a
+	if err := w.points.take(rows, n, d, o.Cosine); err != nil {
+		return nil, err
+	}
+	w.result.reset(n, o.Rho)
+	if o.Rho == 0 || n < 2 {
+		w.result.Report = Report{Chosen: "exact", Recall: 1}
+		return &w.result, nil
+	}
+	if err := w.exact(ctx, o); err != nil {
+		return nil, err
+	}
+	return &w.result, nil
+}
+
+// maxRows is what ids of 32 bits can tell apart.
+const maxRows = 1<<31 - 1
+
+// reset makes room for n lists.
+func (b *Neighbours) reset(n, rho int) {
+	b.N, b.Rho = n, rho
+	b.IDs, b.Distances = grown(b.IDs, n*rho), grown(b.Distances, n*rho)
+	for i := range b.IDs {
+		b.IDs[i], b.Distances[i] = -1, infinity
+	}
+}
+
+// grown returns s with length n, in new memory if it must be.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

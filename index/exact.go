@@ -1,0 +1,161 @@
+package index
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"slkstream/internal/kernel"
+)
+
+// block is how many rows meet how many in one tile of exact search: a multiple of every kernel's tile, and small enough
+// for a tile of products to stay in the second-level cache.
+const block = 240
+
+// worker is what one goroutine of a search works in.
+type worker struct {
+	products []float32
+	places   []int32
+	minima   []float32
+	verdict  verdict
+}
+
+// hire sees to it that there are so many workers.
+func (w *Workspace) hire(workers int) {
+	for len(w.workers) < workers {
+		w.workers = append(w.workers, &worker{products: make([]float32, block*block), places: make([]int32, block), minima: make([]float32, block)})
+	}
+}
+
+// exact compares every row with every other one: tiles of inner products for the pairs of blocks, half of the matrix, each
+// tile read along its rows and along its columns.
+func (w *Workspace) exact(ctx context.Context, o Options) error {
+	p, l := &w.points, &w.lists
+	l.reset(p, o.Rho)
+	w.result.Report = Report{Chosen: "exact", Recall: 1}
+	blocks := (p.n + block - 1) / block
+	w.hire(o.Workers)
+	if blocks == 1 {
+		worker := w.workers[0]
+		worker.diagonal(p, l, 0)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range p.n {
+			worker.verdict.settle(p, l, i, &w.result)
+		}
+		return nil
+	}
+	s := search{workspace: w, blocks: blocks, locks: make([]sync.Mutex, blocks)}
+	// Diagonal blocks come first: they give every row a limit. Then those at equal steps from the diagonal, so that
+	// goroutines side by side work on different blocks.
+	total := int64(blocks) * int64(blocks+1) / 2
+	if err := parallel(ctx, o, "exact", total, func(number int, item int64) { s.tile(w.workers[number], item) }); err != nil {
+		return err
+	}
+	return parallel(ctx, o, "ranking", int64(blocks), func(number int, item int64) {
+		worker := w.workers[number]
+		for i := int(item) * block; i < min(int(item+1)*block, p.n); i++ {
+			worker.verdict.settle(p, l, i, &w.result)
+		}
+	})
+}
+
+// search is an exact search over several blocks.
+type search struct {
+	workspace *Workspace
+	blocks    int
+	locks     []sync.Mutex // of the lists of a block's rows
+}
+
+// pair returns the blocks of an item: step 0 is the diagonal, then step 1 with blocks-1 items, and so on.
+func (s *search) pair(item int64) (i, j int) {
+	step := 0
+	for item >= int64(s.blocks-step) {
+		item -= int64(s.blocks - step)
+		step++
+	}
+	return int(item), int(item) + step
+}
+
+func (s *search) tile(w *worker, item int64) {
+	p, l := &s.workspace.points, &s.workspace.lists
+	i, j := s.pair(item)
+	if i == j {
+		s.locks[i].Lock()
+		w.diagonal(p, l, i*block)
+		s.locks[i].Unlock()
+		return
+	}
+	top, left := i*block, j*block
+	m, n := min(block, p.n-top), min(block, p.n-left)
+	kernel.Products(w.products, p.rows[top*p.d:], p.rows[left*p.d:], m, n, p.d)
+	s.locks[i].Lock()
+	for r := range m {
+		w.along(p, l, top+r, left, w.products[r*n:r*n+n])
+	}
+	s.locks[i].Unlock()
+	s.locks[j].Lock()
+	for r := range m {
+		row := w.products[r*n : r*n+n]
+		found := kernel.BelowEach(w.places, p.low[top+r], row, l.limits[left:left+n])
+		for _, c := range w.places[:found] {
+			l.offer(left+int(c), p.norms[top+r]-2*row[c], int32(top+r))
+		}
+	}
+	s.locks[j].Unlock()
+}
+
+// diagonal compares the rows of a block with each other.
+func (w *worker) diagonal(p *points, l *shortlists, from int) {
+	n := min(block, p.n-from)
+	kernel.Gram(w.products, p.rows[from*p.d:(from+n)*p.d], n, p.d)
+	for i := range n {
+		row := w.products[i*n : i*n+n]
+		l.bound(from+i, from, row, w.minima)
+		w.along(p, l, from+i, from, row)
+	}
+}
+
+// along offers row i what is near enough among its products with the rows from first on.
+func (w *worker) along(p *points, l *shortlists, i, first int, products []float32) {
+	found := kernel.Below(w.places, p.low[first:first+len(products)], products, l.limits[i])
+	for _, c := range w.places[:found] {
+		if id := first + int(c); id != i {
+			l.offer(i, p.norms[id]-2*products[c], int32(id))
+		}
+	}
+}
+
+// parallel runs work for the items 0 to total-1, in order but side by side, until all are done or ctx is. number tells
+// the goroutines apart. Progress is reported about a hundred times.
+func parallel(ctx context.Context, o Options, stage string, total int64, work func(number int, item int64)) error {
+	var next, done atomic.Int64
+	var reporting sync.Mutex
+	each := max(1, total/100)
+	run := func(number int) {
+		for ctx.Err() == nil {
+			item := next.Add(1) - 1
+			if item >= total {
+				return
+			}
+			work(number, item)
+			if d := done.Add(1); o.Progress != nil && (d%each == 0 || d == total) {
+				reporting.Lock()
+				o.Progress(stage, d, total)
+				reporting.Unlock()
+			}
+		}
+	}
+	workers := int(min(int64(o.Workers), total))
+	if workers <= 1 {
+		run(0)
+		return ctx.Err()
+	}
+	var group sync.WaitGroup
+	for number := range workers {
+		group.Go(func() { run(number) })
+	}
+	group.Wait()
+	return ctx.Err()
+}

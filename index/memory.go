@@ -1,0 +1,171 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"slkstream/internal/kernel"
+)
+
+// Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
+// remembers. Any number of goroutines may search while one adds and removes. The same calls give the same answers.
+type Memory struct {
+	dimension int
+	cosine    bool
+
+	mutex sync.RWMutex
+	slots map[uint64]int32
+	ids   []uint64  // of each slot
+	rows  []float32 // of each slot; of length 1 under cosine
+
+	scratch sync.Pool // of *memorySearch
+}
+
+// MemoryOptions say how a Memory measures.
+type MemoryOptions struct {
+	Cosine bool // cosine distance in place of Euclidean
+}
+
+// Hit is a vector found: its id and its distance from the query.
+type Hit struct {
+	ID       uint64
+	Distance float32
+}
+
+// NewMemory returns an empty Memory for vectors of a dimension.
+func NewMemory(dimension int, o MemoryOptions) (*Memory, error) {
+	if dimension < 1 {
+		return nil, fmt.Errorf("dimension: %d", dimension)
+	}
+	m := &Memory{dimension: dimension, cosine: o.Cosine, slots: map[uint64]int32{}}
+	m.scratch.New = func() any { return &memorySearch{query: make([]float32, dimension)} }
+	return m, nil
+}
+
+// Len is the number of vectors held.
+func (m *Memory) Len() int {
+	m.mutex.RLock()
+	defer m.mutex.RUnlock()
+	return len(m.ids)
+}
+
+// Add copies a vector into m. It refuses an id that is there, a vector of another dimension, values that are NaN or
+// infinite or too large to have distances, and a zero vector under cosine.
+func (m *Memory) Add(id uint64, vector []float32) error {
+	row := make([]float32, m.dimension)
+	if err := m.take(row, vector); err != nil {
+		return fmt.Errorf("vector %d: %w", id, err)
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if _, there := m.slots[id]; there {
+		return fmt.Errorf("vector %d: already there", id)
+	}
+	m.slots[id] = int32(len(m.ids))
+	m.ids = append(m.ids, id)
+	m.rows = append(m.rows, row...)
+	return nil
+}
+
+// Remove takes a vector out and says whether it was there.
+func (m *Memory) Remove(id uint64) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	slot, there := m.slots[id]
+	if !there {
+		return false
+	}
+	// The last one moves into the gap.
+	last := int32(len(m.ids) - 1)
+	m.ids[slot] = m.ids[last]
+	m.slots[m.ids[slot]] = slot
+	copy(m.row(slot), m.row(last))
+	delete(m.slots, id)
+	m.ids, m.rows = m.ids[:last], m.rows[:int(last)*m.dimension]
+	return true
+}
+
+// Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them where m holds fewer.
+func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
+	s := m.scratch.Get().(*memorySearch)
+	defer m.scratch.Put(s)
+	if err := m.take(s.query, query); err != nil {
+		return dst, fmt.Errorf("query: %w", err)
+	}
+	m.mutex.RLock()
+	defer m.mutex.RUnlock()
+	s.reset(min(k, len(m.ids)))
+	if len(s.distances) == 0 {
+		return dst, nil
+	}
+	for slot := range m.ids {
+		s.offer(m, int32(slot), squared(s.query, m.row(int32(slot))))
+	}
+	for i, slot := range s.slots[:s.count] {
+		distance := math.Sqrt(s.distances[i])
+		if m.cosine {
+			distance = s.distances[i] / 2
+		}
+		dst = append(dst, Hit{m.ids[slot], float32(distance)})
+	}
+	return dst, nil
+}
+
+func (m *Memory) row(slot int32) []float32 {
+	return m.rows[int(slot)*m.dimension : (int(slot)+1)*m.dimension]
+}
+
+// take checks a vector and copies it to row, at length 1 under cosine.
+func (m *Memory) take(row, vector []float32) error {
+	if len(vector) != m.dimension {
+		return fmt.Errorf("dimension %d, not %d", len(vector), m.dimension)
+	}
+	if m.cosine {
+		return unit(row, vector)
+	}
+	if err := measurable(vector); err != nil {
+		return err
+	}
+	copy(row, vector)
+	return nil
+}
+
+// memorySearch is what one search works in: the nearest so far, ties by id.
+type memorySearch struct {
+	query     []float32
+	distances []float64
+	slots     []int32
+	count     int
+}
+
+func (s *memorySearch) reset(length int) {
+	length = max(0, length)
+	s.distances, s.slots, s.count = grown(s.distances, length), grown(s.slots, length), 0
+}
+
+func (s *memorySearch) offer(m *Memory, slot int32, distance float64) {
+	at := s.count
+	if at == len(s.slots) {
+		at--
+		if distance > s.distances[at] || distance == s.distances[at] && m.ids[slot] > m.ids[s.slots[at]] {
+			return
+		}
+	} else {
+		s.count++
+	}
+	for at > 0 && (s.distances[at-1] > distance || s.distances[at-1] == distance && m.ids[s.slots[at-1]] > m.ids[slot]) {
+		s.distances[at], s.slots[at] = s.distances[at-1], s.slots[at-1]
+		at--
+	}
+	s.distances[at], s.slots[at] = distance, slot
+}
+
+// squared is |x-y|^2 with a relative error of a few roundings, whatever the scale.
+func squared(x, y []float32) float64 {
+	s := kernel.SquaredDistance(x, y)
+	if s > 1e-25 && s < 1e37 {
+		return float64(s)
+	}
+	return squaredExactly(x, y)
+}

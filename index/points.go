@@ -1,0 +1,227 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"slkstream/internal/kernel"
+)
+
+var infinity = float32(math.Inf(1))
+
+// points are the rows as the tiles see them, with a bound on what rounding can do to |x|^2 + |y|^2 - 2xy: the true value
+// of a pair lies within share (|x|^2 + |y|^2) + least of the computed one. Where that does not tell two candidates apart,
+// the original rows do.
+type points struct {
+	n, d     int
+	original []float32 // rows that distances are defined on: as given, or of length 1 under cosine
+	rows     []float32 // original, or centred and scaled where float32 would lose the distances
+	scale    float64   // rows are the originals, moved, times this
+	cosine   bool
+
+	norms       []float32 // |x|^2 of rows
+	low, high   []float32 // norms less and plus their share of the bound
+	share       float32
+	least       float32
+	unit, moved []float32 // memory of original and rows where they are copies
+	mean        []float32
+}
+
+// epsilon is the largest relative error of one float32 rounding.
+const epsilon = 1. / (1 << 24)
+
+// roundings bounds how many roundings a product of length d passes through, in the version of four sums: those have the
+// longest chains.
+func roundings(d int) float64 { return float64(min(d, 1024))/4 + float64(d)/1024 + 16 }
+
+// take checks the rows and prepares them.
+func (p *points) take(rows []float32, n, d int, cosine bool) error {
+	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
+	p.norms, p.low, p.high = grown(p.norms, n), grown(p.low, n), grown(p.high, n)
+	p.share = float32((2*roundings(d) + 16) * epsilon)
+	p.least = float32(math.Ldexp(float64(d)+16, -146))
+	if cosine {
+		if err := p.toUnitLength(); err != nil {
+			return err
+		}
+	}
+	largest, total, err := p.measure()
+	if err != nil {
+		return err
+	}
+	if !cosine && (largest > 1e30 || largest > 0 && largest < 1e-20) {
+		if err := p.rescale(); err != nil {
+			return err
+		}
+		if _, total, err = p.measure(); err != nil {
+			return err
+		}
+	}
+	if p.offCentre(total) {
+		p.centre()
+		if _, _, err = p.measure(); err != nil {
+			return err
+		}
+	}
+	for i, norm := range p.norms {
+		p.low[i], p.high[i] = norm-p.share*norm-p.least, norm+p.share*norm+p.least
+	}
+	return nil
+}
+
+func (p *points) row(i int) []float32     { return p.rows[i*p.d : i*p.d+p.d] }
+func (p *points) trueRow(i int) []float32 { return p.original[i*p.d : i*p.d+p.d] }
+func (p *points) doubt(i, j int) float32  { return p.share*(p.norms[i]+p.norms[j]) + p.least }
+func (p *points) report(d2 float64) float32 {
+	if p.cosine {
+		return float32(d2 / 2)
+	}
+	return float32(math.Sqrt(d2))
+}
+
+// measure fills in the norms and returns the largest and their sum. A norm that is not finite is looked into.
+func (p *points) measure() (largest float32, total float64, err error) {
+	for i := range p.n {
+		row := p.row(i)
+		norm := kernel.Dot(row, row)
+		if !(norm <= math.MaxFloat32) {
+			if err := finite(row); err != nil {
+				return 0, 0, fmt.Errorf("row %d: %w", i, err)
+			}
+			norm = math.MaxFloat32
+		}
+		p.norms[i] = norm
+		largest = max(largest, norm)
+		total += float64(norm)
+	}
+	return largest, total, nil
+}
+
+// finite says what is wrong with a row.
+func finite(row []float32) error {
+	for j, v := range row {
+		if v != v || v > math.MaxFloat32 || v < -math.MaxFloat32 {
+			return fmt.Errorf("value %g at %d", v, j)
+		}
+	}
+	return nil
+}
+
+// measurable says whether a row is finite and its distance to any other such row fits a float32.
+func measurable(row []float32) error {
+	if kernel.Dot(row, row) < 1e30 {
+		return nil
+	}
+	if err := finite(row); err != nil {
+		return err
+	}
+	var square float64
+	for _, v := range row {
+		square += float64(v) * float64(v)
+	}
+	if 2*math.Sqrt(square) > math.MaxFloat32 {
+		return fmt.Errorf("length %g is too large for distances in float32", math.Sqrt(square))
+	}
+	return nil
+}
+
+// toUnitLength makes original a copy of rows of length 1.
+func (p *points) toUnitLength() error {
+	p.unit = grown(p.unit, p.n*p.d)
+	for i := range p.n {
+		if err := unit(p.unit[i*p.d:i*p.d+p.d], p.row(i)); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	p.original, p.rows = p.unit, p.unit
+	return nil
+}
+
+// unit writes row at length 1 to out.
+func unit(out, row []float32) error {
+	length := float64(kernel.Dot(row, row))
+	if !(length > 1e-20 && length < 1e30) {
+		if err := finite(row); err != nil {
+			return err
+		}
+		length = 0
+		for _, v := range row {
+			length += float64(v) * float64(v)
+		}
+		if length == 0 {
+			return errors.New("a zero row has no cosine")
+		}
+	}
+	length = math.Sqrt(length)
+	for j, v := range row {
+		out[j] = float32(float64(v) / length)
+	}
+	return nil
+}
+
+// rescale makes rows a copy whose largest value lies between 1 and 2, so that squares neither overflow nor vanish.
+func (p *points) rescale() error {
+	var top float32
+	for i := range p.n {
+		if err := measurable(p.row(i)); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+		for _, v := range p.row(i) {
+			top = max(top, v, -v)
+		}
+	}
+	_, exponent := math.Frexp(float64(top))
+	p.scale = math.Ldexp(1, 1-exponent)
+	p.moved = grown(p.moved, p.n*p.d)
+	for i, v := range p.rows {
+		p.moved[i] = float32(float64(v) * p.scale)
+	}
+	p.rows = p.moved
+	return nil
+}
+
+// offCentre computes the mean and says whether it is most of what the rows have in length, given the sum of their norms.
+func (p *points) offCentre(total float64) bool {
+	p.mean = grown(p.mean, p.d)
+	clear(p.mean)
+	for i := range p.n {
+		kernel.Axpy(1/float32(p.n), p.row(i), p.mean)
+	}
+	return float64(kernel.Dot(p.mean, p.mean))*float64(p.n) > .9*total
+}
+
+// centre makes rows a copy with the mean taken off.
+func (p *points) centre() {
+	p.moved = grown(p.moved, p.n*p.d)
+	for i := range p.n {
+		row := p.moved[i*p.d : i*p.d+p.d]
+		copy(row, p.row(i))
+		kernel.Axpy(-1, p.mean, row)
+	}
+	p.rows = p.moved
+}
+
+// squared is |x-y|^2 of two original rows with a relative error of a few roundings, whatever their scale.
+func (p *points) squared(i, j int) float64 { return squared(p.trueRow(i), p.trueRow(j)) }
+
+// squaredExactly is |x-y|^2 of two original rows in float64: the word that settles every doubt.
+func (p *points) squaredExactly(i, j int) float64 {
+	return squaredExactly(p.trueRow(i), p.trueRow(j))
+}
+
+func squaredExactly(x, y []float32) float64 {
+	y = y[:len(x)]
+	var s0, s1 float64
+	k := 0
+	for ; k+2 <= len(x); k += 2 {
+		a, b := float64(x[k])-float64(y[k]), float64(x[k+1])-float64(y[k+1])
+		s0 += float64(a * a)
+		s1 += float64(b * b)
+	}
+	if k < len(x) {
+		a := float64(x[k]) - float64(y[k])
+		s0 += float64(a * a)
+	}
+	return s0 + s1
+}

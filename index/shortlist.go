@@ -1,0 +1,116 @@
+package index
+
+import "slkstream/internal/kernel"
+
+// shortlists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
+// id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A list is a function of the set of
+// candidates offered, not of their order.
+type shortlists struct {
+	points   *points
+	rho      int // neighbours wanted
+	length   int // of a list
+	counts   []int32
+	values   []float32
+	ids      []int32
+	limits   []float32 // a candidate j of row i matters only if low[j] - 2xy <= limits[i]
+	lostness []float32 // the lowest that the value of a dropped candidate can truly be
+}
+
+// spare is how many candidates a list keeps beyond the neighbours wanted.
+const spare = 8
+
+func (l *shortlists) reset(p *points, rho int) {
+	l.points, l.rho, l.length = p, min(rho, p.n-1), min(rho, p.n-1)+spare
+	l.counts, l.limits, l.lostness = grown(l.counts, p.n), grown(l.limits, p.n), grown(l.lostness, p.n)
+	l.values, l.ids = grown(l.values, p.n*l.length), grown(l.ids, p.n*l.length)
+	clear(l.counts)
+	for i := range l.limits {
+		l.limits[i], l.lostness[i] = infinity, infinity
+	}
+}
+
+// offer puts a candidate of row i in its place.
+func (l *shortlists) offer(i int, value float32, id int32) {
+	from := i * l.length
+	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
+	count := int(l.counts[i])
+	if count == l.length {
+		last := count - 1
+		if value > values[last] || value == values[last] && id > ids[last] {
+			l.drop(i, value, id)
+			return
+		}
+		l.drop(i, values[last], ids[last])
+		count--
+	}
+	at := count
+	for at > 0 && (values[at-1] > value || values[at-1] == value && ids[at-1] > id) {
+		values[at], ids[at] = values[at-1], ids[at-1]
+		at--
+	}
+	values[at], ids[at] = value, id
+	l.counts[i] = int32(count + 1)
+	if count+1 >= l.rho && at < l.rho {
+		l.limits[i] = min(l.limits[i], l.reach(i)+2*l.points.share*l.points.norms[i]+2*l.points.least)
+	}
+}
+
+// drop remembers how near a candidate that is not kept can be.
+func (l *shortlists) drop(i int, value float32, id int32) {
+	p := l.points
+	l.lostness[i] = min(l.lostness[i], value-p.share*p.norms[id]-p.least)
+}
+
+// reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the bound.
+func (l *shortlists) reach(i int) float32 {
+	p, from := l.points, i*l.length
+	var most = -infinity
+	for k := range l.rho {
+		most = max(most, l.values[from+k]+p.share*p.norms[l.ids[from+k]]+p.least)
+	}
+	return most
+}
+
+// bound lowers the limit of row i to what a tile alone can tell: among the columns from first on there are rho others
+// that are at least as near. Without it every candidate of the first tile would be offered.
+func (l *shortlists) bound(i, first int, products []float32, minima []float32) {
+	p := l.points
+	wanted := l.rho + 1 // one of the columns may be the row itself
+	segments := (wanted + kernel.Groups/2 - 1) / (kernel.Groups / 2)
+	width := len(products) / segments / kernel.Groups * kernel.Groups
+	if width < 2*kernel.Groups || segments*kernel.Groups > len(minima) {
+		return
+	}
+	minima = minima[:segments*kernel.Groups]
+	for s := range segments {
+		group := (*[kernel.Groups]float32)(minima[s*kernel.Groups:])
+		for g := range group {
+			group[g] = infinity
+		}
+		end := (s + 1) * width
+		if s == segments-1 {
+			end = len(products)
+		}
+		kernel.GroupMinima(group, p.high[first+s*width:first+end], products[s*width:end])
+	}
+	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+2*p.share*p.norms[i]+2*p.least)
+}
+
+// smallest is the wanted-th smallest value. It reorders them.
+func smallest(values []float32, wanted int) float32 {
+	for i := 1; i < len(values); i++ {
+		v := values[i]
+		at := min(i, wanted)
+		if at == wanted && v >= values[wanted-1] {
+			continue
+		}
+		if at == wanted {
+			at--
+		}
+		for ; at > 0 && values[at-1] > v; at-- {
+			values[at] = values[at-1]
+		}
+		values[at] = v
+	}
+	return values[wanted-1]
+}

@@ -1,0 +1,129 @@
+package index
+
+import "math"
+
+// verdict turns a short list into an answer. Where the bounds of two candidates overlap it goes back to the original
+// rows, first in float32 differences, then in float64: the order of an answer is that of the true distances.
+type verdict struct {
+	ids   []int32
+	exact []float64
+	kept  candidates
+}
+
+// crowd is how many candidates at one distance float64 tells apart; larger crowds are left in the order that float32
+// differences give them, so that a million equidistant rows take no longer than one pass each.
+const crowd = 64
+
+// precise is the relative error that a reported squared distance may have before it is computed anew.
+const precise = 1e-3
+
+// settle writes the neighbours of row i.
+func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
+	from, count := i*l.length, int(l.counts[i])
+	values, ids := l.values[from:from+count], l.ids[from:from+count]
+	answer, distances := out.Row(i)
+	own := p.norms[i]
+	reach := l.reach(i) + 2*p.share*own + 2*p.least
+	if l.lostness[i] <= reach {
+		v.crowded(p, l.rho, i, answer, distances)
+		return
+	}
+	if doubtful(p, values, ids, l.rho, own) {
+		v.kept.reset(l.rho + spare)
+		for k, id := range ids {
+			if values[k]-p.share*p.norms[id]-p.least <= reach {
+				v.kept.offer(p.squaredExactly(i, int(id)), id)
+			}
+		}
+		v.kept.answer(p, l.rho, answer, distances)
+		return
+	}
+	inverse := 1 / (p.scale * p.scale)
+	for k := range l.rho {
+		id := ids[k]
+		d2 := values[k] + own
+		if d2*precise < p.doubt(i, int(id)) {
+			distances[k] = p.report(p.squared(i, int(id)))
+		} else {
+			distances[k] = p.report(float64(d2) * inverse)
+		}
+		answer[k] = id
+	}
+}
+
+// doubtful says whether rounding could have put two of the first rho candidates, or the next, in the wrong order.
+func doubtful(p *points, values []float32, ids []int32, rho int, own float32) bool {
+	for k := 0; k < rho && k+1 < len(values); k++ {
+		if values[k]+p.share*(p.norms[ids[k]]+2*own)+p.least >= values[k+1]-p.share*p.norms[ids[k+1]]-p.least {
+			return true
+		}
+	}
+	return false
+}
+
+// crowded compares row i with every other one: so many are equally near that a short list cannot hold them.
+func (v *verdict) crowded(p *points, rho, i int, answer []int32, distances []float32) {
+	v.kept.reset(rho + crowd)
+	for j := range p.n {
+		if j == i {
+			continue
+		}
+		v.kept.offer(p.squared(i, j), int32(j))
+		if v.kept.count >= rho && v.kept.values[rho-1] == 0 {
+			v.kept.answer(p, rho, answer, distances) // nothing is nearer than equal rows of lower id
+			return
+		}
+	}
+	slack := 2 * roundings(p.d) * epsilon
+	reach := v.kept.values[rho-1] * (1 + slack)
+	if v.kept.dropped*(1-slack) > reach {
+		count := v.kept.count
+		v.ids = append(v.ids[:0], v.kept.ids[:count]...)
+		v.exact = append(v.exact[:0], v.kept.values[:count]...)
+		v.kept.reset(rho + crowd)
+		for k, id := range v.ids {
+			if v.exact[k]*(1-slack) <= reach {
+				v.kept.offer(p.squaredExactly(i, int(id)), id)
+			}
+		}
+	}
+	v.kept.answer(p, rho, answer, distances)
+}
+
+// candidates is one list ordered by squared distance, ties by id.
+type candidates struct {
+	values  []float64
+	ids     []int32
+	count   int
+	dropped float64 // the nearest that was not kept
+}
+
+func (c *candidates) reset(length int) {
+	c.values, c.ids, c.count, c.dropped = grown(c.values, length), grown(c.ids, length), 0, math.Inf(1)
+}
+
+func (c *candidates) offer(value float64, id int32) {
+	at := c.count
+	if at == len(c.values) {
+		at--
+		if value > c.values[at] || value == c.values[at] && id > c.ids[at] {
+			c.dropped = min(c.dropped, value)
+			return
+		}
+		c.dropped = min(c.dropped, c.values[at])
+	} else {
+		c.count++
+	}
+	for at > 0 && (c.values[at-1] > value || c.values[at-1] == value && c.ids[at-1] > id) {
+		c.values[at], c.ids[at] = c.values[at-1], c.ids[at-1]
+		at--
+	}
+	c.values[at], c.ids[at] = value, id
+}
+
+// answer copies the nearest rho candidates out.
+func (c *candidates) answer(p *points, rho int, ids []int32, distances []float32) {
+	for k := range min(rho, c.count) {
+		ids[k], distances[k] = c.ids[k], p.report(c.values[k])
+	}
+}
