@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newBrokerCommand() *cobra.Command {
+	return withSettings("broker", &cobra.Command{
+		Use:   "broker",
+		Short: "run the embedded broker alone until stopped",
+		Long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
+			"Where another process serves the directory already, it stands by and takes over when that one ends.",
+		Args: cobra.NoArgs,
+	}, runBroker)
+}
+
+func runBroker(ctx context.Context, c *call) error {
+	b, err := openEmbedded(ctx, c, c.Config.Kafka)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Out, b.Address())
+	c.Log.Info("the embedded broker is up", "address", b.Address(), "dir", c.Config.Kafka.EmbeddedDir, "serving", b.Serving())
+	<-ctx.Done()
+	c.Log.Info("stopping the embedded broker")
+	return b.Close()
+}

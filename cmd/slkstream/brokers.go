@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"slkstream/config"
+	"slkstream/internal/broker"
+	"slkstream/internal/topic"
+)
+
+// connect gives a command its client of the brokers that the configuration names, or of the embedded one. embedded says
+// which, as topics of the embedded broker appear when they are first used. disconnect comes last.
+func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool, disconnect func(), err error) {
+	k := c.Config.Kafka
+	s := topic.Settings{Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
+		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), Log: c.Log}
+	if len(k.Brokers) > 0 {
+		client, err = topic.Connect(s)
+		if err != nil {
+			return nil, false, nil, err
+		}
+		return client, false, client.Close, nil
+	}
+	b, err := openEmbedded(ctx, c, k)
+	if err != nil {
+		return nil, true, nil, err
+	}
+	s.Brokers = []string{b.Address()}
+	client, err = topic.Connect(s)
+	if err != nil {
+		b.Close()
+		return nil, true, nil, err
+	}
+	return client, true, func() {
+		client.Close()
+		if err := b.Close(); err != nil {
+			c.Log.Error("closing the embedded broker", "error", err)
+		}
+	}, nil
+}
+
+func openEmbedded(ctx context.Context, c *call, k config.Kafka) (*broker.Broker, error) {
+	port := 0
+	if k.EmbeddedListen != "" {
+		_, text, err := net.SplitHostPort(k.EmbeddedListen)
+		if err != nil {
+			return nil, usagef("embedded-listen: %q is not HOST:PORT", k.EmbeddedListen)
+		}
+		if port, err = strconv.Atoi(text); err != nil {
+			return nil, usagef("embedded-listen: %q has no port number", k.EmbeddedListen)
+		}
+	}
+	b, err := broker.Open(ctx, k.EmbeddedDir, port, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	c.Log.Debug("using the embedded broker", "address", b.Address(), "dir", k.EmbeddedDir, "serving", b.Serving())
+	return b, nil
+}
