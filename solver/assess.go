@@ -8,7 +8,7 @@ import (
 
 // assess fills confidence, agreement and the distances to labelled items.
 func (e *episode) assess(r *Result) {
-	r.Confidence = e.confidence(e.c, nil)
+	r.Confidence = e.confidence(e.space.c, nil)
 	means, known := e.labelledMeans()
 	r.Agreement = e.confidence(means, known)
 	e.distances(r)

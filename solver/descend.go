@@ -10,11 +10,6 @@ import (
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,
 // steps of C and of pi until S stands still.
 func (e *episode) descend(ctx context.Context, r *Result) error {
-	e.clamp()
-	e.prototypes()
-	e.sweep(false)
-	e.note(r, true)
-	r.ObjectiveBefore, r.EnergyBefore = e.objective(), e.energy()
 	outer, inner := e.Outer, e.Inner
 	if e.fixed {
 		outer, inner = 1, 20
@@ -22,20 +17,27 @@ func (e *episode) descend(ctx context.Context, r *Result) error {
 	if e.Method == "nearest" {
 		inner = 0
 	}
+	e.prototypes()
+	e.sweep(false)
+	e.started = true
+	r.ObjectiveBefore, r.EnergyBefore = e.objectives()
+	if e.Check {
+		r.Trace = append(r.Trace, r.ObjectiveBefore)
+	}
 	r.Stopped = "outer"
 	for r.Iterations < outer && r.Stopped == "outer" {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		r.Iterations++
 		if e.Restart {
 			e.sweep(false)
-			e.note(r, false)
+			e.note(r)
 		}
 		for i := range inner {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			change := e.sweep(true)
 			r.Sweeps++
-			e.note(r, false)
+			e.note(r)
 			if change <= e.Tolerance {
 				if i == 0 || e.fixed {
 					r.Stopped = "tolerance"
@@ -47,256 +49,315 @@ func (e *episode) descend(ctx context.Context, r *Result) error {
 			break
 		}
 		e.prototypes()
-		e.note(r, false)
+		e.note(r)
 		if e.beta > 0 {
 			e.proportions()
-			e.note(r, false)
+			e.note(r)
 		}
 	}
-	r.ObjectiveAfter, r.EnergyAfter = e.objective(), e.energy()
+	r.ObjectiveAfter, r.EnergyAfter = e.objectives()
 	return nil
 }
 
 // note keeps the trace of R and counts its rises.
-func (e *episode) note(r *Result, first bool) {
+func (e *episode) note(r *Result) {
 	if !e.Check {
 		return
 	}
-	now := e.objective()
-	if !first {
-		if before := r.Trace[len(r.Trace)-1]; now > before+1e-5*max(1, math.Abs(before)) {
-			r.Rises++
-		}
+	now, _ := e.objectives()
+	before := r.Trace[len(r.Trace)-1]
+	if now > before+1e-5*max(1, math.Abs(before)) {
+		r.Rises++
 	}
 	r.Trace = append(r.Trace, now)
 }
 
-// clamp makes labelled rows one-hot; nothing else writes to them.
-func (e *episode) clamp() {
-	for p, y := range e.label[:e.n] {
-		if y >= 0 {
-			e.s[p*e.k+int(y)] = 1
-		}
-	}
-}
-
-// sweep updates each unlabelled row in place, in order: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi). A point's
-// update is the exact minimiser of R in s_p with all else fixed (Gauss-Seidel), so R falls for every symmetric W; updating
-// all points at once does not, when lambda times the lowest eigenvalue of W is below -2. It returns the mean L1 change.
+// sweep updates each unlabelled point in place: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi). A point's update is
+// the exact minimiser of R in s_p with all else fixed (Gauss-Seidel), so R falls for every symmetric W; updating all points
+// at once does not, when lambda times the lowest eigenvalue of W is below -2. It returns the mean L1 change of S.
+//
+// The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its s may grow again.
 func (e *episode) sweep(graph bool) float64 {
-	k, d := e.k, e.d
-	score := make([]float32, k)
-	base := make([]float32, k) // -a without the part of x alone, + beta log pi
-	length := make([]float64, k)
+	graph = graph && e.lambda > 0
+	k := e.k
+	base := e.total[:k] // -a without the part of x, + beta log pi
 	for c := range k {
-		prototype := e.c[c*d : c*d+d]
-		for _, v := range prototype {
-			length[c] += float64(v) * float64(v)
-		}
-		b := 0.
+		base[c] = 0
 		if !e.modes {
-			b = -e.tau * psi(e.pull, length[c])
+			base[c] = -e.tau * psi(e.pull, e.length[c])
 		}
 		if e.beta > 0 {
-			b += e.beta * math.Log(e.pi[c])
+			base[c] += e.beta * math.Log(e.pi[c])
 		}
-		base[c] = float32(b)
 	}
 	var change float64
-	for p := range e.n {
-		if e.label[p] >= 0 {
-			continue
-		}
-		row := e.u[p*d : p*d+d]
-		kernel.Products(score, row, e.c, 1, k, d)
-		if e.modes {
-			own := float64(kernel.Dot(row, row))
-			for c := range k {
-				score[c] = base[c] - float32(e.cost(own, float64(score[c]), length[c]))
+	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
+		hi := e.order.offsets[colour+1]
+		blocks := (hi - lo + tile - 1) / tile
+		e.changes = grown(e.changes, blocks)
+		if len(e.crew.workers) == 1 || blocks == 1 { // no closure: nothing is allocated
+			for block := range blocks {
+				e.updateBlock(e.crew.workers[0], lo+block*tile, hi, block, graph)
 			}
 		} else {
-			for c := range k {
-				score[c] = base[c] + float32(2*e.tau)*score[c]
-			}
+			e.crew.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 		}
-		if graph && e.lambda > 0 {
-			columns, weights := e.graph.Row(p)
-			for j, q := range columns {
-				w := float32(e.lambda) * weights[j]
-				if y := e.label[q]; y >= 0 {
-					score[y] += w
-				} else {
-					kernel.Axpy(w, e.s[int(q)*k:int(q)*k+k], score)
-				}
-			}
+		for _, v := range e.changes[:blocks] {
+			change += v
 		}
-		kernel.Softmax(score)
-		s := e.s[p*k : p*k+k]
-		for c, v := range score {
-			change += math.Abs(float64(v - s[c]))
-		}
-		copy(s, score)
 	}
 	return change / float64(max(1, e.unlabelled))
 }
 
-// prototypes sets each C_k to its exact minimiser; a class whose mass has underflowed to zero keeps its prototype, as R
-// no longer depends on it.
-func (e *episode) prototypes() {
-	hard := e.s
-	if e.HardStep {
-		hard = make([]float32, len(e.s))
-		for p := range e.n {
+// updateBlock updates the points of one tile of the sequence.
+func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
+	k, n := e.k, min(tile, hi-lo)
+	var listed []int32
+	if e.order.points != nil {
+		listed = e.order.points[lo : lo+n]
+	}
+	scores := e.scores(w, lo, n, listed)
+	var change float64
+	if e.order.points == nil && graph { // neighbours may share the tile: one point after the other
+		for i := range n {
+			p := lo + i
 			if e.label[p] < 0 {
-				hard[p*e.k+e.answer(p)] = 1
+				row := scores[i*k : i*k+k]
+				e.addNeighbours(p, row)
+				kernel.Softmax(row)
+				change += replace(e.s[p*k:p*k+k], row)
 			}
 		}
-	}
-	if !e.started() {
-		hard = nil
-	}
-	if e.modes {
-		e.shift(hard)
+		e.changes[block] = change
 		return
 	}
-	e.means(hard, nil)
-	for c := range e.k {
-		e.pullToSphere(e.c[c*e.d : c*e.d+e.d])
-	}
-}
-
-// started says that S holds something: before the first sweep only labelled rows and the prior count.
-func (e *episode) started() bool {
-	for p, y := range e.label[:e.n] {
-		if y < 0 {
-			var sum float32
-			for _, v := range e.s[p*e.k : p*e.k+e.k] {
-				sum += v
-			}
-			return sum > 0
+	if graph {
+		for i, p := range listed {
+			e.addNeighbours(int(p), scores[i*k:i*k+k])
 		}
 	}
-	return true
+	kernel.SoftmaxRows(scores, n, k)
+	for i := range n {
+		p := lo + i
+		if listed != nil {
+			p = int(listed[i])
+		}
+		if e.label[p] < 0 {
+			change += replace(e.s[p*k:p*k+k], scores[i*k:i*k+k])
+		}
+	}
+	e.changes[block] = change
 }
 
-// pullToSphere divides a mean by |m|^u.
-func (e *episode) pullToSphere(m []float32) {
-	if e.pull == 0 {
+// scores is -a + beta log pi for a tile, apart from what all classes share.
+func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
+	k := e.k
+	dots := e.space.dots(w, lo, n, listed)
+	scores := w.scores[:n*k]
+	base := e.total[:k]
+	if !e.modes {
+		twice := float32(2 * e.tau)
+		for i := range n {
+			for c := range k {
+				scores[i*k+c] = twice*dots[i*k+c] + float32(base[c])
+			}
+		}
+		return scores
+	}
+	e.kernels(scores, dots, lo, n, listed)
+	for i := range n {
+		for c := range k {
+			scores[i*k+c] = float32(e.kappa)*scores[i*k+c] + float32(base[c])
+		}
+	}
+	return scores
+}
+
+// kernels fills out with exp(-|x_p - C_k|^2 / (2 sigma^2)) for a tile.
+func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
+	k := e.k
+	width := float32(-1 / (2 * e.sigma2))
+	for i := range n {
+		p := lo + i
+		if listed != nil {
+			p = int(listed[i])
+		}
+		own := e.own[p]
+		for c := range k {
+			out[i*k+c] = width * max(0, own-2*dots[i*k+c]+float32(e.length[c]))
+		}
+	}
+	kernel.Exp(out, out)
+}
+
+// addNeighbours adds lambda (W S + b)_p to a row of scores.
+func (e *episode) addNeighbours(p int, row []float32) {
+	k := e.k
+	columns, weights := e.graph.Row(p)
+	for j, q := range columns {
+		w := float32(e.lambda) * weights[j]
+		if y := e.label[q]; y >= 0 {
+			row[y] += w
+			continue
+		}
+		if k >= 32 {
+			kernel.Axpy(w, e.s[int(q)*k:int(q)*k+k], row)
+			continue
+		}
+		s := e.s[int(q)*k : int(q)*k+k]
+		for c, v := range s {
+			row[c] += w * v
+		}
+	}
+}
+
+// replace copies next over s and returns their L1 distance.
+func replace(s, next []float32) float64 {
+	var change float32
+	for c, v := range next {
+		if d := v - s[c]; d > 0 {
+			change += d
+		} else {
+			change -= d
+		}
+		s[c] = v
+	}
+	return float64(change)
+}
+
+// prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its prototype, as R no
+// longer depends on it.
+func (e *episode) prototypes() {
+	count := e.n
+	if !e.started {
+		count = 0
+	} else if e.HardStep {
+		e.hard = cleared(e.hard, len(e.s))
+		for p := range e.n {
+			e.hard[p*e.k+e.answer(p)] = 1
+		}
+	}
+	if e.modes && e.started {
+		e.shift()
 		return
 	}
-	if l := float64(kernel.Dot(m, m)); l > 0 {
-		kernel.Scale(float32(math.Pow(l, -e.pull/2)), m)
+	e.space.place(count, true, e.softWeights)
+	if e.modes { // from the mean of what is known to its mode
+		e.shift()
+		return
 	}
-}
-
-// means sets C to the mean of everything that counts for a class, each row's share times density where given.
-func (e *episode) means(s []float32, density []float32) {
-	k, d := e.k, e.d
-	sum := make([]float64, k)
-	next := make([]float32, k*d)
-	clear(e.mass)
-	add := func(p, c int, share float32) {
-		e.mass[c] += float64(share)
-		if density != nil {
-			share *= density[p*k+c]
-		}
-		if share > 0 {
-			sum[c] += float64(share)
-			kernel.Axpy(share, e.u[p*d:p*d+d], next[c*d:c*d+d])
-		}
-	}
-	for p, y := range e.label {
-		if y >= 0 {
-			add(p, int(y), e.weight[p])
-		} else if s != nil {
-			for c, v := range s[p*k : p*k+k] {
-				add(p, c, v)
+	if e.pull > 0 {
+		for c := range e.k {
+			if e.length[c] > 0 {
+				e.space.scale(c, math.Pow(e.length[c], -e.pull/2))
 			}
 		}
 	}
-	for c := range k {
-		if sum[c] > 0 {
-			kernel.Scale(float32(1/sum[c]), next[c*d:c*d+d])
-			copy(e.c[c*d:c*d+d], next[c*d:c*d+d])
+}
+
+// softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own weight.
+func (e *episode) softWeights(w *worker, lo, n int) []float32 {
+	k, s := e.k, e.s
+	if e.HardStep {
+		s = e.hard
+	}
+	if e.unlabelled == e.n {
+		return s[lo*k : (lo+n)*k]
+	}
+	out := w.weights[:n*k]
+	copy(out, s[lo*k:(lo+n)*k])
+	for i := range n {
+		if e.label[lo+i] >= 0 {
+			clear(out[i*k : i*k+k])
 		}
 	}
+	return out
 }
 
 // shift moves each prototype to a mode: the mean-shift fixed point from where it is, to a relative tolerance of its
 // density. Each shift raises the density, so that stopping early descends too. The limit depends on the start.
-func (e *episode) shift(s []float32) {
-	k, d := e.k, e.d
-	if s == nil {
-		e.means(nil, nil) // the start of the first shift
-	}
-	density := make([]float32, e.rows*k)
-	last := make([]float64, k)
-	for range 100 {
-		total := make([]float64, k)
-		for p, y := range e.label {
+func (e *episode) shift() {
+	k := e.k
+	e.density = grown(e.density, ((e.rows+tile-1)/tile+1)*k)
+	clear(e.last)
+	const most = 100
+	for range most {
+		clear(e.density)
+		e.space.place(e.rows, false, e.densityWeights)
+		moving := false
+		clear(e.total)
+		for at := 0; at < len(e.density); at += k {
 			for c := range k {
-				if y >= 0 && int(y) != c || y < 0 && s == nil {
-					continue
-				}
-				near := math.Exp(-float64(kernel.SquaredDistance(e.u[p*d:p*d+d], e.c[c*d:c*d+d])) / (2 * e.sigma2))
-				density[p*k+c] = float32(near)
-				share := float64(e.weight[p])
-				if y < 0 {
-					share = float64(s[p*k+c])
-				}
-				total[c] += share * near
+				e.total[c] += float64(e.density[at+c])
 			}
 		}
-		moved := false
 		for c := range k {
-			moved = moved || total[c] > last[c]*(1+1e-6)
+			moving = moving || e.total[c] > e.last[c]*(1+1e-5)
 		}
-		copy(last, total)
-		if !moved {
+		copy(e.last, e.total)
+		if !moving { // the density of where the prototypes were, not of where this shift put them: it is not worse there
 			break
 		}
-		e.means(s, density)
+	}
+	e.masses()
+}
+
+// densityWeights is what a row counts for a class times the kernel between them, for a tile.
+func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
+	k := e.k
+	out := w.weights[:n*k]
+	e.kernels(out, e.space.dots(w, lo, n, nil), lo, n, nil)
+	s := e.s
+	if e.HardStep {
+		s = e.hard
+	}
+	for i := range n {
+		row, p := out[i*k:i*k+k], lo+i
+		if y := e.label[p]; y >= 0 {
+			near := row[y]
+			clear(row)
+			row[y] = near * e.weight[p]
+			continue
+		}
+		if !e.started {
+			clear(row)
+			continue
+		}
+		for c, v := range s[p*k : p*k+k] {
+			row[c] *= v
+		}
+	}
+	sum := e.density[lo/tile*k : lo/tile*k+k]
+	for i := range n {
+		for c, v := range out[i*k : i*k+k] {
+			sum[c] += v
+		}
+	}
+	return out
+}
+
+// masses sums S over the unlabelled rows.
+func (e *episode) masses() {
+	clear(e.soft)
+	if !e.started {
+		return
+	}
+	for p, y := range e.label[:e.n] {
+		if y < 0 {
+			for c, v := range e.s[p*e.k : p*e.k+e.k] {
+				e.soft[c] += float64(v)
+			}
+		}
 	}
 }
 
 // proportions sets pi_k = (sum_p s_pk + cpi pi0_k) / (n + cpi).
 func (e *episode) proportions() {
-	k := e.k
+	if e.HardStep {
+		e.masses()
+	}
 	total := float64(e.unlabelled) + e.cpi
-	for c := range k {
-		e.pi[c] = e.cpi * e.pi0[c] / total
-	}
-	for p, y := range e.label[:e.n] {
-		if y < 0 {
-			for c, v := range e.s[p*k : p*k+k] {
-				e.pi[c] += float64(v) / total
-			}
-		}
-	}
-}
-
-// finish fills the result from the episode.
-func (e *episode) finish(p *Problem, r *Result) {
-	k, d := e.k, e.d
-	r.Labels = make([]int32, e.n)
-	r.S = make([]float32, e.n*p.K)
-	r.Prototypes, r.Masses = make([]float32, p.K*d), make([]float32, p.K)
-	for i := range e.n {
-		r.Labels[i] = e.class[e.answer(i)]
-		for c, v := range e.s[i*k : i*k+k] {
-			r.S[i*p.K+int(e.class[c])] = v
-		}
-		if p.labelled(i) && r.Labels[i] != p.Labels[i] {
-			r.LostSupports++
-		}
-	}
-	for c, class := range e.class {
-		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.c[c*d:c*d+d])
-		r.Masses[class] = float32(e.mass[c])
-	}
-	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
-	r.Affinity = e.graph
-	if p.Assess {
-		e.assess(r)
+	for c := range e.k {
+		e.pi[c] = (e.soft[c] + e.cpi*e.pi0[c]) / total
 	}
 }

@@ -2,89 +2,117 @@ package solver
 
 import "math"
 
-// objective is R as written, summed in float64: the one function that tests and Settings.Check hold the descent to.
+// objectives are R as written and E, both summed in float64: the one function that tests and Settings.Check hold the
+// descent to.
 //
 //	R = sum_p s_p . a_p - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p + sum_p s_p . log s_p
 //	    + sum_labelled ws a + sum_k pw_k a(m'_k, C_k) - beta [ sum_p s_p . log pi + cpi sum_k pi0_k log pi_k ]
+//	E = sum_p a_{p,label} + (lambda/4) sum_pq w_pq |s_p - s_q|^2 at one-hot labels
 //
-// A row of S is read as s / sum s, so that the float32 rounding of its sum is not taken for a rise or a fall.
-func (e *episode) objective() float64 {
-	cost := e.costs()
+// A row of S is read as s / sum s, so that the float32 rounding of its sum is not taken for a rise or a fall. In E a
+// labelled neighbour is a pair that is met from one side only, and counts as both.
+func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
-	s := make([]float64, len(e.s))
+	e.sums = grown(e.sums, e.n)
 	for p := range e.n {
 		var sum float64
-		for c := range k {
-			sum += float64(e.s[p*k+c])
+		for _, v := range e.s[p*k : p*k+k] {
+			sum += float64(v)
 		}
-		for c := range k {
-			s[p*k+c] = float64(e.s[p*k+c]) / sum
-		}
+		e.sums[p] = 1 / sum
 	}
-	var r float64
-	for p := range e.n {
-		if e.label[p] >= 0 {
-			continue
+	blocks := (e.n + tile - 1) / tile
+	e.parts = grown(e.parts, 2*blocks)
+	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
+		for block := range blocks {
+			e.objectiveBlock(e.crew.workers[0], block)
 		}
-		row := s[p*k : p*k+k]
-		columns, weights := e.graph.Row(p)
-		for c, v := range row {
-			if v <= 0 {
-				continue
-			}
-			r += v * (cost[p*k+c] + math.Log(v))
-			if e.beta > 0 {
-				r -= e.beta * v * math.Log(e.pi[c])
-			}
-		}
-		for j, q := range columns {
-			w := e.lambda * float64(weights[j])
-			if y := e.label[q]; y >= 0 {
-				r -= w * row[y]
-				continue
-			}
-			var dot float64
-			for c, v := range row {
-				dot += v * s[int(q)*k+c]
-			}
-			r -= w / 2 * dot
-		}
+	} else {
+		e.crew.run(blocks, e.objectiveBlock)
 	}
-	for p, y := range e.label {
-		if y >= 0 {
-			r += float64(e.weight[p]) * cost[p*k+int(y)]
-		}
+	for block := range blocks {
+		objective += e.parts[2*block]
+		energy += e.parts[2*block+1]
 	}
+	objective += e.heldObjective()
 	if e.beta > 0 {
 		for c, v := range e.pi0 {
 			if v > 0 {
-				r -= e.beta * e.cpi * v * math.Log(e.pi[c])
+				objective -= e.beta * e.cpi * v * math.Log(e.pi[c])
 			}
 		}
 	}
-	return r
+	return objective, energy
 }
 
-// energy is E, the discrete objective at one-hot labels: sum_p a_{p,label} + (lambda/4) sum_pq w_pq |s_p - s_q|^2. A
-// labelled neighbour is a pair that is met from one side only, and counts as both.
-func (e *episode) energy() float64 {
-	cost := e.costs()
-	k := e.k
-	var sum float64
-	for p := range e.n {
+// objectiveBlock is what the unlabelled points of one tile add.
+func (e *episode) objectiveBlock(w *worker, block int) {
+	k, lo := e.k, block*tile
+	n := min(tile, e.n-lo)
+	dots := e.space.dots(w, lo, n, nil)
+	var objective, energy float64
+	for i := range n {
+		p := lo + i
 		if e.label[p] >= 0 {
 			continue
 		}
-		own := e.answer(p)
-		sum += cost[p*k+own]
+		row, scale := e.s[p*k:p*k+k], e.sums[p]
+		for c, v := range row {
+			if s := float64(v) * scale; s > 0 {
+				objective += s * (e.cost(float64(e.own[p]), float64(dots[i*k+c]), e.length[c]) + math.Log(s))
+				if e.beta > 0 {
+					objective -= e.beta * s * math.Log(e.pi[c])
+				}
+			}
+		}
+		label := e.answer(p)
+		energy += e.cost(float64(e.own[p]), float64(dots[i*k+label]), e.length[label])
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
-			other, share := int(e.label[q]), 1.
-			if other < 0 {
-				other, share = e.answer(int(q)), .5
+			w := e.lambda * float64(weights[j])
+			if y := e.label[q]; y >= 0 {
+				objective -= w * float64(row[y]) * scale
+				if int(y) != label {
+					energy += w
+				}
+				continue
 			}
-			if other != own {
-				sum += e.lambda * share * float64(weights[j])
+			var dot float64
+			other := e.s[int(q)*k : int(q)*k+k]
+			for c, v := range row {
+				dot += float64(v) * float64(other[c])
+			}
+			objective -= w / 2 * dot * scale * e.sums[q]
+			if e.answer(int(q)) != label {
+				energy += w / 2
+			}
+		}
+	}
+	e.parts[2*block], e.parts[2*block+1] = objective, energy
+}
+
+// heldObjective is what labelled rows and the prior add to R.
+func (e *episode) heldObjective() float64 {
+	var sum float64
+	if !e.modes {
+		for p, y := range e.label {
+			if y >= 0 {
+				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
+			}
+		}
+		for c, held := range e.held {
+			if held > 0 {
+				sum += e.tau * (held*psi(e.pull, e.length[c]) - 2*e.space.heldDot(c))
+			}
+		}
+		return sum
+	}
+	for lo := 0; lo < e.rows; lo += tile {
+		n := min(tile, e.rows-lo)
+		dots := e.space.dots(e.crew.workers[0], lo, n, nil)
+		for i := range n {
+			if y := e.label[lo+i]; y >= 0 {
+				sum += float64(e.weight[lo+i]) * e.cost(float64(e.own[lo+i]), float64(dots[i*e.k+int(y)]), e.length[y])
 			}
 		}
 	}
@@ -103,28 +131,6 @@ func (e *episode) answer(p int) int {
 	return best
 }
 
-// costs is a_pk for every row and class in float64.
-func (e *episode) costs() []float64 {
-	out := make([]float64, e.rows*e.k)
-	for c := range e.k {
-		prototype := e.c[c*e.d : c*e.d+e.d]
-		var length float64
-		for _, v := range prototype {
-			length += float64(v) * float64(v)
-		}
-		for p := range e.rows {
-			row := e.u[p*e.d : p*e.d+e.d]
-			var dot, own float64
-			for i, v := range row {
-				dot += float64(v) * float64(prototype[i])
-				own += float64(v) * float64(v)
-			}
-			out[p*e.k+c] = e.cost(own, dot, length)
-		}
-	}
-	return out
-}
-
 // cost is a for |x|^2, x.C and |C|^2.
 func (e *episode) cost(own, dot, length float64) float64 {
 	if e.modes {
@@ -135,11 +141,14 @@ func (e *episode) cost(own, dot, length float64) float64 {
 
 // psi is psi_u(|C|) of a squared length: the term whose minimiser is C = m / |m|^u.
 func psi(u, length float64) float64 {
-	if u == 0 {
+	switch u {
+	case 0:
 		return length
-	}
-	if u == 1 {
+	case 1:
 		return 0
+	case .75:
+		squared := length * length
+		return .4 * squared * math.Sqrt(length)
 	}
 	return 2 * (1 - u) / (2 - u) * math.Pow(length, (2-u)/(2-2*u))
 }

@@ -1,0 +1,304 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"slkstream/index"
+	"slkstream/internal/kernel"
+)
+
+// episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its anchors, and
+// the prior prototypes; classes are the active ones, those with a labelled item or a prior: a class with neither is
+// masked out, as its zero prototype would absorb points.
+type episode struct {
+	*Settings
+	n, anchors, rows, d, k int
+	unlabelled             int
+	clustering             bool
+	class, number          []int32   // active class -> class, and back
+	label                  []int32   // rows: active class, -1 unlabelled
+	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
+	mean                   []float32 // d: mu
+	z, u                   []float32 // rows x d
+	own                    []float32 // rows: |u|^2
+	s, hard                []float32 // n x k
+	pi0, pi                []float64 // k
+	soft                   []float64 // k: sum of s over unlabelled rows
+	held                   []float64 // k: what labelled rows and the prior weigh
+	length                 []float64 // k: |C|^2
+	started                bool      // S holds something: before that only labelled rows and the prior count
+	graph                  *index.Affinity
+	built                  index.Affinity
+	lists                  index.Workspace
+	space                  rowSpace
+	order                  sequence
+	crew                   crew
+	scratch                []float32
+	total, last            []float64 // k
+	sums, parts            []float64 // of the objectives: 1 / sum s, and a block each
+	density                []float32 // tiles x k
+	changes                []float64 // of a colour, a block each
+
+	lambda, tau, pull, kappa, sigma2, beta, cpi, ws float64
+	modes, fixed                                    bool
+}
+
+// grown returns s with length n, in new memory if it must be. What it holds is not cleared.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// cleared is grown, all zero.
+func cleared[T any](s []T, n int) []T {
+	s = grown(s, n)
+	clear(s)
+	return s
+}
+
+func (e *episode) layOut(s *Settings, p *Problem) {
+	e.Settings = s
+	e.n, e.anchors, e.d, e.unlabelled, e.started = p.N, len(p.AnchorLabels), p.D, 0, false
+	e.lambda, e.tau, e.pull, e.kappa, e.sigma2 = s.lambda(), s.Tau, s.U, s.Kappa, s.Sigma*s.Sigma
+	e.beta, e.cpi, e.ws, e.modes, e.fixed = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
+	if e.ws == 0 {
+		e.ws = max(1, .5*math.Log2(float64(p.K)))
+	}
+	e.number = cleared(e.number, p.K)
+	for _, l := range p.Labels {
+		if l >= 0 {
+			e.number[l] = 1
+		}
+	}
+	for _, l := range p.AnchorLabels {
+		e.number[l] = 1
+	}
+	if p.Prior != nil {
+		for k, w := range p.Prior.Weights {
+			if w > 0 {
+				e.number[k] = 1
+			}
+		}
+	}
+	e.class = e.class[:0]
+	for k, on := range e.number {
+		if e.number[k] = -1; on > 0 {
+			e.number[k] = int32(len(e.class))
+			e.class = append(e.class, int32(k))
+		}
+	}
+	if e.clustering = len(e.class) == 0; e.clustering {
+		for k := range e.number {
+			e.number[k] = int32(k)
+			e.class = append(e.class, int32(k))
+		}
+	}
+	e.k = len(e.class)
+	e.label, e.weight = e.label[:0], e.weight[:0]
+	e.held = cleared(e.held, e.k)
+	for i := range p.N {
+		if p.labelled(i) {
+			e.hold(e.number[p.Labels[i]], float32(e.ws))
+		} else {
+			e.label, e.weight = append(e.label, -1), append(e.weight, 0)
+			e.unlabelled++
+		}
+	}
+	for _, l := range p.AnchorLabels {
+		e.hold(e.number[l], float32(e.ws))
+	}
+	if p.Prior != nil {
+		for k, w := range p.Prior.Weights {
+			if w > 0 {
+				e.hold(e.number[k], w)
+			}
+		}
+	}
+	e.rows = len(e.label)
+	e.shares(p)
+	e.soft, e.length = cleared(e.soft, e.k), cleared(e.length, e.k)
+	e.total, e.last = grown(e.total, e.k), grown(e.last, e.k)
+	e.s = cleared(e.s, e.n*e.k)
+	for p, y := range e.label[:e.n] {
+		if y >= 0 {
+			e.s[p*e.k+int(y)] = 1
+		}
+	}
+}
+
+// hold adds a row that counts for a class with a weight.
+func (e *episode) hold(class int32, weight float32) {
+	e.label, e.weight = append(e.label, class), append(e.weight, weight)
+	e.held[class] += float64(weight)
+}
+
+// shares sets pi0 over the active classes.
+func (e *episode) shares(p *Problem) {
+	e.pi0, e.pi = grown(e.pi0, e.k), grown(e.pi, e.k)
+	var sum float64
+	for c, k := range e.class {
+		e.pi0[c] = 1
+		if p.Proportions != nil {
+			e.pi0[c] = p.Proportions[k]
+		}
+		sum += e.pi0[c]
+	}
+	for c := range e.pi0 {
+		if sum > 0 {
+			e.pi0[c] /= sum
+		} else { // only masked classes have counts: nothing is known of the others
+			e.pi0[c] = 1 / float64(e.k)
+		}
+	}
+	copy(e.pi, e.pi0)
+}
+
+// embed fills z and u: problem rows and anchors from raw values, prior prototypes at |m'| L2(metric(m' - m2)).
+func (e *episode) embed(p *Problem) {
+	d, own := e.d, (e.n+e.anchors)*e.d
+	e.z = grown(e.z, own)
+	copy(e.z, p.Rows)
+	copy(e.z[e.n*d:], p.Anchors)
+	transform(e.z, e.Power)
+	e.mean = grown(e.mean, d)
+	if p.Embedding != nil {
+		copy(e.mean, p.Embedding.Mean)
+	} else {
+		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.k)
+	}
+	normalise(e.z, e.mean, d)
+	e.u = grown(e.u, e.rows*d)
+	copy(e.u, e.z)
+	if e.BiasCorrection {
+		e.correctBias()
+	}
+	if p.Prior != nil {
+		to := own
+		for k, w := range p.Prior.Weights {
+			if w > 0 {
+				copy(e.u[to:to+d], p.Prior.Means[k*d:k*d+d])
+				to += d
+			}
+		}
+	}
+	if p.Embedding != nil && p.Embedding.Metric != nil {
+		m := p.Embedding.Metric
+		e.scratch = grown(e.scratch, len(m.Scales))
+		m.apply(e.u[:own], d, e.scratch)
+		for from := own; from < len(e.u); from += d {
+			row := e.u[from : from+d]
+			length := kernel.Dot(row, row)
+			m.apply(row, d, e.scratch)
+			kernel.Scale(float32(math.Sqrt(float64(length))), row)
+		}
+	}
+	e.own = grown(e.own, e.rows)
+	for p := range e.own {
+		row := e.u[p*d : p*d+d]
+		e.own[p] = kernel.Dot(row, row)
+	}
+}
+
+// correctBias moves the unlabelled rows by the difference of the means of labelled and unlabelled rows.
+func (e *episode) correctBias() {
+	all := e.n + e.anchors
+	if e.unlabelled == 0 || e.unlabelled == all {
+		return
+	}
+	d := e.d
+	e.scratch = cleared(e.scratch, d)
+	for p, y := range e.label[:all] {
+		share := 1 / float32(all-e.unlabelled)
+		if y < 0 {
+			share = -1 / float32(e.unlabelled)
+		}
+		kernel.Axpy(share, e.u[p*d:p*d+d], e.scratch)
+	}
+	for p, y := range e.label[:e.n] {
+		if y < 0 {
+			kernel.Axpy(1, e.scratch, e.u[p*d:p*d+d])
+		}
+	}
+}
+
+// neighbours fills the graph: for each unlabelled row the rho nearest among unlabelled and labelled.
+func (e *episode) neighbours(ctx context.Context, p *Problem) error {
+	if p.Affinity != nil {
+		e.graph = p.Affinity
+		return nil
+	}
+	e.graph = &e.built
+	all := e.n + e.anchors
+	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.Rho == 0 || all < 2 {
+		e.built = index.Affinity{Offsets: cleared(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
+		return nil
+	}
+	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{Rho: min(e.Rho, all-1)})
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	join(&e.built, lists, e.n, e.label)
+	return nil
+}
+
+// estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of neighbours.
+func (e *episode) estimateSigma() {
+	if !e.modes || e.sigma2 > 0 {
+		return
+	}
+	var sum float64
+	var pairs int
+	d := e.d
+	for p := range e.n {
+		columns, _ := e.graph.Row(p)
+		for _, q := range columns {
+			sum += float64(kernel.SquaredDistance(e.u[p*d:p*d+d], e.u[int(q)*d:int(q)*d+d]))
+			pairs++
+		}
+	}
+	if e.sigma2 = 1; sum > 0 { // rows that are all equal have no width: any kernel answers the same
+		e.sigma2 = sum / float64(pairs)
+	}
+}
+
+// enter readies the engine: the order of updates and the workers.
+func (e *episode) enter() {
+	workers := runtime.GOMAXPROCS(0)
+	if e.n <= serial {
+		workers = 1
+	}
+	e.crew.size(workers, e.k, e.d)
+	e.order.plan(e)
+	e.space.enter(e)
+}
+
+// finish fills the result from the episode.
+func (e *episode) finish(p *Problem, r *Result) {
+	k, d := e.k, e.d
+	r.Labels = grown(r.Labels, e.n)
+	r.S = cleared(r.S, e.n*p.K)
+	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
+	for i := range e.n {
+		r.Labels[i] = e.class[e.answer(i)]
+		for c, v := range e.s[i*k : i*k+k] {
+			r.S[i*p.K+int(e.class[c])] = v
+		}
+		if p.labelled(i) && r.Labels[i] != p.Labels[i] {
+			r.LostSupports++
+		}
+	}
+	for c, class := range e.class {
+		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.space.c[c*d:c*d+d])
+		r.Masses[class] = float32(e.held[c] + e.soft[c])
+	}
+	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
+	r.Affinity = e.graph
+	if p.Assess {
+		e.assess(r)
+	}
+}

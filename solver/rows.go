@@ -1,0 +1,121 @@
+package solver
+
+import (
+	"slkstream/internal/kernel"
+)
+
+// rowSpace keeps prototypes as rows of dimension d: the engine for any size.
+type rowSpace struct {
+	e        *episode
+	c        []float32 // k x d, the prototypes
+	fixed    []float32 // k x d: weighted sum of labelled rows and prior prototypes
+	next     []float32 // k x d
+	partials []float32 // chunks x k x d
+	masses   []float64 // chunks x k
+	chunks   int
+}
+
+// enter readies the space for an episode.
+func (r *rowSpace) enter(e *episode) {
+	r.e = e
+	size := e.k * e.d
+	r.c, r.next, r.fixed = cleared(r.c, size), grown(r.next, size), cleared(r.fixed, size)
+	for p, y := range e.label {
+		if y >= 0 {
+			kernel.Axpy(e.weight[p], e.u[p*e.d:p*e.d+e.d], r.fixed[int(y)*e.d:int(y)*e.d+e.d])
+		}
+	}
+	// The number of partial sums is a function of the problem, so that sums do not depend on the cores that made them.
+	r.chunks = 1
+	if e.n > serial {
+		r.chunks = max(2, min(64, 1<<24/size))
+	}
+	r.partials, r.masses = grown(r.partials, r.chunks*size), grown(r.masses, r.chunks*e.k)
+}
+
+// dots returns x_p . C_k for count rows from lo on, or for those listed.
+func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
+	d, k := r.e.d, r.e.k
+	rows := r.e.u[lo*d : (lo+count)*d]
+	if listed != nil {
+		w.rows = grown(w.rows, tile*d)
+		rows = w.rows[:count*d]
+		for i, p := range listed {
+			copy(rows[i*d:i*d+d], r.e.u[int(p)*d:int(p)*d+d])
+		}
+	}
+	out := w.dots[:count*k]
+	kernel.Products(out, rows, r.c, count, k, d)
+	return out
+}
+
+// place moves each prototype with mass to the mean of rows 0 to count-1, weighed as weigh says, and of the fixed rows where
+// base is set. weigh returns the weights of a tile, k a row. A class without mass keeps its prototype: R does not feel it.
+func (r *rowSpace) place(count int, base bool, weigh func(w *worker, lo, n int) []float32) {
+	e, k, d := r.e, r.e.k, r.e.d
+	chunk := (count + r.chunks - 1) / r.chunks
+	chunk = max(tile, (chunk+tile-1)/tile*tile)
+	chunks := (count + chunk - 1) / chunk
+	e.crew.run(chunks, func(w *worker, block int) {
+		sum, mass := r.partials[block*k*d:(block+1)*k*d], r.masses[block*k:(block+1)*k]
+		clear(sum)
+		clear(mass)
+		for lo := block * chunk; lo < min(count, (block+1)*chunk); lo += tile {
+			n := min(tile, min(count, (block+1)*chunk)-lo)
+			weights := weigh(w, lo, n)
+			for i := range n {
+				for c, v := range weights[i*k : i*k+k] {
+					mass[c] += float64(v)
+				}
+			}
+			kernel.Accumulate(sum, weights, e.u[lo*d:(lo+n)*d], n, k, d)
+		}
+	})
+	clear(r.next)
+	clear(e.soft)
+	if base {
+		copy(r.next, r.fixed)
+	}
+	for block := range chunks {
+		kernel.Axpy(1, r.partials[block*k*d:(block+1)*k*d], r.next)
+		for c := range k {
+			e.soft[c] += r.masses[block*k+c]
+		}
+	}
+	for c := range k {
+		mass := e.soft[c]
+		if base {
+			mass += e.held[c]
+		}
+		if mass > 0 {
+			kernel.Scale(float32(1/mass), r.next[c*d:c*d+d])
+			copy(r.c[c*d:c*d+d], r.next[c*d:c*d+d])
+			e.length[c] = squaredLength(r.c[c*d : c*d+d])
+		}
+	}
+}
+
+// scale multiplies prototype c.
+func (r *rowSpace) scale(c int, by float64) {
+	d := r.e.d
+	kernel.Scale(float32(by), r.c[c*d:c*d+d])
+	r.e.length[c] = squaredLength(r.c[c*d : c*d+d])
+}
+
+func squaredLength(x []float32) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
+}
+
+// heldDot is the product of prototype c and the weighted sum of the labelled rows and the prior of its class.
+func (r *rowSpace) heldDot(c int) float64 {
+	d := r.e.d
+	var sum float64
+	for i, v := range r.fixed[c*d : c*d+d] {
+		sum += float64(v) * float64(r.c[c*d+i])
+	}
+	return sum
+}
