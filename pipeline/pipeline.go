@@ -8,23 +8,22 @@ import (
 	"slkstream/consumer"
 	"slkstream/internal/memory"
 	"slkstream/internal/record"
-	"slkstream/solver"
 )
 
 // Line answers the episodes of any number of streams; one goroutine uses it at a time.
 type Line struct {
 	settings memory.Settings
-	solver   *solver.Solver
+	engine   *memory.Engine
 	streams  map[string]*memory.Stream
 }
 
 // NewLine returns a line with no memory yet.
 func NewLine(s memory.Settings) (*Line, error) {
-	sv, err := solver.New(s.Solver)
+	engine, err := memory.NewEngine(s)
 	if err != nil {
 		return nil, err
 	}
-	return &Line{s, sv, map[string]*memory.Stream{}}, nil
+	return &Line{s, engine, map[string]*memory.Stream{}}, nil
 }
 
 // Answer takes one episode down the line.
@@ -38,7 +37,7 @@ func (l *Line) Answer(ctx context.Context, e *consumer.Episode, labels *memory.L
 	for i, it := range e.Items {
 		items[i] = memory.Item{ID: it.ItemID, Vector: it.Vector, Label: it.Label}
 	}
-	answers, report, err := s.Answer(ctx, l.solver, items, labels)
+	answers, report, err := s.Answer(ctx, l.engine, items, labels)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a metric,
 // v = z - Centre and u = L2(v + V((scales-1) * V'v)). A nil Metric leaves u = z.
 type Embedding struct {
-	Mean   []float32
+	Mean   []float32 // nil: the mean of the labelled rows with equal weight a class
 	Metric *Metric
 }
 
@@ -25,7 +25,7 @@ func (e *Embedding) check(d int) error {
 	if e == nil {
 		return nil
 	}
-	if len(e.Mean) != d {
+	if e.Mean != nil && len(e.Mean) != d {
 		return fmt.Errorf("embedding: mean of dimension %d, not %d", len(e.Mean), d)
 	}
 	if i := notFinite(e.Mean); i >= 0 {

@@ -166,7 +166,7 @@ func (e *episode) embed(p *Problem) {
 	copy(e.z[e.n*d:], p.Anchors)
 	transform(e.z, e.Power)
 	e.mean = grown(e.mean, d)
-	if p.Embedding != nil {
+	if p.Embedding != nil && p.Embedding.Mean != nil {
 		copy(e.mean, p.Embedding.Mean)
 	} else {
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.k)

@@ -1,0 +1,218 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"slkstream/internal/memory"
+)
+
+// StreamResult is one stream, scored. What a run does not have is nil and left out.
+type StreamResult struct {
+	Data           string   `json:"data"`
+	N              int      `json:"n"`
+	Episodes       int      `json:"episodes"`
+	Warm           bool     `json:"warm"`
+	Method         string   `json:"method"`
+	Seed           uint64   `json:"seed"`
+	Shots          int      `json:"shots"`
+	Classes        int      `json:"classes"`
+	Accuracy       *float64 `json:"accuracy,omitempty"`
+	FirstTenth     *float64 `json:"first_tenth,omitempty"`
+	LastTenth      *float64 `json:"last_tenth,omitempty"`
+	Iterations     float64  `json:"iterations"` // sweeps an episode
+	Admitted       float64  `json:"admitted"`   // share of the unlabelled items that was learned from
+	Taught         int      `json:"taught"`
+	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
+	FalseUnknown   *float64 `json:"false_unknown,omitempty"` // share of the items of labelled classes called unknown
+	TrueUnknown    *float64 `json:"true_unknown,omitempty"`  // share of the items of unlabelled classes called unknown
+	ECE            *float64 `json:"ece,omitempty"`
+	Calibrated     float64  `json:"calibrated"` // share of the answers that say so
+	NMI            *float64 `json:"nmi,omitempty"`
+	ARI            *float64 `json:"ari,omitempty"`
+	PairF1         *float64 `json:"pair_f1,omitempty"`
+	Clusters       int      `json:"clusters,omitempty"`
+	IDSwitches     *int     `json:"id_switches,omitempty"`
+	StateBytes     int      `json:"state_bytes"`
+	ObjectiveRises int      `json:"objective_rises"`
+}
+
+// Stream runs the stage's own memory over a stream drawn from a set.
+type Stream struct {
+	Protocol StreamProtocol
+	Settings memory.Settings
+	Method   string // one of the solver's, or of Rivals
+}
+
+// Rivals are the methods of Stream that are not the stage: what a person would try first, on the same labels.
+var Rivals = []string{"1nn", "running-mean", "ridge", "logistic"}
+
+// Run draws the stream of a seed and answers it.
+func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, error) {
+	trial, err := s.Protocol.Draw(set, seed)
+	if err != nil {
+		return StreamResult{}, err
+	}
+	out := StreamResult{Data: set.Name, N: trial.Scored(), Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
+		Shots: s.Protocol.Shots, Classes: len(trial.Classes)}
+	var answers []memory.Answer
+	if slices.Contains(Rivals, s.Method) {
+		out.Warm = true
+		answers, err = trial.rival(s.Method)
+	} else {
+		answers, err = s.remember(ctx, trial, &out)
+	}
+	if err != nil {
+		return StreamResult{}, fmt.Errorf("data %s: %w", set.Name, err)
+	}
+	trial.score(answers, &out)
+	return out, nil
+}
+
+// remember answers the stream as the stage does: episode by episode, in order. No label reaches it but those of the
+// supports, of taught items, and, with review, of the items it asked for, one episode later.
+func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) ([]memory.Answer, error) {
+	settings := s.Settings
+	if s.Protocol.TeachBy == "review" {
+		settings.ReviewRate = s.Protocol.Teach
+	}
+	engine, err := memory.NewEngine(settings)
+	if err != nil {
+		return nil, err
+	}
+	stream := memory.New(trial.Name, settings)
+	labels := &memory.Labels{}
+	for i, row := range trial.Supports {
+		labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprintf("support-%d", i), Label: className(trial.SupportLabels[i]), Vector: row})
+	}
+	answers := make([]memory.Answer, 0, len(trial.Items))
+	var sweeps, admitted, unlabelled int
+	offset := int64(0)
+	for _, episode := range trial.Episodes {
+		items := make([]memory.Item, len(episode))
+		for i, it := range episode {
+			items[i] = memory.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Place: memory.Place{Offset: offset, Object: -1}}
+			if trial.Items[it].Taught {
+				items[i].Label = className(trial.Items[it].Truth)
+				out.Taught++
+			} else {
+				unlabelled++
+			}
+			offset++
+		}
+		given, report, err := stream.Answer(ctx, engine, items, labels)
+		if err != nil {
+			return nil, err
+		}
+		var reviewed []memory.Example
+		for i, a := range given {
+			if a.Review && trial.Items[episode[i]].Class() {
+				reviewed = append(reviewed, memory.Example{ID: items[i].ID, Label: className(trial.Items[episode[i]].Truth), Vector: items[i].Vector})
+			}
+			if a.Review {
+				out.Taught++
+			}
+		}
+		if len(reviewed) > 0 {
+			labels = &memory.Labels{Everyone: labels.Everyone, Stream: map[string][]memory.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]), reviewed...)}}
+		}
+		answers = append(answers, given...)
+		sweeps += report.Sweeps
+		admitted += report.Admitted
+		out.ObjectiveRises += report.Rises
+	}
+	out.Iterations = float64(sweeps) / float64(len(trial.Episodes))
+	out.Admitted = float64(admitted) / float64(max(1, unlabelled))
+	for _, piece := range stream.State() {
+		out.StateBytes += len(piece.Bytes)
+	}
+	return answers, nil
+}
+
+func className(class int32) string { return strconv.Itoa(int(class)) }
+
+// score fills what the answers, one for each item in order, are worth.
+func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
+	if len(t.Supports) == 0 {
+		t.scoreClusters(answers, out)
+		return
+	}
+	var right []bool
+	var confidence, scores []float64
+	var unknown []bool
+	var calibrated, called [2]float64
+	for i, item := range t.Items {
+		a := answers[i]
+		if item.Taught || item.Truth < 0 {
+			continue
+		}
+		scores, unknown = append(scores, a.UnknownScore), append(unknown, !item.Known)
+		side := 0
+		if !item.Known {
+			side = 1
+		}
+		if a.Unknown {
+			called[side]++
+		}
+		if !item.Known {
+			continue
+		}
+		right = append(right, a.Label == className(item.Truth))
+		confidence = append(confidence, a.Confidence)
+		if a.Calibrated {
+			calibrated[0]++
+		}
+	}
+	share := func(part []bool) *float64 {
+		sum := 0.
+		for _, ok := range part {
+			if ok {
+				sum++
+			}
+		}
+		if len(part) == 0 {
+			return nil
+		}
+		return pointer(sum / float64(len(part)))
+	}
+	tenth := (len(right) + 9) / 10
+	out.Accuracy, out.FirstTenth, out.LastTenth = share(right), share(right[:tenth]), share(right[len(right)-tenth:])
+	out.ECE = pointer(ECE(confidence, right))
+	out.Calibrated = calibrated[0] / float64(max(1, len(right)))
+	known := float64(max(1, len(right)))
+	out.FalseUnknown = pointer(called[0] / known)
+	if others := float64(len(unknown)) - float64(len(right)); others > 0 {
+		out.UnknownAUROC = pointer(AUROC(scores, unknown))
+		out.TrueUnknown = pointer(called[1] / others)
+	}
+}
+
+func (t *Trial) scoreClusters(answers []memory.Answer, out *StreamResult) {
+	numbers := map[string]int32{}
+	var truth, found []int32
+	for i, item := range t.Items {
+		if item.Truth < 0 {
+			continue
+		}
+		n, ok := numbers[answers[i].Label]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[answers[i].Label] = n
+		}
+		truth, found = append(truth, item.Truth), append(found, n)
+	}
+	out.NMI, out.ARI, out.PairF1 = pointer(NMI(truth, found)), pointer(ARI(truth, found)), pointer(PairF1(truth, found))
+	out.Clusters = len(numbers)
+	switches := IDSwitches(truth, found)
+	out.IDSwitches = &switches
+}
+
+func pointer(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}

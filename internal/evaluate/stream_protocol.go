@@ -1,0 +1,368 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// StreamProtocol says how a stream is drawn from a labelled set.
+type StreamProtocol struct {
+	Order     string  // rows, bursts, class, or given
+	Given     []int32 // the row order of order given
+	Episode   int     // items an episode
+	Shots     int     // labelled items a class before the start; 0: none, clusters are scored
+	SupportBy string  // class, first, group
+	Groups    []int32 // the group of each row, for support-by group
+	MinRows   int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
+
+	Drift             float64 // how far each class slides towards another one's mean by the end
+	Teach             float64 // share of the items that carry their label, or may be asked for
+	TeachBy           string  // random, review
+	UnlabelledClasses float64 // share of the classes that have no support
+	Absent            float64 // share of the classes that never come
+	Garbage           int     // episodes of noise
+	WrongSupports     float64 // share of the supports with another class's label
+}
+
+// Validate reports every fault at once.
+func (p *StreamProtocol) Validate() error {
+	var faults []error
+	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !slices.Contains([]string{"rows", "bursts", "class", "given"}, p.Order) {
+		bad("order %q: not rows, bursts, class or a file", p.Order)
+	}
+	if !slices.Contains([]string{"class", "first", "group"}, p.SupportBy) {
+		bad("support-by %q: not class, first or group:FILE", p.SupportBy)
+	}
+	if p.SupportBy == "first" && p.Shots > firstRows {
+		bad("shots %d: support-by first draws from the first %d rows of a class", p.Shots, firstRows)
+	}
+	if p.TeachBy != "random" && p.TeachBy != "review" {
+		bad("teach-by %q: not random or review", p.TeachBy)
+	}
+	if p.Episode < 1 {
+		bad("episode-size %d: below 1", p.Episode)
+	}
+	if p.Shots < 0 || p.Garbage < 0 || p.MinRows < 0 {
+		bad("shots %d, garbage %d, min-rows %d: none may be below 0", p.Shots, p.Garbage, p.MinRows)
+	}
+	for name, v := range map[string]float64{"drift": p.Drift, "teach": p.Teach, "unlabelled-classes": p.UnlabelledClasses, "absent": p.Absent, "wrong-supports": p.WrongSupports} {
+		if !(v >= 0 && v <= 1) {
+			bad("%s %g: not between 0 and 1", name, v)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// firstRows is how many rows of each class support-by first draws from and takes out of the stream.
+const firstRows = 10
+
+// StreamItem is one item of a drawn stream.
+type StreamItem struct {
+	Row    int32 // of the set, -1 for noise
+	Vector []float32
+	Truth  int32 // -1 for noise
+	Known  bool  // its class has support
+	Taught bool  // carries its label, and is not scored
+}
+
+// Class tells whether the item is of any class at all.
+func (i *StreamItem) Class() bool { return i.Truth >= 0 }
+
+// Trial is a drawn stream: what the method sees, and what it is scored on.
+type Trial struct {
+	Name          string
+	D             int
+	Classes       []int32 // ascending
+	Items         []StreamItem
+	Episodes      [][]int // items of each episode
+	Supports      [][]float32
+	SupportRows   []int32
+	SupportLabels []int32
+}
+
+// Scored is the number of items that count for accuracy.
+func (t *Trial) Scored() int {
+	n := 0
+	for _, i := range t.Items {
+		if i.Class() && i.Known && !i.Taught {
+			n++
+		}
+	}
+	return n
+}
+
+// Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes nothing but what
+// it is about.
+func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	source := func(choice uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, choice)) }
+	ids, rows := set.classes()
+	least := p.MinRows
+	if least == 0 {
+		if least = p.Shots + 1; p.SupportBy == "first" {
+			least = 20
+		}
+	}
+	ids = slices.DeleteFunc(ids, func(id int32) bool { return len(rows[id]) < least })
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("data %s: no class has %d rows", set.Name, least)
+	}
+	order, err := p.order(set, ids, rows, source(1))
+	if err != nil {
+		return nil, fmt.Errorf("data %s: %w", set.Name, err)
+	}
+	t := &Trial{Name: set.Name, D: set.D, Classes: ids}
+	labelled := map[int32]bool{}
+	held := choose(source(2), ids, int(math.Round(p.UnlabelledClasses*float64(len(ids)))))
+	for _, id := range ids {
+		labelled[id] = p.Shots > 0 && !slices.Contains(held, id)
+	}
+	out := p.supports(set, t, order, labelled, source(3))
+	p.wrong(t, source(4))
+	for _, id := range choose(source(5), ids, int(math.Round(p.Absent*float64(len(ids))))) {
+		for _, row := range rows[id] {
+			out[row] = true
+		}
+	}
+	for _, row := range order {
+		if !out[row] {
+			y := set.Labels[row]
+			t.Items = append(t.Items, StreamItem{Row: row, Vector: set.Row(row), Truth: y, Known: labelled[y]})
+		}
+	}
+	if len(t.Items) == 0 {
+		return nil, fmt.Errorf("data %s: no item is left for the stream", set.Name)
+	}
+	if p.Drift > 0 {
+		p.drift(set, t, ids, rows, source(6))
+	}
+	if p.Teach > 0 && p.TeachBy == "random" {
+		var may []int32
+		for i := range t.Items {
+			if t.Items[i].Known {
+				may = append(may, int32(i))
+			}
+		}
+		for _, i := range choose(source(7), may, int(math.Round(p.Teach*float64(len(may))))) {
+			t.Items[i].Taught = true
+		}
+	}
+	for from := 0; from < len(t.Items); from += p.Episode {
+		var episode []int
+		for i := from; i < min(from+p.Episode, len(t.Items)); i++ {
+			episode = append(episode, i)
+		}
+		t.Episodes = append(t.Episodes, episode)
+	}
+	if p.Garbage > 0 {
+		p.garbage(set, t, source(8))
+	}
+	return t, nil
+}
+
+// order lists the rows of the classes in the order in which they would come.
+func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32, random *rand.Rand) ([]int32, error) {
+	used := make([]bool, set.N)
+	for _, id := range ids {
+		for _, row := range rows[id] {
+			used[row] = true
+		}
+	}
+	var out []int32
+	switch p.Order {
+	case "rows":
+		for row := range int32(set.N) {
+			if used[row] {
+				out = append(out, row)
+			}
+		}
+	case "given":
+		seen := make([]bool, set.N)
+		for i, row := range p.Given {
+			if row < 0 || int(row) >= set.N || seen[row] {
+				return nil, fmt.Errorf("order: entry %d, %d, is not one of %d rows or comes twice", i, row, set.N)
+			}
+			if seen[row] = true; used[row] {
+				out = append(out, row)
+			}
+		}
+	case "class":
+		for _, id := range choose(random, ids, len(ids)) {
+			out = append(out, choose(random, rows[id], len(rows[id]))...)
+		}
+	case "bursts":
+		out = bursts(ids, rows, random)
+	}
+	return out, nil
+}
+
+// bursts mixes three classes at a time; each stays for 8 to 20 items and then makes room for another.
+func bursts(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32) {
+	const atOnce, shortest, longest = 3, 8, 20
+	left := map[int32][]int32{}
+	for _, id := range ids {
+		left[id] = choose(random, rows[id], len(rows[id]))
+	}
+	type burst struct {
+		class int32
+		items int
+	}
+	var active []burst
+	for {
+		for len(active) < atOnce {
+			var waiting []int32
+			for _, id := range ids {
+				if len(left[id]) > 0 && !slices.ContainsFunc(active, func(b burst) bool { return b.class == id }) {
+					waiting = append(waiting, id)
+				}
+			}
+			if len(waiting) == 0 {
+				break
+			}
+			id := waiting[random.IntN(len(waiting))]
+			active = append(active, burst{id, min(shortest+random.IntN(longest-shortest+1), len(left[id]))})
+		}
+		if len(active) == 0 {
+			return out
+		}
+		i := random.IntN(len(active))
+		b := &active[i]
+		out = append(out, left[b.class][0])
+		left[b.class] = left[b.class][1:]
+		if b.items--; b.items == 0 {
+			active = slices.Delete(active, i, i+1)
+		}
+	}
+}
+
+// supports draws the labelled items of each class and returns the rows that leave the stream for it.
+func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled map[int32]bool, random *rand.Rand) map[int32]bool {
+	out := map[int32]bool{}
+	if p.Shots == 0 {
+		return out
+	}
+	rows := map[int32][]int32{}
+	for _, row := range order {
+		rows[set.Labels[row]] = append(rows[set.Labels[row]], row)
+	}
+	for _, id := range t.Classes {
+		pool := rows[id]
+		switch p.SupportBy {
+		case "first":
+			pool = pool[:min(firstRows, len(pool))]
+		case "group":
+			var groups []int32
+			for _, row := range pool {
+				if !slices.Contains(groups, p.Groups[row]) {
+					groups = append(groups, p.Groups[row])
+				}
+			}
+			from := choose(random, groups, min(2, len(groups)))
+			pool = slices.DeleteFunc(slices.Clone(pool), func(row int32) bool { return !slices.Contains(from, p.Groups[row]) })
+		}
+		chosen := choose(random, pool, min(p.Shots, len(pool)))
+		if p.SupportBy == "class" {
+			pool = chosen
+		}
+		for _, row := range pool {
+			out[row] = true
+		}
+		if !labelled[id] {
+			continue
+		}
+		for _, row := range chosen {
+			t.Supports = append(t.Supports, set.Row(row))
+			t.SupportRows = append(t.SupportRows, row)
+			t.SupportLabels = append(t.SupportLabels, id)
+		}
+	}
+	return out
+}
+
+// wrong gives a share of the supports the label of another class.
+func (p *StreamProtocol) wrong(t *Trial, random *rand.Rand) {
+	var labels []int32
+	for _, y := range t.SupportLabels {
+		if !slices.Contains(labels, y) {
+			labels = append(labels, y)
+		}
+	}
+	n := int(math.Round(p.WrongSupports * float64(len(t.Supports))))
+	if len(labels) < 2 || n == 0 {
+		return
+	}
+	all := make([]int32, len(t.Supports))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	for _, i := range choose(random, all, n) {
+		for was := t.SupportLabels[i]; t.SupportLabels[i] == was; {
+			t.SupportLabels[i] = labels[random.IntN(len(labels))]
+		}
+	}
+}
+
+// drift slides each class's rows over the stream towards the mean of another class.
+func (p *StreamProtocol) drift(set *Set, t *Trial, ids []int32, rows map[int32][]int32, random *rand.Rand) {
+	mean := map[int32][]float32{}
+	for _, id := range ids {
+		mean[id] = powerMean(set, rows[id], 1)
+	}
+	ring := choose(random, ids, len(ids)) // each slides towards the next one
+	towards := map[int32]int32{}
+	for i, id := range ring {
+		towards[id] = ring[(i+1)%len(ring)]
+	}
+	for i := range t.Items {
+		item := &t.Items[i]
+		far := float32(p.Drift * float64(i) / float64(max(1, len(t.Items)-1)))
+		vector := slices.Clone(item.Vector)
+		own, other := mean[item.Truth], mean[towards[item.Truth]]
+		for j := range vector {
+			vector[j] += far * (other[j] - own[j])
+		}
+		item.Vector = vector
+	}
+}
+
+// garbage puts episodes of noise, with the mean and spread of each column of the data, before episodes drawn by seed; never
+// first, so that there is something to harm.
+func (p *StreamProtocol) garbage(set *Set, t *Trial, random *rand.Rand) {
+	mean, square := make([]float64, set.D), make([]float64, set.D)
+	for _, item := range t.Items {
+		for j, v := range item.Vector {
+			mean[j] += float64(v)
+			square[j] += float64(v) * float64(v)
+		}
+	}
+	n := float64(len(t.Items))
+	for range p.Garbage {
+		var episode []int
+		for range p.Episode {
+			vector := make([]float32, set.D)
+			for j := range vector {
+				m := mean[j] / n
+				vector[j] = float32(m + random.NormFloat64()*math.Sqrt(max(0, square[j]/n-m*m)))
+			}
+			episode = append(episode, len(t.Items))
+			t.Items = append(t.Items, StreamItem{Row: -1, Vector: vector, Truth: -1})
+		}
+		at := min(1+random.IntN(max(1, len(t.Episodes))), len(t.Episodes))
+		t.Episodes = slices.Insert(t.Episodes, at, episode)
+	}
+	// Items stand in the order in which they come.
+	var items []StreamItem
+	for _, episode := range t.Episodes {
+		for i, at := range episode {
+			items = append(items, t.Items[at])
+			episode[i] = len(items) - 1
+		}
+	}
+	t.Items = items
+}

@@ -1,0 +1,96 @@
+package evaluate
+
+import (
+	"math"
+	"slices"
+)
+
+// AUROC is the chance that an item which is positive has a higher score than one which is not; ties count half. NaN where
+// one kind is missing.
+func AUROC(scores []float64, positive []bool) float64 {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case scores[a] < scores[b]:
+			return -1
+		case scores[a] > scores[b]:
+			return 1
+		}
+		return 0
+	})
+	var ranks, positives float64
+	for from := 0; from < len(order); {
+		to := from
+		for to < len(order) && scores[order[to]] == scores[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			if positive[i] {
+				ranks += float64(from+to-1)/2 + 1
+				positives++
+			}
+		}
+		from = to
+	}
+	negatives := float64(len(scores)) - positives
+	if positives == 0 || negatives == 0 {
+		return math.NaN()
+	}
+	return (ranks - positives*(positives+1)/2) / (positives * negatives)
+}
+
+// calibrationBins is the usual number of equal-width bins.
+const calibrationBins = 15
+
+// ECE is the expected calibration error: the mean distance, over bins of confidence weighed by their items, of confidence
+// and share of right answers.
+func ECE(confidence []float64, right []bool) float64 {
+	var sum, hits, count [calibrationBins]float64
+	for i, c := range confidence {
+		bin := min(calibrationBins-1, max(0, int(c*calibrationBins)))
+		sum[bin] += c
+		count[bin]++
+		if right[i] {
+			hits[bin]++
+		}
+	}
+	var e float64
+	for bin := range count {
+		e += math.Abs(sum[bin] - hits[bin])
+	}
+	return e / float64(len(confidence))
+}
+
+// PairF1 is the harmonic mean of precision and recall over pairs of items put together.
+func PairF1(truth, answer []int32) float64 {
+	c := countPairs(truth, answer)
+	pairs := func(v float64) float64 { return v * (v - 1) / 2 }
+	var both, t, a float64
+	c.each(func(_, _ int, v float64) { both += pairs(v) })
+	for _, v := range c.truth {
+		t += pairs(v)
+	}
+	for _, v := range c.answers {
+		a += pairs(v)
+	}
+	if t+a == 0 {
+		return 1
+	}
+	return 2 * both / (t + a)
+}
+
+// IDSwitches counts how often an identity's id is another than at its last appearance.
+func IDSwitches(truth, answer []int32) int {
+	last := map[int32]int32{}
+	switches := 0
+	for i, t := range truth {
+		if id, ok := last[t]; ok && id != answer[i] {
+			switches++
+		}
+		last[t] = answer[i]
+	}
+	return switches
+}

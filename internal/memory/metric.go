@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"slices"
+	"sync"
+
+	"slkstream/solver"
+)
+
+// metricState is a stream's metric: what it has seen, the metric in force, and the one that is being made.
+type metricState struct {
+	seen    *solver.Scatter // all z and, while labelled items are few, the residuals of solved episodes
+	current *solver.Metric  // nil: none yet
+	next    *Refresh        // nil: none under way
+}
+
+// Refresh makes a stream's next metric. It may be computed beside the path, on any goroutine, and takes effect at a fixed
+// episode whenever that was: an episode that needs it and finds it undone computes it itself, so that an answer never
+// depends on how fast anything was.
+type Refresh struct {
+	Due     int64 // the first episode it is in force for
+	once    sync.Once
+	scatter *solver.Scatter
+	rank    int
+	shrink  float64
+	metric  *solver.Metric
+}
+
+// Compute makes the metric, once, whoever calls it and however often.
+func (r *Refresh) Compute() {
+	r.once.Do(func() {
+		if m, err := r.scatter.Refresh(r.rank, r.shrink); err == nil {
+			r.metric = m // no metric is an answer too: what is seen does not determine one yet
+		}
+		r.scatter = nil
+	})
+}
+
+// Refresh is the metric that is to be made, nil if there is none.
+func (s *Stream) Refresh() *Refresh { return s.metric.next }
+
+// refreshes tells after which episodes a metric is made: the first ones change most.
+func refreshes(episode int64) bool {
+	return episode == 1 || episode == 2 || episode == 4 || episode == 8 || episode%10 == 0
+}
+
+// install brings the due metric into force.
+func (m *metricState) install(episode int64) {
+	if m.next == nil || episode < m.next.Due {
+		return
+	}
+	m.next.Compute()
+	if m.next.metric != nil {
+		m.current = m.next.metric
+	}
+	m.next = nil
+}
+
+// clone shares what is never changed in place and copies the scatter, which is.
+func (m *metricState) clone() metricState {
+	c := *m
+	if m.seen != nil {
+		c.seen = m.seen.Clone()
+	}
+	return c
+}
+
+// learnMetric takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
+// them at each refresh, so that a corrected label leaves nothing behind. Residuals of answered items stand in while those
+// are few.
+func (s *Stream) learnMetric(p *problem, r *solver.Result) {
+	if s.settings.Solver.MetricRank == 0 {
+		return
+	}
+	m := &s.metric
+	if m.seen == nil {
+		m.seen = solver.NewScatter(p.D, scatterRank)
+	}
+	m.seen.Observe(r.Z)
+	freedom := -len(p.names)
+	for _, c := range p.labels {
+		if c >= 0 {
+			freedom++
+		}
+	}
+	if freedom += len(p.classes); float64(freedom) < .4*float64(p.D) {
+		m.seen.AddPoints(r.Z, r.S, p.K)
+	}
+	if episode := s.episode + 1; refreshes(episode) {
+		scatter := m.seen.Clone()
+		z := append(slices.Clone(r.Z), r.AnchorZ...)
+		scatter.AddLabelled(z, append(slices.Clone(p.labels), p.classes...), p.K)
+		m.next = &Refresh{Due: episode + 1, scatter: scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
+	}
+}
+
+// scatterRank bounds what a stream keeps of its residuals to twice as many rows.
+const scatterRank = 0

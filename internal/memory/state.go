@@ -1,0 +1,450 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"slkstream/solver"
+)
+
+// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose Sum is new, and may cut or
+// join their bytes as it likes. A stream is restored from all of its pieces, in any order.
+type Piece struct {
+	Name  string // head, metric, scatter, class/NAME, cluster/ID
+	Bytes []byte
+}
+
+// Field numbers of the pieces. A number is never given another meaning.
+const (
+	fieldKind = iota + 1
+	fieldName
+	fieldModel
+	fieldDimension
+	fieldFingerprint
+	fieldEpisode
+	fieldOffset
+	fieldObject
+	fieldSeen
+	fieldTaught
+	fieldCredit
+	fieldVerdict
+	fieldTopic
+	fieldNextCluster
+	fieldPieces
+	fieldMean
+	fieldMass
+	fieldCount
+	fieldExample
+	fieldID
+	fieldVector
+	fieldLabel
+	fieldAnswered
+	fieldZ
+	fieldDistance
+	fieldItems
+	fieldCentre
+	fieldVectors
+	fieldScales
+	fieldDue
+	fieldRank
+	fieldSum
+	fieldFreedom
+	fieldTrace
+	fieldFilled
+	fieldValues
+	fieldNote
+)
+
+// State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
+// under way is finished first.
+func (s *Stream) State() []Piece {
+	var parts []Piece
+	for _, name := range s.names() {
+		parts = append(parts, Piece{"class/" + name, s.classes[name].encode(name)})
+	}
+	for _, c := range s.clusters.list {
+		parts = append(parts, Piece{fmt.Sprintf("cluster/%d", c.id), c.encode()})
+	}
+	parts = append(parts, s.metric.encode()...)
+	return append([]Piece{{"head", s.encodeHead(len(parts))}}, parts...)
+}
+
+func (s *Stream) encodeHead(parts int) []byte {
+	w := newWriter()
+	w.text(fieldKind, "head")
+	w.text(fieldName, s.Name)
+	w.text(fieldModel, s.model)
+	w.integer(fieldDimension, int64(s.dimension))
+	w.integer(fieldFingerprint, int64(s.settings.fingerprint()))
+	w.integer(fieldEpisode, s.episode)
+	w.integer(fieldOffset, s.learned.Offset)
+	w.integer(fieldObject, int64(s.learned.Object))
+	w.integer(fieldSeen, int64(s.seen))
+	if s.taught {
+		w.integer(fieldTaught, 1)
+	}
+	w.float(fieldCredit, s.credit)
+	w.integer(fieldNextCluster, s.clusters.next)
+	w.integer(fieldPieces, int64(parts))
+	for _, v := range s.verdicts {
+		w.group(fieldVerdict, func(w *writer) {
+			w.text(fieldID, v.id)
+			w.text(fieldLabel, v.label)
+			w.text(fieldAnswered, v.answered)
+			w.vector(fieldZ, []float32{v.z})
+			w.vector(fieldDistance, []float32{v.distance})
+			if v.topic {
+				w.integer(fieldTopic, 1)
+			}
+		})
+	}
+	for _, sum := range slices.Sorted(maps.Keys(s.topic)) {
+		w.integer(fieldTopic, int64(sum))
+	}
+	for _, note := range s.notes {
+		w.text(fieldNote, note)
+	}
+	return w.sealed()
+}
+
+func (k *class) encode(name string) []byte {
+	w := newWriter()
+	w.text(fieldKind, "class")
+	w.text(fieldName, name)
+	w.float(fieldMass, k.mass)
+	w.float(fieldCount, k.count)
+	if k.mean != nil {
+		w.vector(fieldMean, k.mean)
+	}
+	for _, e := range k.examples {
+		w.group(fieldExample, func(w *writer) {
+			w.text(fieldID, e.id)
+			w.integer(fieldEpisode, e.episode)
+			w.vector(fieldVector, e.vector)
+		})
+	}
+	return w.sealed()
+}
+
+func (c *cluster) encode() []byte {
+	w := newWriter()
+	w.text(fieldKind, "cluster")
+	w.integer(fieldID, c.id)
+	w.text(fieldLabel, c.name)
+	w.vector(fieldMean, c.mean)
+	w.float(fieldMass, c.mass)
+	w.integer(fieldItems, c.items)
+	w.integer(fieldEpisode, c.seen)
+	return w.sealed()
+}
+
+func (m *metricState) encode() []Piece {
+	var parts []Piece
+	metric := func(kind string, m *solver.Metric, due int64) {
+		w := newWriter()
+		w.text(fieldKind, kind)
+		w.integer(fieldDue, due)
+		if m != nil {
+			w.vector(fieldCentre, m.Centre)
+			w.vector(fieldScales, m.Scales)
+			w.vector(fieldVectors, m.Vectors)
+		}
+		parts = append(parts, Piece{kind, w.sealed()})
+	}
+	if m.current != nil {
+		metric("metric", m.current, 0)
+	}
+	if m.next != nil {
+		m.next.Compute()
+		metric("next", m.next.metric, m.next.Due)
+	}
+	if m.seen != nil {
+		w := newWriter()
+		w.text(fieldKind, "scatter")
+		w.integer(fieldRank, int64(m.seen.Rank))
+		w.float(fieldCount, m.seen.Count)
+		w.doubles(fieldSum, m.seen.Sum)
+		w.float(fieldFreedom, m.seen.Points.Freedom)
+		w.float(fieldTrace, m.seen.Points.Trace)
+		w.integer(fieldFilled, int64(m.seen.Points.Filled))
+		if m.seen.Rank > 0 {
+			w.vector(fieldValues, m.seen.Points.Values[:m.seen.Points.Filled*m.seen.Dimension])
+		} else {
+			w.vector(fieldValues, m.seen.Points.Values)
+		}
+		parts = append(parts, Piece{"scatter", w.sealed()})
+	}
+	return parts
+}
+
+// Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an error that wraps
+// ErrState; state that other settings give another meaning is left behind: the stream starts from its labels, keeps its
+// episode number and the place it learned to, and says so in its next report.
+func Restore(s Settings, pieces []Piece) (*Stream, error) {
+	out := New("", s)
+	parts, heads := 0, 0
+	var fingerprint int64
+	var rest []Piece
+	for _, piece := range pieces {
+		if piece.Name == "head" {
+			heads++
+			var err error
+			if parts, fingerprint, err = out.decodeHead(piece.Bytes); err != nil {
+				return nil, fmt.Errorf("state %s: %w", piece.Name, err)
+			}
+			continue
+		}
+		rest = append(rest, piece)
+	}
+	if heads != 1 || parts != len(rest) {
+		return nil, fmt.Errorf("%w: %d heads and %d parts of %d", ErrState, heads, len(rest), parts)
+	}
+	if uint64(fingerprint) != out.settings.fingerprint() {
+		out.fresh("settings that change what the state means are not those it was learned with")
+		return out, nil
+	}
+	slices.SortFunc(rest, func(a, b Piece) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	for i, piece := range rest {
+		if i > 0 && piece.Name == rest[i-1].Name {
+			return nil, fmt.Errorf("%w: %s twice", ErrState, piece.Name)
+		}
+		if err := out.decodePart(piece.Bytes); err != nil {
+			return nil, fmt.Errorf("state %s: %w", piece.Name, err)
+		}
+	}
+	slices.SortFunc(out.clusters.list, func(a, b *cluster) int { return int(a.id - b.id) })
+	return out, nil
+}
+
+func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) {
+	r, err := open(b)
+	if err != nil {
+		return 0, 0, err
+	}
+	s.topic = map[uint64]bool{}
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldKind:
+			if r.text() != "head" {
+				return 0, 0, fmt.Errorf("%w: a %q in the place of the head", ErrState, r.text())
+			}
+		case fieldName:
+			s.Name = r.text()
+		case fieldModel:
+			s.model = r.text()
+		case fieldDimension:
+			s.dimension = int(r.integer())
+		case fieldFingerprint:
+			fingerprint = r.integer()
+		case fieldEpisode:
+			s.episode = r.integer()
+		case fieldOffset:
+			s.learned.Offset = r.integer()
+		case fieldObject:
+			s.learned.Object = int32(r.integer())
+		case fieldSeen:
+			s.seen = uint64(r.integer())
+		case fieldTaught:
+			s.taught = r.integer() != 0
+		case fieldCredit:
+			s.credit = r.float()
+		case fieldNextCluster:
+			s.clusters.next = r.integer()
+		case fieldPieces:
+			parts = int(r.integer())
+		case fieldTopic:
+			s.topic[uint64(r.integer())] = true
+		case fieldNote:
+			s.notes = append(s.notes, r.text())
+		case fieldVerdict:
+			var v verdict
+			r.group(v.decode)
+			s.verdicts = append(s.verdicts, v)
+		}
+	}
+	if r.err == nil && (s.dimension < 0 || s.episode < 0) {
+		r.fail("dimension or episode")
+	}
+	return parts, fingerprint, r.err
+}
+
+func (v *verdict) decode(r *reader) {
+	one := func() float32 {
+		if x := r.vector(1); x != nil {
+			return x[0]
+		}
+		return 0
+	}
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldID:
+			v.id = r.text()
+		case fieldLabel:
+			v.label = r.text()
+		case fieldAnswered:
+			v.answered = r.text()
+		case fieldZ:
+			v.z = one()
+		case fieldDistance:
+			v.distance = one()
+		case fieldTopic:
+			v.topic = r.integer() != 0
+		}
+	}
+}
+
+func (s *Stream) decodePart(b []byte) error {
+	r, err := open(b)
+	if err != nil {
+		return err
+	}
+	if r.next() != fieldKind {
+		return fmt.Errorf("%w: a part without its kind", ErrState)
+	}
+	switch kind := r.text(); kind {
+	case "class":
+		s.decodeClass(r)
+	case "cluster":
+		s.decodeCluster(r)
+	case "metric", "next":
+		m, due := s.decodeMetric(r)
+		if kind == "metric" {
+			s.metric.current = m
+		} else {
+			s.metric.next = &Refresh{Due: due, metric: m}
+			s.metric.next.once.Do(func() {})
+		}
+	case "scatter":
+		s.decodeScatter(r)
+	}
+	return r.err
+}
+
+func (s *Stream) decodeClass(r *reader) {
+	k := &class{}
+	name := ""
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldName:
+			name = r.text()
+		case fieldMass:
+			k.mass = r.float()
+		case fieldCount:
+			k.count = r.float()
+		case fieldMean:
+			k.mean = r.vector(s.dimension)
+		case fieldExample:
+			var e example
+			r.group(func(r *reader) {
+				for field := r.next(); field != 0; field = r.next() {
+					switch field {
+					case fieldID:
+						e.id = r.text()
+					case fieldEpisode:
+						e.episode = r.integer()
+					case fieldVector:
+						e.vector = r.vector(s.dimension)
+					}
+				}
+				if len(e.vector) != s.dimension {
+					r.fail("example without its vector")
+				}
+			})
+			k.examples = append(k.examples, e)
+		}
+	}
+	if !(k.mass >= 0) || !(k.count >= 0) {
+		r.fail("mass or count below zero")
+	}
+	s.classes[name] = k
+}
+
+func (s *Stream) decodeCluster(r *reader) {
+	c := &cluster{}
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldID:
+			c.id = r.integer()
+		case fieldLabel:
+			c.name = r.text()
+		case fieldMean:
+			c.mean = r.vector(s.dimension)
+		case fieldMass:
+			c.mass = r.float()
+		case fieldItems:
+			c.items = r.integer()
+		case fieldEpisode:
+			c.seen = r.integer()
+		}
+	}
+	if len(c.mean) != s.dimension || !(c.mass > 0) {
+		r.fail("cluster without its prototype")
+	}
+	s.clusters.list = append(s.clusters.list, c)
+}
+
+func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
+	m := &solver.Metric{}
+	var due int64
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldDue:
+			due = r.integer()
+		case fieldCentre:
+			m.Centre = r.vector(s.dimension)
+		case fieldScales:
+			m.Scales = r.vector(-1)
+		case fieldVectors:
+			m.Vectors = r.vector(-1)
+		}
+	}
+	if m.Centre == nil {
+		return nil, due
+	}
+	if len(m.Vectors) != len(m.Scales)*s.dimension {
+		r.fail("metric")
+	}
+	return m, due
+}
+
+func (s *Stream) decodeScatter(r *reader) {
+	m := &solver.Scatter{Dimension: s.dimension}
+	for field := r.next(); field != 0; field = r.next() {
+		switch field {
+		case fieldRank:
+			m.Rank = int(r.integer())
+		case fieldCount:
+			m.Count = r.float()
+		case fieldSum:
+			m.Sum = r.doubles(s.dimension)
+		case fieldFreedom:
+			m.Points.Freedom = r.float()
+		case fieldTrace:
+			m.Points.Trace = r.float()
+		case fieldFilled:
+			m.Points.Filled = int(r.integer())
+		case fieldValues:
+			m.Points.Values = r.vector(-1)
+		}
+	}
+	if m.Rank != scatterRank || len(m.Sum) != s.dimension {
+		r.fail("scatter")
+		return
+	}
+	want := s.dimension * s.dimension
+	if m.Rank > 0 {
+		want = m.Points.Filled * s.dimension
+	}
+	if len(m.Points.Values) != want && len(m.Points.Values) != 0 {
+		r.fail("scatter values")
+		return
+	}
+	if len(m.Points.Values) == 0 {
+		m.Points.Values = nil
+	} else if m.Rank > 0 {
+		m.Points.Values = append(m.Points.Values, make([]float32, 2*m.Rank*s.dimension-want)...)
+	}
+	s.metric.seen = m
+}
