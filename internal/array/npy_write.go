@@ -1,0 +1,62 @@
+package array
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Value is a type of number that a .npy file may be written with.
+type Value interface{ ~float32 | ~int32 | ~uint8 }
+
+// WriteNPY writes values as an array of the given shape, little-endian and in C order.
+func WriteNPY[T Value](w io.Writer, values []T, shape ...int) error {
+	n := 1
+	for _, axis := range shape {
+		n *= axis
+	}
+	if len(shape) == 0 || n != len(values) {
+		return fmt.Errorf("%d values do not make an array of shape %v", len(values), shape)
+	}
+	var kind string
+	switch any(values).(type) {
+	case []float32:
+		kind = "<f4"
+	case []int32:
+		kind = "<i4"
+	default:
+		kind = "|u1"
+	}
+	axes := strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", ", ")
+	if len(shape) == 1 {
+		axes += ","
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, axes)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n" // the data begin at a multiple of 64
+	out := bufio.NewWriterSize(w, 1<<20)
+	out.WriteString("\x93NUMPY\x01\x00")
+	binary.Write(out, binary.LittleEndian, uint16(len(header)))
+	out.WriteString(header)
+	for from := 0; from < len(values); from += 1 << 16 { // binary.Write copies: in parts, so that the copy stays small
+		if err := binary.Write(out, binary.LittleEndian, values[from:min(len(values), from+1<<16)]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// WriteNPYFile writes WriteNPY to a file.
+func WriteNPYFile[T Value](path string, values []T, shape ...int) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(WriteNPY(file, values, shape...), file.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
