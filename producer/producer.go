@@ -24,12 +24,13 @@ type Claim struct {
 // Commit is what one commit of one input partition hands over.
 type Commit struct {
 	Records []record.Out // results, dead letters, episode and review records, in order
-	State   []record.Out // state chunks; durable before the offset, after the records
+	State   []record.Out // journal and snapshots, in order; durable before the offset, after the records
 	Offset  int64        // the next offset this partition's owner would read; -1: unchanged
 }
 
 // Committer makes commits of one claim durable. Commit returns nil only when all of it is; it never reorders, and
-// ErrFenced from it is final.
+// ErrFenced from it is final. Any other error means that the partition has to start again from what is committed.
+// One goroutine calls it at a time.
 type Committer interface {
 	Commit(ctx context.Context, c *Commit) error
 	Close(ctx context.Context) error

@@ -31,6 +31,7 @@ import (
 
 // commands is every command, in the order of the help.
 var commands = []func() *cobra.Command{
+	newRunCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/consumer"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/pipeline"
+	"slkstream/producer"
+)
+
+func newRunCommand() *cobra.Command {
+	return withSettings("run", &cobra.Command{
+		Use:   "run",
+		Short: "label a live feed until stopped",
+		Long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
+			"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
+		Args: cobra.NoArgs,
+	}, run)
+}
+
+func run(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	options, err := stageOptions(c, client)
+	if err != nil {
+		return err
+	}
+	stage, err := pipeline.New(client, options)
+	if err != nil {
+		return usageError{err}
+	}
+	return serveWhile(ctx, c, stage, func(ctx context.Context) error { return stage.Run(ctx) })
+}
+
+// stageOptions are those of a stage on Kafka as the settings have it.
+func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
+	t, d, s := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
+	settings, err := memorySettings(c.Config)
+	if err != nil {
+		return pipeline.Options{}, usageError{err}
+	}
+	if t.Review == "" {
+		settings.ReviewRate = 0
+	}
+	o := pipeline.Options{
+		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,
+		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
+		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, StateTTL: c.Config.Memory.StateTTL,
+		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
+		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model},
+		Memory: settings, Log: c.Log,
+	}
+	for _, path := range s.Support {
+		examples, err := readExamples(path, s.Model)
+		if err != nil {
+			return o, err
+		}
+		o.Support = append(o.Support, examples...)
+	}
+	return o, deliver(&o, d.Mode, client)
+}
+
+// deliver chooses what is promised about repeats.
+func deliver(o *pipeline.Options, mode string, client *topic.Client) error {
+	switch mode {
+	case "at-least-once":
+		o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+		o.Eager = true
+	default:
+		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", mode)}
+	}
+	return nil
+}
+
+// serveWhile runs work beside the listener for metrics, health and the page, if there is one.
+func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, work func(context.Context) error) error {
+	if c.Config.Listen.Address == "" {
+		return work(ctx)
+	}
+	server, err := listen(c, stage)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(ctx), server.close())
+}

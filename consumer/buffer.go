@@ -1,0 +1,271 @@
+package consumer
+
+import (
+	"container/list"
+	"fmt"
+	"slices"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// Limits say when an episode closes.
+type Limits struct {
+	Size   int           // items
+	Age    time.Duration // of event time; 0: off
+	Idle   time.Duration // of silence by the wall clock; 0: off
+	Memory int64         // bytes of all open episodes of the partition
+}
+
+// Validate reports every fault at once.
+func (l Limits) Validate() []error {
+	var faults []error
+	if l.Size < 1 {
+		faults = append(faults, fmt.Errorf("episode-size %d: below 1", l.Size))
+	}
+	if l.Age < 0 || l.Idle < 0 {
+		faults = append(faults, fmt.Errorf("episode-age %v, episode-idle %v: neither may be negative", l.Age, l.Idle))
+	}
+	if l.Age == 0 && l.Idle == 0 {
+		faults = append(faults, fmt.Errorf("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"))
+	}
+	if l.Memory < 1 {
+		faults = append(faults, fmt.Errorf("max-memory %d: below 1", l.Memory))
+	}
+	return faults
+}
+
+// Buffer gathers the items of one partition into episodes, a stream at a time. What it closes, but for silence, is a
+// function of the items it is given and their order, so that the same input read again gives the same episodes.
+type Buffer struct {
+	limits Limits
+	emit   func(*Episode)
+	open   map[Key]*opened
+	// byAge holds the open episodes in the order of their first items: the oldest closes first, and holds back the
+	// committed offset.
+	byAge list.List
+	// bySilence holds them in the order of their last arrival by the wall clock.
+	bySilence list.List
+	bytes     int64
+	high      time.Time // highest event time seen
+
+	answered map[Key]*answered
+	leaving  []Answered // ghosts in the order in which they close
+	models   []string   // seen so far
+}
+
+// opened is an open episode. A ghost is one that was answered before a restart: its items only weigh, so that the memory
+// limit closes the others where it closed them the first time.
+type opened struct {
+	episode     *Episode
+	first       record.Place
+	count       int
+	base        time.Time // the first item's event time, or the highest seen when it came, if it was late
+	arrived     time.Time
+	ghost       bool
+	age, silent *list.Element
+}
+
+// Answered is an episode that was answered before a restart, although an episode that closed earlier was not.
+type Answered struct {
+	Key             Key
+	First, Last, At record.Place
+	Closed          Reason
+}
+
+// answered says what of a stream needs no answer any more.
+type answered struct {
+	gone record.Place // up to here: closed before the point from which decisions are taken again
+	last record.Place // up to here: answered, but open at that point: ghosts
+}
+
+// NewBuffer hands every episode it closes to emit, at once and in order.
+func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
+	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
+}
+
+// Resume prepares for reading a partition again: high is the highest event time before the place reading starts at.
+func (b *Buffer) Resume(high time.Time) { b.high = high }
+
+// Skip says that the stream's items up to last were answered, in episodes that closed before anything undecided.
+func (b *Buffer) Skip(key Key, last record.Place) {
+	b.answered[key] = &answered{gone: last, last: last}
+}
+
+// Ghosts are episodes, in the order in which they closed, that were answered although an earlier one was not. Skip comes first.
+func (b *Buffer) Ghosts(list []Answered) {
+	for _, g := range list {
+		a := b.answered[g.Key]
+		if a == nil {
+			a = &answered{gone: record.Nowhere, last: record.Nowhere}
+			b.answered[g.Key] = a
+		}
+		if g.Last.After(a.last) {
+			a.last = g.Last
+		}
+		if !g.First.After(a.gone) { // Skip covered it too: it was open where decisions start
+			a.gone = before(g.First)
+		}
+	}
+	b.leaving = append(b.leaving, list...)
+}
+
+func before(p record.Place) record.Place {
+	if p.Object > 0 {
+		return record.Place{Offset: p.Offset, Object: p.Object - 1}
+	}
+	return record.Place{Offset: p.Offset - 1, Object: 1<<31 - 1}
+}
+
+// Add puts an item into its stream's open episode; now is the wall clock.
+func (b *Buffer) Add(item record.Item, now time.Time) {
+	place := item.Source.Place()
+	key := Key{item.Stream, item.Model}
+	ghost := false
+	if a := b.answered[key]; a != nil {
+		switch {
+		case !place.After(a.gone):
+			b.see(item.Time, place)
+			return
+		case !place.After(a.last):
+			ghost = true
+		default:
+			delete(b.answered, key)
+		}
+	}
+	previous := b.high
+	b.see(item.Time, place)
+	o := b.open[key]
+	if o != nil && o.ghost != ghost {
+		b.close(o, Size, place) // the last of what was answered: what follows is an episode of its own
+		o = nil
+	}
+	if o == nil {
+		o = &opened{first: place, base: b.high, ghost: ghost, episode: &Episode{Key: key, Before: previous}}
+		if !ghost {
+			o.episode.Items = make([]record.Item, 0, min(b.limits.Size, 128))
+		}
+		b.open[key] = o
+		if !slices.Contains(b.models, key.Model) {
+			b.models = append(b.models, key.Model)
+		}
+		o.age = b.byAge.PushBack(o)
+		o.silent = b.bySilence.PushBack(o)
+	} else {
+		b.bySilence.MoveToBack(o.silent)
+	}
+	o.arrived = now
+	o.count++
+	size := int64(item.Size())
+	o.episode.Bytes += size
+	b.bytes += size
+	if !ghost {
+		o.episode.Items = append(o.episode.Items, item)
+	}
+	if o.count >= b.limits.Size {
+		b.close(o, Size, place)
+	}
+	b.leave(place, false)
+	for b.bytes > b.limits.Memory {
+		b.close(b.byAge.Front().Value.(*opened), Memory, place)
+	}
+	b.leave(place, true)
+}
+
+// see moves event time on and closes what has become too old by it, before the item that moved it joins its stream.
+func (b *Buffer) see(t time.Time, place record.Place) {
+	if !t.After(b.high) {
+		return
+	}
+	b.high = t
+	if b.limits.Age == 0 {
+		return
+	}
+	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
+		o := front.Value.(*opened)
+		if b.high.Sub(o.base) < b.limits.Age {
+			return
+		}
+		b.close(o, Age, place)
+	}
+}
+
+// leave drops the ghosts that have closed by place; those that memory closed stay until memory has been looked at.
+func (b *Buffer) leave(place record.Place, memory bool) {
+	if len(b.leaving) == 0 {
+		return
+	}
+	kept := b.leaving[:0]
+	for i, g := range b.leaving {
+		if g.At.After(place) {
+			kept = append(kept, b.leaving[i:]...)
+			break
+		}
+		if g.Closed == Memory && !memory {
+			kept = append(kept, g)
+			continue
+		}
+		if o := b.open[g.Key]; o != nil && o.ghost && !o.first.After(g.Last) {
+			b.close(o, g.Closed, place)
+		}
+	}
+	b.leaving = kept
+}
+
+// Mark closes the stream's open episodes, of every model.
+func (b *Buffer) Mark(stream string, place record.Place) {
+	for _, model := range b.models {
+		if o := b.open[Key{stream, model}]; o != nil {
+			b.close(o, Marker, place)
+		}
+	}
+}
+
+// Silent closes the episodes to which nothing has come since before. place is where reading stands: what is read next.
+func (b *Buffer) Silent(before time.Time, place record.Place) {
+	for front := b.bySilence.Front(); front != nil; front = b.bySilence.Front() {
+		o := front.Value.(*opened)
+		if o.arrived.After(before) {
+			return
+		}
+		b.close(o, Idle, place)
+	}
+}
+
+// Drain closes everything.
+func (b *Buffer) Drain(place record.Place) {
+	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
+		b.close(front.Value.(*opened), Drain, place)
+	}
+}
+
+// Oldest returns where the oldest open episode starts and the highest event time before it; false if none is open.
+func (b *Buffer) Oldest() (record.Place, time.Time, bool) {
+	front := b.byAge.Front()
+	if front == nil {
+		return record.Place{}, time.Time{}, false
+	}
+	o := front.Value.(*opened)
+	return o.first, o.episode.Before, true
+}
+
+// High is the highest event time seen.
+func (b *Buffer) High() time.Time { return b.high }
+
+// Bytes is what the open episodes hold.
+func (b *Buffer) Bytes() int64 { return b.bytes }
+
+// Len is the number of open episodes.
+func (b *Buffer) Len() int { return len(b.open) }
+
+func (b *Buffer) close(o *opened, why Reason, at record.Place) {
+	b.byAge.Remove(o.age)
+	b.bySilence.Remove(o.silent)
+	delete(b.open, o.episode.Key)
+	b.bytes -= o.episode.Bytes
+	if o.ghost {
+		return
+	}
+	o.episode.Closed, o.episode.At = why, at
+	b.emit(o.episode)
+}

@@ -1,0 +1,46 @@
+// Package consumer turns Kafka partitions into episodes: it joins the group, reads and decodes the partitions it is given,
+// and closes an episode of a stream when it is full, old, silent, marked, or memory is short.
+package consumer
+
+import (
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// Reason says why an episode closed.
+type Reason string
+
+// Reasons an episode closes for. All but Idle and Drain are functions of the partition's input alone.
+const (
+	Size   Reason = "size"
+	Age    Reason = "age"
+	Idle   Reason = "idle"
+	Marker Reason = "marker"
+	Memory Reason = "memory"
+	Drain  Reason = "drain"
+)
+
+// Key names a stream within its partition. Embeddings of different models are never mixed, so that each model of a stream
+// is a stream of its own.
+type Key struct {
+	Stream, Model string
+}
+
+// Episode is a run of one stream's items that is solved as one.
+type Episode struct {
+	Key    Key
+	Items  []record.Item
+	Closed Reason
+	// At is the place of what closed it: nothing before it had a part in the decision.
+	At record.Place
+	// Before is the highest event time that the partition had shown before the episode's first item.
+	Before time.Time
+	Bytes  int64
+}
+
+// First is the place of the first item.
+func (e *Episode) First() record.Place { return e.Items[0].Source.Place() }
+
+// Last is the place of the last item.
+func (e *Episode) Last() record.Place { return e.Items[len(e.Items)-1].Source.Place() }

@@ -1,0 +1,108 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// Batch is what one fetch of a partition brought, decoded.
+type Batch struct {
+	Records []Record  // those that hold anything
+	Next    int64     // offset of the record after all of this
+	End     int64     // of the partition, as far as it may be read now
+	Bytes   int64     // of what was fetched
+	Count   int       // of the records that were fetched
+	Time    time.Time // of the last of them
+}
+
+// Record is a record taken apart: its items, or why it, or some of its objects, cannot be used, or both.
+type Record struct {
+	Raw      *record.Raw // only where something of it was rejected
+	Offset   int64
+	Items    []record.Item
+	Rejected *record.Rejection
+	Marker   bool
+	Stream   string // of a marker
+}
+
+// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends or reading fails for good. At the
+// end of the partition it hands on empty batches.
+func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, committed bool, out chan<- *Batch) error {
+	keys := keyCache{}
+	var items []record.Item
+	for {
+		raw, err := reader.Read(ctx)
+		if err != nil {
+			return err
+		}
+		b := &Batch{Next: raw.Next, End: raw.HighWatermark, Count: len(raw.Records)}
+		if committed && raw.LastStable >= 0 {
+			b.End = raw.LastStable
+		}
+		items = make([]record.Item, 0, len(raw.Records))
+		for i := range raw.Records {
+			r := &raw.Records[i]
+			b.Bytes += int64(r.Size())
+			b.Time = r.Time
+			from := len(items)
+			items, err = decoder.Decode(r, items)
+			d := Record{Offset: r.Offset, Items: items[from:len(items):len(items)], Marker: r.Marker()}
+			for i := range d.Items {
+				d.Items[i].Key = keys.keep(d.Items[i].Key)
+			}
+			if err != nil {
+				if !errors.As(err, &d.Rejected) {
+					return err
+				}
+				d.Raw = copied(r)
+			}
+			if d.Marker {
+				d.Stream = decoder.Stream(r)
+			}
+			if len(d.Items) > 0 || d.Rejected != nil || d.Marker {
+				b.Records = append(b.Records, d)
+			}
+		}
+		reader.Recycle(raw)
+		select {
+		case out <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// copied is a record of its own memory: the fetch's buffer is used again.
+func copied(r *record.Raw) *record.Raw {
+	c := *r
+	c.Key, c.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
+	c.Headers = make([]record.Header, len(r.Headers))
+	for i, h := range r.Headers {
+		c.Headers[i] = record.Header{Key: h.Key, Value: bytes.Clone(h.Value)}
+	}
+	return &c
+}
+
+// keyCache keeps one copy of each of the few keys that most records repeat.
+type keyCache map[string][]byte
+
+func (c keyCache) keep(key []byte) []byte {
+	if key == nil {
+		return nil
+	}
+	if kept, ok := c[string(key)]; ok {
+		return kept
+	}
+	const most = 1 << 14
+	if len(c) >= most {
+		clear(c)
+	}
+	kept := bytes.Clone(key)
+	c[string(key)] = kept
+	return kept
+}

@@ -1,0 +1,149 @@
+package state
+
+import (
+	"encoding/binary"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// Journal is what one commit says about its input partition.
+type Journal struct {
+	Owner    Owner
+	Sequence int64 // of the owner's commits
+	// Earlier are the owners before this one whose records still count, each up to the commit this one has seen.
+	Earlier []Earlier
+	// From is the lowest place of an episode that was open, or closed and not answered, or closed after such a one. It is
+	// also what is committed to the group. High is the highest event time before it.
+	From record.Place
+	High time.Time
+	// Decided is where decisions have to be taken again: what closed before it was answered.
+	Decided record.Place
+	// Rejected is the offset below which every bad record is in the dead letters.
+	Rejected int64
+	// Dimensions of the models' vectors.
+	Dimensions map[string]int
+	// Answered are the episodes whose results are part of this commit.
+	Answered []Answered
+}
+
+// Earlier is an owner before this one and its last commit that counts.
+type Earlier struct {
+	Owner    Owner
+	Sequence int64
+}
+
+// Answered is an episode that has been answered.
+type Answered struct {
+	Stream      Stream
+	First, Last record.Place
+	At          record.Place // of what closed it
+	Closed      string
+	Labels      []int64 // the next offsets of the labels topic's partitions when it was answered
+}
+
+func (j *Journal) encode() []byte {
+	b := begin()
+	b = binary.AppendVarint(b, j.Owner.Epoch)
+	b = binary.AppendVarint(b, int64(j.Owner.Generation))
+	b = binary.AppendVarint(b, j.Sequence)
+	b = binary.AppendVarint(b, int64(len(j.Earlier)))
+	for _, e := range j.Earlier {
+		b = binary.AppendVarint(b, e.Owner.Epoch)
+		b = binary.AppendVarint(b, int64(e.Owner.Generation))
+		b = binary.AppendVarint(b, e.Sequence)
+	}
+	b = appendPlace(b, j.From)
+	b = appendTime(b, j.High)
+	b = appendPlace(b, j.Decided)
+	b = binary.AppendVarint(b, j.Rejected)
+	b = binary.AppendVarint(b, int64(len(j.Dimensions)))
+	for model, d := range j.Dimensions {
+		b = appendText(b, model)
+		b = binary.AppendVarint(b, int64(d))
+	}
+	b = binary.AppendVarint(b, int64(len(j.Answered)))
+	var labels []int64
+	for i := range j.Answered {
+		a := &j.Answered[i]
+		b = appendText(b, a.Stream.Name)
+		b = appendText(b, a.Stream.Model)
+		b = appendPlace(b, a.First)
+		b = appendPlace(b, a.Last)
+		b = appendPlace(b, a.At)
+		b = appendText(b, a.Closed)
+		if i > 0 && equal(labels, a.Labels) { // as most are
+			b = binary.AppendVarint(b, -1)
+			continue
+		}
+		labels = a.Labels
+		b = binary.AppendVarint(b, int64(len(labels)))
+		for _, l := range labels {
+			b = binary.AppendVarint(b, l)
+		}
+	}
+	return seal(b)
+}
+
+func decodeJournal(value []byte) (*Journal, error) {
+	r := open(value)
+	j := &Journal{}
+	j.Owner = Owner{r.integer(), int32(r.integer())}
+	j.Sequence = r.integer()
+	for range r.count() {
+		j.Earlier = append(j.Earlier, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
+	}
+	j.From = r.place()
+	j.High = r.time()
+	j.Decided = r.place()
+	j.Rejected = r.integer()
+	if n := r.count(); n > 0 {
+		j.Dimensions = make(map[string]int, n)
+		for range n {
+			model := r.text()
+			j.Dimensions[model] = int(r.integer())
+		}
+	}
+	var labels []int64
+	for range r.count() {
+		a := Answered{Stream: Stream{r.text(), r.text()}, First: r.place(), Last: r.place(), At: r.place(), Closed: r.text()}
+		if n := r.integer(); n >= 0 {
+			if n > int64(len(r.b)) {
+				r.fail("labels")
+				break
+			}
+			labels = make([]int64, n)
+			for i := range labels {
+				labels[i] = r.integer()
+			}
+		}
+		a.Labels = labels
+		j.Answered = append(j.Answered, a)
+	}
+	if r.err == nil && len(r.b) > 0 {
+		r.fail("end")
+	}
+	return j, r.err
+}
+
+func equal(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendTime writes seconds and nanoseconds, so that any time a record may carry, and none at all, comes back the same.
+func appendTime(b []byte, t time.Time) []byte {
+	return binary.AppendVarint(binary.AppendVarint(b, t.Unix()), int64(t.Nanosecond()))
+}
+
+func (r *reader) time() time.Time {
+	seconds, nanos := r.integer(), r.integer()
+	return time.Unix(seconds, nanos).UTC()
+}

@@ -1,0 +1,264 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"slkstream/internal/record"
+)
+
+// Loader collects the records of one partition of the state topic, as far as they belong to one input topic. Of each key
+// the last record stands.
+type Loader struct {
+	topic  string
+	values map[string][]byte
+	bytes  int64
+}
+
+// NewLoader collects what belongs to the input topic.
+func NewLoader(topic string) *Loader { return &Loader{topic: topic, values: map[string][]byte{}} }
+
+// Add takes the next record.
+func (l *Loader) Add(raw *record.Raw) {
+	if len(raw.Key) <= len(l.topic) || string(raw.Key[:len(l.topic)]) != l.topic || raw.Key[len(l.topic)] != '/' {
+		return
+	}
+	l.bytes += int64(len(raw.Value))
+	if raw.Value == nil {
+		delete(l.values, string(raw.Key))
+		return
+	}
+	l.values[string(raw.Key)] = raw.Value
+}
+
+// Bytes is how much has been read.
+func (l *Loader) Bytes() int64 { return l.bytes }
+
+// Restored is where the last commit left an input partition.
+type Restored struct {
+	Journal   *Journal // the last; nil: nobody has owned the partition yet
+	Snapshots map[Stream]*Snapshot
+	// Relearn are the answered episodes that no snapshot covers, in the order of their first items.
+	Relearn []Answered
+	// Ghosts are the answered episodes that closed where decisions have to be taken again, in the order in which they closed.
+	Ghosts []Answered
+	// Done says up to where each stream has been answered.
+	Done map[Stream]record.Place
+	// Faults are records that had to be set aside, each with the stream that starts cold by it, where one does.
+	Faults []error
+
+	newest Owner // of all that ever wrote
+	live   []liveJournal
+	keys   map[Stream]snapshotKeys
+	stale  []string
+	bounds map[Owner]int64
+}
+
+type liveJournal struct {
+	key     string
+	owner   Owner
+	entries []Answered
+}
+
+type snapshotKeys struct {
+	owner Owner
+	slot  int
+	keys  []string
+}
+
+type journalRecord struct {
+	key     string
+	journal *Journal
+}
+
+type candidate struct {
+	place  place
+	commit int64
+	number int64
+	chunks []chunk
+	keys   []string
+	slot   int
+}
+
+// Restore finds the last owner, what still counts of the ones before it, and each stream's newest complete snapshot.
+func (l *Loader) Restore() *Restored {
+	r := &Restored{Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Place{}, keys: map[Stream]snapshotKeys{}, bounds: map[Owner]int64{}}
+	var journals []journalRecord
+	versions := map[string]*candidate{}
+	for key, value := range l.values {
+		p, err := parsePlace([]byte(key))
+		if err != nil {
+			r.Faults = append(r.Faults, err)
+			r.stale = append(r.stale, key)
+			continue
+		}
+		if p.owner.Compare(r.newest) > 0 {
+			r.newest = p.owner
+		}
+		if p.kind == journalKind {
+			j, err := decodeJournal(value)
+			if err == nil && j.Owner != p.owner {
+				err = fmt.Errorf("%w: journal of %v under the key of %v", ErrUnreadable, j.Owner, p.owner)
+			}
+			if err != nil {
+				r.Faults = append(r.Faults, fmt.Errorf("journal %s: %w", key, err))
+				r.stale = append(r.stale, key)
+				continue
+			}
+			journals = append(journals, journalRecord{key, j})
+			continue
+		}
+		c, err := decodeChunk(value)
+		if err != nil {
+			r.Faults = append(r.Faults, fmt.Errorf("stream %q: %w", p.stream.Name, err))
+			r.stale = append(r.stale, key)
+			continue
+		}
+		id := fmt.Sprintf("%v/%d/%d/%s/%s", p.owner, p.slot, c.version, p.stream.Model, p.stream.Name)
+		v := versions[id]
+		if v == nil {
+			v = &candidate{place: p, commit: c.commit, number: c.version, slot: p.slot}
+			versions[id] = v
+		}
+		v.chunks = append(v.chunks, c)
+		v.keys = append(v.keys, key)
+	}
+	r.journals(journals)
+	r.snapshots(versions)
+	r.cover()
+	slices.Sort(r.stale)
+	return r
+}
+
+// counts says whether a commit of an owner counts: it is the last one's, or the last one has built upon it.
+func (r *Restored) counts(o Owner, commit int64) bool {
+	if r.Journal == nil {
+		return false
+	}
+	bound, ok := r.bounds[o]
+	return o == r.Journal.Owner || ok && commit <= bound
+}
+
+func (r *Restored) journals(list []journalRecord) {
+	slices.SortFunc(list, func(a, b journalRecord) int {
+		if c := a.journal.Owner.Compare(b.journal.Owner); c != 0 {
+			return c
+		}
+		return int(a.journal.Sequence - b.journal.Sequence)
+	})
+	if len(list) > 0 {
+		r.Journal = list[len(list)-1].journal
+		for _, e := range r.Journal.Earlier {
+			r.bounds[e.Owner] = e.Sequence
+		}
+	}
+	for _, j := range list {
+		if !r.counts(j.journal.Owner, j.journal.Sequence) {
+			r.stale = append(r.stale, j.key)
+			continue
+		}
+		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Answered})
+	}
+}
+
+func (r *Restored) snapshots(versions map[string]*candidate) {
+	best := map[Stream]*candidate{}
+	broken := map[Stream]error{}
+	for _, v := range versions {
+		if !r.counts(v.place.owner, v.commit) {
+			r.stale = append(r.stale, v.keys...)
+			continue
+		}
+		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
+		if len(v.chunks) != v.chunks[0].count {
+			// A write that was cut short, or chunks of an older version that the newer has not overwritten: nothing is
+			// missing unless there is no other.
+			broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, len(v.chunks), v.chunks[0].count)
+			r.stale = append(r.stale, v.keys...)
+			continue
+		}
+		b := best[v.place.stream]
+		if b == nil || newer(v, b) {
+			v, b = b, v
+			best[b.place.stream] = b
+		}
+		if v != nil {
+			r.stale = append(r.stale, v.keys...)
+		}
+	}
+	for stream, v := range best {
+		s, err := join(stream, v.place.owner, v.chunks)
+		if err != nil {
+			r.Faults = append(r.Faults, err)
+			r.stale = append(r.stale, v.keys...)
+			continue
+		}
+		r.Snapshots[stream] = s
+		r.Done[stream] = s.Learned
+		r.keys[stream] = snapshotKeys{v.place.owner, v.slot, v.keys}
+		delete(broken, stream)
+	}
+	for stream, err := range broken {
+		r.Faults = append(r.Faults, fmt.Errorf("stream %q: %w", stream.Name, err))
+	}
+}
+
+func newer(a, b *candidate) bool {
+	if c := a.place.owner.Compare(b.place.owner); c != 0 {
+		return c > 0
+	}
+	return a.number > b.number
+}
+
+// cover sorts the journal's episodes into those to learn again, the ghosts, and the rest.
+func (r *Restored) cover() {
+	if r.Journal == nil {
+		return
+	}
+	kept := r.live[:0]
+	for i, j := range r.live {
+		needed := i == len(r.live)-1
+		for _, a := range j.entries {
+			if a.Last.After(r.learned(a.Stream)) {
+				r.Relearn = append(r.Relearn, a)
+				needed = true
+			}
+			if !r.Journal.Decided.After(a.At) {
+				r.Ghosts = append(r.Ghosts, a)
+				needed = true
+			}
+			if done, ok := r.Done[a.Stream]; !ok || a.Last.After(done) {
+				r.Done[a.Stream] = a.Last
+			}
+		}
+		if needed {
+			kept = append(kept, j)
+		} else {
+			r.stale = append(r.stale, j.key)
+		}
+	}
+	r.live = kept
+	slices.SortFunc(r.Relearn, func(a, b Answered) int { return order(a.First, b.First) })
+	slices.SortStableFunc(r.Ghosts, func(a, b Answered) int { return order(a.At, b.At) })
+}
+
+func (r *Restored) learned(s Stream) record.Place {
+	if snapshot := r.Snapshots[s]; snapshot != nil {
+		return snapshot.Learned
+	}
+	return record.Nowhere
+}
+
+func order(a, b record.Place) int {
+	switch {
+	case a.After(b):
+		return 1
+	case b.After(a):
+		return -1
+	}
+	return 0
+}
+
+// Unreadable says whether anything was set aside.
+func (r *Restored) Unreadable() error { return errors.Join(r.Faults...) }

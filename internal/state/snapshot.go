@@ -1,0 +1,114 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// chunkBytes bounds a chunk's value, so that it passes any broker's limit for one record with room to spare.
+const chunkBytes = 512 << 10
+
+// Snapshot is what one stream remembered at one moment.
+type Snapshot struct {
+	Stream  Stream
+	Owner   Owner
+	Commit  int64 // the owner's commit that carried it
+	Version int64 // grows with each snapshot of the stream, from owner to owner
+	Learned record.Place
+	Labels  []int64   // the labels it last answered with
+	Seen    time.Time // event time of its last item
+	Pieces  []Piece   // as the memory encodes itself
+}
+
+// Piece is a named part of what is remembered.
+type Piece struct {
+	Name  string
+	Bytes []byte
+}
+
+// Bytes is the size of what is remembered.
+func (s *Snapshot) Bytes() int {
+	n := 0
+	for _, p := range s.Pieces {
+		n += len(p.Name) + len(p.Bytes)
+	}
+	return n
+}
+
+// chunks cuts the snapshot into values. Each says which version it belongs to, so that a version is complete or ignored.
+func (s *Snapshot) chunks() [][]byte {
+	body := make([]byte, 0, s.Bytes()+128)
+	body = binary.AppendVarint(body, s.Learned.Offset)
+	body = binary.AppendVarint(body, int64(s.Learned.Object))
+	body = appendTime(body, s.Seen)
+	body = binary.AppendVarint(body, int64(len(s.Labels)))
+	for _, l := range s.Labels {
+		body = binary.AppendVarint(body, l)
+	}
+	body = binary.AppendVarint(body, int64(len(s.Pieces)))
+	for _, p := range s.Pieces {
+		body = appendText(body, p.Name)
+		body = append(binary.AppendUvarint(body, uint64(len(p.Bytes))), p.Bytes...)
+	}
+	const room = chunkBytes - 64 // for the numbers in front
+	count := (len(body) + room - 1) / room
+	values := make([][]byte, count)
+	for i := range values {
+		b := begin()
+		b = binary.AppendVarint(b, s.Commit)
+		b = binary.AppendVarint(b, s.Version)
+		b = binary.AppendVarint(b, int64(i))
+		b = binary.AppendVarint(b, int64(count))
+		b = append(b, body[i*room:min(len(body), (i+1)*room)]...)
+		values[i] = seal(b)
+	}
+	return values
+}
+
+// chunk is one value taken apart as far as its place in the snapshot.
+type chunk struct {
+	commit, version int64
+	index, count    int
+	body            []byte
+}
+
+func decodeChunk(value []byte) (chunk, error) {
+	r := open(value)
+	c := chunk{commit: r.integer(), version: r.integer(), index: int(r.integer()), count: int(r.integer())}
+	if r.err == nil && (c.index < 0 || c.index >= c.count) {
+		r.fail("chunk number")
+	}
+	c.body = r.b
+	return c, r.err
+}
+
+// join puts a snapshot together again from all of its chunks, in order.
+func join(stream Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
+	s := &Snapshot{Stream: stream, Owner: owner, Commit: chunks[0].commit, Version: chunks[0].version}
+	body := chunks[0].body
+	if len(chunks) > 1 {
+		body = nil
+		for _, c := range chunks {
+			body = append(body, c.body...)
+		}
+	}
+	r := &reader{b: body}
+	s.Learned = r.place()
+	s.Seen = r.time()
+	for range r.count() {
+		s.Labels = append(s.Labels, r.integer())
+	}
+	for range r.count() {
+		s.Pieces = append(s.Pieces, Piece{r.text(), r.bytes()})
+	}
+	if r.err == nil && len(r.b) > 0 {
+		r.fail("end")
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("stream %q: %w", stream.Name, r.err)
+	}
+	return s, nil
+}

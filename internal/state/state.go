@@ -1,0 +1,102 @@
+// Package state is what the state topic holds, and how a partition's owner finds its way back from it. It is pure: records
+// in, records out.
+//
+// Two kinds of record lie there for each input partition. Snapshots are what single streams remember, written now and
+// then. The journal is written with every commit and is small: which episodes were answered since, what decided their
+// bounds, the labels in force, and where reading has to start again. A new owner takes the snapshots, reads the input
+// again from the oldest episode that no snapshot covers, and learns the journal's episodes without answering them: then it
+// stands exactly where the last commit left the partition, whatever closed its episodes.
+//
+// Every key carries its owner. An owner says in its journal which earlier owners count, and up to which of their
+// commits, so that what an old owner writes late never wins.
+package state
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// ErrUnreadable is wrapped by the error of a record that is cut, changed, or of a format this build cannot read.
+var ErrUnreadable = errors.New("not a readable state record")
+
+// Owner is one ownership of an input partition. Epoch grows with each owner that has seen the state of the one before;
+// the group's generation decides between two that have seen the same.
+type Owner struct {
+	Epoch      int64
+	Generation int32
+}
+
+// Compare orders owners by time.
+func (o Owner) Compare(p Owner) int {
+	if c := cmp.Compare(o.Epoch, p.Epoch); c != 0 {
+		return c
+	}
+	return cmp.Compare(o.Generation, p.Generation)
+}
+
+func (o Owner) String() string { return fmt.Sprintf("%d.%d", o.Epoch, o.Generation) }
+
+// Stream names a stream of an input partition, and the model of its embeddings.
+type Stream struct {
+	Name, Model string
+}
+
+const (
+	journalKind  = "journal"
+	snapshotKind = "stream"
+)
+
+// place is what a key says: TOPIC/OWNER/journal/SLOT or TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM.
+type place struct {
+	topic  string
+	owner  Owner
+	kind   string
+	slot   int
+	chunk  int
+	stream Stream
+}
+
+func (p place) String() string {
+	head := p.topic + "/" + p.owner.String() + "/" + p.kind + "/" + strconv.Itoa(p.slot)
+	if p.kind == journalKind {
+		return head
+	}
+	return head + "/" + strconv.Itoa(p.chunk) + "/" + url.PathEscape(p.stream.Model) + "/" + p.stream.Name
+}
+
+func parsePlace(key []byte) (place, error) {
+	bad := func() (place, error) { return place{}, fmt.Errorf("%w: key %q", ErrUnreadable, key) }
+	parts := strings.SplitN(string(key), "/", 7)
+	if len(parts) < 4 {
+		return bad()
+	}
+	p := place{topic: parts[0], kind: parts[2]}
+	epoch, generation, _ := strings.Cut(parts[1], ".")
+	e, err1 := strconv.ParseInt(epoch, 10, 64)
+	g, err2 := strconv.ParseInt(generation, 10, 32)
+	slot, err3 := strconv.Atoi(parts[3])
+	p.owner, p.slot = Owner{e, int32(g)}, slot
+	if err1 != nil || err2 != nil || err3 != nil || slot < 0 {
+		return bad()
+	}
+	switch {
+	case p.kind == journalKind && len(parts) == 4:
+		return p, nil
+	case p.kind == snapshotKind && len(parts) == 7:
+		model, err := url.PathUnescape(parts[5])
+		chunk, err2 := strconv.Atoi(parts[4])
+		if err != nil || err2 != nil || chunk < 0 {
+			return bad()
+		}
+		p.chunk, p.stream = chunk, Stream{parts[6], model}
+		return p, nil
+	}
+	return bad()
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+)
+
+// encode turns answers into the records that carry them: results, review records and the episode's own.
+func (j *job) encode(answers []memory.Answer) {
+	stage, e := j.stream.partition.stage, j.episode
+	o := &stage.options
+	j.records = make([]record.Out, 0, len(answers)+1)
+	results := make([]record.Result, len(answers))
+	buffer := make([]byte, 0, 384*len(answers))
+	for i := range answers {
+		a, it := &answers[i], &e.Items[i]
+		r := &results[i]
+		*r = record.Result{ID: it.Source.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
+			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
+			Model: it.Model, Attributes: it.Attributes,
+			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}}
+		for _, other := range a.Alternatives {
+			r.Alternatives = append(r.Alternatives, record.Alternative(other))
+		}
+		if a.Unknown {
+			j.unknown++
+		}
+		from := len(buffer)
+		buffer = record.AppendResult(buffer, r)
+		// A buffer that grew has moved, but the bytes written before stay where they were.
+		j.add(record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Time: it.Time, Headers: trace(it)})
+	}
+	if o.Review != "" {
+		for i := range answers {
+			if it := &e.Items[i]; answers[i].Review {
+				review := record.NewReview(it, &results[i])
+				j.add(record.Out{Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Time: it.Time, Headers: trace(it)})
+			}
+		}
+	}
+	if o.Episodes != "" {
+		j.add(record.Out{Topic: o.Episodes, Partition: -1, Key: e.Items[0].Key, Value: record.AppendEpisode(nil, j.summary()), Time: e.Items[len(e.Items)-1].Time})
+	}
+	if stage.options.Observer != nil {
+		stage.options.Observer.Answered(&Answered{Episode: e, Results: results, Report: j.report, Unknown: j.unknown, Took: j.took})
+	}
+}
+
+// refuse sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
+func (j *job) refuse(why error) {
+	for i := range j.episode.Items {
+		it := &j.episode.Items[i]
+		example := record.NewReview(it, &record.Result{ID: it.Source.ID(), Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}})
+		raw := record.Raw{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset, Key: it.Key,
+			Value: record.AppendReview(nil, &example), Time: it.Time, Headers: append(trace(it), record.Header{Key: "content-type", Value: []byte("application/json")})}
+		j.add(record.DeadLetter(j.stream.partition.stage.options.Dead, &raw, why.Error(), 0))
+	}
+}
+
+func (j *job) add(r record.Out) {
+	j.records = append(j.records, r)
+	j.bytes += int64(len(r.Key) + len(r.Value))
+}
+
+// summary is the episode's record.
+func (j *job) summary() *record.Episode {
+	e, r := j.episode, &j.report
+	s := &record.Episode{Stream: e.Key.Stream, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
+		ObjectiveBefore: r.Before, ObjectiveAfter: r.After, Warm: r.Warm, Admitted: r.Admitted, SolveSeconds: j.took.Seconds(),
+		Topic: e.Items[0].Source.Topic, Partition: e.Items[0].Source.Partition, FirstOffset: e.First().Offset, LastOffset: e.Last().Offset}
+	for i := range e.Items {
+		if t := e.Items[i].Time; t.After(s.Time) {
+			s.Time = t
+		}
+	}
+	for _, event := range r.Events {
+		text := event.Kind + " " + event.Class
+		if event.Into != "" {
+			text += " " + event.Into
+		}
+		s.Events = append(s.Events, text)
+	}
+	return s
+}
+
+func trace(it *record.Item) []record.Header {
+	if it.TraceParent == "" {
+		return nil
+	}
+	return []record.Header{{Key: "traceparent", Value: []byte(it.TraceParent)}}
+}

@@ -1,0 +1,287 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// labels follows the labels topic for the whole process: what it says is held once, however many streams answer by it.
+type labels struct {
+	client  *topic.Client
+	topic   string // "": there is none
+	decode  record.Options
+	support []memory.Example
+	log     *slog.Logger
+	current atomic.Pointer[view]
+}
+
+// view is what the labels topic said at one moment. It is never changed, only replaced.
+type view struct {
+	labels *memory.Labels
+	// next holds, of each partition of the topic, the offset of the first record that the view does not know.
+	next   []int64
+	resets []reset
+	// dimensions of the examples, by model; one of each model is enough to tell.
+	dimensions map[string]int
+}
+
+// reset is an order to forget, at its place in the labels topic: a stream obeys it once, before the first episode that it
+// answers by a view which knows the order.
+type reset struct {
+	partition int
+	offset    int64
+	record.Reset
+}
+
+// after tells whether the order is news to a stream that last answered by a view of these offsets.
+func (r reset) after(next []int64) bool {
+	return r.partition >= len(next) || r.offset >= next[r.partition]
+}
+
+func newLabels(client *topic.Client, name string, decode record.Options, support []memory.Example, log *slog.Logger) *labels {
+	decode.StreamBy = ""
+	l := &labels{client: client, topic: name, decode: decode, support: support, log: log}
+	l.current.Store(l.begin(0).view())
+	return l
+}
+
+// book is a view in the making.
+type book struct {
+	support []memory.Example
+	taught  map[string]taught
+	forgot  map[string]bool
+	next    []int64
+	resets  []reset
+}
+
+type taught struct {
+	stream  string
+	example memory.Example
+}
+
+func (l *labels) begin(partitions int) *book {
+	return &book{support: l.support, taught: map[string]taught{}, forgot: map[string]bool{}, next: make([]int64, partitions)}
+}
+
+// apply takes in one record.
+func (b *book) apply(partition int, offset int64, what record.Label) {
+	switch {
+	case what.Teach != nil:
+		i := what.Teach
+		b.taught[i.ItemID] = taught{i.Stream, memory.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}}
+		delete(b.forgot, i.ItemID)
+	case what.Reset != nil:
+		b.resets = append(b.resets, reset{partition, offset, *what.Reset})
+	default:
+		delete(b.taught, what.Forget)
+		b.forgot[what.Forget] = true
+	}
+}
+
+func (b *book) view() *view {
+	v := &view{labels: &memory.Labels{Stream: map[string][]memory.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets), dimensions: map[string]int{}}
+	for _, e := range b.support { // the topic's word stands above the file's
+		if _, corrected := b.taught[e.ID]; corrected || b.forgot[e.ID] {
+			continue
+		}
+		v.labels.Everyone = append(v.labels.Everyone, e)
+		v.dimensions[e.Model] = len(e.Vector)
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.taught)) {
+		t := b.taught[id]
+		if t.stream == "" {
+			v.labels.Everyone = append(v.labels.Everyone, t.example)
+		} else {
+			v.labels.Stream[t.stream] = append(v.labels.Stream[t.stream], t.example)
+		}
+		if _, told := v.dimensions[t.example.Model]; !told {
+			v.dimensions[t.example.Model] = len(t.example.Vector)
+		}
+	}
+	v.labels.Forgotten = slices.Sorted(maps.Keys(b.forgot))
+	return v
+}
+
+// follow reads the topic to its end, calls ready, and goes on reading until ctx ends.
+func (l *labels) follow(ctx context.Context, ready func()) error {
+	if l.topic == "" {
+		ready()
+		<-ctx.Done()
+		return nil
+	}
+	for {
+		err := l.read(ctx, ready)
+		if ctx.Err() != nil {
+			return nil
+		}
+		var gone *topic.OutOfRange
+		if !errors.As(err, &gone) {
+			return fmt.Errorf("labels topic %s: %w", l.topic, err)
+		}
+		l.log.Warn("the labels topic was made anew: reading it from its start", "topic", l.topic, "was", gone.Offset, "end", gone.End)
+	}
+}
+
+// partitions waits until the topic is there and says how many it has.
+func (l *labels) partitions(ctx context.Context) (int, error) {
+	outage := topic.NewOutage(l.log, "looking for the labels topic "+l.topic)
+	for {
+		n, err := l.client.Partitions(ctx, l.topic)
+		if err == nil && n > 0 {
+			outage.Over()
+			return n, nil
+		}
+		if err != nil && !topic.Temporary(err) {
+			return 0, err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// read follows the topic once from its start; it returns when reading fails for good or the topic has grown.
+func (l *labels) read(ctx context.Context, ready func()) error {
+	n, err := l.partitions(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b := l.begin(n)
+	type part struct {
+		partition int
+		batch     *topic.Batch
+		err       error
+	}
+	parts := make(chan part)
+	first := make([]int64, n)
+	for p := range n {
+		if first[p], err = l.start(ctx, int32(p)); err != nil {
+			return err
+		}
+		go func() {
+			reader := l.client.NewReader(topic.ReaderSettings{Topic: l.topic, Partition: int32(p), Offset: first[p]})
+			for {
+				batch, err := reader.Read(ctx)
+				select {
+				case parts <- part{p, batch, err}:
+				case <-ctx.Done():
+					return
+				}
+				if err != nil {
+					return
+				}
+			}
+		}()
+	}
+	copy(b.next, first)
+	decoder, err := record.NewDecoder(l.decode)
+	if err != nil {
+		return err
+	}
+	behind := n
+	atEnd := make([]bool, n)
+	publish := time.NewTimer(time.Hour)
+	defer publish.Stop()
+	changed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-publish.C:
+			l.current.Store(b.view())
+			changed = false
+		case part := <-parts:
+			if part.err != nil {
+				return part.err
+			}
+			l.take(b, decoder, part.partition, part.batch)
+			if len(part.batch.Records) > 0 && behind == 0 && !changed {
+				changed = true
+				publish.Reset(20 * time.Millisecond) // many at once are one change
+			}
+			if !atEnd[part.partition] && part.batch.Next >= part.batch.LastStable {
+				atEnd[part.partition] = true
+				if behind--; behind == 0 {
+					l.current.Store(b.view())
+					l.log.Info("labels read", "topic", l.topic, "examples", len(b.taught)+len(b.support))
+					ready()
+				}
+			}
+		}
+	}
+}
+
+func (l *labels) start(ctx context.Context, partition int32) (int64, error) {
+	outage := topic.NewOutage(l.log, "reading the labels topic "+l.topic)
+	for {
+		first, err := l.client.Offset(ctx, l.topic, partition, topic.Earliest, false)
+		if err == nil || !topic.Temporary(err) {
+			return first, err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *topic.Batch) {
+	for i := range batch.Records {
+		r := &batch.Records[i]
+		what, err := decoder.DecodeLabel(r)
+		if err != nil {
+			l.log.Warn("a record of the labels topic cannot be used", "topic", l.topic, "partition", partition, "offset", r.Offset, "error", err)
+			continue
+		}
+		b.apply(partition, r.Offset, what)
+	}
+	b.next[partition] = batch.Next
+}
+
+// at is the view that ended at these offsets, read again from the topic unless it is the current one: what a stream has to
+// learn again, it learns by the labels that it answered with.
+func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
+	now := l.current.Load()
+	if l.topic == "" || slices.Equal(now.next, next) {
+		return now, nil
+	}
+	b := l.begin(len(next))
+	decoder, err := record.NewDecoder(l.decode)
+	if err != nil {
+		return nil, err
+	}
+	for p, end := range next {
+		from, err := l.start(ctx, int32(p))
+		if err != nil {
+			return nil, err
+		}
+		reader := l.client.NewReader(topic.ReaderSettings{Topic: l.topic, Partition: int32(p), Offset: from})
+		for position := from; position < end; {
+			batch, err := reader.Read(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if batch.Next == position && batch.Next >= batch.LastStable {
+				break // the topic is shorter than it was
+			}
+			position = batch.Next
+			for len(batch.Records) > 0 && batch.Records[len(batch.Records)-1].Offset >= end {
+				batch.Records = batch.Records[:len(batch.Records)-1]
+			}
+			l.take(b, decoder, p, batch)
+		}
+		b.next[p] = end
+	}
+	return b.view(), nil
+}

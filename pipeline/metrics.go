@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/metric"
+	"slkstream/internal/record"
+	"slkstream/producer"
+)
+
+// Metrics are a stage's figures.
+type Metrics struct {
+	set   metric.Set
+	ready atomic.Bool
+
+	records    metric.Counter
+	rejections metric.Counter
+	episodes   metric.Counter
+	solve      metric.Histogram
+	delay      metric.Histogram
+	iterations metric.Histogram
+	lag        metric.Gauge
+	behind     metric.Gauge
+	buffered   metric.Gauge
+	inflight   metric.Gauge
+	streams    metric.Gauge
+	restoring  metric.Gauge
+	stateBytes metric.Counter
+	outBytes   metric.Counter
+	snapshots  metric.Histogram
+	commits    metric.Counter
+	rebalances metric.Counter
+	partitions metric.Gauge
+	restarts   metric.Counter
+}
+
+func newMetrics() *Metrics {
+	m := &Metrics{}
+	s := &m.set
+	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	m.records = s.Counter("slkstream_records_total", "embeddings by what became of them: answered, unknown (answered, but like nothing that is labelled), taught (carried a label), refused (the episode could not be solved)", "outcome")
+	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
+	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
+	m.solve = s.Histogram("slkstream_solve_seconds", "time to answer an episode", seconds)
+	m.delay = s.Histogram("slkstream_answer_seconds", "time from an episode's close to its results' acknowledgement", seconds)
+	m.iterations = s.Histogram("slkstream_iterations", "iterations of a solve", []float64{1, 2, 3, 5, 8, 12, 15, 20, 30, 50, 100})
+	m.lag = s.Gauge("slkstream_lag_records", "records of the input not read yet", "topic", "partition")
+	m.behind = s.Gauge("slkstream_lag_seconds", "age of the last record read; 0 at the end of the partition", "topic", "partition")
+	m.buffered = s.Gauge("slkstream_buffered_bytes", "bytes of open episodes", "topic", "partition")
+	m.inflight = s.Gauge("slkstream_inflight_bytes", "bytes of closed episodes that are not acknowledged", "topic", "partition")
+	m.streams = s.Gauge("slkstream_streams", "streams remembered", "topic", "partition")
+	m.restoring = s.Gauge("slkstream_relearning_episodes", "episodes that are still to be learned again after a change of owner", "topic", "partition")
+	m.stateBytes = s.Counter("slkstream_state_bytes_total", "bytes written to the state topic")
+	m.outBytes = s.Counter("slkstream_result_bytes_total", "bytes of results, episode and review records and dead letters written")
+	m.snapshots = s.Histogram("slkstream_snapshot_bytes", "size of what a stream remembers, as it is written", []float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20})
+	m.commits = s.Counter("slkstream_commits_total", "commits, by what became of them", "outcome")
+	m.rebalances = s.Counter("slkstream_rebalances_total", "generations of the group that this process took part in")
+	m.partitions = s.Gauge("slkstream_partitions", "partitions that this process owns")
+	m.restarts = s.Counter("slkstream_partition_restarts_total", "times a partition had to start again from what is committed")
+	return m
+}
+
+// ServeHTTP answers a scrape.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.set.ServeHTTP(w, r) }
+
+// Ready says whether the labels are read and the stage takes part in its group.
+func (m *Metrics) Ready() bool { return m.ready.Load() }
+
+func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(p.number))} }
+
+func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
+	m.lag.Set(float64(max(b.End-b.Next, 0)), p.tags()...)
+	behind := 0.
+	if b.Next < b.End && !b.Time.IsZero() {
+		behind = max(time.Since(b.Time).Seconds(), 0)
+	}
+	m.behind.Set(behind, p.tags()...)
+	m.size(p)
+}
+
+func (m *Metrics) size(p *partition) {
+	m.buffered.Set(float64(p.buffer.Bytes()), p.tags()...)
+	m.inflight.Set(float64(p.inflight), p.tags()...)
+	m.streams.Set(float64(len(p.streams)), p.tags()...)
+	m.restoring.Set(float64(p.replay.left), p.tags()...)
+}
+
+func (m *Metrics) rejected(f record.Fault) { m.rejections.Add(1, string(f)) }
+
+func (m *Metrics) saved(bytes int) { m.snapshots.Observe(float64(bytes)) }
+
+func (m *Metrics) answered(j *job) {
+	m.episodes.Add(1, string(j.episode.Closed))
+	m.solve.Observe(j.took.Seconds())
+	n := len(j.episode.Items)
+	if j.lost != nil {
+		m.records.Add(float64(n), "refused")
+		return
+	}
+	m.iterations.Observe(float64(j.report.Iterations))
+	taught := 0
+	for i := range j.episode.Items {
+		if j.episode.Items[i].Label != "" {
+			taught++
+		}
+	}
+	m.records.Add(float64(n), "answered")
+	m.records.Add(float64(taught), "taught")
+	m.records.Add(float64(j.unknown), "unknown")
+}
+
+func (m *Metrics) handed(c *producer.Commit) {
+	m.stateBytes.Add(size(c.State))
+	m.outBytes.Add(size(c.Records))
+}
+
+func size(records []record.Out) float64 {
+	n := 0
+	for i := range records {
+		n += len(records[i].Key) + len(records[i].Value)
+	}
+	return float64(n)
+}
+
+func (m *Metrics) committed(err error) {
+	outcome := "done"
+	if err != nil {
+		outcome = "failed"
+	}
+	m.commits.Add(1, outcome)
+}
+
+func (m *Metrics) acknowledged(j *job, now time.Time) {
+	m.delay.Observe(now.Sub(j.closed).Seconds())
+}
+
+func (m *Metrics) own(p *partition) { m.size(p) }
+
+func (m *Metrics) disown(p *partition) {
+	for _, g := range []metric.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring} {
+		g.Drop(p.tags()...)
+	}
+}
+
+func (m *Metrics) rebalanced(_ int32, partitions int) {
+	m.rebalances.Add(1)
+	m.partitions.Set(float64(partitions))
+}

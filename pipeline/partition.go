@@ -1,0 +1,480 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/state"
+	"slkstream/internal/topic"
+	"slkstream/producer"
+)
+
+// partition is one ownership of one input partition, from claim to hand-over. One goroutine owns everything in it but
+// what is marked otherwise; episodes are answered by the stage's workers and commits made by a goroutine each, one at a time.
+type partition struct {
+	stage     *Stage
+	topic     string
+	number    int32
+	log       *slog.Logger
+	ctx       context.Context // ends when the partition is given up, not when it is drained
+	committer producer.Committer
+	keeper    *state.Keeper
+	buffer    *consumer.Buffer
+	streams   map[consumer.Key]*stream
+
+	position   record.Place   // what is read next
+	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
+	dimensions map[string]int // of each model's vectors
+	replay     replay
+
+	closed      []*job // episodes in the order in which they closed; the first is not answered
+	outstanding int    // jobs given to the workers and not settled
+	inflight    int64  // bytes of episodes closed and not acknowledged
+
+	// What the next commit hands over.
+	records   []record.Out
+	answered  []state.Answered
+	snapshots []*state.Snapshot
+	sending   []*job // whose records those are
+	letters   int64  // bytes of the dead letters among them
+	due       time.Time
+	committed record.Place // what the last commit said
+	busy      bool         // a commit is on its way
+	result    chan error
+	carried   []*job // by the commit on its way
+	posted    int64  // bytes of the dead letters that it carries
+	journaled bool   // the commit on its way carries the journal
+
+	unsaved   []unsaved // streams that have learned something, in the order in which they are to be saved
+	allowance float64   // bytes of state that may be written now
+	allowedAt time.Time
+
+	heard time.Time // when the partition last answered
+	quiet time.Time // since when it has been read to its end; zero: it is not
+
+	mutex sync.Mutex // over what the workers leave
+	done  []*job
+	wake  chan struct{}
+}
+
+type unsaved struct {
+	stream *stream
+	due    time.Time
+}
+
+// replay is what a new owner does before it decides anything: it reads again what the last one had read, puts open
+// episodes together again, and learns what was answered and not saved.
+type replay struct {
+	from    record.Place // before it, items are only learned again
+	decided record.Place // before it, nothing is decided or committed
+	relearn map[consumer.Key][]again
+	left    int // episodes still to be learned again
+}
+
+type again struct {
+	state.Answered
+	view  *view
+	items []record.Item
+}
+
+// run works until ctx ends, and then hands the partition over as its cause asks for.
+func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder) error {
+	fetching, stop := context.WithCancel(ctx)
+	defer stop()
+	batches := make(chan *consumer.Batch, 1)
+	fetched := make(chan error, 1)
+	go func() { fetched <- consumer.Fetch(fetching, reader, decoder, p.stage.options.Committed, batches) }()
+	fetchEnded := false
+	defer func() {
+		stop()
+		if !fetchEnded {
+			<-fetched
+		}
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		in := batches
+		if p.inflight >= p.stage.options.InFlight {
+			in = nil // back-pressure: what is closed has to leave first
+			p.quiet = time.Time{}
+		}
+		select {
+		case <-ctx.Done():
+			stop()
+			<-fetched
+			fetchEnded = true
+			return p.handOver(context.Cause(ctx))
+		case err := <-fetched:
+			fetchEnded = true
+			if ctx.Err() != nil {
+				return p.handOver(context.Cause(ctx))
+			}
+			return err
+		case b := <-in:
+			p.take(b)
+		case <-p.wake:
+			p.settleAll()
+		case err := <-p.result:
+			if err := p.acknowledge(err); err != nil {
+				return err
+			}
+		case <-timer.C:
+			timer.Reset(p.tick())
+		}
+		p.hand(false)
+	}
+}
+
+// take puts a batch into episodes.
+func (p *partition) take(b *consumer.Batch) {
+	now := time.Now()
+	p.heard = now
+	for i := range b.Records {
+		p.record(&b.Records[i], now)
+	}
+	if b.Next > p.position.Offset {
+		p.position = record.Start(b.Next)
+	}
+	p.rejected = max(p.rejected, b.Next)
+	if b.Next < b.End {
+		p.quiet = time.Time{}
+	} else if p.quiet.IsZero() {
+		p.quiet = now
+	}
+	p.stage.metrics.fetched(p, b)
+}
+
+func (p *partition) record(r *consumer.Record, now time.Time) {
+	o := &p.stage.options
+	if r.Rejected != nil && r.Offset >= p.rejected {
+		letter := record.DeadLetter(o.Dead, r.Raw, r.Rejected.Error(), 0)
+		p.records = append(p.records, letter)
+		p.letters += int64(len(letter.Key) + len(letter.Value))
+		p.inflight += int64(len(letter.Key) + len(letter.Value))
+		p.stage.metrics.rejected(r.Rejected.Fault)
+		p.log.Debug("record rejected", "offset", r.Offset, "reason", r.Rejected.Reason)
+	}
+	for i := range r.Items {
+		it := &r.Items[i]
+		p.dimensions[it.Model] = len(it.Vector)
+		if p.replay.left > 0 {
+			p.again(it)
+		}
+		if place := it.Source.Place(); !p.replay.from.After(place) {
+			p.position = place
+			p.buffer.Add(*it, now)
+		}
+	}
+	if r.Marker && r.Offset >= p.replay.from.Offset {
+		p.buffer.Mark(r.Stream, record.Place{Offset: r.Offset, Object: 1<<31 - 1})
+	}
+	p.position = record.Start(r.Offset + 1)
+}
+
+// again collects an item of an episode that is to be learned again, and learns it when it is whole.
+func (p *partition) again(it *record.Item) {
+	key := consumer.Key{Stream: it.Stream, Model: it.Model}
+	list := p.replay.relearn[key]
+	if len(list) == 0 {
+		return
+	}
+	first, place := &list[0], it.Source.Place()
+	if first.First.After(place) {
+		return
+	}
+	if !place.After(first.Last) {
+		first.items = append(first.items, *it)
+		if place != first.Last {
+			return
+		}
+	}
+	if len(list) == 1 {
+		delete(p.replay.relearn, key)
+	} else {
+		p.replay.relearn[key] = list[1:]
+	}
+	p.replay.left--
+	if len(first.items) > 0 {
+		p.submit(&job{stream: p.stream(key), relearn: first.view, episode: &consumer.Episode{Key: key, Items: first.items, Closed: consumer.Reason(first.Closed), At: first.At}})
+	}
+	if place.After(first.Last) {
+		p.again(it)
+	}
+}
+
+// close is told of each episode that the buffer closes.
+func (p *partition) close(e *consumer.Episode) {
+	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now()}
+	p.closed = append(p.closed, j)
+	p.inflight += e.Bytes
+	p.submit(j)
+}
+
+func (p *partition) submit(j *job) {
+	p.outstanding++
+	p.stage.pool.submit(j)
+}
+
+func (p *partition) stream(key consumer.Key) *stream {
+	s := p.streams[key]
+	if s == nil {
+		s = &stream{key: key, partition: p, memory: memory.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now()}
+		p.streams[key] = s
+	}
+	return s
+}
+
+// finish is called by a worker when a job is done.
+func (p *partition) finish(j *job) {
+	p.mutex.Lock()
+	p.done = append(p.done, j)
+	p.mutex.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *partition) settleAll() {
+	p.mutex.Lock()
+	done := p.done
+	p.done = nil
+	p.mutex.Unlock()
+	for _, j := range done {
+		p.outstanding--
+		if p.ctx.Err() == nil {
+			p.settle(j)
+		}
+	}
+}
+
+func (p *partition) settle(j *job) {
+	s := j.stream
+	switch {
+	case j.snapshot != nil:
+		s.saving = false
+		p.snapshots = append(p.snapshots, j.snapshot)
+		p.allowance -= float64(j.snapshot.Bytes())
+		p.stage.metrics.saved(j.snapshot.Bytes())
+	case j.relearn != nil:
+		p.changed(s, time.Now())
+	default:
+		j.answered = true
+		e := j.episode
+		p.records = append(p.records, j.records...)
+		p.sending = append(p.sending, j)
+		p.inflight += j.bytes
+		p.answered = append(p.answered, state.Answered{Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
+			First: e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels})
+		for len(p.closed) > 0 && p.closed[0].answered {
+			p.closed[0] = nil
+			p.closed = p.closed[1:]
+		}
+		p.changed(s, s.saved.Add(p.stage.options.StateInterval))
+		p.stage.metrics.answered(j)
+		if j.lost != nil {
+			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.lost)
+		}
+		for _, note := range j.report.Notes {
+			p.log.Warn(note, "stream", e.Key.Stream, "episode", j.report.Episode)
+		}
+	}
+}
+
+// changed queues a stream for its next snapshot.
+func (p *partition) changed(s *stream, due time.Time) {
+	if !s.dirty {
+		s.dirty = true
+		p.unsaved = append(p.unsaved, unsaved{s, due})
+	}
+}
+
+// tick does what the clock asks for and says when to look again.
+func (p *partition) tick() time.Duration {
+	now := time.Now()
+	o := &p.stage.options
+	if now.Sub(p.heard) > staleAfter {
+		p.quiet = time.Time{} // brokers that do not answer are not silence
+	}
+	if o.Limits.Idle > 0 && !p.quiet.IsZero() && p.settled() {
+		if before := now.Add(-o.Limits.Idle); !p.quiet.After(before) {
+			p.buffer.Silent(before, p.position)
+		}
+	}
+	p.save(now)
+	if len(p.records) > 0 || len(p.answered) > 0 || p.busy {
+		return min(o.CommitInterval, 100*time.Millisecond)
+	}
+	return 100 * time.Millisecond
+}
+
+// staleAfter is well beyond the longest that a fetch waits at the end of a partition.
+const staleAfter = 2 * time.Second
+
+// settled says whether the replay has come to where decisions are taken.
+func (p *partition) settled() bool { return !p.replay.decided.After(p.position) }
+
+// from is the lowest place that the next owner has to read again, the highest event time before it, and the place from
+// which it has to decide again.
+func (p *partition) from() (from record.Place, high time.Time, decided record.Place) {
+	from, high, decided = p.position, p.buffer.High(), p.position
+	if oldest, before, ok := p.buffer.Oldest(); ok {
+		from, high = oldest, before
+	}
+	for i, j := range p.closed {
+		if i == 0 {
+			decided = j.episode.At
+		}
+		if first := j.episode.First(); from.After(first) {
+			from, high = first, j.episode.Before
+		}
+	}
+	return from, high, decided
+}
+
+// hand starts the next commit if there is one to make and none on its way. At least once, results leave as soon as they
+// are there, and the journal and the offset with the commit interval; in a transaction all of it goes together.
+func (p *partition) hand(last bool) bool {
+	if p.busy || !p.settled() {
+		return false
+	}
+	now := time.Now()
+	full := last || !now.Before(p.due)
+	c := &producer.Commit{Offset: -1}
+	if full {
+		from, high, decided := p.from()
+		if len(p.records) == 0 && len(p.answered) == 0 && len(p.snapshots) == 0 && from == p.committed {
+			return false
+		}
+		c.State = p.keeper.Commit(&state.Journal{From: from, High: high, Decided: decided, Rejected: p.rejected,
+			Dimensions: p.dimensions, Answered: p.answered}, p.snapshots)
+		c.Offset = from.Offset
+		p.committed = from
+		p.answered, p.snapshots = nil, nil
+		p.due = now.Add(p.stage.options.CommitInterval)
+	} else if !p.stage.options.Eager || len(p.records) == 0 {
+		return false
+	}
+	c.Records = p.records
+	p.records = nil
+	p.carried, p.sending = p.sending, nil
+	p.posted, p.letters = p.letters, 0
+	p.busy, p.journaled = true, full
+	p.stage.metrics.handed(c)
+	go func() { p.result <- p.committer.Commit(p.ctx, c) }()
+	return true
+}
+
+// acknowledge takes in what became of a commit.
+func (p *partition) acknowledge(err error) error {
+	p.busy = false
+	p.stage.metrics.committed(err)
+	if err != nil {
+		return err
+	}
+	if p.journaled {
+		p.keeper.Committed()
+	}
+	now := time.Now()
+	p.inflight -= p.posted
+	for _, j := range p.carried {
+		p.inflight -= j.episode.Bytes + j.bytes
+		p.allowance += stateShare * float64(j.bytes)
+		p.stage.metrics.acknowledged(j, now)
+	}
+	p.carried = nil
+	return nil
+}
+
+// State may take a tenth of what results take, and a little always, so that slow streams are saved too.
+const (
+	stateShare    = .08
+	stateFloor    = 64 << 10 // bytes a second
+	stateMost     = 64 << 20
+	handOverSpeed = 16 << 20 // bytes of state a second that a hand-over counts on
+)
+
+// save asks for snapshots of the streams whose time has come, as far as state may be written now.
+func (p *partition) save(now time.Time) {
+	if p.allowedAt.IsZero() {
+		p.allowedAt = now
+	}
+	p.allowance = min(p.allowance+stateFloor*now.Sub(p.allowedAt).Seconds(), stateMost)
+	p.allowedAt = now
+	asked := 0
+	for len(p.unsaved) > 0 && p.allowance > 0 && asked < 64 && p.settled() {
+		first := p.unsaved[0]
+		if first.due.After(now) {
+			return
+		}
+		p.unsaved = p.unsaved[1:]
+		s := first.stream
+		s.dirty, s.saving, s.saved = false, true, now
+		p.submit(&job{stream: s})
+		asked++
+	}
+}
+
+// handOver ends the ownership: it answers what is closed, commits, and leaves open episodes to the next owner unless they
+// are to be answered now.
+func (p *partition) handOver(cause error) error {
+	o := &p.stage.options
+	limit := o.DrainTimeout
+	if errors.Is(cause, consumer.ErrRevoked) {
+		limit = o.HandOver
+	} else if o.DrainOpen && p.settled() {
+		p.buffer.Drain(p.position)
+	}
+	begin := time.Now()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	saved := false
+	for {
+		if p.outstanding == 0 && !p.busy {
+			if !saved && p.settled() {
+				saved = true
+				p.saveAll(begin, limit)
+			}
+			if !p.hand(true) {
+				return nil
+			}
+		} else if time.Since(begin) < limit/2 {
+			p.hand(false)
+		} else {
+			p.hand(true) // what is not answered by now is left to the next owner
+		}
+		select {
+		case <-deadline.C:
+			return fmt.Errorf("%s/%d: handing over took longer than %v: what was not acknowledged will be answered again by the next owner", p.topic, p.number, limit)
+		case <-p.wake:
+			p.settleAll()
+		case err := <-p.result:
+			if err := p.acknowledge(err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// saveAll takes snapshots of all streams that have learned something, as many as there is time for: the journal holds
+// the rest.
+func (p *partition) saveAll(begin time.Time, limit time.Duration) {
+	room := int(handOverSpeed * (limit - time.Since(begin)).Seconds() / 2)
+	for len(p.unsaved) > 0 && room > 0 && time.Since(begin) < limit/2 {
+		s := p.unsaved[0].stream
+		p.unsaved = p.unsaved[1:]
+		s.dirty, s.saved = false, time.Now()
+		snapshot := s.snapshot()
+		room -= snapshot.Bytes()
+		p.snapshots = append(p.snapshots, snapshot)
+		p.stage.metrics.saved(snapshot.Bytes())
+	}
+}

@@ -1,0 +1,203 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/topic"
+)
+
+// A stage that is to be killed runs as a process of its own: the test's own program, started with this variable.
+const childVariable = "SLKSTREAM_TEST_STAGE"
+
+// child says what such a process runs.
+type child struct {
+	Brokers        []string
+	In, Out, Group string
+	Labels         string
+	Seed           uint64
+	Limits         consumer.Limits
+	Session        time.Duration
+	StateInterval  time.Duration
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childVariable); text != "" {
+		os.Exit(runChild(text))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func runChild(text string) int {
+	var c child
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	client, err := topic.Connect(topic.Settings{Brokers: c.Brokers, ClientID: "child", Log: quiet()})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer client.Close()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := New(client, c.options(client))
+	if err == nil {
+		err = s.Run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// options of the child's stage, and of one in this process that is to do the same.
+func (c child) options(client *topic.Client) Options {
+	o := basics(client, c.In, newFeed(c.Seed))
+	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
+	o.Labels = c.Labels
+	o.Limits, o.Session, o.Rebalance, o.StateInterval = c.Limits, c.Session, c.Session, c.StateInterval
+	return o
+}
+
+// launch starts the child.
+func (c child) launch(t testing.TB) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	return cmd
+}
+
+func kill(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+}
+
+// scale is the size of the tests that break things: small in a plain go test, as the issue asks for in CI.
+func scale() (records, kills int) {
+	if os.Getenv("SLKSTREAM_TEST_LONG") != "" {
+		return 50_000, 20
+	}
+	return 6000, 5
+}
+
+// session is the shortest that brokers allow a member: a killed one is missed only after it.
+func session() time.Duration {
+	if brokertest.Real() {
+		return 6 * time.Second
+	}
+	return time.Second
+}
+
+// A stage killed at random moments gives the answers of one that was never disturbed, and gives all of them.
+func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	for _, c := range []struct {
+		name   string
+		limits consumer.Limits
+	}{
+		{"count and age", consumer.Limits{Size: 20, Age: 3 * time.Second, Memory: 64 << 20}},
+		{"memory", consumer.Limits{Size: 50, Age: time.Hour, Memory: 40 << 10}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, kills := scale()
+			const streams = 8
+			f := newFeed(7)
+			f.support() // the child draws its own first
+			in := brokertest.Topic(t, client, "in", 3, nil)
+			disturbed := child{Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 3, nil), Group: brokertest.Name("group"), Seed: 7, Limits: c.limits,
+				Session: session(), StateInterval: 500 * time.Millisecond}
+			records := f.records(in, streams, n)
+			random := rand.New(rand.NewPCG(11, 1))
+			fed := make(chan struct{})
+			go func() {
+				defer close(fed)
+				pause := time.Duration(kills) * 600 * time.Millisecond / time.Duration(n/200)
+				for from := 0; from < n; from += 200 {
+					write(t, client, records[from:min(n, from+200)])
+					time.Sleep(pause)
+				}
+				write(t, client, markers(in, streams))
+			}()
+			for range kills {
+				cmd := disturbed.launch(t)
+				time.Sleep(session() + 200*time.Millisecond + time.Duration(random.IntN(800))*time.Millisecond)
+				kill(t, cmd)
+			}
+			<-fed
+			cmd := disturbed.launch(t)
+			got := collect(t, client, disturbed.Out, count(n))
+			kill(t, cmd)
+
+			calm := disturbed
+			calm.Out, calm.Group = brokertest.Topic(t, client, "out", 3, nil), brokertest.Name("group")
+			start(t, client, calm.options(client))
+			want := collect(t, client, calm.Out, count(n))
+			compare(t, got, want, n)
+		})
+	}
+}
+
+// compare holds the answers of a disturbed run against those of an undisturbed one.
+func compare(t *testing.T, got, want *sink, n int) {
+	t.Helper()
+	if len(got.answers) != n || len(want.answers) != n {
+		t.Errorf("%d and %d of %d answered", len(got.answers), len(want.answers), n)
+	}
+	wrong, repeats := 0, 0
+	for id, answers := range got.answers {
+		repeats += len(answers) - 1
+		expected, err := json.Marshal(want.answers[id][0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			text, err := json.Marshal(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(text, expected) {
+				if wrong++; wrong <= 3 {
+					t.Errorf("%s: %s\nundisturbed: %s", id, text, expected)
+				}
+			}
+		}
+	}
+	if wrong > 3 {
+		t.Errorf("%d answers differ", wrong)
+	}
+	t.Logf("%d answers, %d repeats", len(got.answers), repeats)
+}

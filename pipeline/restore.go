@@ -1,0 +1,252 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/state"
+	"slkstream/internal/topic"
+	"slkstream/producer"
+)
+
+// claim takes a partition over: first it fences whoever had it, then it reads the committed offset, then the state, and
+// only then does it write.
+func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *topic.Reader, *record.Decoder, error) {
+	o := &s.options
+	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, reader, decoder, err := s.restore(ctx, a, committer, committed)
+	if err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		return nil, nil, nil, errors.Join(err, committer.Close(closing))
+	}
+	return p, reader, decoder, nil
+}
+
+func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, *topic.Reader, *record.Decoder, error) {
+	o := &s.options
+	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	loaded, err := s.load(ctx, a)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	restored := loaded.Restore()
+	for _, fault := range restored.Faults {
+		log.Error("state set aside", "error", fault)
+	}
+	decoder, err := record.NewDecoder(o.Decode)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p := &partition{stage: s, topic: a.Topic, number: a.Partition, log: log, committer: committer,
+		keeper:  state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored),
+		streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
+		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now()}
+	p.buffer = consumer.NewBuffer(o.Limits, p.close)
+	p.remember(restored)
+	for model, d := range p.dimensions {
+		decoder.Expect(model, d)
+	}
+	for model, d := range s.labels.current.Load().dimensions {
+		decoder.Expect(model, d)
+	}
+	first, end, err := s.bounds(ctx, a)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	start, err := p.resume(ctx, restored, committed, first, end)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	// The group refuses this if another member owns the partition by now. It comes before anything is written to the
+	// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or
+	// else has the later generation, is also the one that owns the partition.
+	if err := committer.Commit(ctx, &producer.Commit{Offset: p.committed.Offset}); err != nil {
+		return nil, nil, nil, err
+	}
+	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
+		"stateBytes", loaded.Bytes())
+	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes})
+	return p, reader, decoder, nil
+}
+
+// load reads the partition's state to its end.
+func (s *Stage) load(ctx context.Context, a consumer.Assignment) (*state.Loader, error) {
+	o := &s.options
+	loader := state.NewLoader(a.Topic)
+	if err := s.ensureState(ctx, a); err != nil {
+		return nil, err
+	}
+	first, err := s.client.Offset(ctx, o.State, a.Partition, topic.Earliest, false)
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.client.Offset(ctx, o.State, a.Partition, topic.Latest, true)
+	if err != nil {
+		return nil, err
+	}
+	reader := s.client.NewReader(topic.ReaderSettings{Topic: o.State, Partition: a.Partition, Offset: first, MaxBytes: 8 << 20})
+	said := time.Now()
+	for position := first; position < end; {
+		b, err := reader.Read(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("state topic %s: %w", o.State, err)
+		}
+		for i := range b.Records {
+			loader.Add(&b.Records[i])
+		}
+		position = b.Next
+		if time.Since(said) > 2*time.Second {
+			said = time.Now()
+			s.log.Info("restoring", "topic", a.Topic, "partition", a.Partition, "state", fmt.Sprintf("%d of %d records", position-first, end-first), "bytes", loader.Bytes())
+		}
+	}
+	return loader, nil
+}
+
+// ensureState gives the state topic as many partitions as the input has: a partition's state lies under its own number.
+func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
+	have, err := s.client.Partitions(ctx, s.options.State)
+	if err != nil {
+		return err
+	}
+	if int(a.Partition) < have {
+		return nil
+	}
+	want, err := s.client.Partitions(ctx, a.Topic)
+	if err != nil {
+		return err
+	}
+	want = max(want, int(a.Partition)+1)
+	s.log.Warn("the input has more partitions than the state topic, which grows: streams whose keys now fall into another partition start from their labels alone",
+		"topic", a.Topic, "partitions", want, "state", s.options.State, "had", have)
+	if err := s.client.Grow(ctx, s.options.State, want); err != nil {
+		if have, again := s.client.Partitions(ctx, s.options.State); again == nil && have > int(a.Partition) {
+			return nil // another member was faster
+		}
+		return err
+	}
+	return nil
+}
+
+// bounds are the ends of the input partition.
+func (s *Stage) bounds(ctx context.Context, a consumer.Assignment) (first, end int64, err error) {
+	if first, err = s.client.Offset(ctx, a.Topic, a.Partition, topic.Earliest, false); err != nil {
+		return 0, 0, err
+	}
+	end, err = s.client.Offset(ctx, a.Topic, a.Partition, topic.Latest, false)
+	return first, end, err
+}
+
+// remember brings the streams' memories back.
+func (p *partition) remember(r *state.Restored) {
+	if r.Journal != nil {
+		for model, d := range r.Journal.Dimensions {
+			p.dimensions[model] = d
+		}
+	}
+	for name, snapshot := range r.Snapshots {
+		key := consumer.Key{Stream: name.Name, Model: name.Model}
+		s := p.stream(key)
+		s.learned, s.labels, s.seen = snapshot.Learned, snapshot.Labels, snapshot.Seen
+		if len(snapshot.Pieces) == 0 {
+			continue // reset by hand: only its place is known
+		}
+		pieces := make([]memory.Piece, len(snapshot.Pieces))
+		for i, piece := range snapshot.Pieces {
+			pieces[i] = memory.Piece(piece)
+		}
+		restored, err := memory.Restore(p.stage.options.Memory, pieces)
+		if err != nil {
+			p.log.Error("state set aside: the stream starts cold", "stream", key.Stream, "model", key.Model, "error", err)
+			continue
+		}
+		s.memory = restored
+	}
+}
+
+// resume works out where to read from, and what to make of what is read again.
+func (p *partition) resume(ctx context.Context, r *state.Restored, committed, first, end int64) (int64, error) {
+	j := r.Journal
+	if j == nil {
+		start := committed
+		if start < 0 {
+			start = first
+		}
+		start = p.within(start, first, end)
+		p.position, p.committed, p.rejected = record.Start(start), record.Start(start), start
+		return start, nil
+	}
+	if j.From.Offset > end || committed > end {
+		// The log is shorter than what was read of it: it was made anew, and its offsets mean other records now. What the
+		// streams remember still holds, the places where they learned it do not.
+		p.log.Error("the input is shorter than what was read of it: it was made anew, and is read from its start", "was", j.From.Offset, "end", end)
+		for _, s := range p.streams {
+			s.learned = record.Nowhere
+		}
+		p.position, p.committed, p.rejected = record.Start(first), record.Start(first), first
+		return first, nil
+	}
+	from := j.From
+	if committed > from.Offset {
+		p.log.Warn("the group's offset was moved forward: what lies between is not answered", "was", from.Offset, "offset", committed)
+		from = record.Start(committed)
+	}
+	p.replay.from, p.replay.decided = from, j.Decided
+	p.rejected = j.Rejected
+	p.buffer.Resume(j.High)
+	for name, last := range r.Done {
+		p.buffer.Skip(consumer.Key{Stream: name.Name, Model: name.Model}, last)
+	}
+	ghosts := make([]consumer.Answered, len(r.Ghosts))
+	for i, g := range r.Ghosts {
+		ghosts[i] = consumer.Answered{Key: consumer.Key{Stream: g.Stream.Name, Model: g.Stream.Model}, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
+	}
+	p.buffer.Ghosts(ghosts)
+	start, lost := from.Offset, 0
+	var v *view
+	for _, a := range r.Relearn {
+		if a.First.Offset < first {
+			lost++
+			continue
+		}
+		if v == nil || !slices.Equal(v.next, a.Labels) {
+			var err error
+			if v, err = p.stage.labels.at(ctx, a.Labels); err != nil {
+				return 0, err
+			}
+		}
+		key := consumer.Key{Stream: a.Stream.Name, Model: a.Stream.Model}
+		p.replay.relearn[key] = append(p.replay.relearn[key], again{Answered: a, view: v})
+		p.replay.left++
+		start = min(start, a.First.Offset)
+	}
+	if lost > 0 {
+		p.log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
+	}
+	start = p.within(start, first, end)
+	p.position, p.committed = record.Start(start), from
+	return start, nil
+}
+
+// within moves a start that the log does not hold any more to what it holds, and says so.
+func (p *partition) within(start, first, end int64) int64 {
+	switch {
+	case start < first:
+		p.log.Warn("retention took records before they were read", "records", first-start, "from", start, "to", first)
+		return first
+	case start > end:
+		p.log.Error("the group's offset is past the end of the log, which is read from its start", "offset", start, "end", end)
+		return first
+	}
+	return start
+}

@@ -1,0 +1,340 @@
+// Package pipeline is the straight line: partition, episode, graph, solve, remember, results. consumer feeds it, producer
+// carries its answers away, and what it promises about repeats is kept here: see partition, and internal/state.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/producer"
+)
+
+// Options say what a stage reads, writes and promises. Zero values get the defaults where one is stated.
+type Options struct {
+	Group    string
+	In       []string
+	Out      string
+	Dead     string // default OUT-dead
+	State    string // default GROUP-state
+	Labels   string // "": none
+	Episodes string // "": none
+	Review   string // "": none
+
+	Delivery producer.Delivery
+	// Eager hands results over as soon as they are there, ahead of the commit that covers them: at least once. Without it
+	// all of a commit goes together.
+	Eager          bool
+	Committed      bool          // leave out records of transactions that are open or were given up
+	CommitInterval time.Duration // default 100 ms
+	StateInterval  time.Duration // default 10 s
+	DrainTimeout   time.Duration // default 10 s
+	DrainOpen      bool          // answer open episodes at a stop
+	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
+	HandOver       time.Duration // default a third of the group's shorter timeout
+
+	Limits  consumer.Limits
+	Decode  record.Options
+	Memory  memory.Settings
+	Support []memory.Example // in force from the start, for every stream
+
+	Workers    int           // default: one a core
+	InFlight   int64         // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
+	FetchBytes int           // of one fetch, default 1 MiB
+	Watchdog   time.Duration // an episode that takes longer than this is a fault, default 2 minutes
+
+	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
+
+	Observer Observer // nil: nobody watches
+	Log      *slog.Logger
+}
+
+// Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep the stage
+// waiting, nor change what it is given.
+type Observer interface {
+	Answered(*Answered)
+}
+
+// Answered is an episode with its answers.
+type Answered struct {
+	Episode *consumer.Episode
+	Results []record.Result
+	Report  memory.Report
+	Unknown int
+	Took    time.Duration
+}
+
+func (o *Options) fill() {
+	if o.Dead == "" {
+		o.Dead = o.Out + "-dead"
+	}
+	if o.State == "" {
+		o.State = o.Group + "-state"
+	}
+	durations := []struct {
+		value  *time.Duration
+		normal time.Duration
+	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}}
+	for _, d := range durations {
+		if *d.value == 0 {
+			*d.value = d.normal
+		}
+	}
+	if o.HandOver == 0 {
+		o.HandOver = o.group().HandOver()
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.InFlight == 0 {
+		o.InFlight = 32 << 20
+	}
+	if o.FetchBytes == 0 {
+		o.FetchBytes = 1 << 20
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+}
+
+func (o *Options) group() consumer.GroupSettings {
+	return consumer.GroupSettings{ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch}
+}
+
+// Stage labels the partitions that its group gives it.
+type Stage struct {
+	options Options
+	client  *topic.Client
+	log     *slog.Logger
+	pool    *pool
+	labels  *labels
+	metrics *Metrics
+}
+
+// ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions belong to others.
+var ErrHung = errors.New("an episode does not end")
+
+// New prepares a stage; nothing is asked of the brokers yet.
+func New(client *topic.Client, o Options) (*Stage, error) {
+	o.fill()
+	faults := o.Limits.Validate()
+	if o.Group == "" || o.Out == "" || len(o.In) == 0 {
+		faults = append(faults, fmt.Errorf("group %q, in %q, out %q: none may be empty", o.Group, o.In, o.Out))
+	}
+	if o.Delivery == nil {
+		faults = append(faults, errors.New("no delivery given"))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
+	s.labels = newLabels(client, o.Labels, o.Decode, o.Support, o.Log)
+	return s, nil
+}
+
+// Metrics are the stage's figures.
+func (s *Stage) Metrics() *Metrics { return s.metrics }
+
+// Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot go on at all:
+// brokers that are away, topics that refuse, records that are rubbish are waited for and said.
+func (s *Stage) Run(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if err := s.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	var err error
+	if s.pool, err = newPool(s.options.Workers, s.options.Memory); err != nil {
+		return err
+	}
+	ready, followed := make(chan struct{}), make(chan error, 1)
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		err := s.labels.follow(following, func() {
+			select {
+			case <-ready:
+			default:
+				close(ready)
+			}
+		})
+		if err != nil {
+			fail(err)
+		}
+		followed <- err
+	}()
+	go s.watch(following, fail)
+	defer func() {
+		stop()
+		<-followed
+	}()
+	select {
+	case <-ready:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil {
+		s.metrics.ready.Store(true)
+		err = s.work(ctx)
+		s.metrics.ready.Store(false)
+	}
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if !errors.Is(err, ErrHung) {
+		s.pool.close()
+	}
+	return err
+}
+
+func (s *Stage) work(ctx context.Context) error {
+	group := s.options.group()
+	group.Rebalanced = s.metrics.rebalanced
+	return consumer.Work(ctx, s.client, group, s.log, s.own)
+}
+
+// own answers one partition for as long as the group leaves it to this process.
+func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
+	outage := topic.NewOutage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
+	for ctx.Err() == nil {
+		err := s.hold(ctx, a, outage)
+		switch {
+		case err == nil, ctx.Err() != nil:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				s.log.Warn("partition not handed over in full", "topic", a.Topic, "partition", a.Partition, "error", err)
+			}
+			return nil
+		case errors.Is(err, producer.ErrFenced):
+			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
+			<-ctx.Done() // the group will say so too
+			return nil
+		}
+		s.metrics.restarts.Add(1)
+		s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "error", err)
+		if outage.Wait(ctx, err) != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// hold is one ownership from claim to hand-over.
+func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) error {
+	p, reader, decoder, err := s.claim(ctx, a)
+	if err != nil {
+		return err
+	}
+	outage.Over()
+	var abandon context.CancelFunc
+	p.ctx, abandon = context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	s.metrics.own(p)
+	defer s.metrics.disown(p)
+	err = p.run(ctx, reader, decoder)
+	abandon()
+	if !p.leave(s.options.HandOver) {
+		return errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return errors.Join(err, p.committer.Close(closing))
+}
+
+// leave waits until no commit is on its way. A worker may still be busy with an episode of the partition: nobody wants what
+// becomes of it.
+func (p *partition) leave(limit time.Duration) bool {
+	if !p.busy {
+		return true
+	}
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	select {
+	case <-p.result:
+		return true
+	case <-deadline.C:
+		return false
+	}
+}
+
+// watch looks for a worker that hangs: signs of life to the group go on without it.
+func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
+	ticker := time.NewTicker(min(time.Second, s.options.Watchdog/4))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if stream, since := s.pool.hung(s.options.Watchdog); stream != nil {
+				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", stream.key.Stream, stream.partition.topic, stream.partition.number, ErrHung, since.Round(time.Millisecond)))
+				return
+			}
+		}
+	}
+}
+
+// prepare waits for the input and makes the topics that are the stage's own.
+func (s *Stage) prepare(ctx context.Context) error {
+	o := &s.options
+	partitions := 0
+	for _, in := range o.In {
+		n, err := s.await(ctx, in)
+		if err != nil {
+			return err
+		}
+		partitions = max(partitions, n)
+	}
+	own := []topic.Description{{Name: o.Out, Partitions: partitions}, {Name: o.Dead, Partitions: partitions},
+		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()}}
+	for _, optional := range []string{o.Episodes, o.Review} {
+		if optional != "" {
+			own = append(own, topic.Description{Name: optional, Partitions: partitions})
+		}
+	}
+	if o.Labels != "" {
+		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
+	}
+	for _, d := range own {
+		outage := topic.NewOutage(s.log, "making topic "+d.Name)
+		for {
+			err := s.client.Ensure(ctx, d)
+			if err == nil {
+				outage.Over()
+				break
+			}
+			if !topic.Temporary(err) {
+				return fmt.Errorf("topic %s: %w", d.Name, err)
+			}
+			if err := outage.Wait(ctx, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// await waits until an input topic is there.
+func (s *Stage) await(ctx context.Context, name string) (int, error) {
+	outage := topic.NewOutage(s.log, "looking for topic "+name)
+	for {
+		n, err := s.client.Partitions(ctx, name)
+		if err == nil && n > 0 {
+			outage.Over()
+			return n, nil
+		}
+		if err != nil && !topic.Temporary(err) {
+			return 0, fmt.Errorf("topic %s: %w", name, err)
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/producer"
+	"slkstream/solver"
+)
+
+const (
+	dimension = 16
+	classes   = 4
+)
+
+// feed makes the vectors of a test: a few classes, well apart, drawn from a seed.
+type feed struct{ random *rand.Rand }
+
+func newFeed(seed uint64) *feed { return &feed{rand.New(rand.NewPCG(seed, 1))} }
+
+func (f *feed) vector(class int) []float32 {
+	v := make([]float32, dimension)
+	for i := range v {
+		v[i] = .3 * float32(f.random.NormFloat64())
+	}
+	v[class] += 3
+	return v
+}
+
+func (f *feed) support() []memory.Example {
+	var list []memory.Example
+	for c := range classes {
+		for i := range 2 {
+			list = append(list, memory.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c)})
+		}
+	}
+	return list
+}
+
+// records are n items of the given streams, round about a tenth of a second of event time apart.
+func (f *feed) records(name string, streams, n int) []record.Out {
+	start := time.Now() // not long ago: retention goes by these times
+	list := make([]record.Out, n)
+	for i := range list {
+		value := make([]byte, 0, 4*dimension)
+		for _, x := range f.vector(f.random.IntN(classes)) {
+			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
+		}
+		list[i] = record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(streams)), Value: value,
+			Time: start.Add(time.Duration(i) * 20 * time.Millisecond)}
+		if f.random.IntN(50) == 0 {
+			list[i].Headers = []record.Header{{Key: "label", Value: fmt.Appendf(nil, "class-%d", f.random.IntN(classes))}}
+		}
+	}
+	return list
+}
+
+func quiet() *slog.Logger {
+	if os.Getenv("SLKSTREAM_TEST_LOG") != "" {
+		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return slog.New(slog.NewTextHandler(io.Discard, nil))
+}
+
+// options are those of a stage at least once, with episodes that only the input closes.
+func basics(client *topic.Client, in string, f *feed) Options {
+	s, err := solver.Preset("default")
+	if err != nil {
+		panic(err)
+	}
+	o := Options{Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out"), Eager: true, Committed: true,
+		Limits:  consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20},
+		Decode:  record.Options{Format: "f32"},
+		Memory:  memory.Settings{Solver: s, Warm: true},
+		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet()}
+	o.Dead = o.Out + "-dead"
+	o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+	return o
+}
+
+// start runs a stage until stop is called, which waits for its end.
+func start(t testing.TB, client *topic.Client, o Options) (stop func()) {
+	t.Helper()
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("the stage ended: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("the stage does not stop")
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func write(t testing.TB, client *topic.Client, records []record.Out) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := client.Write(ctx, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sink collects what a topic holds, for as long as the test runs.
+type sink struct {
+	answers map[string][]record.Result // by id, in order
+	order   map[string][]int64         // offsets of each stream's answers, in order
+}
+
+// collect reads a topic until enough says so.
+func collect(t testing.TB, client *topic.Client, name string, enough func(*sink) bool) *sink {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	s := &sink{answers: map[string][]record.Result{}, order: map[string][]int64{}}
+	for n, err := client.Partitions(ctx, name); n == 0; n, err = client.Partitions(ctx, name) {
+		if err != nil && !topic.Temporary(err) {
+			t.Fatal(err)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("no topic %s", name)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	n, _ := client.Partitions(ctx, name)
+	readers := make([]*topic.Reader, n)
+	for p := range readers {
+		readers[p] = client.NewReader(topic.ReaderSettings{Topic: name, Partition: int32(p), MaxWait: 50 * time.Millisecond})
+	}
+	for {
+		for _, r := range readers {
+			for {
+				b, err := r.Read(ctx)
+				if err != nil {
+					t.Fatalf("%v: %d ids so far", err, len(s.answers))
+				}
+				for i := range b.Records {
+					var result record.Result
+					if err := json.Unmarshal(b.Records[i].Value, &result); err != nil {
+						t.Fatal(err)
+					}
+					s.answers[result.ID] = append(s.answers[result.ID], result)
+					s.order[result.Stream] = append(s.order[result.Stream], result.Source.Offset)
+				}
+				if b.Next >= b.LastStable {
+					break
+				}
+			}
+		}
+		if enough(s) {
+			return s
+		}
+	}
+}
+
+func count(n int) func(*sink) bool { return func(s *sink) bool { return len(s.answers) >= n } }
+
+// whole feeds end every stream with a marker, so that everything is answered by the input alone.
+func markers(name string, streams int) []record.Out {
+	list := make([]record.Out, streams)
+	for i := range list {
+		list[i] = record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", i), Value: []byte{}, Headers: []record.Header{{Key: record.MarkerHeader}}}
+	}
+	return list
+}
+
+func TestEveryItemIsAnswered(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(1)
+	in := brokertest.Topic(t, client, "in", 3, nil)
+	o := basics(client, in, f)
+	const n = 2000
+	write(t, client, f.records(in, 10, n))
+	write(t, client, markers(in, 10))
+	start(t, client, o)
+	s := collect(t, client, o.Out, count(n))
+	for id, answers := range s.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s answered %d times", id, len(answers))
+		}
+		if answers[0].Label == "" {
+			t.Errorf("%s has no label", id)
+		}
+	}
+}

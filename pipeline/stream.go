@@ -1,0 +1,113 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/state"
+)
+
+// stream is one stream's place in the line. Its jobs are done one after the other, by whichever worker is free; its
+// memory and labels belong to the job that is being done.
+type stream struct {
+	key       consumer.Key
+	partition *partition
+	memory    *memory.Stream
+	learned   record.Place // the last item of the last episode
+	labels    []int64      // the labels it last answered by
+	seen      time.Time    // event time of its last item
+
+	// Of the pool, under its lock.
+	jobs    []*job
+	running bool
+
+	// Of the partition's owner.
+	dirty  bool // has learned what no snapshot holds
+	saving bool // a snapshot is on its way
+	saved  time.Time
+}
+
+// job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.
+type job struct {
+	stream  *stream
+	episode *consumer.Episode // nil: take a snapshot
+	relearn *view             // the labels that the episode was answered by: it is learned without a word
+	closed  time.Time         // when the episode closed, by the wall clock
+
+	// What came of it.
+	records  []record.Out
+	bytes    int64 // of records
+	labels   []int64
+	snapshot *state.Snapshot
+	report   memory.Report
+	took     time.Duration
+	unknown  int
+	answered bool
+	lost     error // why the memory could not answer: the items are in the dead letters
+}
+
+// do runs on a worker.
+func (j *job) do(ctx context.Context, engine *memory.Engine) {
+	s := j.stream
+	if j.episode == nil {
+		j.snapshot = s.snapshot()
+		return
+	}
+	v := j.relearn
+	if v == nil {
+		v = s.partition.stage.labels.current.Load()
+	}
+	begin := time.Now()
+	answers, err := j.answer(ctx, engine, v)
+	if ctx.Err() != nil {
+		return // given up: the partition's next owner answers
+	}
+	j.took = time.Since(begin)
+	j.labels = v.next
+	s.learned, s.labels = j.episode.Last(), v.next
+	s.seen = j.episode.Items[len(j.episode.Items)-1].Time
+	switch {
+	case j.relearn != nil:
+	case err != nil:
+		j.lost = err
+		j.refuse(err)
+	default:
+		j.encode(answers)
+	}
+}
+
+// answer asks the memory. A panic below is an error of this episode alone: the others go on.
+func (j *job) answer(ctx context.Context, engine *memory.Engine, v *view) (answers []memory.Answer, err error) {
+	s := j.stream
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("stream %s: %v\n%s", s.key.Stream, p, debug.Stack())
+		}
+	}()
+	for _, r := range v.resets {
+		if s.learned != record.Nowhere && r.after(s.labels) && (r.Stream == "" || r.Stream == s.key.Stream) {
+			s.memory.Reset(r.Class)
+		}
+	}
+	items := make([]memory.Item, len(j.episode.Items))
+	for i := range j.episode.Items {
+		it := &j.episode.Items[i]
+		items[i] = memory.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Place: memory.Place(it.Source.Place())}
+	}
+	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
+	return answers, err
+}
+
+// snapshot is what the stream remembers now.
+func (s *stream) snapshot() *state.Snapshot {
+	n := &state.Snapshot{Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.seen}
+	for _, p := range s.memory.State() {
+		n.Pieces = append(n.Pieces, state.Piece(p))
+	}
+	return n
+}
