@@ -8,47 +8,63 @@ import (
 
 // assess fills confidence, agreement and the distances to labelled items.
 func (e *episode) assess(r *Result) {
-	r.Confidence = e.confidence(e.space.c, nil)
-	means, known := e.labelledMeans()
-	r.Agreement = e.confidence(means, known)
+	k := e.k
+	e.near = grown(e.near, e.n*k)
+	w := e.crew.workers[0]
+	for lo := 0; lo < e.n; lo += tile {
+		n := min(tile, e.n-lo)
+		copy(e.near[lo*k:], e.space.dots(w, lo, n, nil))
+	}
+	r.Confidence = e.smoothed(grown(r.Confidence, e.n), e.length, nil)
+	e.known = cleared(e.known, k)
+	for _, y := range e.label[:e.n+e.anchors] {
+		if y >= 0 {
+			e.known[y] = true
+		}
+	}
+	e.space.labelledDots(e.near)
+	r.Agreement = e.smoothed(grown(r.Agreement, e.n), nil, e.known)
 	e.distances(r)
 }
 
-// confidence is z_p: rows A = softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, (W A + A)/(deg + 1), at the
-// answered label. Classes that are not known are masked.
-func (e *episode) confidence(prototypes []float32, known []bool) []float32 {
-	k, d := e.k, e.d
-	a := make([]float32, e.n*k)
-	length := make([]float32, k)
-	for c := range k {
-		length[c] = kernel.Dot(prototypes[c*d:c*d+d], prototypes[c*d:c*d+d])
+// smoothed is z_p: rows A = softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, (W A + A)/(deg + 1), at the
+// answered label. e.near holds the products with C; lengths nil are 1. Classes that are not known are masked; a row whose
+// answer is one of them gets 0.
+func (e *episode) smoothed(out []float32, lengths []float64, known []bool) []float32 {
+	k := e.k
+	any := known == nil
+	for _, v := range known {
+		any = any || v
 	}
-	out := make([]float32, e.n)
-	if e.all(known, false) {
+	if !any {
+		clear(out)
 		return out
 	}
 	for p := range e.n {
-		row := a[p*k : p*k+k]
-		kernel.Products(row, e.u[p*d:p*d+d], prototypes, 1, k, d)
+		row := e.near[p*k : p*k+k]
 		for c := range k {
-			row[c] = float32(e.tau) * (2*row[c] - length[c])
+			length := float32(1)
+			if lengths != nil {
+				length = float32(lengths[c])
+			}
+			row[c] = float32(e.tau) * (2*row[c] - length)
 			if known != nil && !known[c] {
 				row[c] = float32(math.Inf(-1))
 			}
 		}
-		kernel.Softmax(row)
 	}
+	kernel.SoftmaxRows(e.near, e.n, k)
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			out[p] = 1
 			continue
 		}
 		own := e.answer(p)
-		sum, degree := a[p*k+own], float32(1)
+		sum, degree := e.near[p*k+own], float32(1)
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			if e.label[q] < 0 {
-				sum += weights[j] * a[int(q)*k+own]
+				sum += weights[j] * e.near[int(q)*k+own]
 				degree += weights[j]
 			}
 		}
@@ -57,55 +73,25 @@ func (e *episode) confidence(prototypes []float32, known []bool) []float32 {
 	return out
 }
 
-func (e *episode) all(known []bool, value bool) bool {
-	for _, v := range known {
-		if v != value {
-			return false
-		}
-	}
-	return known != nil
-}
-
-// labelledMeans is the unit mean of each class's labelled items, and which classes have any.
-func (e *episode) labelledMeans() ([]float32, []bool) {
-	k, d := e.k, e.d
-	means, known := make([]float32, k*d), make([]bool, k)
-	for p, y := range e.label[:e.n+e.anchors] {
-		if y >= 0 {
-			known[y] = true
-			kernel.Axpy(1, e.u[p*d:p*d+d], means[int(y)*d:int(y)*d+d])
-		}
-	}
-	for c := range k {
-		unit(means[c*d : c*d+d])
-	}
-	return means, known
-}
-
 // distances fills what says how far a row is from everything labelled.
 func (e *episode) distances(r *Result) {
-	d := e.d
-	var labelled []int
+	e.supports = e.supports[:0]
 	for p, y := range e.label[:e.n+e.anchors] {
 		if y >= 0 {
-			labelled = append(labelled, p)
+			e.supports = append(e.supports, int32(p))
 		}
 	}
 	far := float32(math.Inf(1))
-	r.Distance, r.Unknown = make([]float32, e.n), make([]float32, e.n)
-	nearest := func(p int, admit func(q int) bool) float32 {
-		best := far
-		for _, q := range labelled {
-			if q != p && admit(q) {
-				best = min(best, kernel.SquaredDistance(e.u[p*d:p*d+d], e.u[q*d:q*d+d]))
-			}
-		}
-		return float32(math.Sqrt(float64(best)))
-	}
+	r.Distance, r.Unknown = cleared(r.Distance, e.n), cleared(r.Unknown, e.n)
 	for p := range e.n {
-		if e.label[p] < 0 {
-			r.Distance[p] = nearest(p, func(int) bool { return true })
+		if e.label[p] >= 0 {
+			continue
 		}
+		best := far
+		for _, q := range e.supports {
+			best = min(best, e.space.squaredDistance(p, int(q)))
+		}
+		r.Distance[p] = float32(math.Sqrt(float64(best)))
 	}
 	for p := range e.n {
 		if e.label[p] >= 0 {
@@ -121,9 +107,19 @@ func (e *episode) distances(r *Result) {
 		}
 		r.Unknown[p] = sum / degree
 	}
-	r.LabelledSame, r.LabelledOther = make([]float32, len(labelled)), make([]float32, len(labelled))
-	for i, p := range labelled {
-		r.LabelledSame[i] = nearest(p, func(q int) bool { return e.label[q] == e.label[p] })
-		r.LabelledOther[i] = nearest(p, func(q int) bool { return e.label[q] != e.label[p] })
+	r.LabelledSame, r.LabelledOther = grown(r.LabelledSame, len(e.supports)), grown(r.LabelledOther, len(e.supports))
+	for i, p := range e.supports {
+		same, other := far, far
+		for j, q := range e.supports {
+			if i == j {
+				continue
+			}
+			if l := e.space.squaredDistance(int(p), int(q)); e.label[p] == e.label[q] {
+				same = min(same, l)
+			} else {
+				other = min(other, l)
+			}
+		}
+		r.LabelledSame[i], r.LabelledOther[i] = float32(math.Sqrt(float64(same))), float32(math.Sqrt(float64(other)))
 	}
 }

@@ -241,7 +241,7 @@ func (e *episode) prototypes() {
 		e.shift()
 		return
 	}
-	e.space.place(count, true, e.softWeights)
+	e.space.place(count, true, false)
 	if e.modes { // from the mean of what is known to its mode
 		e.shift()
 		return
@@ -253,6 +253,14 @@ func (e *episode) prototypes() {
 			}
 		}
 	}
+}
+
+// weigh returns what the rows of a tile count for, k a row: S, with density times the kernel between row and prototype.
+func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
+	if density {
+		return e.densityWeights(w, lo, n)
+	}
+	return e.softWeights(w, lo, n)
 }
 
 // softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own weight.
@@ -283,7 +291,7 @@ func (e *episode) shift() {
 	const most = 100
 	for range most {
 		clear(e.density)
-		e.space.place(e.rows, false, e.densityWeights)
+		e.space.place(e.rows, false, true)
 		moving := false
 		clear(e.total)
 		for at := 0; at < len(e.density); at += k {
@@ -292,7 +300,7 @@ func (e *episode) shift() {
 			}
 		}
 		for c := range k {
-			moving = moving || e.total[c] > e.last[c]*(1+1e-5)
+			moving = moving || e.total[c] > e.last[c]*(1+1e-6)
 		}
 		copy(e.last, e.total)
 		if !moving { // the density of where the prototypes were, not of where this shift put them: it is not worse there

@@ -46,74 +46,77 @@ func (e *Embedding) check(d int) error {
 	return nil
 }
 
-// transform is sign(x)|x|^power, in place.
-func transform(x []float32, power float64) {
+// raise fills out with sign(x)|x|^power.
+func raise(out, x []float32, power float64) {
 	switch power {
 	case 1:
+		copy(out, x)
 	case .75: // sqrt(a sqrt(a)) is exact and far cheaper than a general power
 		for i, v := range x {
 			a := math.Abs(float64(v))
-			x[i] = float32(math.Copysign(math.Sqrt(a*math.Sqrt(a)), float64(v)))
-		}
-	case .5:
-		for i, v := range x {
-			x[i] = float32(math.Copysign(math.Sqrt(math.Abs(float64(v))), float64(v)))
+			out[i] = float32(math.Copysign(math.Sqrt(a*math.Sqrt(a)), float64(v)))
 		}
 	default:
 		for i, v := range x {
-			x[i] = float32(math.Copysign(min(math.Pow(math.Abs(float64(v)), power), math.MaxFloat32), float64(v)))
+			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v)))
 		}
 	}
 }
 
-// unit scales a row to length 1; a zero row stays zero.
-func unit(row []float32) {
-	if l := kernel.Dot(row, row); l > 1e-20 && l < 1e20 {
+// unit scales a row to length 1; a zero row stays zero. It is false for a row that has no finite length.
+func unit(row []float32) bool {
+	l := kernel.Dot(row, row)
+	if l > 1e-20 && l < 1e20 {
 		kernel.Scale(float32(1/math.Sqrt(float64(l))), row)
-		return
+		return true
 	}
-	var l float64
+	var sum float64
 	for _, v := range row {
-		l += float64(v) * float64(v)
+		sum += float64(v) * float64(v)
 	}
-	if l = math.Sqrt(l); l > 0 {
+	if sum-sum != 0 {
+		return false
+	}
+	if sum = math.Sqrt(sum); sum > 0 {
 		for i, v := range row {
-			row[i] = float32(float64(v) / l)
+			row[i] = float32(float64(v) / sum)
 		}
 	}
+	return true
 }
 
-// normalise takes rows of raw values to z: the power is already done.
-func normalise(x, mean []float32, d int) {
-	for from := 0; from < len(x); from += d {
-		row := x[from : from+d]
-		if mean != nil {
-			kernel.Axpy(-1, mean, row)
-		}
-		unit(row)
+// faultOf says why a raw row could not be embedded.
+func faultOf(row []float32) error {
+	if i := notFinite(row); i >= 0 {
+		return fmt.Errorf("value %g at %d is not finite", row[i], i)
 	}
+	return fmt.Errorf("its values overflow when raised to the power")
 }
 
 // apply takes z-rows, in place, to u-space. scratch holds len(Scales) values.
 func (m *Metric) apply(x []float32, d int, scratch []float32) {
-	r := len(m.Scales)
 	for from := 0; from < len(x); from += d {
 		row := x[from : from+d]
 		kernel.Axpy(-1, m.Centre, row)
-		kernel.Products(scratch[:r], row, m.Vectors, 1, r, d)
-		for j, b := range scratch[:r] {
-			kernel.Axpy((m.Scales[j]-1)*b, m.Vectors[j*d:j*d+d], row)
-		}
+		m.shrink(row, d, scratch)
 		unit(row)
 	}
 }
 
-// classMean fills mean with the mean of the labelled rows with equal weight a class.
-func classMean(mean, x []float32, labels []int32, k int) {
+// shrink is the linear part of the metric: v + V((s-1) * V'v).
+func (m *Metric) shrink(row []float32, d int, scratch []float32) {
+	scratch = scratch[:len(m.Scales)]
+	kernel.Products(scratch, row, m.Vectors, 1, len(scratch), d)
+	for j, b := range scratch {
+		kernel.Axpy((m.Scales[j]-1)*b, m.Vectors[j*d:j*d+d], row)
+	}
+}
+
+// classMean fills mean with the mean of the labelled rows with equal weight a class. count holds k zeros.
+func classMean(mean, x []float32, labels []int32, count []float64) {
 	d := len(mean)
 	clear(mean)
-	count := make([]float32, k)
-	var classes float32
+	var classes float64
 	for _, l := range labels {
 		if l >= 0 {
 			if count[l] == 0 {
@@ -124,7 +127,7 @@ func classMean(mean, x []float32, labels []int32, k int) {
 	}
 	for i, l := range labels {
 		if l >= 0 {
-			kernel.Axpy(1/(count[l]*classes), x[i*d:i*d+d], mean)
+			kernel.Axpy(float32(1/(count[l]*classes)), x[i*d:i*d+d], mean)
 		}
 	}
 }

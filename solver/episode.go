@@ -22,7 +22,8 @@ type episode struct {
 	label                  []int32   // rows: active class, -1 unlabelled
 	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
 	mean                   []float32 // d: mu
-	z, u                   []float32 // rows x d
+	z, u, apart            []float32 // rows x d
+	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                []float32 // n x k
 	pi0, pi                []float64 // k
@@ -33,7 +34,13 @@ type episode struct {
 	graph                  *index.Affinity
 	built                  index.Affinity
 	lists                  index.Workspace
-	space                  rowSpace
+	space                  space
+	direct                 rowSpace
+	gram                   gramSpace
+	usesGram               bool
+	near                   []float32 // n x k
+	known                  []bool
+	supports               []int32
 	order                  sequence
 	crew                   crew
 	scratch                []float32
@@ -158,22 +165,46 @@ func (e *episode) shares(p *Problem) {
 	copy(e.pi, e.pi0)
 }
 
-// embed fills z and u: problem rows and anchors from raw values, prior prototypes at |m'| L2(metric(m' - m2)).
-func (e *episode) embed(p *Problem) {
-	d, own := e.d, (e.n+e.anchors)*e.d
-	e.z = grown(e.z, own)
-	copy(e.z, p.Rows)
-	copy(e.z[e.n*d:], p.Anchors)
-	transform(e.z, e.Power)
+// embed fills z from raw values: rows and anchors.
+func (e *episode) embed(p *Problem) error {
+	d := e.d
+	e.z = grown(e.z, (e.n+e.anchors)*d)
+	raise(e.z[:e.n*d], p.Rows, e.Power)
+	raise(e.z[e.n*d:], p.Anchors, e.Power)
 	e.mean = grown(e.mean, d)
 	if p.Embedding != nil && p.Embedding.Mean != nil {
 		copy(e.mean, p.Embedding.Mean)
 	} else {
-		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.k)
+		e.total = cleared(e.total, e.k)
+		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
-	normalise(e.z, e.mean, d)
-	e.u = grown(e.u, e.rows*d)
-	copy(e.u, e.z)
+	for q := range e.n + e.anchors {
+		row := e.z[q*d : q*d+d]
+		kernel.Axpy(-1, e.mean, row)
+		if !unit(row) {
+			if q < e.n {
+				return fmt.Errorf("row %d: %w", q, faultOf(p.Rows[q*d:q*d+d]))
+			}
+			return fmt.Errorf("anchor %d: %w", q-e.n, faultOf(p.Anchors[(q-e.n)*d:(q-e.n+1)*d]))
+		}
+	}
+	return nil
+}
+
+// embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
+func (e *episode) embedRows(p *Problem) {
+	d, own := e.d, (e.n+e.anchors)*e.d
+	var metric *Metric
+	if p.Embedding != nil {
+		metric = p.Embedding.Metric
+	}
+	if metric == nil && !e.BiasCorrection && e.rows == e.n+e.anchors {
+		e.u = e.z // shared: the row-space engine reads it only
+	} else {
+		e.apart = grown(e.apart, e.rows*d)
+		e.u = e.apart
+		copy(e.u, e.z)
+	}
 	if e.BiasCorrection {
 		e.correctBias()
 	}
@@ -186,14 +217,13 @@ func (e *episode) embed(p *Problem) {
 			}
 		}
 	}
-	if p.Embedding != nil && p.Embedding.Metric != nil {
-		m := p.Embedding.Metric
-		e.scratch = grown(e.scratch, len(m.Scales))
-		m.apply(e.u[:own], d, e.scratch)
+	if metric != nil {
+		e.scratch = grown(e.scratch, len(metric.Scales))
+		metric.apply(e.u[:own], d, e.scratch)
 		for from := own; from < len(e.u); from += d {
 			row := e.u[from : from+d]
 			length := kernel.Dot(row, row)
-			m.apply(row, d, e.scratch)
+			metric.apply(row, d, e.scratch)
 			kernel.Scale(float32(math.Sqrt(float64(length))), row)
 		}
 	}
@@ -238,6 +268,18 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		e.built = index.Affinity{Offsets: cleared(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
 		return nil
 	}
+	if e.usesGram {
+		g := e.gram.g
+		if e.rows > all { // prior prototypes are not neighbours
+			e.gram.h = grown(e.gram.h, e.rows*e.rows)
+			g = e.gram.h[:all*all]
+			for q := range all {
+				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
+			}
+		}
+		join(&e.built, e.lists.GramNeighbours(g, all, min(e.Rho, all-1)), e.n, e.label)
+		return nil
+	}
 	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{Rho: min(e.Rho, all-1)})
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
@@ -253,11 +295,10 @@ func (e *episode) estimateSigma() {
 	}
 	var sum float64
 	var pairs int
-	d := e.d
 	for p := range e.n {
 		columns, _ := e.graph.Row(p)
 		for _, q := range columns {
-			sum += float64(kernel.SquaredDistance(e.u[p*d:p*d+d], e.u[int(q)*d:int(q)*d+d]))
+			sum += float64(e.space.squaredDistance(p, int(q)))
 			pairs++
 		}
 	}
@@ -274,7 +315,11 @@ func (e *episode) enter() {
 	}
 	e.crew.size(workers, e.k, e.d)
 	e.order.plan(e)
-	e.space.enter(e)
+	if e.usesGram {
+		e.gram.enter()
+	} else {
+		e.direct.enter()
+	}
 }
 
 // finish fills the result from the episode.
@@ -292,8 +337,10 @@ func (e *episode) finish(p *Problem, r *Result) {
 			r.LostSupports++
 		}
 	}
+	e.rowsOut = cleared(e.rowsOut, k*d)
+	e.space.prototypes(e.rowsOut)
 	for c, class := range e.class {
-		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.space.c[c*d:c*d+d])
+		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.rowsOut[c*d:c*d+d])
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
 	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]

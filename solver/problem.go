@@ -89,12 +89,6 @@ func (p *Problem) check() error {
 			return fmt.Errorf("anchor %d: label %d is not one of %d classes", i, l, p.K)
 		}
 	}
-	if i := notFinite(p.Rows); i >= 0 {
-		return fmt.Errorf("row %d: value %g at %d is not finite", i/p.D, p.Rows[i], i%p.D)
-	}
-	if i := notFinite(p.Anchors); i >= 0 {
-		return fmt.Errorf("anchor %d: value %g at %d is not finite", i/p.D, p.Anchors[i], i%p.D)
-	}
 	if p.Prior != nil {
 		if len(p.Prior.Means) != p.K*p.D || len(p.Prior.Weights) != p.K {
 			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)

@@ -16,8 +16,8 @@ type rowSpace struct {
 }
 
 // enter readies the space for an episode.
-func (r *rowSpace) enter(e *episode) {
-	r.e = e
+func (r *rowSpace) enter() {
+	e := r.e
 	size := e.k * e.d
 	r.c, r.next, r.fixed = cleared(r.c, size), grown(r.next, size), cleared(r.fixed, size)
 	for p, y := range e.label {
@@ -33,7 +33,6 @@ func (r *rowSpace) enter(e *episode) {
 	r.partials, r.masses = grown(r.partials, r.chunks*size), grown(r.masses, r.chunks*e.k)
 }
 
-// dots returns x_p . C_k for count rows from lo on, or for those listed.
 func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	d, k := r.e.d, r.e.k
 	rows := r.e.u[lo*d : (lo+count)*d]
@@ -49,9 +48,7 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	return out
 }
 
-// place moves each prototype with mass to the mean of rows 0 to count-1, weighed as weigh says, and of the fixed rows where
-// base is set. weigh returns the weights of a tile, k a row. A class without mass keeps its prototype: R does not feel it.
-func (r *rowSpace) place(count int, base bool, weigh func(w *worker, lo, n int) []float32) {
+func (r *rowSpace) place(count int, base, density bool) {
 	e, k, d := r.e, r.e.k, r.e.d
 	chunk := (count + r.chunks - 1) / r.chunks
 	chunk = max(tile, (chunk+tile-1)/tile*tile)
@@ -62,7 +59,7 @@ func (r *rowSpace) place(count int, base bool, weigh func(w *worker, lo, n int) 
 		clear(mass)
 		for lo := block * chunk; lo < min(count, (block+1)*chunk); lo += tile {
 			n := min(tile, min(count, (block+1)*chunk)-lo)
-			weights := weigh(w, lo, n)
+			weights := e.weigh(w, lo, n, density)
 			for i := range n {
 				for c, v := range weights[i*k : i*k+k] {
 					mass[c] += float64(v)
@@ -95,7 +92,6 @@ func (r *rowSpace) place(count int, base bool, weigh func(w *worker, lo, n int) 
 	}
 }
 
-// scale multiplies prototype c.
 func (r *rowSpace) scale(c int, by float64) {
 	d := r.e.d
 	kernel.Scale(float32(by), r.c[c*d:c*d+d])
@@ -110,7 +106,6 @@ func squaredLength(x []float32) float64 {
 	return sum
 }
 
-// heldDot is the product of prototype c and the weighted sum of the labelled rows and the prior of its class.
 func (r *rowSpace) heldDot(c int) float64 {
 	d := r.e.d
 	var sum float64
@@ -118,4 +113,25 @@ func (r *rowSpace) heldDot(c int) float64 {
 		sum += float64(v) * float64(r.c[c*d+i])
 	}
 	return sum
+}
+
+func (r *rowSpace) squaredDistance(p, q int) float32 {
+	d := r.e.d
+	return kernel.SquaredDistance(r.e.u[p*d:p*d+d], r.e.u[q*d:q*d+d])
+}
+
+func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
+
+func (r *rowSpace) labelledDots(out []float32) {
+	e, k, d := r.e, r.e.k, r.e.d
+	clear(r.next)
+	for p, y := range e.label[:e.n+e.anchors] {
+		if y >= 0 {
+			kernel.Axpy(1, e.u[p*d:p*d+d], r.next[int(y)*d:int(y)*d+d])
+		}
+	}
+	for c := range k {
+		unit(r.next[c*d : c*d+d])
+	}
+	kernel.Products(out, e.u[:e.n*d], r.next, e.n, k, d)
 }

@@ -10,7 +10,17 @@ type Solver struct {
 	settings Settings
 	episode  episode
 	result   Result
+	engine   engine
 }
+
+// engine says which of the two solves: by size, but for tests that hold them against each other.
+type engine int
+
+const (
+	bySize engine = iota
+	rowEngine
+	gramEngine
+)
 
 // New returns a Solver for valid settings.
 func New(s Settings) (*Solver, error) {
@@ -28,7 +38,17 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	}
 	e := &s.episode
 	e.layOut(&s.settings, p)
-	e.embed(p)
+	if err := e.embed(p); err != nil {
+		return nil, err
+	}
+	e.direct.e, e.gram.e = e, e
+	if e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p)); e.usesGram {
+		e.space = &e.gram
+		e.gram.build(e, p)
+	} else {
+		e.space = &e.direct
+		e.embedRows(p)
+	}
 	if err := e.neighbours(ctx, p); err != nil {
 		return nil, err
 	}

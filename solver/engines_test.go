@@ -1,0 +1,122 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// drawn is a random episode: labelled rows, anchors, a prior, a metric, absent classes, as the seed has it.
+func drawn(seed uint64) *Problem {
+	random := rand.New(rand.NewPCG(seed, 7))
+	n, d, k := 20+random.IntN(150), 8+random.IntN(100), 1+random.IntN(9)
+	gauss := func(n int, scale float64) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(scale * random.NormFloat64())
+		}
+		return out
+	}
+	centres := gauss(k*d, 1)
+	row := func(c int) []float32 {
+		out := gauss(d, .8)
+		for i := range out {
+			out[i] += centres[c*d+i]
+		}
+		return out
+	}
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Assess: true}
+	for i := range n {
+		c := random.IntN(k)
+		p.Rows = append(p.Rows, row(c)...)
+		if p.Labels[i] = -1; i == 0 || random.IntN(8) == 0 {
+			p.Labels[i] = int32(c)
+		}
+	}
+	for range random.IntN(20) {
+		c := random.IntN(k)
+		p.Anchors, p.AnchorLabels = append(p.Anchors, row(c)...), append(p.AnchorLabels, int32(c))
+	}
+	if random.IntN(2) == 0 {
+		p.Prior = &Prior{Weights: make([]float32, k)}
+		for c := range k {
+			m := row(c)
+			unit(m)
+			for i := range m {
+				m[i] *= .7
+			}
+			p.Prior.Means = append(p.Prior.Means, m...)
+			p.Prior.Weights[c] = float32(random.IntN(3))
+		}
+	}
+	if random.IntN(2) == 0 {
+		for range k {
+			p.Proportions = append(p.Proportions, 1+random.Float64()*20)
+		}
+	}
+	if random.IntN(2) == 0 {
+		rank := random.IntN(6)
+		m := &Metric{Centre: gauss(d, .02), Scales: make([]float32, rank)}
+		basis := make([]float32, rank*d)
+		orthonormal(basis, gauss(rank*d, 1), d, rank)
+		m.Vectors = basis
+		for i := range m.Scales {
+			m.Scales[i] = random.Float32()
+		}
+		p.Embedding = &Embedding{Mean: gauss(d, .1), Metric: m}
+	}
+	return p
+}
+
+func TestEnginesAgree(t *testing.T) {
+	for _, method := range Methods {
+		for seed := range uint64(40) {
+			t.Run(fmt.Sprint(method, seed), func(t *testing.T) {
+				p := drawn(seed)
+				settings, err := Preset([]string{"default", "balanced", "clamped"}[seed%3])
+				if err != nil {
+					t.Fatal(err)
+				}
+				settings.Method, settings.Check = method, true
+				var results []*Result
+				for _, engine := range []engine{rowEngine, gramEngine} {
+					solve, err := New(settings)
+					if err != nil {
+						t.Fatal(err)
+					}
+					solve.engine = engine
+					r, err := solve.Solve(context.Background(), p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if solve.episode.usesGram != (engine == gramEngine) {
+						t.Fatalf("engine %v was not used", engine)
+					}
+					if r.Rises > 0 {
+						t.Errorf("R rose: %v", r.Trace)
+					}
+					results = append(results, r)
+				}
+				a, b := results[0], results[1]
+				near := func(name string, x, y []float32) {
+					for i := range x {
+						if math.Abs(float64(x[i]-y[i])) > 1e-4*max(1, math.Abs(float64(x[i]))) {
+							t.Fatalf("%s: %g and %g at %d", name, x[i], y[i], i)
+						}
+					}
+				}
+				near("S", a.S, b.S)
+				near("prototypes", a.Prototypes, b.Prototypes)
+				near("masses", a.Masses, b.Masses)
+				near("confidence", a.Confidence, b.Confidence)
+				near("agreement", a.Agreement, b.Agreement)
+				near("unknown", a.Unknown, b.Unknown)
+				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-4*max(1, math.Abs(a.ObjectiveAfter)) {
+					t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package solver
+
+import (
+	"math"
+
+	"slkstream/internal/kernel"
+)
+
+// mostGram is the largest number of rows that the Gram-space engine takes: its matrix is 16 MB then.
+const mostGram = 2048
+
+// gramSpace keeps prototypes as weights of rows: everything is in the span of the points, the anchors and the prior
+// prototypes, so that one Gram matrix gives the neighbours and every distance to every prototype for the rest of the
+// solve. It is the engine for small episodes of high dimension.
+type gramSpace struct {
+	e         *episode
+	v         []float32 // rows x d: z, less the metric's centre
+	g, h      []float32 // rows x rows: inner products in u-space
+	shrunk    []float32 // rows x rank
+	inverse   []float32 // rows: u = metric(v) * inverse
+	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
+	product   []float32 // k x rows: products of the prototypes
+	next      []float32 // k x rows
+	weights   []float32 // rows x k: what the prototypes are made of, before their scale
+	pending   []float32 // rows x k
+	held      []float32 // rows x k
+	factor    []float32 // k: the scale of a prototype
+	metric    *Metric
+	unitMeans []float32 // k x rows
+}
+
+// can says that the Gram-space engine is written for the problem.
+func (g *gramSpace) can(e *episode, p *Problem) bool {
+	if e.rows > mostGram || e.BiasCorrection || e.clustering {
+		return false
+	}
+	if p.Embedding != nil && p.Embedding.Metric != nil {
+		for _, s := range p.Embedding.Metric.Scales {
+			if !(s >= 0 && s <= 1) { // the Gram form is written for directions that shrink
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// cheaper compares multiplications until the end, the graph included.
+func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
+	rows, n, d, k := float64(e.rows), float64(e.n), float64(e.d), float64(e.k)
+	steps := float64(e.Outer)
+	gram := rows*rows*d/2 + steps*n*rows*k
+	direct := steps * 2 * n * d * k
+	if p.Affinity == nil {
+		direct += rows * rows * d / 2
+	}
+	return gram <= direct
+}
+
+// build fills the Gram matrix of u-space: G = (Z - m2)(Z - m2)' + B diag(s^2 - 1) B', B = (Z - m2) V', each entry divided by
+// the lengths of its two rows; a prior prototype keeps its own length |m'|.
+func (g *gramSpace) build(e *episode, p *Problem) {
+	g.e, g.metric = e, nil
+	if p.Embedding != nil {
+		g.metric = p.Embedding.Metric
+	}
+	t, d := e.rows, e.d
+	g.g, g.inverse = grown(g.g, t*t), grown(g.inverse, t)
+	own := (e.n + e.anchors) * d
+	if g.metric == nil && t == e.n+e.anchors {
+		g.v = e.z
+	} else {
+		g.v = grown(g.v, t*d)
+		copy(g.v, e.z)
+		for q, y := e.n+e.anchors, own; q < t; q, y = q+1, y+d {
+			class := int(e.class[e.label[q]])
+			copy(g.v[y:y+d], p.Prior.Means[class*d:class*d+d])
+		}
+	}
+	for q := range t {
+		g.inverse[q] = 1 // rows of z are of length 1 or 0, a prior prototype has its own
+	}
+	if g.metric == nil {
+		kernel.Gram(g.g, g.v, t, d)
+		return
+	}
+	r := len(g.metric.Scales)
+	for q := range t {
+		row := g.v[q*d : q*d+d]
+		if q >= e.n+e.anchors {
+			g.inverse[q] = float32(math.Sqrt(float64(kernel.Dot(row, row))))
+		}
+		kernel.Axpy(-1, g.metric.Centre, row)
+	}
+	g.h, g.shrunk = grown(g.h, t*t), grown(g.shrunk, t*r)
+	kernel.Gram(g.g, g.v, t, d)
+	kernel.Products(g.shrunk, g.v, g.metric.Vectors, t, r, d)
+	e.scratch = grown(e.scratch, r)
+	for j, s := range g.metric.Scales {
+		e.scratch[j] = float32(math.Sqrt(1 - float64(s)*float64(s)))
+	}
+	for q := range t {
+		row := g.shrunk[q*r : q*r+r]
+		for j, s := range e.scratch {
+			row[j] *= s
+		}
+	}
+	kernel.Gram(g.h, g.shrunk, t, r)
+	for q := range t {
+		if l := g.g[q*t+q] - g.h[q*t+q]; l > 1e-12 {
+			g.inverse[q] *= float32(1 / math.Sqrt(float64(l)))
+		} else {
+			g.inverse[q] = 0
+		}
+	}
+	for q := range t {
+		row, off, own := g.g[q*t:q*t+t], g.h[q*t:q*t+t], g.inverse[q]
+		inverse := g.inverse[:len(row)]
+		off = off[:len(row)]
+		for j := range row {
+			row[j] = (row[j] - off[j]) * own * inverse[j]
+		}
+	}
+}
+
+// enter readies the space for the descent.
+func (g *gramSpace) enter() {
+	e, t, k := g.e, g.e.rows, g.e.k
+	g.fixed, g.product, g.next = cleared(g.fixed, k*t), cleared(g.product, k*t), grown(g.next, k*t)
+	g.weights, g.pending, g.held = cleared(g.weights, t*k), cleared(g.pending, t*k), cleared(g.held, t*k)
+	g.factor = cleared(g.factor, k)
+	for p, y := range e.label {
+		if y >= 0 {
+			g.held[p*k+int(y)] = e.weight[p]
+		}
+	}
+	kernel.Accumulate(g.fixed, g.held, g.g, t, k, t)
+	e.own = grown(e.own, t)
+	for p := range t {
+		e.own[p] = g.g[p*t+p]
+	}
+}
+
+func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
+	t, k := g.e.rows, g.e.k
+	out := w.dots[:count*k]
+	for c := range k {
+		at := c
+		for _, v := range g.product[c*t+lo : c*t+lo+count] {
+			out[at] = v
+			at += k
+		}
+	}
+	return out
+}
+
+func (g *gramSpace) place(count int, base, density bool) {
+	e, t, k := g.e, g.e.rows, g.e.k
+	clear(e.soft)
+	if base {
+		copy(g.next, g.fixed)
+		copy(g.pending, g.held)
+	} else {
+		clear(g.next)
+		clear(g.pending)
+	}
+	w := e.crew.workers[0]
+	for lo := 0; lo < count; lo += tile {
+		n := min(tile, count-lo)
+		weights := e.weigh(w, lo, n, density)
+		pending := g.pending[lo*k : (lo+n)*k]
+		for i := 0; i < len(weights); i += k {
+			for c, v := range weights[i : i+k] {
+				e.soft[c] += float64(v)
+				pending[i+c] += v
+			}
+		}
+		kernel.Accumulate(g.next, weights, g.g[lo*t:(lo+n)*t], n, k, t)
+	}
+	for c := range k {
+		mass := e.soft[c]
+		if base {
+			mass += e.held[c]
+		}
+		if mass > 0 {
+			g.factor[c] = float32(1 / mass)
+			copy(g.product[c*t:c*t+t], g.next[c*t:c*t+t])
+			kernel.Scale(g.factor[c], g.product[c*t:c*t+t])
+			var length float64
+			for p := range t {
+				g.weights[p*k+c] = g.pending[p*k+c]
+				length += float64(g.pending[p*k+c]) * float64(g.product[c*t+p])
+			}
+			e.length[c] = max(0, length/mass)
+		}
+	}
+}
+
+func (g *gramSpace) scale(c int, by float64) {
+	t := g.e.rows
+	g.factor[c] *= float32(by)
+	kernel.Scale(float32(by), g.product[c*t:c*t+t])
+	g.e.length[c] *= by * by
+}
+
+func (g *gramSpace) heldDot(c int) float64 {
+	t, k := g.e.rows, g.e.k
+	var sum float64
+	for p, y := range g.e.label {
+		if int(y) == c {
+			sum += float64(g.held[p*k+c]) * float64(g.product[c*t+p])
+		}
+	}
+	return sum
+}
+
+func (g *gramSpace) squaredDistance(p, q int) float32 {
+	t := g.e.rows
+	return max(0, g.g[p*t+p]+g.g[q*t+q]-2*g.g[p*t+q])
+}
+
+// prototypes writes the prototypes as rows of u-space: metric(sum of weight * inverse * v), as the metric is linear.
+func (g *gramSpace) prototypes(out []float32) {
+	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
+	g.pending = grown(g.pending, t*k)
+	for p := range t {
+		for c := range k {
+			g.pending[p*k+c] = g.weights[p*k+c] * g.inverse[p] * g.factor[c]
+		}
+	}
+	kernel.Accumulate(out, g.pending, g.v, t, k, d)
+	if g.metric == nil {
+		return
+	}
+	e.scratch = grown(e.scratch, len(g.metric.Scales))
+	for c := range k {
+		g.metric.shrink(out[c*d:c*d+d], d, e.scratch)
+	}
+}
+
+// labelledDots returns products of each of the first n rows with the unit mean of each class's labelled items.
+func (g *gramSpace) labelledDots(out []float32) {
+	e, t, k := g.e, g.e.rows, g.e.k
+	g.unitMeans = cleared(g.unitMeans, k*t)
+	g.pending = cleared(g.pending, t*k)
+	for p, y := range e.label[:e.n+e.anchors] {
+		if y >= 0 {
+			g.pending[p*k+int(y)] = 1
+		}
+	}
+	kernel.Accumulate(g.unitMeans, g.pending, g.g, t, k, t)
+	for c := range k {
+		var length float64
+		for p := range t {
+			length += float64(g.pending[p*k+c]) * float64(g.unitMeans[c*t+p])
+		}
+		inverse := float32(0)
+		if length > 1e-12 {
+			inverse = float32(1 / math.Sqrt(length))
+		}
+		for p := range e.n {
+			out[p*k+c] = g.unitMeans[c*t+p] * inverse
+		}
+	}
+}
