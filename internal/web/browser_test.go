@@ -1,0 +1,180 @@
+//go:build browser
+
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// complaints are what the browser's console has against the page.
+type complaints struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (c *complaints) check(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.said {
+		t.Errorf("the browser says: %s", s)
+	}
+}
+
+// browse opens a headless browser and gathers its complaints.
+func browse(t *testing.T) (context.Context, *complaints) {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatalf("no browser: %v", err)
+	}
+	c := &complaints{}
+	var listening sync.WaitGroup
+	console := chromedp.Console(ctx)
+	listening.Go(func() {
+		for message, err := range console {
+			if err != nil {
+				return
+			}
+			switch message.Type {
+			case chromedp.ConsoleError, chromedp.ConsoleWarning, chromedp.ConsoleException:
+				c.mu.Lock()
+				c.said = append(c.said, message.Text+" "+message.URL)
+				c.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); stop(); listening.Wait() })
+	return ctx, c
+}
+
+// serve starts a page fed by the simulation, an episode every time between.
+func serve(t *testing.T, s *simulation, between time.Duration) string {
+	t.Helper()
+	page := s.page()
+	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { page.Run(ctx) })
+	running.Go(func() {
+		for ctx.Err() == nil {
+			page.Offer(s.episode(t, 40))
+			select {
+			case <-time.After(between):
+			case <-ctx.Done():
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait(); server.Close() })
+	return server.URL
+}
+
+// until waits until the script says true.
+func until(script string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond))(ctx, t)
+		if err != nil {
+			return fmt.Errorf("waiting for %s: %w", script, err)
+		}
+		return nil
+	})
+}
+
+// value asks the page.
+func value[T any](t *testing.T, ctx context.Context, script string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// The page loads, moves, a click teaches, and the browser has no complaint.
+func TestPageInABrowser(t *testing.T) {
+	s := newSimulation(t)
+	address := serve(t, s, 300*time.Millisecond)
+	ctx, complaints := browse(t)
+	run := func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, actions...); err != nil {
+			complaints.check(t)
+			t.Fatal(err)
+		}
+	}
+	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address), until(`document.querySelectorAll("#strip .tile").length > 5`))
+	title, first := value[string](t, ctx, `document.title`), value[string](t, ctx, `document.querySelector("#figure-episode dd").textContent`)
+	if !strings.Contains(title, "demo") {
+		t.Errorf("title %q", title)
+	}
+	run(until(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
+		until(`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 40`),
+		until(`document.querySelectorAll("#accuracy-chart .curve").length === 3`),
+		until(`document.querySelectorAll("#objective-chart .curve").length === 1`),
+		until(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
+	// By keyboard: focus a tile, open it, choose the third label by its number.
+	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), until(`document.querySelector("#teach").open`), chromedp.KeyEvent("3"),
+		until(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
+	// By mouse, a label of one's own.
+	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")), until(`document.querySelector("#teach").open`),
+		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")), until(`!document.querySelector("#teach").open`))
+	lessons := s.lessons()
+	if len(lessons) != 2 || lessons[0].Label != s.labels[2] || lessons[1].Label != "hat" || len(lessons[0].Vector) == 0 || lessons[0].ID == "" {
+		t.Errorf("%d lessons", len(lessons))
+	}
+	complaints.check(t)
+}
+
+// No theme and no width hides anything: nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a folder, it
+// keeps what it saw.
+func TestPageFitsEveryWindow(t *testing.T) {
+	s := newSimulation(t)
+	address := serve(t, s, 700*time.Millisecond)
+	ctx, complaints := browse(t)
+	keep := os.Getenv("SLKSTREAM_SCREENSHOTS")
+	for _, theme := range []string{"light", "dark"} {
+		for name, size := range map[string][2]int64{"desktop": {1440, 960}, "phone": {390, 844}} {
+			dark := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+				return err
+			})
+			if err := chromedp.Do(ctx, dark, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address),
+				until(`document.querySelectorAll("#strip .tile").length > 12 && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
+				t.Fatalf("%s %s: %v", theme, name, err)
+			}
+			wide := value[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`)
+			picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+			if err != nil {
+				t.Fatalf("%s %s: %v", theme, name, err)
+			}
+			if wide {
+				t.Errorf("%s %s: the page is wider than the window", theme, name)
+			}
+			if _, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil {
+				t.Errorf("%s %s: %v", theme, name, err)
+			}
+			if keep != "" {
+				if err := os.WriteFile(filepath.Join(keep, theme+"-"+name+".png"), picture, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	complaints.check(t)
+}

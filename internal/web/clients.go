@@ -1,0 +1,116 @@
+package web
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	mostClients = 64
+	behind      = 8 // messages that may wait for a slow visitor; later ones pass it by
+)
+
+// clients are the open event streams.
+type clients struct {
+	mu     sync.Mutex
+	open   map[chan []byte]bool
+	closed bool
+}
+
+// add opens a stream; nil: there are too many, or the page is going down.
+func (c *clients) add() chan []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.open) >= mostClients {
+		return nil
+	}
+	if c.open == nil {
+		c.open = map[chan []byte]bool{}
+	}
+	messages := make(chan []byte, behind)
+	c.open[messages] = true
+	return messages
+}
+
+func (c *clients) remove(messages chan []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[messages] {
+		delete(c.open, messages)
+		close(messages)
+	}
+}
+
+// send gives every visitor the message, but those that are too far behind.
+func (c *clients) send(message []byte) {
+	if message == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for messages := range c.open {
+		select {
+		case messages <- message:
+		default:
+		}
+	}
+}
+
+func (c *clients) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for messages := range c.open {
+		delete(c.open, messages)
+		close(messages)
+	}
+}
+
+// events serves the stream of what happens.
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	messages := p.clients.add()
+	if messages == nil {
+		http.Error(w, "too many pages are open; close one and reload", http.StatusServiceUnavailable)
+		return
+	}
+	defer p.clients.remove(messages)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	write := func(b []byte) bool {
+		const patience = 10 * time.Second
+		if control.SetWriteDeadline(time.Now().Add(patience)) != nil {
+			return false
+		}
+		if _, err := w.Write(b); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !write([]byte("retry: 1000\n\n")) {
+		return
+	}
+	for _, m := range p.welcome() {
+		if !write(m) {
+			return
+		}
+	}
+	alive := time.NewTicker(15 * time.Second) // so that a visitor who left is noticed
+	defer alive.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case m, ok := <-messages:
+			if !ok || !write(m) {
+				return
+			}
+		case <-alive.C:
+			if !write([]byte(": alive\n\n")) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Access says who may visit a listener.
+type Access struct {
+	Loopback bool   // only this machine reaches it
+	Token    string // what a visitor from elsewhere must show; "" lets everyone in who reaches it
+	Open     []string
+}
+
+// tokenCookie keeps the token of a visitor who came by a link that holds it.
+const tokenCookie = "slkstream-token"
+
+// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener answers to
+// loopback names alone, so that no site can reach it under a name of its own; what changes anything must come from a page
+// of the same origin; and beyond loopback a token is asked for, as a bearer or once as ?token=.
+func (a Access) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, path := range a.Open {
+			if r.URL.Path == path {
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		if a.Loopback && !loopbackHost(r.Host) {
+			http.Error(w, "this address answers to localhost only", http.StatusMisdirectedRequest)
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
+			http.Error(w, "another site may not do this", http.StatusForbidden)
+			return
+		}
+		if a.Token != "" && !a.Loopback {
+			if given := r.URL.Query().Get("token"); given != "" && a.matches(given) && r.Method == http.MethodGet {
+				http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: url.QueryEscape(given), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+				w.Header().Set("Referrer-Policy", "no-referrer")
+				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // out of the address bar and the history
+				return
+			}
+			if !a.matches(tokenOf(r)) {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				http.Error(w, "a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token", http.StatusUnauthorized)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func tokenOf(r *http.Request) string {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return token
+	}
+	if cookie, err := r.Cookie(tokenCookie); err == nil {
+		if token, err := url.QueryUnescape(cookie.Value); err == nil {
+			return token
+		}
+	}
+	return ""
+}
+
+// matches compares in a time that tells nothing.
+func (a Access) matches(token string) bool {
+	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(a.Token))
+	return subtle.ConstantTimeCompare(given[:], want[:]) == 1
+}
+
+func loopbackHost(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = hostPort
+	}
+	host = strings.Trim(host, "[]")
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sameOrigin says whether a page of this very origin sent the request. Whoever is no browser names no origin.
+func sameOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+	case "":
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			return true
+		}
+		u, err := url.Parse(origin)
+		return err == nil && u.Host == r.Host
+	default:
+		return false
+	}
+	return true
+}

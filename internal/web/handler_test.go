@@ -1,0 +1,267 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"slkstream/internal/record"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// running starts a page and its server; both end with the test.
+func running(t *testing.T, p *Page, a Access) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(a.Guard(p.Handler()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	working.Go(func() { p.Run(ctx) })
+	t.Cleanup(func() { cancel(); working.Wait(); server.Close() })
+	return server
+}
+
+func get(t *testing.T, server *httptest.Server, path string) *http.Response {
+	t.Helper()
+	r, err := server.Client().Get(server.URL + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Body.Close() })
+	return r
+}
+
+func TestEverythingIsInTheBinary(t *testing.T) {
+	server := running(t, New(Options{}), Access{Loopback: true})
+	r := get(t, server, "/")
+	page, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatal(r.Status, err)
+	}
+	policy := r.Header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	scripts := 0
+	for _, part := range strings.Split(string(page), `"`) {
+		if strings.HasPrefix(part, "http") || strings.HasPrefix(part, "//") {
+			t.Errorf("the page asks elsewhere: %s", part)
+		}
+		if strings.HasPrefix(part, "static/") {
+			scripts++
+			if r := get(t, server, "/"+part); r.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", part, r.Status)
+			}
+		}
+	}
+	if scripts < 3 {
+		t.Errorf("%d parts", scripts)
+	}
+	if r := get(t, server, "/static/../page.go"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("a file beside the page: %s", r.Status)
+	}
+}
+
+// A visitor hears who the stage is, how it does, and each episode; a late one hears the last episode at once.
+func TestEvents(t *testing.T) {
+	s := newSimulation(t)
+	p := s.page()
+	server := running(t, p, Access{Loopback: true})
+	p.Offer(s.episode(t, 12))
+	for range 2 {
+		lines := bufio.NewScanner(get(t, server, "/events").Body)
+		lines.Buffer(nil, 1<<20)
+		read := func() (string, error) {
+			if !lines.Scan() {
+				return "", io.EOF
+			}
+			return lines.Text(), nil
+		}
+		seen := map[string]map[string]any{}
+		for seen["episode"] == nil {
+			name, data, err := readEvent(read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[name] = data
+		}
+		if seen["hello"]["title"] != "demo" || seen["hello"]["teach"] != true || seen["status"] == nil {
+			t.Errorf("hello %v", seen["hello"])
+		}
+		items := seen["episode"]["items"].([]any)
+		first := items[0].(map[string]any)
+		if len(items) != 12 || first["name"] == "" || !strings.HasPrefix(first["image"].(string), "data:image/png") || first["truth"] == "" || len(seen["episode"]["edges"].([]any)) == 0 {
+			t.Errorf("%d items, the first %v", len(items), first)
+		}
+	}
+}
+
+func teachRequest(server *httptest.Server, body string, headers ...string) *http.Request {
+	r, err := http.NewRequest(http.MethodPost, server.URL+"/teach", strings.NewReader(body))
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Slkstream", "teach")
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+		} else {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	return r
+}
+
+func TestTeaching(t *testing.T) {
+	s := newSimulation(t)
+	p := s.page()
+	server := running(t, p, Access{Loopback: true})
+	e := s.episode(t, 3)
+	id, example := e.Items[1].Result.ID, e.Items[1]
+	p.Offer(e)
+	for { // until the page has it
+		p.mu.Lock()
+		shown := p.last != nil
+		p.mu.Unlock()
+		if shown {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, c := range []struct {
+		name, body string
+		headers    []string
+		want       int
+	}{
+		{"right", `{"id":"` + id + `","label":" coat "}`, nil, http.StatusNoContent},
+		{"from the page", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "same-origin"}, http.StatusNoContent},
+		{"from another site", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		{"from another port", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
+		{"from another origin", `{"id":"` + id + `","label":"coat"}`, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
+		{"by a form", `{"id":"` + id + `","label":"coat"}`, []string{"Content-Type", "text/plain"}, http.StatusForbidden},
+		{"without the header", `{"id":"` + id + `","label":"coat"}`, []string{"X-Slkstream", ""}, http.StatusForbidden},
+		{"unknown item", `{"id":"x","label":"coat"}`, nil, http.StatusNotFound},
+		{"no label", `{"id":"` + id + `","label":"  "}`, nil, http.StatusBadRequest},
+		{"no JSON", `coat`, nil, http.StatusBadRequest},
+		{"too long", `{"id":"` + strings.Repeat("x", 1<<15) + `"}`, nil, http.StatusBadRequest},
+	} {
+		r, err := server.Client().Do(teachRequest(server, c.body, c.headers...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if r.StatusCode != c.want {
+			t.Errorf("%s: %s %s", c.name, r.Status, answer)
+		}
+	}
+	lessons := s.lessons()
+	if len(lessons) != 2 || lessons[0].Label != "coat" || lessons[0].ID != example.Example || len(lessons[0].Vector) != len(example.Vector) {
+		t.Errorf("lessons %v", lessons)
+	}
+}
+
+func TestTeachingThatCannotBe(t *testing.T) {
+	for want, teach := range map[int]func(context.Context, *record.Example) error{
+		http.StatusConflict: nil, http.StatusBadGateway: func(context.Context, *record.Example) error { return errors.New("no rights") },
+	} {
+		p := New(Options{Teach: teach})
+		p.recent.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
+		server := running(t, p, Access{Loopback: true})
+		r, err := server.Client().Do(teachRequest(server, `{"id":"a","label":"b"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%s, not %d", r.Status, want)
+		}
+	}
+}
+
+// A slow or silent visitor costs nothing but its own messages.
+func TestSlowVisitorsAreNotWaitedFor(t *testing.T) {
+	s := newSimulation(t)
+	p := s.page()
+	running(t, p, Access{Loopback: true})
+	messages := p.clients.add()
+	for range 3 * behind {
+		p.clients.send([]byte("x"))
+	}
+	if len(messages) != behind {
+		t.Errorf("%d messages wait, not %d", len(messages), behind)
+	}
+	for range mostClients {
+		p.clients.add()
+	}
+	if p.clients.add() != nil {
+		t.Error("one visitor too many was let in")
+	}
+}
+
+func TestGuard(t *testing.T) {
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	const passed = http.StatusNoContent
+	ask := func(a Access, method, target, host string, headers ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, target, nil)
+		r.Host = host
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		a.Guard(next).ServeHTTP(w, r)
+		return w
+	}
+	loopback, secret, open := Access{Loopback: true, Token: "s", Open: []string{"/livez"}}, Access{Token: "s", Open: []string{"/livez"}}, Access{}
+	for _, c := range []struct {
+		name string
+		got  *httptest.ResponseRecorder
+		want int
+	}{
+		{"loopback", ask(loopback, "GET", "/", "127.0.0.1:8070"), passed},
+		{"localhost", ask(loopback, "GET", "/", "localhost:8070"), passed},
+		{"IPv6", ask(loopback, "GET", "/", "[::1]:8070"), passed},
+		{"a name that points here", ask(loopback, "GET", "/", "evil.example:8070"), http.StatusMisdirectedRequest},
+		{"no token", ask(secret, "GET", "/", "stage:8070"), http.StatusUnauthorized},
+		{"wrong token", ask(secret, "GET", "/?token=x", "stage:8070"), http.StatusUnauthorized},
+		{"bearer", ask(secret, "GET", "/metrics", "stage:8070", "Authorization", "Bearer s"), passed},
+		{"cookie", ask(secret, "GET", "/", "stage:8070", "Cookie", tokenCookie+"=s"), passed},
+		{"link", ask(secret, "GET", "/?token=s", "stage:8070"), http.StatusSeeOther},
+		{"link that posts", ask(secret, "POST", "/teach?token=s", "stage:8070"), http.StatusUnauthorized},
+		{"health", ask(secret, "GET", "/livez", "stage:8070"), passed},
+		{"open", ask(open, "GET", "/", "stage:8070"), passed},
+		{"open, another site", ask(open, "POST", "/teach", "stage:8070", "Origin", "http://evil.example"), http.StatusForbidden},
+	} {
+		if c.got.Code != c.want {
+			t.Errorf("%s: %d, not %d", c.name, c.got.Code, c.want)
+		}
+	}
+	w := ask(secret, "GET", "/?token=s", "stage:8070")
+	if cookie := w.Header().Get("Set-Cookie"); !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || w.Header().Get("Location") != "/" {
+		t.Errorf("cookie %q, location %q", cookie, w.Header().Get("Location"))
+	}
+}
+
+func TestImages(t *testing.T) {
+	item := &Item{Example: "a b/c"}
+	p := New(Options{ImageURL: "http://store/{id}.png"})
+	if got := p.image(item, "http://elsewhere/x"); got != "http://store/a%20b%2Fc.png" {
+		t.Errorf("%s", got)
+	}
+	p = New(Options{})
+	for attribute, want := range map[string]bool{"https://x/y.png": true, "data:image/png;base64,AA": true, "javascript:alert(1)": false, "data:text/html,x": false, "": false, "file:///etc/passwd": false} {
+		if got := p.image(item, attribute) == attribute && attribute != ""; got != want {
+			t.Errorf("%q shown: %v", attribute, got)
+		}
+	}
+}

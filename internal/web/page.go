@@ -1,0 +1,185 @@
+// Package web is the live page of a stage: pictures with their labels as they come, how well and how fast they are
+// answered, a map of the last episode, and a way to teach. Everything it serves is in the binary.
+//
+// The page only looks on. It takes what it is offered when it has time for it, and the stage never waits for it.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// Options say what the page shows and what it may do.
+type Options struct {
+	Title    string          // what is watched: a consumer group, the demo
+	Note     string          // a sentence under the title
+	Labels   func() []string // the labels a person can choose from, besides those seen; nil: none
+	ImageURL string          // where pictures are: {id} stands for the item's id; "": the attribute image
+	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
+	Teach  func(context.Context, *record.Example) error
+	Status func() Status
+	Log    *slog.Logger
+}
+
+// Status is what the stage says of itself.
+type Status struct {
+	Answered   int64   `json:"answered"`
+	Unknown    int64   `json:"unknown"`
+	Dead       int64   `json:"dead"`
+	Episodes   int64   `json:"episodes"`
+	Streams    int64   `json:"streams"`
+	Lag        int64   `json:"lag"` // records not yet answered
+	LagSeconds float64 `json:"lagSeconds"`
+}
+
+// Item is an answered embedding.
+type Item struct {
+	Result  record.Result
+	Example string // the id under which it is taught
+	Vector  []float32
+	Taught  bool // it carried its label
+}
+
+// Episode is an answered episode.
+type Episode struct {
+	Stream     string
+	Number     int64
+	Closed     string
+	Items      []Item
+	Edges      [][2]int32 // the graph, pairs of items
+	Trace      []float64  // the objective, step by step
+	Iterations int
+	Warm       bool
+	Admitted   int
+	Solve      time.Duration
+	Scores     []Score // accuracy so far, where the truth is known
+}
+
+// Score is how often one way of answering was right so far.
+type Score struct {
+	Name  string `json:"name"`
+	Right int64  `json:"right"`
+	All   int64  `json:"all"`
+}
+
+const (
+	shownEvery = 250 * time.Millisecond // an eye follows no more
+	keptItems  = 1000                   // that can still be taught
+	keptPoints = 400                    // of the accuracy curve
+)
+
+// Page serves the live page.
+type Page struct {
+	options Options
+	offered chan *Episode
+	next    atomic.Int64 // when the next episode is welcome, Unix nanoseconds
+	clients clients
+
+	mu     sync.Mutex
+	last   []byte // the last episode, encoded
+	speed  speed
+	status Status
+	curve  curve
+	recent recent
+	place  placement
+}
+
+// New returns a page that shows nothing until Run runs.
+func New(o Options) *Page {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Page{options: o, offered: make(chan *Episode, 1), recent: recent{items: map[string]*Item{}}}
+}
+
+// Wants says whether the page would take an episode now. Ask before building one.
+func (p *Page) Wants() bool { return time.Now().UnixNano() >= p.next.Load() && len(p.offered) == 0 }
+
+// Offer shows an episode, unless the page is busy with another. It never waits. The episode is the page's from then on.
+func (p *Page) Offer(e *Episode) {
+	select {
+	case p.offered <- e:
+		p.next.Store(time.Now().Add(shownEvery).UnixNano())
+	default:
+	}
+}
+
+// Run works for the page until ctx ends, and then lets its visitors go.
+func (p *Page) Run(ctx context.Context) {
+	defer p.clients.close()
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-p.offered:
+			p.clients.send(p.show(e))
+		case now := <-second.C:
+			p.clients.send(p.report(now))
+		}
+	}
+}
+
+// show takes an episode in and returns its message.
+func (p *Page) show(e *Episode) []byte {
+	vectors := make([][]float32, len(e.Items))
+	for i := range e.Items {
+		vectors[i] = e.Items[i].Vector
+	}
+	points := project(vectors)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.place.align(points, e.Items)
+	for i := range e.Items {
+		p.recent.add(&e.Items[i])
+	}
+	p.curve.add(e.Scores)
+	p.last = message("episode", p.view(e, points))
+	return p.last
+}
+
+// report asks the stage how it is and returns the message.
+func (p *Page) report(now time.Time) []byte {
+	if p.options.Status == nil {
+		return nil
+	}
+	status := p.options.Status()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = status
+	p.speed.add(now, status.Answered)
+	return message("status", statusView{status, p.speed.perSecond()})
+}
+
+// welcome is what a new visitor needs to begin with.
+func (p *Page) welcome() [][]byte {
+	var labels []string
+	if p.options.Labels != nil {
+		labels = p.options.Labels()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hello := message("hello", helloView{p.options.Title, p.options.Note, labels, p.options.Teach != nil, p.curve.points})
+	messages := [][]byte{hello, message("status", statusView{p.status, p.speed.perSecond()})}
+	if p.last != nil {
+		messages = append(messages, p.last)
+	}
+	return messages
+}
+
+// message is a server-sent event.
+func message(name string, value any) []byte {
+	b, err := json.Marshal(value)
+	if err != nil { // an attribute that is no JSON cannot come this far; the page says what did
+		b, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	out := append([]byte("event: "+name+"\ndata: "), b...)
+	return append(out, "\n\n"...)
+}

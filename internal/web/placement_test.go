@@ -1,0 +1,109 @@
+package web
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// Points of a plane within many dimensions keep their distances on the map.
+func TestProjectionKeepsAPlane(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	const n, d = 30, 50
+	axes := [2][]float64{make([]float64, d), make([]float64, d)}
+	axes[0][3], axes[1][7] = 3, 1
+	var plane [n][2]float64
+	vectors := make([][]float32, n)
+	for i := range vectors {
+		plane[i] = [2]float64{3 * random.NormFloat64(), random.NormFloat64()}
+		vectors[i] = make([]float32, d)
+		vectors[i][3], vectors[i][7] = float32(plane[i][0]), float32(plane[i][1])
+		vectors[i][20] = 5 // where the points lie does not matter
+	}
+	points := project(vectors)
+	scale := 0.
+	for i := 1; i < n; i++ {
+		truth := math.Hypot(plane[i][0]-plane[0][0], plane[i][1]-plane[0][1])
+		got := math.Hypot(float64(points[i][0]-points[0][0]), float64(points[i][1]-points[0][1]))
+		if scale == 0 {
+			scale = got / truth
+		}
+		if math.Abs(got/truth-scale) > 1e-3*scale {
+			t.Fatalf("point %d is %g away, not %g", i, got, truth*scale)
+		}
+	}
+}
+
+func TestProjectionOfLittle(t *testing.T) {
+	for _, vectors := range [][][]float32{nil, {{1, 2}}, {{1, 2}, {1, 2}}, {{1, 2}, {1}}} {
+		for _, p := range project(vectors) {
+			if p != [2]float32{} {
+				t.Errorf("%v: %v", vectors, p)
+			}
+		}
+	}
+}
+
+// However the axes come out, labels stay where they were.
+func TestPlacementStays(t *testing.T) {
+	centres := map[string][2]float64{"a": {.8, .1}, "b": {-.5, .6}, "c": {-.2, -.7}}
+	items, first := []Item{}, [][2]float32{}
+	for label, c := range centres {
+		items = append(items, Item{Result: record.Result{Label: label}})
+		first = append(first, [2]float32{float32(c[0]), float32(c[1])})
+	}
+	var p placement
+	p.align(append([][2]float32{}, first...), items)
+	for _, mirror := range []float64{1, -1} {
+		turned := make([][2]float32, len(first))
+		sin, cos := math.Sincos(2.2)
+		for i, q := range first {
+			x, y := float64(q[0]), mirror*float64(q[1])
+			turned[i] = [2]float32{float32(cos*x - sin*y), float32(sin*x + cos*y)}
+		}
+		p.align(turned, items)
+		for i := range first {
+			if math.Hypot(float64(turned[i][0]-first[i][0]), float64(turned[i][1]-first[i][1])) > 1e-5 {
+				t.Errorf("mirror %g: %v moved to %v", mirror, first[i], turned[i])
+			}
+		}
+	}
+}
+
+func TestCurveSpansTheRun(t *testing.T) {
+	var c curve
+	for i := range int64(100000) {
+		c.add([]Score{{"warm start", i, i + 1}})
+	}
+	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 || c.points[n-1].After < 99000 {
+		t.Errorf("%d points from %d to %d", n, c.points[0].After, c.points[n-1].After)
+	}
+}
+
+func TestRecentIsBounded(t *testing.T) {
+	r := recent{items: map[string]*Item{}}
+	for i := range 3 * keptItems {
+		r.add(&Item{Result: record.Result{ID: record.Source{Topic: "t", Offset: int64(i), Object: -1}.ID()}})
+	}
+	if len(r.items) != keptItems || len(r.order) != keptItems {
+		t.Errorf("%d items", len(r.items))
+	}
+}
+
+func TestSpeed(t *testing.T) {
+	var s speed
+	now := time.Now()
+	for i := range 10 {
+		s.add(now.Add(time.Duration(i)*time.Second), int64(i)*50)
+	}
+	if got := s.perSecond(); math.Abs(got-50) > 1e-9 {
+		t.Errorf("%g a second", got)
+	}
+	s.add(now.Add(20*time.Second), 3)
+	if got := s.perSecond(); got != 0 {
+		t.Errorf("after a new beginning: %g", got)
+	}
+}

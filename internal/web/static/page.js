@@ -1,0 +1,102 @@
+// The page's script: it listens to the stage, hands what comes to the views, and keeps the figures.
+import { Belt } from "./belt.js";
+import { AccuracyChart, ObjectiveChart } from "./charts.js";
+import { EpisodeMap } from "./map.js";
+import { Palette } from "./palette.js";
+import { TeachDialog } from "./teach.js";
+
+const at = (id) => document.getElementById(id);
+const palette = new Palette();
+const teach = new TeachDialog(palette, (id, label) => belt.taught(id, label));
+const open = (item) => teach.open(item);
+const map = new EpisodeMap(at("map-chart"), at("map-keys"), palette, open);
+const belt = new Belt(at("strip"), at("bins"), at("pause"), palette, open, (id) => map.find(id));
+const accuracy = new AccuracyChart(at("accuracy-chart"));
+const objective = new ObjectiveChart(at("objective-chart"));
+
+const whole = new Intl.NumberFormat();
+const percent = (x) => (100 * x).toFixed(1) + " %";
+
+function figure(name, value, aside = "") {
+  const [main, rest] = at("figure-" + name).querySelectorAll("dd");
+  main.textContent = value;
+  rest.textContent = aside;
+}
+
+function showScores(scores) {
+  const known = scores && scores.length > 0 && scores[0].all > 0;
+  at("accuracy").hidden = at("figure-accuracy").hidden = !known;
+  if (!known) return;
+  const share = (s) => s.right / s.all;
+  const rest = scores.slice(1).map((s) => `${s.name} ${percent(share(s))}`);
+  figure("accuracy", percent(share(scores[0])), rest.join(" · "));
+}
+
+function seconds(s) {
+  if (s < 1) return Math.round(1000 * s) + " ms";
+  return s < 100 ? s.toFixed(1) + " s" : whole.format(Math.round(s)) + " s";
+}
+
+const receive = {
+  hello(hello) {
+    at("title").textContent = hello.title || "";
+    at("note").textContent = hello.note || "";
+    document.title = hello.title ? `${hello.title} – slkstream` : "slkstream";
+    at("hint").textContent = hello.teach ? "click one to teach its label" : "click one to look closer";
+    teach.allowed = hello.teach;
+    palette.name(hello.labels || []);
+    teach.labels(hello.labels || []);
+    belt.labels(hello.labels || []);
+    accuracy.replace(hello.curve || []);
+  },
+  status(status) {
+    figure("speed", whole.format(Math.round(status.perSecond)), `${whole.format(status.answered)} in all`);
+    figure("lag", seconds(status.lagSeconds), `${whole.format(status.lag)} records waiting`);
+    const share = status.answered > 0 ? percent(status.unknown / status.answered) : "";
+    figure("unknown", whole.format(status.unknown), share && `${share} of the answers` + (status.dead ? ` · ${whole.format(status.dead)} refused` : ""));
+  },
+  episode(episode) {
+    teach.labels(episode.items.map((item) => item.label));
+    showScores(episode.scores);
+    if (episode.scores && episode.scores.length) accuracy.add(episode.scores);
+    map.show(episode);
+    objective.show(episode.trace);
+    belt.take(episode);
+    const warm = episode.warm ? "warm start" : "cold start";
+    figure("episode", "#" + whole.format(episode.episode), `${episode.items.length} items · ${episode.solveMilliseconds.toFixed(1)} ms · ${warm}`);
+  },
+};
+
+function live(state, text) {
+  at("live").dataset.state = state;
+  if (at("live").textContent !== text) at("live").textContent = text;
+}
+
+function connect() {
+  const source = new EventSource("events");
+  source.onopen = () => live("live", "live");
+  source.onerror = () => {
+    live("lost", "the stage is away; looking again");
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
+  };
+  for (const [name, take] of Object.entries(receive)) {
+    source.addEventListener(name, (event) => take(JSON.parse(event.data)));
+  }
+}
+
+const themes = [["", "as the system has them", "◐"], ["light", "light", "☀"], ["dark", "dark", "☾"]];
+function setTheme(name) {
+  const [theme, spoken, sign] = themes.find((t) => t[0] === name) || themes[0];
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  at("theme").textContent = sign;
+  at("theme").setAttribute("aria-label", "Colours: " + spoken);
+  return theme;
+}
+let theme = setTheme(localStorage.getItem("theme") || "");
+at("theme").addEventListener("click", () => {
+  theme = setTheme(themes[(themes.findIndex((t) => t[0] === theme) + 1) % themes.length][0]);
+  localStorage.setItem("theme", theme);
+});
+
+connect();

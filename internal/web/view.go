@@ -1,0 +1,122 @@
+package web
+
+import (
+	"encoding/json"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The views are what the page's script reads.
+
+type helloView struct {
+	Title  string   `json:"title"`
+	Note   string   `json:"note"`
+	Labels []string `json:"labels"`
+	Teach  bool     `json:"teach"`
+	Curve  []point  `json:"curve"`
+}
+
+type statusView struct {
+	Status
+	PerSecond float64 `json:"perSecond"`
+}
+
+type episodeView struct {
+	Stream     string     `json:"stream"`
+	Episode    int64      `json:"episode"`
+	Closed     string     `json:"closed"`
+	Warm       bool       `json:"warm"`
+	Iterations int        `json:"iterations"`
+	Admitted   int        `json:"admitted"`
+	Solve      float64    `json:"solveMilliseconds"`
+	Trace      []float64  `json:"trace"`
+	Edges      [][2]int32 `json:"edges"`
+	Items      []itemView `json:"items"`
+	Scores     []Score    `json:"scores"`
+}
+
+type itemView struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	Label        string            `json:"label"`
+	Confidence   float64           `json:"confidence"`
+	Calibrated   bool              `json:"calibrated"`
+	Unknown      bool              `json:"unknown"`
+	Score        float64           `json:"score"`
+	Taught       bool              `json:"taught"`
+	Alternatives []alternativeView `json:"alternatives,omitempty"`
+	Image        string            `json:"image,omitempty"`
+	Truth        string            `json:"truth,omitempty"`
+	Time         time.Time         `json:"time"`
+	X            float32           `json:"x"`
+	Y            float32           `json:"y"`
+}
+
+type alternativeView struct {
+	Label      string  `json:"label"`
+	Confidence float64 `json:"confidence"`
+}
+
+func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
+	v := &episodeView{Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations, Admitted: e.Admitted,
+		Solve: float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges, Scores: e.Scores, Items: make([]itemView, len(e.Items))}
+	for i := range e.Items {
+		item := &e.Items[i]
+		r := &item.Result
+		about := attributes(r.Attributes)
+		v.Items[i] = itemView{ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown,
+			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image), Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1]}
+		for _, a := range r.Alternatives {
+			v.Items[i].Alternatives = append(v.Items[i].Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
+		}
+	}
+	return v
+}
+
+// about is what the page understands of an item's attributes.
+type about struct {
+	Image string `json:"image"`
+	Truth string `json:"truth"` // known to the sender, never to the stage; the page marks what was answered wrong
+}
+
+func attributes(b json.RawMessage) (a about) {
+	if len(b) > 0 && json.Unmarshal(b, &a) != nil {
+		return about{}
+	}
+	return a
+}
+
+// image is where the item's picture is, "" for none. What a feed may point the browser at is a picture on the web or in
+// the record itself, never a script.
+func (p *Page) image(item *Item, attribute string) string {
+	if p.options.ImageURL != "" {
+		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(item.Example))
+	}
+	switch u, err := url.Parse(attribute); {
+	case err != nil || attribute == "":
+		return ""
+	case u.Scheme == "http", u.Scheme == "https", u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"):
+		return attribute
+	}
+	return ""
+}
+
+// finite leaves out what JSON has no number for.
+func finite(values []float64) []float64 {
+	out := make([]float64, 0, len(values))
+	for _, x := range values {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func zeroIfNot(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
