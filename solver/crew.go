@@ -25,16 +25,17 @@ type worker struct {
 	weights []float32 // tile x k
 }
 
-func (c *crew) size(workers, k, d int) {
+func (c *crew) hire(workers int) {
 	for len(c.workers) < workers {
 		c.workers = append(c.workers, &worker{})
 	}
 	c.workers = c.workers[:workers]
+}
+
+// size makes room for tiles of k classes.
+func (c *crew) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = grown(w.dots, tile*k), grown(w.scores, tile*k), grown(w.weights, tile*k)
-		if workers > 1 || len(w.rows) > 0 {
-			w.rows = grown(w.rows, tile*d)
-		}
 	}
 }
 

@@ -18,8 +18,10 @@ func (e *episode) descend(ctx context.Context, r *Result) error {
 		inner = 0
 	}
 	e.prototypes()
-	e.sweep(false)
-	e.started = true
+	if !e.started {
+		e.sweep(false)
+		e.started = true
+	}
 	r.ObjectiveBefore, r.EnergyBefore = e.objectives()
 	if e.Check {
 		r.Trace = append(r.Trace, r.ObjectiveBefore)

@@ -128,6 +128,9 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	}
 	e.rows = len(e.label)
 	e.shares(p)
+	if e.clustering {
+		return // until the start says how many clusters there are
+	}
 	e.soft, e.length = cleared(e.soft, e.k), cleared(e.length, e.k)
 	e.total, e.last = grown(e.total, e.k), grown(e.last, e.k)
 	e.s = cleared(e.s, e.n*e.k)
@@ -147,10 +150,13 @@ func (e *episode) hold(class int32, weight float32) {
 // shares sets pi0 over the active classes.
 func (e *episode) shares(p *Problem) {
 	e.pi0, e.pi = grown(e.pi0, e.k), grown(e.pi, e.k)
+	if e.clustering { // clusters have no names that a proportion could belong to
+		p = nil
+	}
 	var sum float64
 	for c, k := range e.class {
 		e.pi0[c] = 1
-		if p.Proportions != nil {
+		if p != nil && p.Proportions != nil {
 			e.pi0[c] = p.Proportions[k]
 		}
 		sum += e.pi0[c]
@@ -307,14 +313,18 @@ func (e *episode) estimateSigma() {
 	}
 }
 
-// enter readies the engine: the order of updates and the workers.
-func (e *episode) enter() {
+// hire readies the workers: one for a small episode, so that nothing is started for it.
+func (e *episode) hire() {
 	workers := runtime.GOMAXPROCS(0)
 	if e.n <= serial {
 		workers = 1
 	}
-	e.crew.size(workers, e.k, e.d)
-	e.order.plan(e)
+	e.crew.hire(workers)
+}
+
+// enter readies the engine for k classes.
+func (e *episode) enter() {
+	e.crew.size(e.k)
 	if e.usesGram {
 		e.gram.enter()
 	} else {

@@ -65,6 +65,12 @@ type Result struct {
 	LostSupports                    int // labelled rows whose answer is not their label: always 0, counted from the answers
 }
 
+// clear empties a result but for its memory.
+func (r *Result) clear() {
+	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, S: r.S, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
+		Agreement: r.Agreement, Distance: r.Distance, Unknown: r.Unknown, LabelledSame: r.LabelledSame, LabelledOther: r.LabelledOther}
+}
+
 // check reports the first fault of a problem: the row, the class or the setting that is wrong.
 func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {

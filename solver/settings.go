@@ -61,6 +61,19 @@ func Preset(name string) (Settings, error) {
 	return s, nil
 }
 
+// Clustering returns the measured settings for parting a whole set into clusters without labels or prior, by one of
+// Methods. Few-shot settings do not carry over: no class holds its place there, so that the graph must weigh more.
+func Clustering(method string) (Settings, error) {
+	if !slices.Contains(Methods, method) {
+		return Settings{}, fmt.Errorf("method %q: not one of %s", method, strings.Join(Methods, ", "))
+	}
+	s := Settings{Method: method, Lambda: 2, Rho: 5, Tau: 1, Kappa: 1, Sigma: .4, Outer: 15, Inner: 4, Tolerance: .01, Power: 1, WS: 1}
+	if s.lambda() == 0 { // nothing but the distance parts the clusters: at tau 1 every row would belong to all of them
+		s.Tau, s.Kappa, s.Outer, s.Inner = 50, 50, 100, 1
+	}
+	return s, nil
+}
+
 // Validate reports every fault of the settings at once.
 func (s Settings) Validate() error {
 	var faults []error

@@ -41,6 +41,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	if err := e.embed(p); err != nil {
 		return nil, err
 	}
+	e.hire()
 	e.direct.e, e.gram.e = e, e
 	if e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p)); e.usesGram {
 		e.space = &e.gram
@@ -53,12 +54,18 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		return nil, err
 	}
 	e.estimateSigma()
-	e.enter()
+	e.order.plan(e)
 	r := &s.result
-	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, S: r.S, Prototypes: r.Prototypes, Masses: r.Masses,
-		Confidence: r.Confidence, Agreement: r.Agreement, Distance: r.Distance, Unknown: r.Unknown, LabelledSame: r.LabelledSame, LabelledOther: r.LabelledOther}
-	if err := e.descend(ctx, r); err != nil {
-		return nil, err
+	r.clear()
+	if e.clustering {
+		if err := e.cluster(ctx, r); err != nil {
+			return nil, err
+		}
+	} else {
+		e.enter()
+		if err := e.descend(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	e.finish(p, r)
 	return r, nil

@@ -1,0 +1,265 @@
+package solver
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"slkstream/index"
+)
+
+// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the choice to merging.
+// mostCommunities is what the merging takes; a graph in more pieces says little about its clusters.
+const (
+	fewCommunities  = 400
+	mostCommunities = 4096
+)
+
+// communities parts a graph into k clusters: local moving by modularity from single points, aggregated until few
+// communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left. It returns the cluster
+// of each point and their number; 0 where the graph falls into too many pieces.
+func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
+	net := fromAffinity(a)
+	member := make([]int32, a.N()) // of the present network
+	for p := range member {
+		member[p] = int32(p)
+	}
+	for net.n() > max(fewCommunities, k) {
+		part, count := net.move(random)
+		if count < k || count == net.n() {
+			break
+		}
+		for p, m := range member {
+			member[p] = part[m]
+		}
+		net = net.aggregate(part, count)
+	}
+	if net.n() > mostCommunities {
+		return nil, 0
+	}
+	part, count := net.merge(k)
+	for p, m := range member {
+		member[p] = part[m]
+	}
+	return member, count
+}
+
+// network is a weighted graph whose nodes are sets of points; inside is the weight within a set, each pair counted twice.
+type network struct {
+	offsets []int
+	columns []int32
+	weights []float64
+	inside  []float64
+	volume  []float64
+	total   float64 // sum of volumes
+}
+
+func (g *network) n() int { return len(g.volume) }
+
+func fromAffinity(a *index.Affinity) *network {
+	n := a.N()
+	g := &network{offsets: make([]int, n+1), columns: a.Columns, weights: make([]float64, len(a.Weights)), inside: make([]float64, n), volume: make([]float64, n)}
+	for p := range n {
+		g.offsets[p+1] = int(a.Offsets[p+1])
+		for j := g.offsets[p]; j < g.offsets[p+1]; j++ {
+			g.weights[j] = max(0, float64(a.Weights[j])) // a negative weight draws nothing together
+			g.volume[p] += g.weights[j]
+		}
+		g.total += g.volume[p]
+	}
+	return g
+}
+
+// move puts each node into the neighbouring community that gains most modularity, again and again until few still move.
+// It returns the community of each node, numbered in order of their first node.
+func (g *network) move(random *rand.Rand) ([]int32, int) {
+	n := g.n()
+	community, volume := make([]int32, n), append([]float64(nil), g.volume...)
+	for i := range community {
+		community[i] = int32(i)
+	}
+	weight := make([]float64, n) // from the node at hand to a community
+	var met []int32
+	order := random.Perm(n)
+	for range 32 {
+		moved := 0
+		for _, i := range order {
+			own := community[i]
+			met = append(met[:0], own)
+			for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
+				c := community[g.columns[j]]
+				if weight[c] == 0 && c != own {
+					met = append(met, c)
+				}
+				weight[c] += g.weights[j]
+			}
+			volume[own] -= g.volume[i]
+			best, most := own, weight[own]-g.volume[i]*volume[own]/g.total
+			for _, c := range met[1:] {
+				if gain := weight[c] - g.volume[i]*volume[c]/g.total; gain > most || gain == most && c < best {
+					best, most = c, gain
+				}
+			}
+			for _, c := range met {
+				weight[c] = 0
+			}
+			volume[best] += g.volume[i]
+			if best != own {
+				community[i] = best
+				moved++
+			}
+		}
+		if moved <= n/1000 {
+			break
+		}
+	}
+	number := make([]int32, n)
+	count := 0
+	for _, c := range community {
+		if number[c] == 0 {
+			count++
+			number[c] = int32(count)
+		}
+	}
+	for i, c := range community {
+		community[i] = number[c] - 1
+	}
+	return community, count
+}
+
+// aggregate makes each community one node.
+func (g *network) aggregate(part []int32, count int) *network {
+	out := &network{offsets: make([]int, count+1), inside: make([]float64, count), volume: make([]float64, count), total: g.total}
+	nodes, first := make([]int32, g.n()), make([]int, count+1)
+	for _, c := range part {
+		first[c+1]++
+	}
+	for c := range count {
+		first[c+1] += first[c]
+	}
+	next := append([]int(nil), first...)
+	for i, c := range part {
+		nodes[next[c]] = int32(i)
+		next[c]++
+	}
+	weight := make([]float64, count)
+	var met []int32
+	for c := range count {
+		met = met[:0]
+		for _, i := range nodes[first[c]:first[c+1]] {
+			out.volume[c] += g.volume[i]
+			out.inside[c] += g.inside[i]
+			for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
+				other := part[g.columns[j]]
+				if int(other) == c {
+					out.inside[c] += g.weights[j]
+					continue
+				}
+				if weight[other] == 0 && g.weights[j] > 0 {
+					met = append(met, other)
+				}
+				weight[other] += g.weights[j]
+			}
+		}
+		slices.Sort(met)
+		for _, other := range met {
+			out.columns, out.weights = append(out.columns, other), append(out.weights, weight[other])
+			weight[other] = 0
+		}
+		out.offsets[c+1] = len(out.columns)
+	}
+	return out
+}
+
+// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left; where none is connected, the two
+// of the smallest volume. It returns the cluster of each node, numbered by their first node, and their number.
+func (g *network) merge(k int) ([]int32, int) {
+	n := g.n()
+	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)
+	into := make([]int32, n)
+	for i := range n {
+		into[i] = int32(i)
+		for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
+			between[i*n+int(g.columns[j])] = float32(g.weights[j])
+		}
+	}
+	alive := make([]int, n)
+	for i := range alive {
+		alive[i] = i
+	}
+	ratio := make([]float64, n) // the best of a node with a later one, and which
+	with := make([]int, n)
+	look := func(i int) {
+		ratio[i], with[i] = 0, -1
+		for _, j := range alive {
+			if b := float64(between[i*n+j]); j > i && b > 0 {
+				if r := b / (volume[i] * volume[j]); r > ratio[i] {
+					ratio[i], with[i] = r, j
+				}
+			}
+		}
+	}
+	for i := range n {
+		look(i)
+	}
+	for len(alive) > k {
+		a, b := -1, -1
+		for _, i := range alive {
+			if with[i] >= 0 && (a < 0 || ratio[i] > ratio[a]) {
+				a, b = i, with[i]
+			}
+		}
+		if a < 0 {
+			a, b = smallestPair(alive, volume)
+		}
+		volume[a] += volume[b]
+		into[b] = int32(a)
+		at, _ := slices.BinarySearch(alive, b)
+		alive = slices.Delete(alive, at, at+1)
+		for _, j := range alive {
+			if j != a {
+				between[a*n+j] += between[b*n+j]
+				between[j*n+a] = between[a*n+j]
+			}
+		}
+		for _, i := range alive {
+			if i == a || with[i] == a || with[i] == b {
+				look(i)
+			} else if i < a && between[i*n+a] > 0 {
+				if r := float64(between[i*n+a]) / (volume[i] * volume[a]); r > ratio[i] {
+					ratio[i], with[i] = r, a
+				}
+			}
+		}
+	}
+	number := make([]int32, n)
+	for c, i := range alive {
+		number[i] = int32(c)
+	}
+	for i := range n {
+		root := i
+		for int(into[root]) != root {
+			root = int(into[root])
+		}
+		if root != i {
+			number[i] = number[root]
+		}
+	}
+	return number, len(alive)
+}
+
+// smallestPair is the two nodes of the smallest volume, the first of equals.
+func smallestPair(alive []int, volume []float64) (int, int) {
+	a, b := alive[0], alive[1]
+	if volume[b] < volume[a] {
+		a, b = b, a
+	}
+	for _, i := range alive[2:] {
+		switch {
+		case volume[i] < volume[a]:
+			a, b = i, a
+		case volume[i] < volume[b]:
+			b = i
+		}
+	}
+	return min(a, b), max(a, b)
+}

@@ -1,0 +1,133 @@
+package solver
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"slkstream/internal/kernel"
+)
+
+// cluster descends from each start and keeps the best end.
+func (e *episode) cluster(ctx context.Context, r *Result) error {
+	var best []float32
+	var bestClasses int
+	var kept Result
+	attempts := max(1, e.Restarts)
+	for attempt := range attempts {
+		r.clear()
+		e.start(attempt)
+		e.enter()
+		if err := e.descend(ctx, r); err != nil {
+			return err
+		}
+		value, least := r.ObjectiveAfter, kept.ObjectiveAfter
+		if e.Choice == "energy" {
+			value, least = r.EnergyAfter, kept.EnergyAfter
+		}
+		if attempts > 1 && (attempt == 0 || value < least) {
+			best, bestClasses, kept = append(best[:0], e.s...), e.k, *r
+			kept.Trace = append([]float64(nil), r.Trace...)
+		}
+	}
+	if attempts > 1 { // the prototypes of the best S once more: a step that R does not rise in
+		*r = kept
+		e.resize(bestClasses)
+		copy(e.s, best)
+		e.enter()
+		e.prototypes()
+		if e.beta > 0 {
+			e.proportions()
+		}
+		r.ObjectiveAfter, r.EnergyAfter = e.objectives()
+	}
+	return nil
+}
+
+// start gives an episode without labels and prior its first S: .98 on the cluster that a start chose and .02 shared by
+// all. Clusters that no row is in are masked like classes without examples.
+func (e *episode) start(attempt int) {
+	random := rand.New(rand.NewPCG(e.Seed, uint64(attempt)))
+	k := len(e.number)
+	var cluster []int32
+	found := 0
+	if e.Start != "k-means++" && e.lambda > 0 {
+		cluster, found = communities(e.graph, k, random)
+	}
+	if found == 0 {
+		cluster, found = e.spread(k, random)
+	}
+	e.resize(found)
+	for p, c := range cluster {
+		row := e.s[p*found : p*found+found]
+		for i := range row {
+			row[i] = .02 / float32(found)
+		}
+		row[c] += .98
+	}
+	e.started = true
+}
+
+// resize makes k the number of active classes of an episode without labels: 0 to k-1.
+func (e *episode) resize(k int) {
+	e.k, e.class = k, e.class[:0]
+	for c := range k {
+		e.class = append(e.class, int32(c))
+	}
+	e.held, e.soft, e.length = cleared(e.held, k), cleared(e.soft, k), cleared(e.length, k)
+	e.total, e.last = grown(e.total, k), grown(e.last, k)
+	e.s = grown(e.s, e.n*k)
+	e.shares(nil)
+}
+
+// spread is k-means++: each centre is a row drawn with probability proportional to its squared distance from the centres
+// before it; it ends early when every row is a centre. It returns the nearest centre of each row, and their number.
+func (e *episode) spread(k int, random *rand.Rand) ([]int32, int) {
+	n, d := e.n, e.d
+	cluster, near := make([]int32, n), make([]float32, n)
+	centre := random.IntN(n)
+	blocks := (n + tile - 1) / tile
+	sums := make([]float64, blocks)
+	count := 0
+	for {
+		row := e.u[centre*d : centre*d+d]
+		first := count == 0
+		e.crew.run(blocks, func(_ *worker, block int) {
+			sums[block] = 0
+			for p := block * tile; p < min(n, (block+1)*tile); p++ {
+				l := kernel.SquaredDistance(e.u[p*d:p*d+d], row)
+				if first || l < near[p] {
+					near[p], cluster[p] = l, int32(count)
+				}
+				sums[block] += float64(near[p])
+			}
+		})
+		count++
+		var total float64
+		for _, v := range sums {
+			total += v
+		}
+		if count == k || total <= 0 {
+			return cluster, count
+		}
+		left := random.Float64() * total
+		block := 0
+		for block < blocks-1 && left >= sums[block] {
+			left -= sums[block]
+			block++
+		}
+		centre = -1
+		for p := block * tile; p < min(n, (block+1)*tile); p++ {
+			if near[p] > 0 {
+				if centre = p; left < float64(near[p]) {
+					break
+				}
+			}
+			left -= float64(near[p])
+		}
+		for p := 0; centre < 0; p++ { // rounding has passed the last row with a distance
+			if near[p] > 0 {
+				centre = p
+			}
+		}
+	}
+}
