@@ -57,7 +57,7 @@ func (e *Evaluate) settings() []Setting {
 		takenBy(tasks,
 			define("ways", &e.Ways, 5, "classes of a task", atLeast(2), atMost(1<<16)),
 			define("shots", &e.Shots, []string{"1", "5"}, "labelled rows a class").example("N,..."),
-			define("mix", &e.Mixes, []string{"balanced", "dirichlet:2"}, "how queries spread over the classes: balanced, dirichlet:A, absent").example("MIX,..."),
+			define("mix", &e.Mixes, []string{"balanced", "dirichlet:2", "dirichlet:0.5", "absent"}, "how queries spread over the classes: balanced, dirichlet:A, absent").example("MIX,..."),
 			define("tasks", &e.Tasks, 600, "tasks of each shots and mix", atLeast(1), atMost(1<<24)),
 			define("novel", &e.Novel, "", "file of the classes that tasks draw from; else novel.npy beside the data, else half of the large classes").example("FILE.npy"),
 			define("split-seed", &e.SplitSeed, 1, "chooses those classes where no file does"),

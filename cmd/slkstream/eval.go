@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -47,6 +48,9 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 			}
 			if _, err := solver.New(s); err != nil {
 				return nil, usagef("preset %s: %w", preset, err)
+			}
+			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool { return o.Method == s.Method && o.Preset == preset }) {
+				return nil, usagef("preset %s with method %s is named twice", preset, s.Method)
 			}
 			out = append(out, evaluate.Candidate{Method: s.Method, Preset: preset, Settings: s})
 		}

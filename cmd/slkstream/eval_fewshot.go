@@ -35,8 +35,14 @@ func evalFewShot(ctx context.Context, c *call) error {
 		return err
 	}
 	for _, set := range sets {
-		if _, _, err := few.Draw(set); err != nil {
+		split, cells, err := few.Draw(set)
+		if err != nil {
 			return err
+		}
+		if folder := c.Config.Evaluate.Export; folder != "" {
+			if err := evaluate.ExportTasks(folder, set, split, cells); err != nil {
+				return err
+			}
 		}
 	}
 	p := newPrinter(c, "data\tshots\tmix\tpreset\tmethod\taccuracy %\t± 95 %\tagainst the first\t± 95 %\ttask µs\titerations\trises\tlost\t")

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"slkstream/internal/array"
+	"slkstream/internal/evaluate"
+	"slkstream/internal/sample"
+)
+
+// Sets returns the folders of those of the named sets that are under --data. Without --data, or with none of them there, it
+// writes the tree's own sample data to a temporary folder, which forget removes.
+func (b *bench) Sets(names ...string) (folders []string, forget func(), err error) {
+	for _, name := range names {
+		folder := filepath.Join(b.Data, name)
+		if _, err := os.Stat(filepath.Join(folder, "X.npy")); b.Data != "" && err == nil {
+			folders = append(folders, folder)
+		}
+	}
+	if len(folders) > 0 {
+		return folders, func() {}, nil
+	}
+	root, err := os.MkdirTemp("", "slkstream-bench-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	forget = func() { os.RemoveAll(root) }
+	for name, set := range map[string]*sample.Set{"sample-digits": sample.Digits(), "sample-fashion": sample.Fashion()} {
+		folder := filepath.Join(root, name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			forget()
+			return nil, nil, err
+		}
+		rows := set.Rows()
+		if err := array.WriteNPYFile(filepath.Join(folder, "X.npy"), rows, set.N(), len(rows)/set.N()); err != nil {
+			forget()
+			return nil, nil, err
+		}
+		if err := array.WriteNPYFile(filepath.Join(folder, "y.npy"), set.Labels, set.N()); err != nil {
+			forget()
+			return nil, nil, err
+		}
+	}
+	return []string{filepath.Join(root, "sample-digits"), filepath.Join(root, "sample-fashion")}, forget, nil
+}
+
+// fewShotSets are the sets of the accuracy bars.
+var fewShotSets = []string{"clip-dtd", "clip-flowers", "clip-caltech101", "grocery", "omniglot28"}
+
+// readSets reads all folders.
+func readSets(folders []string) ([]*evaluate.Set, error) {
+	var sets []*evaluate.Set
+	for _, folder := range folders {
+		set, err := evaluate.ReadSet(folder)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}

@@ -1,0 +1,98 @@
+// Command bench measures slkstream beside its peers, on the same data, in the same run, with the same threads, and writes
+// bench/RESULTS.md:
+//
+//	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE]
+//
+// ROOT holds folders of X.npy and y.npy; without it the tree's own sample data stand in. Peers come from a virtual
+// environment in bench/.venv with the versions of requirements.txt; without Python their columns are missing, and the
+// results say so. --quick is a smoke run: small, one round, and written beside the results of a full one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+)
+
+// sections are the parts of RESULTS.md, in order. Each is one file of this folder.
+var sections = []section{fewShotSection}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		slog.Error(err.Error())
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	quick := flags.Bool("quick", false, "a small smoke run, written to bench/RESULTS-quick.md")
+	data := flags.String("data", "", "folder of the sets; without it the tree's own sample data")
+	only := flags.String("only", "", "sections to run, of "+strings.Join(names(), ", ")+"; the others keep what the file says")
+	output := flags.String("output", "", "file to write (default bench/RESULTS.md)")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	chosen := names()
+	if *only != "" {
+		chosen = strings.Split(*only, ",")
+	}
+	for _, name := range chosen {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("only: no section %q; there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	folder, err := benchFolder()
+	if err != nil {
+		return err
+	}
+	path := *output
+	if path == "" {
+		path = folder + "/RESULTS.md"
+		if *quick {
+			path = folder + "/RESULTS-quick.md"
+		}
+	}
+	results, err := readResults(path)
+	if err != nil {
+		return err
+	}
+	b := &bench{Quick: *quick, Data: *data, folder: folder}
+	b.peers = newPeers(ctx, folder)
+	for _, s := range sections {
+		if !slices.Contains(chosen, s.name) {
+			continue
+		}
+		slog.Info("section", "name", s.name)
+		b.begin(s)
+		if err := s.run(ctx, b); err != nil {
+			return fmt.Errorf("section %s: %w", s.name, err)
+		}
+		results[s.name] = b.end()
+		// Each section is written as it ends, so that a run that is broken off loses one section at most.
+		if err := writeResults(path, results); err != nil {
+			return err
+		}
+	}
+	slog.Info("written", "file", path)
+	return nil
+}
+
+func names() []string {
+	var out []string
+	for _, s := range sections {
+		out = append(out, s.name)
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// section measures one thing and writes it through the bench that it is given.
+type section struct {
+	name  string // of --only
+	title string
+	run   func(context.Context, *bench) error
+}
+
+// bench is what a section measures with and writes to.
+type bench struct {
+	Quick bool   // small and one round
+	Data  string // folder of the sets, "" for the tree's sample data
+
+	folder  string // of this program's source
+	peers   *peers
+	current section
+	text    strings.Builder
+	figures []figure
+}
+
+// figure is a number that other documents quote: bench/RESULTS.md lists it, and a test holds README.md to it.
+type figure struct{ name, value string }
+
+func (b *bench) begin(s section) {
+	b.current, b.figures = s, nil
+	b.text.Reset()
+	mode := "full run"
+	if b.Quick {
+		mode = "quick run: small, one round, not to be quoted"
+	}
+	fmt.Fprintf(&b.text, "## %s\n\n%s; %s; %s; %s.\n\n", s.title, time.Now().UTC().Format("2006-01-02"), mode, machine(), b.peers.versions())
+}
+
+func (b *bench) end() string {
+	if len(b.figures) > 0 {
+		rows := make([][]string, len(b.figures))
+		for i, f := range b.figures {
+			rows[i] = []string{f.name, f.value}
+		}
+		b.Table([]string{"figure", "value"}, rows)
+	}
+	return b.text.String()
+}
+
+// Text writes a paragraph.
+func (b *bench) Text(format string, args ...any) {
+	fmt.Fprintf(&b.text, format+"\n\n", args...)
+}
+
+// Table writes a table; every row has a cell for each column.
+func (b *bench) Table(columns []string, rows [][]string) {
+	fmt.Fprintf(&b.text, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	for _, row := range rows {
+		fmt.Fprintf(&b.text, "| %s |\n", strings.Join(row, " | "))
+	}
+	b.text.WriteByte('\n')
+}
+
+// Figure gives a number a name under which README.md may quote it: <!-- figure NAME -->VALUE<!-- /figure -->.
+func (b *bench) Figure(name, format string, args ...any) {
+	b.figures = append(b.figures, figure{name, fmt.Sprintf(format, args...)})
+}
+
+// Missing says which columns a section lacks and why.
+func (b *bench) Missing(columns string, err error) {
+	b.Text("Missing: %s (%v).", columns, err)
+}
+
+// Rounds is how often ours and theirs are measured, one after the other in turn.
+func (b *bench) Rounds() int {
+	if b.Quick {
+		return 1
+	}
+	return 5
+}
+
+// Alternate runs each measurement once a round, in turn, so that a busy moment of the machine meets all of them, and returns
+// the median of each. A measurement returns what it measured, in any unit.
+func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, error) {
+	seen := make([][]float64, len(measurements))
+	for range b.Rounds() {
+		for i, measure := range measurements {
+			v, err := measure()
+			if err != nil {
+				return nil, err
+			}
+			seen[i] = append(seen[i], v)
+		}
+	}
+	medians := make([]float64, len(measurements))
+	for i, values := range seen {
+		slices.Sort(values)
+		medians[i] = (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	}
+	return medians, nil
+}
+
+// machine says what the measurements ran on.
+func machine() string {
+	model := "unknown processor"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// benchFolder is the folder of this program's source: it runs from the tree's root or from its own folder.
+func benchFolder() (string, error) {
+	for _, folder := range []string{"bench", "."} {
+		if _, err := os.Stat(folder + "/requirements.txt"); err == nil {
+			return folder, nil
+		}
+	}
+	return "", fmt.Errorf("run it from the root of the source tree: go run ./bench")
+}
