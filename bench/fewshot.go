@@ -79,7 +79,7 @@ var fewShotSection = section{name: "fewshot", title: "Few-shot accuracy", run: f
 			Accuracy      float64
 			EpisodeMicros float64 `json:"episode_us"`
 		}
-		if err := b.Python(ctx, &peers, "fewshot.py", folders[i], filepath.Join(export, set.Name)); err != nil {
+		if err := b.Python(ctx, 1, &peers, "fewshot.py", folders[i], filepath.Join(export, set.Name)); err != nil {
 			return err
 		}
 		for _, p := range peers {

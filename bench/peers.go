@@ -118,14 +118,19 @@ func (b *bench) Has(packages ...string) error {
 	return nil
 }
 
-// Python runs a script of this folder with as many threads as Go has and decodes the JSON that it prints last.
-func (b *bench) Python(ctx context.Context, into any, script string, args ...string) error {
+// Python runs a script of this folder with the threads given, 0 for as many as Go has, and decodes the JSON that it prints last.
+func (b *bench) Python(ctx context.Context, threads int, into any, script string, args ...string) error {
 	if b.peers.absent != nil {
 		return b.peers.absent
 	}
 	command := exec.CommandContext(ctx, b.peers.python, append([]string{filepath.Join(b.folder, script)}, args...)...)
-	threads := fmt.Sprint(runtime.GOMAXPROCS(0))
-	command.Env = append(os.Environ(), "OMP_NUM_THREADS="+threads, "OPENBLAS_NUM_THREADS="+threads, "MKL_NUM_THREADS="+threads, "NUMBA_NUM_THREADS="+threads)
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	command.Env = os.Environ()
+	for _, name := range []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"} {
+		command.Env = append(command.Env, fmt.Sprintf("%s=%d", name, threads))
+	}
 	var errors bytes.Buffer
 	command.Stderr = &errors
 	out, err := command.Output()
