@@ -6,7 +6,7 @@ import (
 )
 
 // encode turns answers into the records that carry them: results, review records and the episode's own.
-func (j *job) encode(answers []memory.Answer) {
+func (j *job) encode(answers []memory.Answer) []record.Result {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
@@ -41,9 +41,7 @@ func (j *job) encode(answers []memory.Answer) {
 	if o.Episodes != "" {
 		j.add(record.Out{Topic: o.Episodes, Partition: -1, Key: e.Items[0].Key, Value: record.AppendEpisode(nil, j.summary()), Time: e.Items[len(e.Items)-1].Time})
 	}
-	if stage.options.Observer != nil {
-		stage.options.Observer.Answered(&Answered{Episode: e, Results: results, Report: j.report, Unknown: j.unknown, Took: j.took})
-	}
+	return results
 }
 
 // refuse sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.

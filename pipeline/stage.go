@@ -15,6 +15,7 @@ import (
 	"slkstream/internal/record"
 	"slkstream/internal/topic"
 	"slkstream/producer"
+	"slkstream/solver"
 )
 
 // Options say what a stage reads, writes and promises. Zero values get the defaults where one is stated.
@@ -67,6 +68,8 @@ type Answered struct {
 	Episode *consumer.Episode
 	Results []record.Result
 	Report  memory.Report
+	Solved  *solver.Result // the solve itself, for as long as the call lasts
+	Labels  *memory.Labels // that it was answered by
 	Unknown int
 	Took    time.Duration
 }

@@ -77,7 +77,10 @@ func (j *job) do(ctx context.Context, engine *memory.Engine) {
 		j.lost = err
 		j.refuse(err)
 	default:
-		j.encode(answers)
+		results := j.encode(answers)
+		if watching := s.partition.stage.options.Observer; watching != nil {
+			watching.Answered(&Answered{Episode: j.episode, Results: results, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
+		}
 	}
 }
 

@@ -111,6 +111,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 	if err != nil {
 		return nil, err
 	}
+	e.solved = r
 	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
 	report.Warm = s.settings.Warm && s.episode > 0

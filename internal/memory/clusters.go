@@ -125,6 +125,7 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, rows []float32, n int, 
 	if err != nil {
 		return nil, nil, err
 	}
+	e.solved = r
 	count := make([]int64, len(all))
 	for _, l := range r.Labels {
 		count[l]++

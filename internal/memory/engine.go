@@ -12,6 +12,7 @@ type Engine struct {
 	labelled *solver.Solver // with labels: the settings' own
 	clusters *solver.Solver // without: the settings for clusters
 	problem  problem
+	solved   *solver.Result
 }
 
 // NewEngine returns an engine for valid settings.
@@ -29,3 +30,7 @@ func NewEngine(s Settings) (*Engine, error) {
 	}
 	return &Engine{labelled: labelled, clusters: clusters}, nil
 }
+
+// Solved is the solve behind the engine's last answer, for whoever looks on: its graph, its objective step by step. It is
+// valid until the next answer; nil before the first.
+func (e *Engine) Solved() *solver.Result { return e.solved }
