@@ -122,8 +122,11 @@ func (w *worker) along(p *points, l *shortlists, i, first int, products []float3
 	found := kernel.Below(w.places, p.low[first:first+len(products)], products, l.limits[i])
 	for _, c := range w.places[:found] {
 		if id := first + int(c); id != i {
-			l.offer(i, p.norms[id]-2*products[c], int32(id))
+			l.insert(i, p.norms[id]-2*products[c], int32(id))
 		}
+	}
+	if found > 0 {
+		l.lower(i)
 	}
 }
 

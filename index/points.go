@@ -33,7 +33,9 @@ const epsilon = 1. / (1 << 24)
 
 // roundings bounds how many roundings a product of length d passes through, in the version of four sums: those have the
 // longest chains.
-func roundings(d int) float64 { return float64(min(d, 1024))/4 + float64(d)/1024 + 16 }
+func roundings(d int) float64 {
+	return float64(min(d, kernel.Chunk))/4 + float64(d)/kernel.Chunk + 16
+}
 
 // take checks the rows and prepares them.
 func (p *points) take(rows []float32, n, d int, cosine bool) error {
@@ -181,12 +183,15 @@ func (p *points) rescale() error {
 	return nil
 }
 
-// offCentre computes the mean and says whether it is most of what the rows have in length, given the sum of their norms.
+// offCentre computes the mean of a few rows and says whether it is most of what the rows have in length, given the sum of
+// their norms. A mean of few is as good a centre as that of all.
 func (p *points) offCentre(total float64) bool {
+	const few = 16
+	count := min(few, p.n)
 	p.mean = grown(p.mean, p.d)
 	clear(p.mean)
-	for i := range p.n {
-		kernel.Axpy(1/float32(p.n), p.row(i), p.mean)
+	for i := range count {
+		kernel.Axpy(1/float32(count), p.row(i*p.n/count), p.mean)
 	}
 	return float64(kernel.Dot(p.mean, p.mean))*float64(p.n) > .9*total
 }

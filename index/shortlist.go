@@ -29,8 +29,21 @@ func (l *shortlists) reset(p *points, rho int) {
 	}
 }
 
-// offer puts a candidate of row i in its place.
+// offer puts a candidate of row i in its place and lowers the row's limit.
 func (l *shortlists) offer(i int, value float32, id int32) {
+	l.insert(i, value, id)
+	l.lower(i)
+}
+
+// lower sets the limit of row i to what its list can tell.
+func (l *shortlists) lower(i int) {
+	if int(l.counts[i]) >= l.rho {
+		l.limits[i] = min(l.limits[i], l.reach(i)+2*l.points.share*l.points.norms[i]+2*l.points.least)
+	}
+}
+
+// insert puts a candidate of row i in its place.
+func (l *shortlists) insert(i int, value float32, id int32) {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
 	count := int(l.counts[i])
@@ -50,9 +63,6 @@ func (l *shortlists) offer(i int, value float32, id int32) {
 	}
 	values[at], ids[at] = value, id
 	l.counts[i] = int32(count + 1)
-	if count+1 >= l.rho && at < l.rho {
-		l.limits[i] = min(l.limits[i], l.reach(i)+2*l.points.share*l.points.norms[i]+2*l.points.least)
-	}
 }
 
 // drop remembers how near a candidate that is not kept can be.

@@ -83,3 +83,13 @@ func avx2Below(places []int32, norms []float32, products []float32, limit float3
 //
 //go:noescape
 func avx2BelowEach(places []int32, norm float32, products []float32, limits []float32) int
+
+// avx2MultiplyAdds multiplies and adds 12 registers in each round.
+//
+//go:noescape
+func avx2MultiplyAdds(rounds int)
+
+// avx2Transpose writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.
+//
+//go:noescape
+func avx2Transpose(to *float32, from *float32, stride int, blocks int)

@@ -83,3 +83,13 @@ func avx512Below(places []int32, norms []float32, products []float32, limit floa
 //
 //go:noescape
 func avx512BelowEach(places []int32, norm float32, products []float32, limits []float32) int
+
+// avx512MultiplyAdds multiplies and adds 12 registers in each round.
+//
+//go:noescape
+func avx512MultiplyAdds(rounds int)
+
+// avx512Transpose writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.
+//
+//go:noescape
+func avx512Transpose(to *float32, from *float32, stride int, blocks int)

@@ -22,6 +22,9 @@ type version struct {
 	groupMinima     func(minima *[Groups]float32, norms, products []float32)
 	below           func(places []int32, norms, products []float32, limit float32) int
 	belowEach       func(places []int32, norm float32, products, limits []float32) int
+	transpose       func(to, from *float32, stride, blocks int)
+	multiplyAdds    func(rounds int)
+	roundFlops      int // of multiplyAdds
 }
 
 // active is the version in use: the best one of this machine that passes its check, until Use says otherwise.

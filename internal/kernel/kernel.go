@@ -106,6 +106,13 @@ func Accumulate(out, weights, rows []float32, n, k, d int) {
 	active.accumulate(out[:k*d], weights[:n*k], rows[:n*d], n, k, d)
 }
 
+// MultiplyAdds runs independent multiply-adds in registers and returns how many floating-point operations they were: timed
+// by the caller, it is the peak that the other operations are measured against.
+func MultiplyAdds(rounds int) (operations float64) {
+	active.multiplyAdds(rounds)
+	return float64(rounds) * float64(active.roundFlops)
+}
+
 // Groups is the number of groups of GroupMinima.
 const Groups = 16
 

@@ -54,6 +54,14 @@ func BenchmarkGram(b *testing.B) {
 	}
 }
 
+func BenchmarkMultiplyAdds(b *testing.B) {
+	var operations float64
+	for b.Loop() {
+		operations += MultiplyAdds(1000)
+	}
+	b.ReportMetric(operations/1e9/b.Elapsed().Seconds(), "gflop/s")
+}
+
 func BenchmarkProducts(b *testing.B) {
 	for _, d := range []int{64, 128, 512, 784} {
 		m := 96

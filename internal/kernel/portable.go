@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // The portable version is the specification. Products are converted to float32 before they are added, so that no
 // compiler fuses them and every machine computes the same bits.
@@ -19,6 +22,9 @@ var portable = version{
 	groupMinima:     portableGroupMinima,
 	below:           portableBelow,
 	belowEach:       portableBelowEach,
+	transpose:       portableTranspose,
+	multiplyAdds:    portableMultiplyAdds,
+	roundFlops:      8,
 }
 
 func portableDot(a, b []float32) float32 {
@@ -152,4 +158,28 @@ func portableBelowEach(places []int32, norm float32, products, limits []float32)
 		}
 	}
 	return found
+}
+
+func portableTranspose(to, from *float32, stride, blocks int) {
+	out, in := unsafe.Slice(to, (8*blocks-1)*stride+8), unsafe.Slice(from, 7*stride+8*blocks)
+	for i := range 8 {
+		for j := range 8 * blocks {
+			out[j*stride+i] = in[i*stride+j]
+		}
+	}
+}
+
+// sink keeps the compiler from leaving the multiply-adds out.
+var sink float32
+
+func portableMultiplyAdds(rounds int) {
+	a, b, c, d := sink, sink, sink, sink
+	x := sink
+	for range rounds {
+		a += x * x
+		b += x * x
+		c += x * x
+		d += x * x
+	}
+	sink = a + b + c + d
 }

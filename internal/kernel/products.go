@@ -1,11 +1,12 @@
 package kernel
 
-// Inner products are summed over chunks of at most chunk columns, so that tiles of long rows stay in the cache. Chunks
-// depend on the dimension alone: where they end is part of what a product is.
+// Chunk is how many columns an inner product of a tile is summed over before it is added to what came before, so that
+// tiles of long rows stay in the cache. Chunks depend on the dimension alone: where they end is part of what a product is.
+const Chunk = 1536
+
 const (
-	chunk       = 1024
 	cacheFloats = 48 << 10 // floats of a that stay in the second-level cache
-	nearFloats  = 4 << 10  // floats of b that stay in the first-level cache
+	nearFloats  = 6 << 10  // floats of b that stay in the first-level cache
 )
 
 // blocks returns how many rows of a and of b are taken at once for rows of length floats.
@@ -21,11 +22,11 @@ func productsInto(out []float32, stride int, a, b []float32, m, n, d int) {
 		active.strip(out, stride, a, b, 0, 0, m, n, false)
 		return
 	}
-	rows, columns := blocks(min(d, chunk))
+	rows, columns := blocks(min(d, Chunk))
 	for i := 0; i < m; i += rows {
 		high := min(rows, m-i)
-		for from := 0; from < d; from += chunk {
-			length := min(chunk, d-from)
+		for from := 0; from < d; from += Chunk {
+			length := min(Chunk, d-from)
 			for j := 0; j < n; j += columns {
 				active.strip(out[i*stride+j:], stride, a[i*d+from:], b[j*d+from:], length, d, high, min(columns, n-j), from > 0)
 			}
@@ -42,12 +43,12 @@ func gram(out, x []float32, n, d int) {
 		clear(out)
 		return
 	}
-	rows, columns := blocks(min(d, chunk))
+	rows, columns := blocks(min(d, Chunk))
 	step := active.rows
 	for i := 0; i < n; i += rows {
 		end := min(i+rows, n)
-		for from := 0; from < d; from += chunk {
-			length := min(chunk, d-from)
+		for from := 0; from < d; from += Chunk {
+			length := min(Chunk, d-from)
 			for j := i &^ 3; j < n; j += columns {
 				right := min(j+columns, n)
 				for r := i; r < min(end, right); r += step {
@@ -62,16 +63,21 @@ func gram(out, x []float32, n, d int) {
 	mirror(out, n)
 }
 
-// mirror copies the upper triangle to the lower one, in blocks that touch few cache lines.
+// mirror copies the upper triangle to the lower one, in blocks of 8 x 8 as far as they go.
 func mirror(out []float32, n int) {
-	const block = 16
-	for i := 0; i < n; i += block {
-		for j := i; j < n; j += block {
-			for r := i; r < min(i+block, n); r++ {
-				row := out[r*n : r*n+n]
-				for c := max(j, r+1); c < min(j+block, n); c++ {
-					out[c*n+r] = row[c]
-				}
+	const size = 8
+	whole := n &^ (size - 1)
+	for i := 0; i < n; i += size {
+		right := i + size // where the blocks beside the diagonal begin
+		if right < whole {
+			active.transpose(&out[right*n+i], &out[i*n+right], n, (whole-right)/size)
+		}
+		for r := i; r < min(right, n); r++ {
+			for c := r + 1; c < min(right, n); c++ {
+				out[c*n+r] = out[r*n+c]
+			}
+			for c := max(right, whole); c < n; c++ {
+				out[c*n+r] = out[r*n+c]
 			}
 		}
 	}

@@ -66,6 +66,8 @@ func (v vector) file() (*ir.File, error) {
 	v.groupMinima()
 	v.below(false)
 	v.below(true)
+	v.multiplyAdds()
+	v.transpose()
 	file, err := v.Result()
 	if err != nil {
 		return nil, err

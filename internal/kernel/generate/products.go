@@ -7,6 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// unrolled is how many steps along the columns one round of a strip takes.
+const unrolled = 4
+
 // strip computes the inner products of some rows of a with groups of rows of b, one tile for each group. Every product
 // has one register of sums, filled in the order of the columns whatever the shape of the tile, and is reduced in one
 // order: a product has the same bits in every tile.
@@ -44,16 +47,35 @@ func (v vector) strip(rows, columns int) {
 	v.TESTQ(steps, steps)
 	v.JZ(LabelRef("tail"))
 
-	v.Label("step")
-	for i := range rows {
-		v.VMOVUPS(row(atA, i), free[i])
-	}
-	for j := range columns {
-		v.VMOVUPS(row(atB, j), free[rows])
+	v.CMPQ(steps, U8(unrolled))
+	v.JLT(LabelRef("step"))
+	step := func(displacement int) {
+		at := func(m Mem) Mem { m.Disp = displacement; return m }
 		for i := range rows {
-			v.VFMADD231PS(free[rows], free[i], sum(i, j))
+			v.VMOVUPS(at(row(atA, i)), free[i])
+		}
+		for j := range columns {
+			v.VMOVUPS(at(row(atB, j)), free[rows])
+			for i := range rows {
+				v.VFMADD231PS(free[rows], free[i], sum(i, j))
+			}
 		}
 	}
+
+	v.Label("steps") // few rounds: a long loop's end is a branch that processors guess wrong
+	for u := range unrolled {
+		step(u * v.bytes())
+	}
+	v.ADDQ(I32(unrolled*v.bytes()), atA)
+	v.ADDQ(I32(unrolled*v.bytes()), atB)
+	v.SUBQ(U8(unrolled), steps)
+	v.CMPQ(steps, U8(unrolled))
+	v.JGE(LabelRef("steps"))
+	v.TESTQ(steps, steps)
+	v.JZ(LabelRef("tail"))
+
+	v.Label("step")
+	step(0)
 	v.ADDQ(U8(v.bytes()), atA)
 	v.ADDQ(U8(v.bytes()), atB)
 	v.DECQ(steps)
