@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -50,9 +49,6 @@ const (
 // fetchSlack is how much longer than asked a broker may take before its connection counts as dead.
 const fetchSlack = 8 * time.Second
 
-// maxAnswer bounds the size an answer may claim.
-const maxAnswer = 1 << 30
-
 func (r *fetchRequest) ApiKey() protocol.ApiKey { return protocol.Fetch }
 func (a *fetchAnswer) ApiKey() protocol.ApiKey  { return protocol.Fetch }
 
@@ -73,58 +69,15 @@ func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if r.version < oldestFetch || r.version > newestFetch {
 		return nil, fmt.Errorf("the broker speaks version %d of fetch, not %d to %d", r.version, oldestFetch, newestFetch)
 	}
-	conn, ok := rw.(net.Conn)
-	if !ok {
-		return nil, fmt.Errorf("fetch over %T, which is no connection", rw)
-	}
-	if err := conn.SetDeadline(time.Now().Add(r.wait + fetchSlack)); err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(r.ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	answer, err := r.exchange(conn)
-	if !stop() {
-		return nil, context.Cause(r.ctx) // its deadline may be on the connection: an error makes the pool drop it
-	}
+	body, err := exchange(r.ctx, rw, r.encode(), r.buffer, r.wait+fetchSlack)
 	if err != nil {
-		return nil, err
-	}
-	return answer, conn.SetDeadline(time.Time{})
-}
-
-// correlation tells answers apart where requests are pipelined; here one connection has one request at a time.
-const correlation = 1
-
-func (r *fetchRequest) exchange(conn io.ReadWriter) (*fetchAnswer, error) {
-	if _, err := conn.Write(r.encode()); err != nil {
-		return nil, err
-	}
-	var head [8]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return nil, err
-	}
-	size := int64(int32(binary.BigEndian.Uint32(head[:]))) - 4
-	if size < 0 || size > maxAnswer {
-		return nil, fmt.Errorf("%w: answer to a fetch claims %d bytes", ErrCorrupt, size)
-	}
-	if id := binary.BigEndian.Uint32(head[4:]); id != correlation {
-		return nil, fmt.Errorf("%w: answer to request %d, not %d", ErrCorrupt, id, correlation)
-	}
-	if int64(cap(r.buffer)) < size {
-		r.buffer = make([]byte, size)
-	}
-	body := r.buffer[:size]
-	if _, err := io.ReadFull(conn, body); err != nil {
 		return nil, err
 	}
 	return r.decode(body)
 }
 
 func (r *fetchRequest) encode() []byte {
-	w := make([]byte, 4, 96+len(r.clientID)+len(r.topic))
-	w = binary.BigEndian.AppendUint16(w, uint16(protocol.Fetch))
-	w = binary.BigEndian.AppendUint16(w, uint16(r.version))
-	w = binary.BigEndian.AppendUint32(w, correlation)
-	w = appendText(w, r.clientID)
+	w := requestHead(protocol.Fetch, r.version, r.clientID)
 	w = appendInt32(w, -1) // no replica
 	w = appendInt32(w, int32(r.wait.Milliseconds()))
 	w = appendInt32(w, 1) // answer as soon as there is anything
@@ -156,7 +109,6 @@ func (r *fetchRequest) encode() []byte {
 	if r.version >= 11 {
 		w = appendText(w, "") // no rack
 	}
-	binary.BigEndian.PutUint32(w, uint32(len(w)-4))
 	return w
 }
 
@@ -204,47 +156,4 @@ func (r *fetchRequest) decode(body []byte) (*fetchAnswer, error) {
 		return nil, errors.Join(ErrCorrupt, fmt.Errorf("answer for %s/%d, asked for %s/%d", topic, partition, r.topic, r.partition))
 	}
 	return a, nil
-}
-
-func appendInt32(w []byte, v int32) []byte { return binary.BigEndian.AppendUint32(w, uint32(v)) }
-
-func appendText(w []byte, s string) []byte {
-	return append(binary.BigEndian.AppendUint16(w, uint16(len(s))), s...)
-}
-
-// fields reads the fixed-size parts of an answer; once it runs out it is bad and reads zeros.
-type fields struct {
-	b   []byte
-	bad bool
-}
-
-func (c *fields) take(n int) []byte {
-	if n < 0 || n > len(c.b) {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	b := c.b[:n]
-	c.b = c.b[n:]
-	return b
-}
-
-func (c *fields) int16() int16 {
-	if b := c.take(2); b != nil {
-		return int16(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (c *fields) int32() int32 {
-	if b := c.take(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
-	}
-	return 0
-}
-
-func (c *fields) int64() int64 {
-	if b := c.take(8); b != nil {
-		return int64(binary.BigEndian.Uint64(b))
-	}
-	return 0
 }

@@ -1,0 +1,115 @@
+package topic
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// correlation tells answers apart where requests are pipelined; here one connection has one request at a time.
+const correlation = 1
+
+// maxAnswer bounds the size an answer may claim.
+const maxAnswer = 1 << 30
+
+// requestHead begins a request; its size is filled in when it is sent.
+func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
+	w := make([]byte, 4, 256)
+	w = binary.BigEndian.AppendUint16(w, uint16(key))
+	w = binary.BigEndian.AppendUint16(w, uint16(version))
+	w = binary.BigEndian.AppendUint32(w, correlation)
+	return appendText(w, clientID)
+}
+
+// exchange sends a request over one of kafka-go's connections and reads the answer behind its head, into buffer where
+// that is large enough. When ctx ends first, the connection is given up at once.
+func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte, limit time.Duration) ([]byte, error) {
+	conn, ok := rw.(net.Conn)
+	if !ok {
+		return nil, fmt.Errorf("a request over %T, which is no connection", rw)
+	}
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	body, err := sendAndReceive(conn, request, buffer)
+	if !stop() {
+		return nil, context.Cause(ctx) // its deadline may be on the connection: an error makes the pool drop it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body, conn.SetDeadline(time.Time{})
+}
+
+func sendAndReceive(conn io.ReadWriter, request, buffer []byte) ([]byte, error) {
+	binary.BigEndian.PutUint32(request, uint32(len(request)-4))
+	if _, err := conn.Write(request); err != nil {
+		return nil, err
+	}
+	var head [8]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return nil, err
+	}
+	size := int64(int32(binary.BigEndian.Uint32(head[:]))) - 4
+	if size < 0 || size > maxAnswer {
+		return nil, fmt.Errorf("%w: an answer claims %d bytes", ErrCorrupt, size)
+	}
+	if id := binary.BigEndian.Uint32(head[4:]); id != correlation {
+		return nil, fmt.Errorf("%w: answer to request %d, not %d", ErrCorrupt, id, correlation)
+	}
+	if int64(cap(buffer)) < size {
+		buffer = make([]byte, size)
+	}
+	body := buffer[:size]
+	_, err := io.ReadFull(conn, body)
+	return body, err
+}
+
+func appendInt32(w []byte, v int32) []byte { return binary.BigEndian.AppendUint32(w, uint32(v)) }
+
+func appendText(w []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint16(w, uint16(len(s))), s...)
+}
+
+// fields reads the fixed-size parts of an answer; once it runs out it is bad and reads zeros.
+type fields struct {
+	b   []byte
+	bad bool
+}
+
+func (c *fields) take(n int) []byte {
+	if n < 0 || n > len(c.b) {
+		c.bad, c.b = true, nil
+		return nil
+	}
+	b := c.b[:n]
+	c.b = c.b[n:]
+	return b
+}
+
+func (c *fields) int16() int16 {
+	if b := c.take(2); b != nil {
+		return int16(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (c *fields) int32() int32 {
+	if b := c.take(4); b != nil {
+		return int32(binary.BigEndian.Uint32(b))
+	}
+	return 0
+}
+
+func (c *fields) int64() int64 {
+	if b := c.take(8); b != nil {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}

@@ -1,0 +1,138 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"slkstream/internal/topic"
+)
+
+// ExactlyOnce promises that whoever reads the output committed sees every answer once. A commit is one Kafka transaction:
+// records, state and offset become visible together or not at all, and a transaction of a process that no longer owns
+// the partition cannot become visible:
+//
+//   - the brokers refuse an old epoch of the partition's transactional id (see identity),
+//   - the group refuses an offset of an old generation, and every transaction with records carries an offset,
+//   - a batch that is sent twice is written once (see sequences).
+//
+// After any error the state of the transaction is unknown, and nobody needs to know: the next claim ends it one way or the
+// other, and only then asks what is committed.
+type ExactlyOnce struct {
+	Client *topic.Client
+	Dead   string // the topic whose records may be cut when they are refused for size
+	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
+	Log    *slog.Logger
+}
+
+// Claim implements Delivery.
+func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, error) {
+	if err := member(ctx, d.Client, c, d.Log); err != nil {
+		return nil, 0, err
+	}
+	prefix := d.Prefix
+	if prefix == "" {
+		prefix = "slkstream"
+	}
+	id, err := takeOver(ctx, d.Client.Kafka(), fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), d.Log)
+	if err != nil {
+		return nil, 0, err
+	}
+	offset, err := d.Client.Committed(ctx, c.Group, c.Topic, c.Partition)
+	if err != nil {
+		return nil, 0, err
+	}
+	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
+	e.outbox = outbox{client: d.Client, log: d.Log, dead: d.Dead, transaction: id.transaction,
+		stamp:   e.stamp,
+		sent:    e.sequences.moved,
+		patient: topic.Temporary,
+	}
+	return e, offset, nil
+}
+
+type exactlyOnce struct {
+	claim     Claim
+	identity  identity
+	client    *topic.Client
+	log       *slog.Logger
+	outbox    outbox
+	sequences sequences
+	open      bool  // there may be a transaction
+	broken    error // nothing may be committed any more
+}
+
+var errNoOffset = errors.New("records without an offset: the group could not refuse them")
+
+// Commit implements Committer.
+func (e *exactlyOnce) Commit(ctx context.Context, c *Commit) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	if len(c.Records)+len(c.State) == 0 && c.Offset < 0 {
+		return nil
+	}
+	err := e.commit(ctx, c)
+	if err == nil {
+		return nil
+	}
+	if fencedByIdentity(err) {
+		// Another owner, or a transaction that took too long: only the group knows which.
+		if asked := member(ctx, e.client, e.claim, e.log); errors.Is(asked, ErrFenced) {
+			err = errors.Join(asked, err)
+		}
+	} else if refusedByGroup(err) {
+		err = fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	e.broken = fmt.Errorf("transaction of %s: %w", e.identity.transaction, err)
+	return e.broken
+}
+
+func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
+	if c.Offset < 0 {
+		return errNoOffset
+	}
+	queue, err := e.outbox.sort(ctx, append(c.Records[:len(c.Records):len(c.Records)], c.State...))
+	if err != nil {
+		return err
+	}
+	e.open = true
+	if len(queue) > 0 {
+		if err := e.addPartitions(ctx, queue.places()); err != nil {
+			return err
+		}
+	}
+	if err := e.addOffsets(ctx); err != nil {
+		return err
+	}
+	// The records and the offset go to different brokers and become visible together: neither has to wait for the other.
+	offsets := make(chan error, 1)
+	go func() { offsets <- e.putOffset(ctx, c.Offset) }()
+	err = e.outbox.send(ctx, queue)
+	if err := errors.Join(err, <-offsets); err != nil {
+		return err
+	}
+	if err := e.end(ctx, true); err != nil {
+		return err
+	}
+	e.open = false
+	return nil
+}
+
+// Close gives up the transaction that an error has left open, so that readers need not wait for its timeout. That may
+// fail: the next owner does the same.
+func (e *exactlyOnce) Close(ctx context.Context) error {
+	if !e.open || errors.Is(e.broken, ErrFenced) {
+		return nil
+	}
+	e.open = false
+	if err := e.end(ctx, false); err != nil {
+		e.log.Debug("an open transaction is left to its next owner", "transaction", e.identity.transaction, "error", err)
+	}
+	return nil
+}
+
+func (e *exactlyOnce) stamp(place topic.Place) topic.Stamp {
+	return topic.Stamp{Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place], Transactional: true}
+}

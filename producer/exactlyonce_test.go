@@ -1,0 +1,351 @@
+package producer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// bench is the topics of a stage, and a member of its group.
+type bench struct {
+	t                *testing.T
+	ctx              context.Context
+	client           *topic.Client
+	in, out, state   string
+	group            string
+	delivery         *ExactlyOnce
+	leave            func()
+	generationNumber int
+}
+
+func newBench(t *testing.T, brokers []string) *bench {
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	t.Cleanup(cancel)
+	b := &bench{t: t, ctx: ctx, client: brokertest.Connect(t, brokers), group: brokertest.Name("group"), leave: func() {}}
+	b.in = brokertest.Topic(t, b.client, "in", 1, nil)
+	b.out = brokertest.Topic(t, b.client, "out", 2, nil)
+	b.state = brokertest.Topic(t, b.client, "state", 1, topic.StateSettings())
+	b.delivery = &ExactlyOnce{Client: b.client, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	t.Cleanup(func() { b.leave() })
+	return b
+}
+
+// join becomes the group's only member; who was it before is one no longer.
+func (b *bench) join() *kafka.Generation {
+	b.t.Helper()
+	b.leave()
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: b.group, Brokers: b.client.Brokers(), Topics: []string{b.in},
+		Dialer: b.client.Dialer(), JoinGroupBackoff: 100 * time.Millisecond, SessionTimeout: 6 * time.Second, HeartbeatInterval: time.Second})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.leave = func() { group.Close() }
+	for {
+		generation, err := group.Next(b.ctx)
+		if err == nil {
+			return generation
+		}
+		if b.ctx.Err() != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
+	b.t.Helper()
+	c, offset, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: g})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c.(*exactlyOnce), offset
+}
+
+func (b *bench) results(from, to int) []record.Out {
+	var all []record.Out
+	for i := from; i < to; i++ {
+		all = append(all, record.Out{Topic: b.out, Partition: int32(i % 2), Key: []byte("k"), Value: fmt.Append(nil, i)})
+	}
+	return all
+}
+
+func (b *bench) snapshot(n int) []record.Out {
+	return []record.Out{{Topic: b.state, Key: []byte("s"), Value: fmt.Append(nil, n)}}
+}
+
+// visible are the values that a reader of committed records sees, sorted.
+func (b *bench) visible(name string, partitions int32) []string {
+	b.t.Helper()
+	var all []string
+	for p := range partitions {
+		end, err := b.client.Offset(b.ctx, name, p, topic.Latest, true)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		r := b.client.NewReader(topic.ReaderSettings{Topic: name, Partition: p})
+		for r.Position() < end {
+			batch, err := r.Read(b.ctx)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			for _, got := range batch.Records {
+				all = append(all, string(got.Value))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// expect checks what is committed. The end of a transaction is answered before all of it is seen.
+func (b *bench) expect(results, states []string, offset int64) {
+	b.t.Helper()
+	var gotResults, gotStates []string
+	var gotOffset int64
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		gotResults, gotStates = b.visible(b.out, 2), b.visible(b.state, 1)
+		var err error
+		if gotOffset, err = b.client.Committed(b.ctx, b.group, b.in, 0); err != nil {
+			b.t.Fatal(err)
+		}
+		if slices.Equal(gotResults, results) && slices.Equal(gotStates, states) && gotOffset == offset {
+			return
+		}
+	}
+	b.t.Fatalf("results %v, want %v; state %v, want %v; offset %d, want %d", gotResults, results, gotStates, states, gotOffset, offset)
+}
+
+func TestACommitIsSeenAsAWhole(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	c, offset := b.claim(b.join())
+	if offset != -1 {
+		t.Fatalf("a new group has committed %d", offset)
+	}
+	for i := range 3 {
+		if err := c.Commit(b.ctx, &Commit{Records: b.results(3*i, 3*i+3), State: b.snapshot(i), Offset: int64(10 * i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Commit(b.ctx, &Commit{Offset: 33}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}, []string{"0", "1", "2"}, 33)
+	if err := c.Commit(b.ctx, &Commit{Offset: -1}); err != nil {
+		t.Errorf("nothing to commit: %v", err)
+	}
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(9, 10), Offset: -1}); !errors.Is(err, errNoOffset) {
+		t.Errorf("records that the group could not refuse: %v", err)
+	}
+}
+
+// A commit that fails in the middle leaves nothing behind, and the partition goes on from what is committed.
+func TestAFailedCommitIsGivenUp(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	generation := b.join()
+	c, _ := b.claim(generation)
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), Offset: 2}); err != nil {
+		t.Fatal(err)
+	}
+	tooLarge := record.Out{Topic: b.out, Partition: 1, Value: bytes.Repeat([]byte("x"), 2_000_000)}
+	err := c.Commit(b.ctx, &Commit{Records: append(b.results(2, 4), tooLarge), State: b.snapshot(1), Offset: 4})
+	if !errors.Is(err, kafka.MessageSizeTooLarge) {
+		t.Fatal(err)
+	}
+	if again := c.Commit(b.ctx, &Commit{Records: b.results(2, 4), Offset: 4}); again == nil {
+		t.Fatal("a broken transaction goes on")
+	}
+	if err := c.Close(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1"}, nil, 2)
+	next, offset := b.claim(generation)
+	if offset != 2 {
+		t.Errorf("the next claim begins at %d, want 2", offset)
+	}
+	if err := next.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(1), Offset: 4}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1", "2", "3"}, []string{"1"}, 4)
+}
+
+// A dead letter that is too large is cut until it fits, within the same transaction.
+func TestADeadLetterTooLargeIsCut(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	b.delivery.Dead = b.out
+	c, _ := b.claim(b.join())
+	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{{Topic: b.out, Value: bytes.Repeat([]byte("x"), 2_500_000)}}, Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{string(bytes.Repeat([]byte("x"), 625_000))}, nil, 1)
+}
+
+func TestABatchSentTwiceIsThereOnce(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	c, _ := b.claim(b.join())
+	place := topic.Place{Topic: b.out, Partition: 0}
+	if err := c.addPartitions(b.ctx, []topic.Place{place}); err != nil {
+		t.Fatal(err)
+	}
+	batch := topic.Encode(place, []record.Out{{Value: []byte("once")}}, c.stamp(place))
+	var err error
+	for sent := 0; sent < 3; {
+		b.client.Send(b.ctx, c.identity.transaction, []*topic.EncodedBatch{batch})
+		if err = batch.Err; err == nil || errors.Is(err, kafka.DuplicateSequenceNumber) {
+			sent++
+		} else if !topic.Temporary(err) {
+			t.Fatal(err)
+		}
+	}
+	c.sequences.moved(place, 1)
+	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{{Topic: b.out, Value: []byte("and another")}}, Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"and another", "once"}, nil, 1)
+}
+
+func TestAGapInTheSequenceIsRefused(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	generation := b.join()
+	c, _ := b.claim(generation)
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	c.sequences.moved(topic.Place{Topic: b.out, Partition: 0}, 5)
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err, kafka.OutOfOrderSequenceNumber) {
+		t.Fatalf("a gap in the sequence: %v", err)
+	}
+	if err := c.Close(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0"}, nil, 1)
+}
+
+// An owner that is a member no longer cannot commit, though nobody has taken its identity over.
+func TestAnOldGenerationIsRefused(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	old, _ := b.claim(b.join())
+	if err := old.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	generation := b.join()
+	err := old.Commit(b.ctx, &Commit{Records: b.results(1, 2), Offset: 2})
+	if !errors.Is(err, ErrFenced) || !refusedByGroup(err) {
+		t.Fatalf("an old generation: %v", err)
+	}
+	if err := old.Close(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	now, offset := b.claim(generation)
+	if offset != 1 {
+		t.Errorf("the new owner begins at %d, want 1", offset)
+	}
+	if err := now.Commit(b.ctx, &Commit{Records: b.results(1, 2), Offset: 2}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1"}, nil, 2)
+	if _, _, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: old.claim.Generation}); !errors.Is(err, ErrFenced) {
+		t.Errorf("a claim of an old generation: %v", err)
+	}
+}
+
+// An owner whose identity is taken over, in the middle of a transaction, leaves nothing of it behind.
+func TestAZombieIsRefused(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	zombie, _ := b.claim(b.join())
+	if err := zombie.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	place := topic.Place{Topic: b.out, Partition: 1}
+	if err := zombie.addPartitions(b.ctx, []topic.Place{place}); err != nil {
+		t.Fatal(err)
+	}
+	half := topic.Encode(place, []record.Out{{Value: []byte("half")}}, zombie.stamp(place))
+	for half.Err = kafka.LeaderNotAvailable; topic.Temporary(half.Err); {
+		b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{half})
+	}
+	if half.Err != nil {
+		t.Fatal(half.Err)
+	}
+	owner, offset := b.claim(b.join())
+	if offset != 1 {
+		t.Errorf("the owner begins at %d, want 1", offset)
+	}
+	b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place))})
+	late := topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place))
+	for late.Err = kafka.LeaderNotAvailable; topic.Temporary(late.Err); {
+		b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{late})
+	}
+	if !fencedByIdentity(late.Err) {
+		t.Errorf("a zombie's batch: %v", late.Err)
+	}
+	if err := zombie.end(b.ctx, true); !fencedByIdentity(err) {
+		t.Errorf("a zombie ends its transaction: %v", err)
+	}
+	if err := zombie.Commit(b.ctx, &Commit{Records: b.results(1, 2), Offset: 2}); !errors.Is(err, ErrFenced) {
+		t.Errorf("a zombie's commit: %v", err)
+	}
+	if err := owner.Commit(b.ctx, &Commit{Records: b.results(1, 2), Offset: 2}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1"}, nil, 2)
+}
+
+// An owner that lost its identity, but not its place in the group, may claim again: its transaction took too long, or a
+// frozen predecessor woke up for a moment.
+func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	generation := b.join()
+	first, _ := b.claim(generation)
+	second, _ := b.claim(generation)
+	if err := first.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); !fencedByIdentity(err) || errors.Is(err, ErrFenced) {
+		t.Fatalf("a lost identity: %v", err)
+	}
+	if err := second.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0"}, nil, 1)
+}
+
+// Every request of a transaction is answered with every error that passes, and once too late; the outcome is the same.
+func TestPassingFaultsAreWaitedFor(t *testing.T) {
+	server := brokertest.Embedded(t)
+	b := newBench(t, []string{server.Address})
+	generation := b.join()
+	faults := server.Cluster.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.ConcurrentTransactions, Count: 2},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.AddPartitionsToTxn}, Err: kerr.ConcurrentTransactions, Count: 2},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.AddOffsetsToTxn}, TopLevel: true, Err: kerr.NotCoordinator},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.CoordinatorNotAvailable},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, and not said
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.RequestTimedOut, Count: 3},      // done, and not said
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.state, Err: kerr.NotEnoughReplicasAfterAppend}, // the same
+		kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 2},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: b.group, Err: kerr.CoordinatorNotAvailable},
+	)
+	c, _ := b.claim(generation)
+	for i := range 3 {
+		if err := c.Commit(b.ctx, &Commit{Records: b.results(2*i, 2*i+2), State: b.snapshot(i), Offset: int64(2*i + 2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.expect([]string{"0", "1", "2", "3", "4", "5"}, []string{"0", "1", "2"}, 6)
+	if faults.Hits() < 15 {
+		t.Errorf("%d faults hit", faults.Hits())
+	}
+}
