@@ -28,20 +28,31 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	return &atLeastOnce{AtLeastOnce: d, claim: c}, offset, nil
+	a := &atLeastOnce{AtLeastOnce: d, claim: c}
+	a.outbox = outbox{client: d.Client, log: d.Log, dead: d.Dead,
+		stamp: func(topic.Place) topic.Stamp { return topic.Anonymous },
+		sent:  func(topic.Place, int) {},
+		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed over.
+		patient: func(error) bool { return true },
+	}
+	return a, offset, nil
 }
 
 type atLeastOnce struct {
 	*AtLeastOnce
-	claim Claim
+	claim  Claim
+	outbox outbox
 }
 
 func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
-	if err := a.write(ctx, c.Records); err != nil {
-		return err
-	}
-	if err := a.write(ctx, c.State); err != nil {
-		return err
+	for _, records := range [][]record.Out{c.Records, c.State} {
+		queue, err := a.outbox.sort(ctx, records)
+		if err != nil {
+			return err
+		}
+		if err := a.outbox.send(ctx, queue); err != nil {
+			return err
+		}
 	}
 	if c.Offset < 0 {
 		return nil
@@ -76,88 +87,4 @@ func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 			return err
 		}
 	}
-}
-
-// write writes records for as long as ctx lasts, whatever is in the way: a topic that refuses them today may take them
-// tomorrow, and what is not written may not be passed over. Only what was not acknowledged is sent again.
-func (a *atLeastOnce) write(ctx context.Context, records []record.Out) error {
-	if len(records) == 0 {
-		return nil
-	}
-	outage := topic.NewOutage(a.Log, "writing to "+records[0].Topic)
-	var queues map[topic.Place][][]record.Out
-	for {
-		var err error
-		if queues, err = a.Client.Spread(ctx, records); err == nil {
-			break
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
-	}
-	encoded := map[topic.Place]*topic.EncodedBatch{}
-	for len(queues) > 0 {
-		batches := make([]*topic.EncodedBatch, 0, len(queues))
-		for place, pieces := range queues {
-			if encoded[place] == nil {
-				encoded[place] = topic.Encode(place, pieces[0], topic.Anonymous)
-			}
-			batches = append(batches, encoded[place])
-		}
-		a.Client.Send(ctx, "", batches)
-		var failed error
-		for _, b := range batches {
-			switch {
-			case b.Err == nil:
-				delete(encoded, b.Place)
-				if queues[b.Place] = queues[b.Place][1:]; len(queues[b.Place]) == 0 {
-					delete(queues, b.Place)
-				}
-			case errors.Is(b.Err, kafka.MessageSizeTooLarge):
-				delete(encoded, b.Place)
-				var smaller bool
-				if queues[b.Place], smaller = a.smaller(queues[b.Place]); !smaller {
-					failed = b.Err
-				}
-			default:
-				failed = b.Err
-			}
-		}
-		if failed == nil {
-			outage.Over()
-		} else if err := outage.Wait(ctx, failed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// smaller takes a batch that was refused for its size apart; a single dead letter is cut to half. It tells whether there
-// was anything to make smaller.
-func (a *atLeastOnce) smaller(pieces [][]record.Out) ([][]record.Out, bool) {
-	first := pieces[0]
-	if n := len(first) / 2; n > 0 {
-		return append([][]record.Out{first[:n], first[n:]}, pieces[1:]...), true
-	}
-	cut, ok := Cut(first[0], a.Dead)
-	if !ok {
-		return pieces, false
-	}
-	return append([][]record.Out{{cut}}, pieces[1:]...), true
-}
-
-// Cut halves the value of a dead letter that the broker has refused for its size, and says so in a header. Any other
-// record, and one with nothing left to cut, stays as it is.
-func Cut(letter record.Out, dead string) (record.Out, bool) {
-	if letter.Topic != dead || len(letter.Value) == 0 {
-		return letter, false
-	}
-	letter.Value = letter.Value[:len(letter.Value)/2]
-	for _, h := range letter.Headers {
-		if h.Key == record.TruncatedHeader {
-			return letter, true
-		}
-	}
-	letter.Headers = append(letter.Headers[:len(letter.Headers):len(letter.Headers)], record.Header{Key: record.TruncatedHeader, Value: []byte("true")})
-	return letter, true
 }

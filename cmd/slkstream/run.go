@@ -75,6 +75,8 @@ func deliver(o *pipeline.Options, mode string, client *topic.Client) error {
 	case "at-least-once":
 		o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
 		o.Eager = true
+	case "exactly-once":
+		o.Delivery = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: o.Log}
 	default:
 		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", mode)}
 	}
