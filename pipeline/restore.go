@@ -90,7 +90,9 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment) (*state.Loader,
 	if err != nil {
 		return nil, err
 	}
-	end, err := s.client.Offset(ctx, o.State, a.Partition, topic.Latest, true)
+	// To the very end, not only to what is decided: a transaction of another input's partition of the same number may be
+	// open before what this one has committed, and is waited for.
+	end, err := s.client.Offset(ctx, o.State, a.Partition, topic.Latest, false)
 	if err != nil {
 		return nil, err
 	}
