@@ -31,6 +31,10 @@ type Problem struct {
 	// it is symmetric; the row of a labelled item is not read.
 	Affinity *index.Affinity
 
+	// Start is the cluster that each row is in at first, 0 to K-1; without labels and prior only, in place of the starts that
+	// Settings.Start names. nil: those.
+	Start []int32
+
 	Assess bool // also fill the Result's Confidence, Agreement, Distance, Unknown and labelled distances
 }
 
@@ -120,6 +124,14 @@ func (p *Problem) check() error {
 	}
 	if err := p.Embedding.check(p.D); err != nil {
 		return err
+	}
+	if p.Start != nil && len(p.Start) != p.N {
+		return fmt.Errorf("start: %d clusters for %d rows", len(p.Start), p.N)
+	}
+	for i, c := range p.Start {
+		if c < 0 || int(c) >= p.K {
+			return fmt.Errorf("start: cluster %d of row %d is not one of %d", c, i, p.K)
+		}
 	}
 	return p.checkAffinity()
 }

@@ -58,7 +58,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	r := &s.result
 	r.clear()
 	if e.clustering {
-		if err := e.cluster(ctx, r); err != nil {
+		if err := e.cluster(ctx, p, r); err != nil {
 			return nil, err
 		}
 	} else {

@@ -2,20 +2,25 @@ package solver
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 
+	"slkstream/index"
 	"slkstream/internal/kernel"
 )
 
 // cluster descends from each start and keeps the best end.
-func (e *episode) cluster(ctx context.Context, r *Result) error {
+func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	var best []float32
 	var bestClasses int
 	var kept Result
 	attempts := max(1, e.Restarts)
+	if p.Start != nil {
+		attempts = 1
+	}
 	for attempt := range attempts {
 		r.clear()
-		e.start(attempt)
+		e.start(p.Start, attempt)
 		e.enter()
 		if err := e.descend(ctx, r); err != nil {
 			return err
@@ -43,18 +48,30 @@ func (e *episode) cluster(ctx context.Context, r *Result) error {
 	return nil
 }
 
+// Communities parts a graph into at most k clusters from the graph alone: what a clustering starts from. The error says that
+// the graph is in too many pieces for that.
+func Communities(graph *index.Affinity, k int, seed uint64) ([]int32, error) {
+	cluster, found := communities(graph, k, rand.New(rand.NewPCG(seed, 0)))
+	if found == 0 {
+		return nil, fmt.Errorf("graph: more than %d communities for %d clusters", mostCommunities, k)
+	}
+	return cluster, nil
+}
+
 // start gives an episode without labels and prior its first S: .98 on the cluster that a start chose and .02 shared by
 // all. Clusters that no row is in are masked like classes without examples.
-func (e *episode) start(attempt int) {
+func (e *episode) start(given []int32, attempt int) {
 	random := rand.New(rand.NewPCG(e.Seed, uint64(attempt)))
 	k := len(e.number)
-	var cluster []int32
-	found := 0
-	if e.Start != "k-means++" && e.lambda > 0 {
-		cluster, found = communities(e.graph, k, random)
-	}
-	if found == 0 {
-		cluster, found = e.spread(k, random)
+	cluster, found := given, k
+	if given == nil {
+		found = 0
+		if e.Start != "k-means++" && e.lambda > 0 {
+			cluster, found = communities(e.graph, k, random)
+		}
+		if found == 0 {
+			cluster, found = e.spread(k, random)
+		}
 	}
 	e.resize(found)
 	for p, c := range cluster {
