@@ -10,6 +10,7 @@ type Delivery struct {
 	StateInterval  time.Duration
 	DrainTimeout   time.Duration
 	DrainOpen      bool
+	SessionTimeout time.Duration
 }
 
 func (d *Delivery) title() string { return "Delivery" }
@@ -22,6 +23,7 @@ func (d *Delivery) settings() []Setting {
 		define("commit-interval", &d.CommitInterval, 100*time.Millisecond, "longest time between a result and its commit", atLeast(time.Millisecond)),
 		define("state-interval", &d.StateInterval, 10*time.Second, "least time between two writes of a stream's state", atLeast(100*time.Millisecond)),
 		define("drain-timeout", &d.DrainTimeout, 10*time.Second, "longest time a stop may take to finish what is being solved", above[time.Duration](0)),
+		define("session-timeout", &d.SessionTimeout, 10*time.Second, "silence after which the group gives a process's partitions to others", atLeast(time.Second)),
 		define("drain-open", &d.DrainOpen, false, "answer open episodes at a stop in place of leaving them to the next owner"),
 	)...)
 }
