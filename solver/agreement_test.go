@@ -1,0 +1,95 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"slkstream/internal/sample"
+)
+
+// digits is a few-shot episode of real rows: pixels of handwritten digits.
+func digits(t *testing.T, n, shots int) (*Problem, []int32) {
+	t.Helper()
+	set := sample.Digits()
+	p := &Problem{K: 10, Assess: true}
+	var truth []int32
+	seen := make([]int, 10)
+	for i := range min(n, set.N()) {
+		row := set.Image(i)
+		for _, v := range row {
+			p.Rows = append(p.Rows, float32(v))
+		}
+		p.D = len(row)
+		y := set.Labels[i]
+		truth = append(truth, y)
+		if seen[y]++; seen[y] <= shots {
+			p.Labels = append(p.Labels, y)
+		} else {
+			p.Labels = append(p.Labels, -1)
+		}
+		p.N++
+	}
+	return p, truth
+}
+
+func TestEnginesAgainstTheJudge(t *testing.T) {
+	check := func(name string, p *Problem, settings Settings) {
+		for _, engine := range []engine{rowEngine, gramEngine} {
+			t.Run(fmt.Sprint(name, "/", engine), func(t *testing.T) {
+				solve, err := New(settings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				solve.engine = engine
+				r, err := solve.Solve(context.Background(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j := newJudge(settings, p, r.Affinity)
+				j.solve()
+				if want := j.objective(); math.Abs(r.ObjectiveAfter-want) > 1e-5*max(1, math.Abs(want)) {
+					t.Errorf("R is %g, the judge has %g", r.ObjectiveAfter, want)
+				}
+				for i := range p.N {
+					for c := range p.K {
+						if got, want := float64(r.S[i*p.K+c]), j.s[i][c]; math.Abs(got-want) > 1e-4 {
+							t.Fatalf("s of row %d, class %d: %g, the judge has %g", i, c, got, want)
+						}
+					}
+				}
+				for c := range p.K {
+					for i, want := range j.c[c] {
+						if got := float64(r.Prototypes[c*p.D+i]); math.Abs(got-want) > 1e-4 {
+							t.Fatalf("prototype %d at %d: %g, the judge has %g", c, i, got, want)
+						}
+					}
+				}
+				// R at the result's own S and C, so that a wrong objective and a wrong descent cannot hide each other.
+				for i := range p.N {
+					j.s[i] = wide(r.S[i*p.K : i*p.K+p.K])
+				}
+				for c := range p.K {
+					j.c[c] = wide(r.Prototypes[c*p.D : c*p.D+p.D])
+				}
+				if want := j.objective(); math.Abs(r.ObjectiveAfter-want) > 1e-5*max(1, math.Abs(want)) {
+					t.Errorf("R is %g, at its S and C the judge has %g", r.ObjectiveAfter, want)
+				}
+			})
+		}
+	}
+	for _, preset := range []string{"default", "balanced", "clamped"} {
+		settings, err := Preset(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shots := range []int{1, 5} {
+			p, _ := digits(t, 150, shots)
+			check(fmt.Sprintf("digits %s %d", preset, shots), p, settings)
+		}
+		for seed := range uint64(10) {
+			check(fmt.Sprintf("drawn %s %d", preset, seed), drawn(seed), settings)
+		}
+	}
+}

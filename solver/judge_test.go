@@ -1,0 +1,331 @@
+package solver
+
+import (
+	"math"
+
+	"slkstream/index"
+)
+
+// judge solves an episode slowly in float64, from the formulas alone: it shares no code with the engines it judges.
+type judge struct {
+	settings Settings
+	u        [][]float64 // rows, anchors, prior prototypes
+	label    []int       // -1: to be solved
+	weight   []float64
+	n, k     int
+	masked   []bool
+	w        *index.Affinity
+	c        [][]float64
+	s        [][]float64
+	pi, pi0  []float64
+	lambda   float64
+	sigma2   float64
+}
+
+func wide(x []float32) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+func inner(a, b []float64) float64 {
+	var sum float64
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+func plus(a []float64, f float64, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] + f*b[i]
+	}
+	return out
+}
+
+func unitOf(a []float64) []float64 {
+	l := math.Sqrt(inner(a, a))
+	if l == 0 {
+		return a
+	}
+	return plus(make([]float64, len(a)), 1/l, a)
+}
+
+func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
+	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K)}
+	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
+		j.lambda = 0
+	}
+	ws := s.WS
+	if ws == 0 {
+		ws = math.Max(1, .5*math.Log2(float64(p.K)))
+	}
+	known := make([]bool, p.K)
+	for i := range p.N {
+		y := -1
+		if p.Labels != nil {
+			y = int(p.Labels[i])
+		}
+		j.label = append(j.label, y)
+	}
+	for _, y := range p.AnchorLabels {
+		j.label = append(j.label, int(y))
+	}
+	var raised [][]float64
+	raw := append(wide(p.Rows), wide(p.Anchors)...)
+	for i := range j.label {
+		x := raw[i*p.D : i*p.D+p.D]
+		for e, v := range x {
+			x[e] = math.Copysign(math.Pow(math.Abs(v), s.Power), v)
+		}
+		raised = append(raised, x)
+		j.weight = append(j.weight, 0)
+		if j.label[i] >= 0 {
+			j.weight[i] = ws
+			known[j.label[i]] = true
+		}
+	}
+	mu := make([]float64, p.D)
+	if p.Embedding != nil {
+		mu = wide(p.Embedding.Mean)
+	} else {
+		classes := 0.
+		for c := range p.K {
+			if known[c] {
+				classes++
+			}
+		}
+		for c := range p.K {
+			sum, count := make([]float64, p.D), 0.
+			for i, y := range j.label {
+				if y == c {
+					sum, count = plus(sum, 1, raised[i]), count+1
+				}
+			}
+			if count > 0 {
+				mu = plus(mu, 1/(count*classes), sum)
+			}
+		}
+	}
+	var metric *Metric
+	if p.Embedding != nil {
+		metric = p.Embedding.Metric
+	}
+	toU := func(z []float64) []float64 {
+		if metric == nil {
+			return z
+		}
+		v := plus(z, -1, wide(metric.Centre))
+		out := v
+		for r, scale := range metric.Scales {
+			direction := wide(metric.Vectors[r*p.D : r*p.D+p.D])
+			out = plus(out, (float64(scale)-1)*inner(direction, v), direction)
+		}
+		return unitOf(out)
+	}
+	for _, x := range raised {
+		j.u = append(j.u, toU(unitOf(plus(x, -1, mu))))
+	}
+	if p.Prior != nil {
+		for c, pw := range p.Prior.Weights {
+			if pw > 0 {
+				m := wide(p.Prior.Means[c*p.D : c*p.D+p.D])
+				u := plus(make([]float64, p.D), math.Sqrt(inner(m, m)), unitOf(toU(m)))
+				j.u, j.label, j.weight = append(j.u, u), append(j.label, c), append(j.weight, float64(pw))
+				known[c] = true
+			}
+		}
+	}
+	total := 0.
+	j.pi0 = make([]float64, p.K)
+	for c := range p.K {
+		if j.masked[c] = !known[c]; !j.masked[c] {
+			j.pi0[c] = 1
+			if p.Proportions != nil {
+				j.pi0[c] = p.Proportions[c]
+			}
+			total += j.pi0[c]
+		}
+	}
+	for c := range p.K {
+		j.pi0[c] /= total
+	}
+	j.pi = append([]float64(nil), j.pi0...)
+	return j
+}
+
+func (j *judge) cost(p, c int) float64 {
+	s := &j.settings
+	difference := plus(j.u[p], -1, j.c[c])
+	if s.Method == "slk-ms" || s.Method == "kmodes" {
+		return -s.Kappa * math.Exp(-inner(difference, difference)/(2*j.sigma2))
+	}
+	r := math.Sqrt(inner(j.c[c], j.c[c]))
+	psi := 0.
+	if s.U < 1 {
+		psi = 2 * (1 - s.U) / (2 - s.U) * math.Pow(r, (2-s.U)/(1-s.U))
+	}
+	return s.Tau * (inner(j.u[p], j.u[p]) - 2*inner(j.u[p], j.c[c]) + psi)
+}
+
+// objective is R, term by term.
+func (j *judge) objective() float64 {
+	s := &j.settings
+	var r float64
+	for p := range j.n {
+		if j.label[p] >= 0 {
+			continue
+		}
+		for c := range j.k {
+			if v := j.s[p][c]; v > 0 {
+				r += v*j.cost(p, c) + v*math.Log(v)
+				if s.Beta > 0 {
+					r -= s.Beta * v * math.Log(j.pi[c])
+				}
+			}
+		}
+		columns, weights := j.w.Row(p)
+		for e, q := range columns {
+			if y := j.label[q]; y >= 0 {
+				r -= j.lambda * float64(weights[e]) * j.s[p][y]
+			} else {
+				r -= j.lambda / 2 * float64(weights[e]) * inner(j.s[p], j.s[q])
+			}
+		}
+	}
+	for p, y := range j.label {
+		if y >= 0 {
+			r += j.weight[p] * j.cost(p, y)
+		}
+	}
+	if s.Beta > 0 {
+		for c, v := range j.pi0 {
+			if v > 0 {
+				r -= s.Beta * s.CPI * v * math.Log(j.pi[c])
+			}
+		}
+	}
+	return r
+}
+
+// prototypes is the exact minimiser of R in C for means; soft counts the points too.
+func (j *judge) prototypes(soft bool) {
+	for c := range j.k {
+		sum, mass := make([]float64, len(j.u[0])), 0.
+		for p, y := range j.label {
+			share := 0.
+			switch {
+			case y == c:
+				share = j.weight[p]
+			case y < 0 && soft:
+				share = j.s[p][c]
+			}
+			sum, mass = plus(sum, share, j.u[p]), mass+share
+		}
+		if mass > 0 {
+			m := plus(make([]float64, len(sum)), 1/mass, sum)
+			length := math.Sqrt(inner(m, m))
+			if length > 0 {
+				m = plus(make([]float64, len(sum)), 1/math.Pow(length, j.settings.U), m)
+			}
+			j.c[c] = m
+		}
+	}
+}
+
+func (j *judge) sweep(graph bool) float64 {
+	var change float64
+	points := 0.
+	for p := range j.n {
+		if j.label[p] >= 0 {
+			continue
+		}
+		points++
+		score := make([]float64, j.k)
+		top := math.Inf(-1)
+		for c := range j.k {
+			score[c] = math.Inf(-1)
+			if j.masked[c] {
+				continue
+			}
+			score[c] = -j.cost(p, c)
+			if j.settings.Beta > 0 {
+				score[c] += j.settings.Beta * math.Log(j.pi[c])
+			}
+		}
+		if graph {
+			columns, weights := j.w.Row(p)
+			for e, q := range columns {
+				for c := range j.k {
+					v := j.s[q%int32(j.n)][c]
+					if y := j.label[q]; y >= 0 {
+						v = 0
+						if y == c {
+							v = 1
+						}
+					}
+					score[c] += j.lambda * float64(weights[e]) * v
+				}
+			}
+		}
+		for _, v := range score {
+			top = math.Max(top, v)
+		}
+		var sum float64
+		for c := range score {
+			score[c] = math.Exp(score[c] - top)
+			sum += score[c]
+		}
+		for c := range score {
+			score[c] /= sum
+			change += math.Abs(score[c] - j.s[p][c])
+		}
+		j.s[p] = score
+	}
+	return change / math.Max(1, points)
+}
+
+// solve descends as the method says, for means.
+func (j *judge) solve() {
+	j.c, j.s = make([][]float64, j.k), make([][]float64, j.n)
+	for c := range j.c {
+		j.c[c] = make([]float64, len(j.u[0]))
+	}
+	for p := range j.s {
+		j.s[p] = make([]float64, j.k)
+		if y := j.label[p]; y >= 0 {
+			j.s[p][y] = 1
+		}
+	}
+	j.prototypes(false)
+	j.sweep(false)
+	for range j.settings.Outer {
+		still := false
+		for i := range j.settings.Inner {
+			if j.sweep(true) <= j.settings.Tolerance {
+				still = i == 0
+				break
+			}
+		}
+		j.prototypes(true)
+		if j.settings.Beta > 0 {
+			points := 0.
+			mass := make([]float64, j.k)
+			for p := range j.n {
+				if j.label[p] < 0 {
+					points++
+					mass = plus(mass, 1, j.s[p])
+				}
+			}
+			for c := range j.k {
+				j.pi[c] = (mass[c] + j.settings.CPI*j.pi0[c]) / (points + j.settings.CPI)
+			}
+		}
+		if still {
+			break
+		}
+	}
+}
