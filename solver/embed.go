@@ -51,11 +51,8 @@ func raise(out, x []float32, power float64) {
 	switch power {
 	case 1:
 		copy(out, x)
-	case .75: // sqrt(a sqrt(a)) is exact and far cheaper than a general power
-		for i, v := range x {
-			a := math.Abs(float64(v))
-			out[i] = float32(math.Copysign(math.Sqrt(a*math.Sqrt(a)), float64(v)))
-		}
+	case .75:
+		kernel.ThreeQuarterPower(out, x)
 	default:
 		for i, v := range x {
 			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v)))

@@ -91,6 +91,7 @@ func (s shape) agrees(v version) error {
 		keep("squared distance", 1, false, one, func(out []float32) { out[0] = SquaredDistance(a[:length], b[:length]) })
 		keep("axpy", length, false, func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) }, func(out []float32) { Axpy(alpha, a[:length], out) })
 		keep("scale", length, true, one, func(out []float32) { Scale(alpha, out) })
+		keep("power", length, true, one, func(out []float32) { ThreeQuarterPower(out, a[:length]) })
 		keep("exp", length, false, one, func(out []float32) { Exp(out, a[:length]) })
 		keep("softmax", length, false, one, Softmax)
 		keep("products", s.m*s.n, false, func(i int) float64 { return sizes(row(a, i/s.n, s.d), row(b, i%s.n, s.d)) }, func(out []float32) { Products(out, a, b, s.m, s.n, s.d) })

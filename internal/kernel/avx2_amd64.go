@@ -49,6 +49,11 @@ func avx2Scale(alpha float32, x []float32)
 //go:noescape
 func avx2Exp(out []float32, x []float32)
 
+// avx2ThreeQuarterPower fills out with sign(x)|x|^.75.
+//
+//go:noescape
+func avx2ThreeQuarterPower(out []float32, x []float32)
+
 // avx2Accumulate4x3 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

@@ -152,6 +152,16 @@ DATA avx2Bias<>+24(SB)/4, $0x0000007f
 DATA avx2Bias<>+28(SB)/4, $0x0000007f
 GLOBL avx2Bias<>(SB), RODATA|NOPTR, $32
 
+DATA avx2Sign<>+0(SB)/4, $0x80000000
+DATA avx2Sign<>+4(SB)/4, $0x80000000
+DATA avx2Sign<>+8(SB)/4, $0x80000000
+DATA avx2Sign<>+12(SB)/4, $0x80000000
+DATA avx2Sign<>+16(SB)/4, $0x80000000
+DATA avx2Sign<>+20(SB)/4, $0x80000000
+DATA avx2Sign<>+24(SB)/4, $0x80000000
+DATA avx2Sign<>+28(SB)/4, $0x80000000
+GLOBL avx2Sign<>(SB), RODATA|NOPTR, $32
+
 // func avx2Strip3x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 // Requires: AVX, FMA3
 TEXT ·avx2Strip3x4(SB), NOSPLIT, $0-64
@@ -1062,6 +1072,53 @@ tail:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y7, (AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func avx2ThreeQuarterPower(out []float32, x []float32)
+// Requires: AVX
+TEXT ·avx2ThreeQuarterPower(SB), NOSPLIT, $0-48
+	MOVQ    out_base+0(FP), AX
+	MOVQ    out_len+8(FP), CX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVUPS avx2Sign<>+0(SB), Y4
+	MOVQ    DX, BX
+	SHRQ    $0x03, BX
+	ANDQ    $0x07, DX
+	TESTQ   BX, BX
+	JZ      tail
+
+step:
+	VMOVUPS (CX), Y0
+	VANDPS  Y4, Y0, Y1
+	VANDNPS Y0, Y4, Y0
+	VSQRTPS Y0, Y2
+	VSQRTPS Y2, Y3
+	VMULPS  Y3, Y2, Y2
+	VORPS   Y1, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	DECQ    BX
+	JNZ     step
+
+tail:
+	TESTQ      DX, DX
+	JZ         end
+	LEAQ       avx2Mask<>+0(SB), BX
+	NEGQ       DX
+	VMOVUPS    32(BX)(DX*4), Y5
+	VMASKMOVPS (CX), Y5, Y0
+	VANDPS     Y4, Y0, Y1
+	VANDNPS    Y0, Y4, Y0
+	VSQRTPS    Y0, Y2
+	VSQRTPS    Y2, Y3
+	VMULPS     Y3, Y2, Y2
+	VORPS      Y1, Y2, Y2
+	VMASKMOVPS Y2, Y5, (AX)
 
 end:
 	VZEROUPPER

@@ -49,6 +49,11 @@ func avx512Scale(alpha float32, x []float32)
 //go:noescape
 func avx512Exp(out []float32, x []float32)
 
+// avx512ThreeQuarterPower fills out with sign(x)|x|^.75.
+//
+//go:noescape
+func avx512ThreeQuarterPower(out []float32, x []float32)
+
 // avx512Accumulate4x4 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

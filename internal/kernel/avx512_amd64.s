@@ -238,6 +238,24 @@ DATA avx512Bias<>+56(SB)/4, $0x0000007f
 DATA avx512Bias<>+60(SB)/4, $0x0000007f
 GLOBL avx512Bias<>(SB), RODATA|NOPTR, $64
 
+DATA avx512Sign<>+0(SB)/4, $0x80000000
+DATA avx512Sign<>+4(SB)/4, $0x80000000
+DATA avx512Sign<>+8(SB)/4, $0x80000000
+DATA avx512Sign<>+12(SB)/4, $0x80000000
+DATA avx512Sign<>+16(SB)/4, $0x80000000
+DATA avx512Sign<>+20(SB)/4, $0x80000000
+DATA avx512Sign<>+24(SB)/4, $0x80000000
+DATA avx512Sign<>+28(SB)/4, $0x80000000
+DATA avx512Sign<>+32(SB)/4, $0x80000000
+DATA avx512Sign<>+36(SB)/4, $0x80000000
+DATA avx512Sign<>+40(SB)/4, $0x80000000
+DATA avx512Sign<>+44(SB)/4, $0x80000000
+DATA avx512Sign<>+48(SB)/4, $0x80000000
+DATA avx512Sign<>+52(SB)/4, $0x80000000
+DATA avx512Sign<>+56(SB)/4, $0x80000000
+DATA avx512Sign<>+60(SB)/4, $0x80000000
+GLOBL avx512Sign<>(SB), RODATA|NOPTR, $64
+
 // func avx512Strip4x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·avx512Strip4x4(SB), NOSPLIT, $0-64
@@ -1281,6 +1299,53 @@ tail:
 	VPSLLD       $0x17, Z1, Z1
 	VMULPS       Z1, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func avx512ThreeQuarterPower(out []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·avx512ThreeQuarterPower(SB), NOSPLIT, $0-48
+	MOVQ    out_base+0(FP), AX
+	MOVQ    out_len+8(FP), CX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVUPS avx512Sign<>+0(SB), Z4
+	MOVQ    DX, BX
+	SHRQ    $0x04, BX
+	ANDQ    $0x0f, DX
+	TESTQ   BX, BX
+	JZ      tail
+
+step:
+	VMOVUPS (CX), Z0
+	VANDPS  Z4, Z0, Z1
+	VANDNPS Z0, Z4, Z0
+	VSQRTPS Z0, Z2
+	VSQRTPS Z2, Z3
+	VMULPS  Z3, Z2, Z2
+	VORPS   Z1, Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    BX
+	JNZ     step
+
+tail:
+	TESTQ     DX, DX
+	JZ        end
+	MOVL      $-1, BX
+	BZHIL     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VANDPS    Z4, Z0, Z1
+	VANDNPS   Z0, Z4, Z0
+	VSQRTPS   Z0, Z2
+	VSQRTPS   Z2, Z3
+	VMULPS    Z3, Z2, Z2
+	VORPS     Z1, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)
 
 end:
 	VZEROUPPER

@@ -28,6 +28,7 @@ func check(v version) error {
 		}{
 			{"axpy", func(v version, out []float32) { v.axpy(a[0], b[:n], out[:n]) }},
 			{"scale", func(v version, out []float32) { v.scale(b[0], out[:n]) }},
+			{"power", func(v version, out []float32) { v.threeQuarterPower(out[:n], a[:n]) }},
 			{"exp", func(v version, out []float32) { v.exp(out[:n], a[:n]) }},
 			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
 			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},

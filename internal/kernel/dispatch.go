@@ -10,21 +10,22 @@ import (
 
 // version is one implementation of every operation. Slices that belong together come with equal lengths.
 type version struct {
-	name            string
-	rows, columns   int // of a tile: blocks are multiples of them
-	dot             func(a, b []float32) float32
-	squaredDistance func(a, b []float32) float32
-	axpy            func(alpha float32, x, y []float32)
-	scale           func(alpha float32, x []float32)
-	exp             func(out, x []float32)
-	strip           func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
-	accumulate      func(out, weights, rows []float32, n, k, d int)
-	groupMinima     func(minima *[Groups]float32, norms, products []float32)
-	below           func(places []int32, norms, products []float32, limit float32) int
-	belowEach       func(places []int32, norm float32, products, limits []float32) int
-	transpose       func(to, from *float32, stride, blocks int)
-	multiplyAdds    func(rounds int)
-	roundFlops      int // of multiplyAdds
+	name              string
+	rows, columns     int // of a tile: blocks are multiples of them
+	dot               func(a, b []float32) float32
+	squaredDistance   func(a, b []float32) float32
+	axpy              func(alpha float32, x, y []float32)
+	scale             func(alpha float32, x []float32)
+	exp               func(out, x []float32)
+	threeQuarterPower func(out, x []float32)
+	strip             func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
+	accumulate        func(out, weights, rows []float32, n, k, d int)
+	groupMinima       func(minima *[Groups]float32, norms, products []float32)
+	below             func(places []int32, norms, products []float32, limit float32) int
+	belowEach         func(places []int32, norm float32, products, limits []float32) int
+	transpose         func(to, from *float32, stride, blocks int)
+	multiplyAdds      func(rounds int)
+	roundFlops        int // of multiplyAdds
 }
 
 // active is the version in use: the best one of this machine that passes its check, until Use says otherwise.

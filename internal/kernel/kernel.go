@@ -35,6 +35,11 @@ func Exp(out, x []float32) {
 	active.exp(out[:len(x)], x)
 }
 
+// ThreeQuarterPower fills out with sign(x)|x|^.75 of x, which may be the same slice. NaN stays NaN.
+func ThreeQuarterPower(out, x []float32) {
+	active.threeQuarterPower(out[:len(x)], x)
+}
+
 // Softmax replaces x by exp(x)/sum exp(x), shifted by its maximum so that nothing overflows.
 func Softmax(x []float32) {
 	SoftmaxRows(x, 1, len(x))

@@ -9,22 +9,23 @@ import (
 // compiler fuses them and every machine computes the same bits.
 
 var portable = version{
-	name:            "portable",
-	rows:            1,
-	columns:         4,
-	dot:             portableDot,
-	squaredDistance: portableSquaredDistance,
-	axpy:            portableAxpy,
-	scale:           portableScale,
-	exp:             portableExp,
-	strip:           portableStrip,
-	accumulate:      portableAccumulate,
-	groupMinima:     portableGroupMinima,
-	below:           portableBelow,
-	belowEach:       portableBelowEach,
-	transpose:       portableTranspose,
-	multiplyAdds:    portableMultiplyAdds,
-	roundFlops:      8,
+	name:              "portable",
+	rows:              1,
+	columns:           4,
+	dot:               portableDot,
+	squaredDistance:   portableSquaredDistance,
+	axpy:              portableAxpy,
+	scale:             portableScale,
+	exp:               portableExp,
+	threeQuarterPower: portableThreeQuarterPower,
+	strip:             portableStrip,
+	accumulate:        portableAccumulate,
+	groupMinima:       portableGroupMinima,
+	below:             portableBelow,
+	belowEach:         portableBelowEach,
+	transpose:         portableTranspose,
+	multiplyAdds:      portableMultiplyAdds,
+	roundFlops:        8,
 }
 
 func portableDot(a, b []float32) float32 {
@@ -106,6 +107,15 @@ func portableExp(out, x []float32) {
 		half := int32(whole) >> 1
 		p *= math.Float32frombits(uint32(half+127) << 23)
 		out[i] = p * math.Float32frombits(uint32(int32(whole)-half+127)<<23)
+	}
+}
+
+func portableThreeQuarterPower(out, x []float32) {
+	out = out[:len(x)]
+	for i, v := range x {
+		root := float32(math.Sqrt(math.Abs(float64(v))))
+		fourth := float32(math.Sqrt(float64(root)))
+		out[i] = float32(math.Copysign(float64(root*fourth), float64(v)))
 	}
 }
 

@@ -56,6 +56,26 @@ func (v vector) scale() {
 	})
 }
 
+// threeQuarterPower is two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither overflows nor underflows.
+func (v vector) threeQuarterPower(c constants) {
+	v.function("ThreeQuarterPower", "func(out, x []float32)", "fills out with sign(x)|x|^.75.")
+	out, _ := v.slice("out")
+	x, length := v.slice("x")
+	value, sign, root, fourth := v.registers[0], v.registers[1], v.registers[2], v.registers[3]
+	signs := v.registers[4]
+	v.VMOVUPS(c["Sign"], signs)
+	v.each(length, v.registers[5], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+		load(Mem{Base: x}, value)
+		v.VANDPS(signs, value, sign)
+		v.VANDNPS(value, signs, value)
+		v.VSQRTPS(value, root)
+		v.VSQRTPS(root, fourth)
+		v.VMULPS(fourth, root, root)
+		v.VORPS(sign, root, root)
+		store(root, Mem{Base: out})
+	})
+}
+
 // exp follows portableExp step by step.
 func (v vector) exp(c constants) {
 	v.function("Exp", "func(out, x []float32)", "fills out with the exponentials of x.")

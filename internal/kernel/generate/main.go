@@ -58,6 +58,7 @@ func (v vector) file() (*ir.File, error) {
 	v.axpy()
 	v.scale()
 	v.exp(constants)
+	v.threeQuarterPower(constants)
 	for _, classes := range []int{v.classes, 1} {
 		for _, vectors := range []int{v.vectors, 1} {
 			v.accumulate(classes, vectors)

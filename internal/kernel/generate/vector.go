@@ -218,5 +218,6 @@ func (v vector) constants() constants {
 		number(fmt.Sprintf("Taylor%d", k), math.Float32bits(float32(1/factorial)))
 	}
 	number("Bias", 127)
+	number("Sign", 1<<31)
 	return c
 }
