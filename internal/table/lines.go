@@ -1,0 +1,58 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"slkstream/internal/record"
+)
+
+// lineLimit bounds a line of JSON Lines: 256 Ki numbers of 20 digits are far below.
+const lineLimit = 16 << 20
+
+// lines reads JSON Lines: each line is the JSON of a record, as on a topic.
+type lines struct {
+	in      *bufio.Scanner
+	decoder *record.Decoder
+	items   []record.Item
+	number  int64
+}
+
+func openLines(file *os.File) (Source, error) {
+	decoder, err := record.NewDecoder(record.Options{Format: "json", MaxBytes: lineLimit})
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewScanner(file)
+	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
+	return &lines{in: in, decoder: decoder}, nil
+}
+
+func (l *lines) Rows() int64  { return -1 }
+func (l *lines) Close() error { return nil }
+
+func (l *lines) Next() (Row, error) {
+	for l.in.Scan() {
+		l.number++
+		line := bytes.TrimSpace(l.in.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		items, err := l.decoder.Decode(&record.Raw{Value: line}, l.items[:0])
+		l.items = items
+		if err != nil {
+			return Row{}, fmt.Errorf("line %d: %w: %w", l.number, ErrFormat, err)
+		}
+		if len(items) != 1 {
+			return Row{}, fmt.Errorf("line %d: %w: %d embeddings, want one", l.number, ErrFormat, len(items))
+		}
+		return Row{ID: items[0].ItemID, Label: items[0].Label, Vector: items[0].Vector}, nil
+	}
+	if err := l.in.Err(); err != nil {
+		return Row{}, fmt.Errorf("line %d: %w: %w", l.number+1, ErrFormat, err)
+	}
+	return Row{}, io.EOF
+}

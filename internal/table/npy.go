@@ -1,0 +1,23 @@
+package table
+
+import (
+	"os"
+
+	"slkstream/internal/array"
+)
+
+// matrix is a .npy file: vectors and nothing else.
+type matrix struct{ rows *array.Rows }
+
+func openNPY(file *os.File) (Source, error) {
+	rows, err := array.NewRows(file)
+	return matrix{rows}, err
+}
+
+func (m matrix) Rows() int64  { return m.rows.Len() }
+func (m matrix) Close() error { return nil }
+
+func (m matrix) Next() (Row, error) {
+	vector, err := m.rows.Next()
+	return Row{Vector: vector}, err
+}

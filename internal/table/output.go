@@ -1,0 +1,120 @@
+package table
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Answer is what is written of one row.
+type Answer struct {
+	Row          int64   `json:"row" parquet:"row"`
+	ID           string  `json:"id,omitempty" parquet:"id"`
+	Label        string  `json:"label" parquet:"label"`
+	Confidence   float64 `json:"confidence" parquet:"confidence"`
+	Calibrated   bool    `json:"calibrated" parquet:"calibrated"`
+	Unknown      bool    `json:"unknown" parquet:"unknown"`
+	UnknownScore float64 `json:"unknownScore" parquet:"unknownScore"`
+}
+
+// encoder writes answers in one form.
+type encoder interface {
+	write(*Answer) error
+	finish() error
+}
+
+// Output is a file of answers that appears, whole, when Commit returns, and not at all before.
+type Output struct {
+	path    string
+	force   bool
+	file    *os.File
+	buffer  *bufio.Writer
+	encoder encoder
+}
+
+// Create begins a file of answers, whose form its name tells. A file that exists is left alone unless force is set.
+func Create(path string, force bool) (*Output, error) {
+	o := &Output{path: path, force: force}
+	begin := map[string]func() (encoder, error){
+		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".parquet": o.beginParquet, ".arrow": o.beginArrow,
+	}[strings.ToLower(filepath.Ext(path))]
+	if begin == nil {
+		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .npy, .parquet, .arrow", path, ErrFormat)
+	}
+	err := o.mayWrite()
+	if err != nil {
+		return nil, err
+	}
+	if o.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part"); err != nil {
+		return nil, err
+	}
+	o.buffer = bufio.NewWriterSize(o.file, 1<<16)
+	if o.encoder, err = begin(); err != nil {
+		o.Discard()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *Output) mayWrite() error {
+	info, err := os.Stat(o.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", o.path)
+	case !o.force:
+		return fmt.Errorf("%s exists: %w", o.path, os.ErrExist)
+	}
+	return nil
+}
+
+// Write adds an answer.
+func (o *Output) Write(a *Answer) error {
+	if err := o.encoder.write(a); err != nil {
+		return fmt.Errorf("%s: row %d: %w", o.path, a.Row, err)
+	}
+	return nil
+}
+
+// Commit gives the file its name. Whether it succeeds or not, nothing else is left behind.
+func (o *Output) Commit() error {
+	defer o.Discard()
+	err := o.encoder.finish()
+	if err == nil {
+		err = o.buffer.Flush()
+	}
+	if err == nil {
+		err = o.patch()
+	}
+	if err == nil {
+		err = o.file.Chmod(0o644)
+	}
+	if err == nil {
+		err = o.file.Sync()
+	}
+	if err == nil {
+		err = o.file.Close()
+	}
+	if err == nil {
+		err = o.mayWrite() // someone else may have been faster
+	}
+	if err == nil {
+		err = os.Rename(o.file.Name(), o.path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.path, err)
+	}
+	return nil
+}
+
+// Discard leaves nothing behind. After Commit it does nothing.
+func (o *Output) Discard() {
+	o.file.Close()
+	os.Remove(o.file.Name())
+}

@@ -1,0 +1,140 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/parquet-go/parquet-go"
+
+	"slkstream/internal/array"
+)
+
+func answers() []Answer {
+	all := make([]Answer, 20000)
+	for i := range all {
+		all[i] = Answer{Row: int64(i), ID: fmt.Sprint("i", i), Label: fmt.Sprint(i % 7), Confidence: float64(i%100) / 100, Calibrated: i%2 == 0, Unknown: i%11 == 0, UnknownScore: .25}
+	}
+	return all
+}
+
+func write(t *testing.T, path string, all []Answer) {
+	t.Helper()
+	out, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		if err := out.Write(&all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file has its name before it is whole")
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryFormOfAnswersReadsBack(t *testing.T) {
+	all, dir := answers(), t.TempDir()
+	path := func(end string) string { return filepath.Join(dir, "y"+end) }
+	for _, end := range []string{".jsonl", ".npy", ".parquet", ".arrow"} {
+		write(t, path(end), all)
+	}
+	fromParquet, err := parquet.ReadFile[Answer](path(".parquet"))
+	if err != nil || !reflect.DeepEqual(fromParquet, all) {
+		t.Errorf("parquet: %d rows: %v", len(fromParquet), err)
+	}
+	content, err := os.ReadFile(path(".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
+		var a Answer
+		if err := json.Unmarshal([]byte(line), &a); err != nil || a != all[i] {
+			t.Fatalf("line %d: %s: %v", i, line, err)
+		}
+	}
+	labels, err := array.ReadIntegers(path(".npy"))
+	if err != nil || !slices.EqualFunc(labels.Integers, all, func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
+		t.Errorf("npy: %v", err)
+	}
+	file, err := os.Open(path(".arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	reader, err := ipc.NewFileReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := 0
+	for i := range reader.NumRecords() {
+		batch, err := reader.RecordBatchAt(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range int(batch.NumRows()) {
+			if got, want := batch.Column(2).ValueStr(r)+batch.Column(1).ValueStr(r), all[row].Label+all[row].ID; got != want {
+				t.Fatalf("arrow row %d: %s, want %s", row, got, want)
+			}
+			row++
+		}
+		batch.Release()
+	}
+	if row != len(all) {
+		t.Errorf("arrow: %d rows, want %d", row, len(all))
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 4 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	existing := filepath.Join(dir, "y.jsonl")
+	if err := os.WriteFile(existing, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(existing, false); !errors.Is(err, os.ErrExist) {
+		t.Error(err)
+	}
+	if _, err := Create(filepath.Join(dir, "y.txt"), false); !errors.Is(err, ErrFormat) {
+		t.Error(err)
+	}
+	if _, err := Create(filepath.Join(dir, "none", "y.npy"), false); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "d.npy"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(filepath.Join(dir, "d.npy"), true); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Error(err)
+	}
+	forced, err := Create(existing, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forced.Discard()
+	if content, _ := os.ReadFile(existing); string(content) != "mine" {
+		t.Error("a file that was given up has touched the one it would have replaced")
+	}
+	text, err := Create(filepath.Join(dir, "z.npy"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Discard()
+	if err := text.Write(&Answer{Label: "milk"}); err == nil || !strings.Contains(err.Error(), `label "milk" is no whole number`) {
+		t.Error(err)
+	}
+}

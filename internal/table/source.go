@@ -1,0 +1,127 @@
+// Package table streams files of embeddings and of answers: .npy, JSON Lines, Parquet and Arrow IPC.
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"slkstream/internal/array"
+)
+
+// ErrFormat is wrapped by the error of a file that is not what its name says, or is damaged.
+var ErrFormat = array.ErrFormat
+
+// Row is one item of a file.
+type Row struct {
+	ID     string    // "" where the file names none
+	Label  string    // "" where the file gives none
+	Vector []float32 // valid until the next call of Next
+}
+
+// Source streams the rows of a file. An error names the file and the row.
+type Source interface {
+	// Next gives the next row, or io.EOF after the last one.
+	Next() (Row, error)
+	// Rows is how many rows there are, -1 where only reading tells.
+	Rows() int64
+	Close() error
+}
+
+// Sources names the forms that Open knows by the ends of their names.
+const Sources = ".npy, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
+
+// Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension, of finite
+// numbers that are not all zero.
+func Open(path string) (Source, error) {
+	open := map[string]func(*os.File) (Source, error){
+		".npy": openNPY, ".jsonl": openLines, ".ndjson": openLines, ".parquet": openParquet,
+		".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
+	}[strings.ToLower(filepath.Ext(path))]
+	if open == nil {
+		return nil, fmt.Errorf("%s: %w: its name must end in one of %s", path, ErrFormat, Sources)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%w: it is a directory", ErrFormat)
+	}
+	var source Source
+	if err == nil {
+		err = guard(func() error { source, err = open(file); return err })
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &checked{source: source, file: file, path: path}, nil
+}
+
+// guard makes an error of a panic: the libraries that read Parquet and Arrow panic on some damaged files.
+func guard(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: damaged: %v", ErrFormat, p)
+		}
+	}()
+	return read()
+}
+
+// checked holds every row to what Open promises.
+type checked struct {
+	source    Source
+	file      *os.File
+	path      string
+	row       int64
+	dimension int
+}
+
+func (c *checked) Rows() int64 { return c.source.Rows() }
+
+func (c *checked) Close() error {
+	return errors.Join(c.source.Close(), c.file.Close())
+}
+
+func (c *checked) Next() (row Row, err error) {
+	err = guard(func() error { row, err = c.source.Next(); return err })
+	if errors.Is(err, io.EOF) && c.source.Rows() >= 0 && c.row < c.source.Rows() {
+		err = fmt.Errorf("%w: ends after row %d of %d", ErrFormat, c.row, c.source.Rows())
+	}
+	if err == io.EOF {
+		return Row{}, err
+	}
+	if err == nil {
+		err = c.check(row.Vector)
+	}
+	if err != nil {
+		return Row{}, fmt.Errorf("%s: row %d: %w", c.path, c.row, err)
+	}
+	c.row++
+	return row, nil
+}
+
+func (c *checked) check(vector []float32) error {
+	if c.dimension == 0 {
+		c.dimension = len(vector)
+	}
+	if len(vector) == 0 || len(vector) != c.dimension {
+		return fmt.Errorf("%w: %d numbers, the first row has %d", ErrFormat, len(vector), c.dimension)
+	}
+	zero := true
+	for i, v := range vector {
+		if v-v != 0 { // NaN and both infinities
+			return fmt.Errorf("%w: number %d is %v", ErrFormat, i, v)
+		}
+		zero = zero && v == 0
+	}
+	if zero {
+		return fmt.Errorf("%w: all numbers are zero, which has no direction", ErrFormat)
+	}
+	return nil
+}
