@@ -97,18 +97,24 @@ func (e *episode) sweep(graph bool) float64 {
 		hi := e.order.offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
 		e.changes = grown(e.changes, blocks)
-		if len(e.crew.workers) == 1 || blocks == 1 { // no closure: nothing is allocated
+		if len(e.crew.workers) == 1 || blocks == 1 {
 			for block := range blocks {
 				e.updateBlock(e.crew.workers[0], lo+block*tile, hi, block, graph)
 			}
 		} else {
-			e.crew.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
+			e.updateColour(lo, hi, blocks, graph)
 		}
 		for _, v := range e.changes[:blocks] {
 			change += v
 		}
 	}
 	return change / float64(max(1, e.unlabelled))
+}
+
+// updateColour updates points that are not neighbours side by side. It stands apart because what it hands to the workers
+// is allocated.
+func (e *episode) updateColour(lo, hi, blocks int, graph bool) {
+	e.crew.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 }
 
 // updateBlock updates the points of one tile of the sequence.

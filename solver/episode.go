@@ -46,6 +46,7 @@ type episode struct {
 	scratch                []float32
 	total, last            []float64 // k
 	sums, parts            []float64 // of the objectives: 1 / sum s, and a block each
+	logPi, pulled          []float64 // k: beta log pi, psi(|C|)
 	density                []float32 // tiles x k
 	changes                []float64 // of a colour, a block each
 

@@ -21,6 +21,13 @@ func (e *episode) objectives() (objective, energy float64) {
 		}
 		e.sums[p] = 1 / sum
 	}
+	e.logPi, e.pulled = grown(e.logPi, k), grown(e.pulled, k)
+	for c := range k {
+		e.logPi[c], e.pulled[c] = 0, psi(e.pull, e.length[c])
+		if e.beta > 0 {
+			e.logPi[c] = e.beta * math.Log(e.pi[c])
+		}
+	}
 	blocks := (e.n + tile - 1) / tile
 	e.parts = grown(e.parts, 2*blocks)
 	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
@@ -38,7 +45,7 @@ func (e *episode) objectives() (objective, energy float64) {
 	if e.beta > 0 {
 		for c, v := range e.pi0 {
 			if v > 0 {
-				objective -= e.beta * e.cpi * v * math.Log(e.pi[c])
+				objective -= e.cpi * v * e.logPi[c]
 			}
 		}
 	}
@@ -59,14 +66,11 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		row, scale := e.s[p*k:p*k+k], e.sums[p]
 		for c, v := range row {
 			if s := float64(v) * scale; s > 0 {
-				objective += s * (e.cost(float64(e.own[p]), float64(dots[i*k+c]), e.length[c]) + math.Log(s))
-				if e.beta > 0 {
-					objective -= e.beta * s * math.Log(e.pi[c])
-				}
+				objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.logPi[c])
 			}
 		}
 		label := e.answer(p)
-		energy += e.cost(float64(e.own[p]), float64(dots[i*k+label]), e.length[label])
+		energy += e.cost(p, label, dots[i*k+label])
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])
@@ -102,7 +106,7 @@ func (e *episode) heldObjective() float64 {
 		}
 		for c, held := range e.held {
 			if held > 0 {
-				sum += e.tau * (held*psi(e.pull, e.length[c]) - 2*e.space.heldDot(c))
+				sum += e.tau * (held*e.pulled[c] - 2*e.space.heldDot(c))
 			}
 		}
 		return sum
@@ -112,7 +116,7 @@ func (e *episode) heldObjective() float64 {
 		dots := e.space.dots(e.crew.workers[0], lo, n, nil)
 		for i := range n {
 			if y := e.label[lo+i]; y >= 0 {
-				sum += float64(e.weight[lo+i]) * e.cost(float64(e.own[lo+i]), float64(dots[i*e.k+int(y)]), e.length[y])
+				sum += float64(e.weight[lo+i]) * e.cost(lo+i, int(y), dots[i*e.k+int(y)])
 			}
 		}
 	}
@@ -131,12 +135,13 @@ func (e *episode) answer(p int) int {
 	return best
 }
 
-// cost is a for |x|^2, x.C and |C|^2.
-func (e *episode) cost(own, dot, length float64) float64 {
+// cost is a_pc for the product x.C.
+func (e *episode) cost(p, c int, product float32) float64 {
+	own, dot := float64(e.own[p]), float64(product)
 	if e.modes {
-		return -e.kappa * math.Exp(-max(0, own-2*dot+length)/(2*e.sigma2))
+		return -e.kappa * math.Exp(-max(0, own-2*dot+e.length[c])/(2*e.sigma2))
 	}
-	return e.tau * (own - 2*dot + psi(e.pull, length))
+	return e.tau * (own - 2*dot + e.pulled[c])
 }
 
 // psi is psi_u(|C|) of a squared length: the term whose minimiser is C = m / |m|^u.

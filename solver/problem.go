@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"slkstream/index"
+	"slkstream/internal/kernel"
 )
 
 // Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0: none).
@@ -138,11 +139,7 @@ func (p *Problem) check() error {
 
 // notFinite returns the place of the first NaN or Inf, -1 if there is none.
 func notFinite(x []float32) int {
-	var sum float32
-	for _, v := range x {
-		sum += v - v // 0 for a finite v, NaN otherwise: one test for the whole slice
-	}
-	if sum == 0 {
+	if l := kernel.Dot(x, x); l-l == 0 { // one pass tells of the whole slice; values too large to square are looked at
 		return -1
 	}
 	for i, v := range x {
