@@ -32,9 +32,11 @@ func (k *Kafka) settings() []Setting {
 		define("sasl-user", &k.SASLUser, "", "user to log in as"),
 		define("sasl-password", &k.SASLPassword, "", "password to log in with; better as a variable or a file than as a flag").secret(),
 		define("sasl-password-file", &k.SASLPasswordFile, "", "file that holds the password").example("FILE"),
-	), append(takenBy(with(onKafka, "broker", "demo"),
+	), append(append(takenBy(with(onKafka, "broker"),
 		define("embedded-dir", &k.EmbeddedDir, ".slkstream", "where the embedded broker keeps its data and its address").example("DIR"),
-	), takenBy([]string{"broker"},
+	), takenBy([]string{"demo"},
+		define("embedded-dir", &k.EmbeddedDir, "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end").example("DIR"),
+	)...), takenBy([]string{"broker"},
 		define("embedded-listen", &k.EmbeddedListen, "127.0.0.1:0", "address of the embedded broker; port 0 takes a free one").example("HOST:PORT"),
 	)...)...)
 }

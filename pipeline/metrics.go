@@ -67,6 +67,19 @@ func newMetrics() *Metrics {
 // ServeHTTP answers a scrape.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.set.ServeHTTP(w, r) }
 
+// Summary is the stage in a few figures, for a person to look at.
+type Summary struct {
+	Answered, Unknown, Refused, Episodes, Streams int64
+	Lag                                           int64 // records not read yet
+	LagSeconds                                    float64
+}
+
+// Summary adds the metrics up.
+func (m *Metrics) Summary() Summary {
+	return Summary{Answered: int64(m.records.Value("answered")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
+		Refused: int64(m.rejections.Sum() + m.records.Value("refused")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max()}
+}
+
 // Ready says whether the labels are read and the stage takes part in its group.
 func (m *Metrics) Ready() bool { return m.ready.Load() }
 

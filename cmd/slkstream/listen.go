@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"slkstream/internal/web"
 	"slkstream/pipeline"
 )
 
@@ -15,21 +16,31 @@ import (
 type listener struct {
 	server *http.Server
 	done   chan error
+	stop   context.CancelFunc // of the page
+	shown  chan struct{}      // the page has ended
 }
 
-// listen starts the listener.
-func listen(c *call, stage *pipeline.Stage) (*listener, error) {
-	address := c.Config.Listen.Address
-	socket, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen %s: %w", address, err)
-	}
+// serve starts the listener on a socket. page may be nil. Health is for whoever asks; the rest is guarded.
+func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) *listener {
 	mux := http.NewServeMux()
 	health(mux, stage.Metrics())
-	l := &listener{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, done: make(chan error, 1)}
+	access := web.Access{Loopback: c.Config.Listen.IsLoopback(), Token: string(c.Config.Listen.Token), Open: []string{"/livez", "/readyz"}}
+	l := &listener{done: make(chan error, 1), shown: make(chan struct{}), stop: func() {}}
+	if page == nil {
+		close(l.shown)
+	} else {
+		mux.Handle("/", page.Handler())
+		var showing context.Context
+		showing, l.stop = context.WithCancel(context.Background())
+		go func() {
+			defer close(l.shown)
+			page.Run(showing)
+		}()
+	}
+	l.server = &http.Server{Handler: access.Guard(mux), ReadHeaderTimeout: 5 * time.Second}
 	go func() { l.done <- l.server.Serve(socket) }()
 	c.Log.Info("listening", "address", "http://"+socket.Addr().String())
-	return l, nil
+	return l
 }
 
 // health adds what an orchestrator and Prometheus ask for.
@@ -46,6 +57,8 @@ func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 }
 
 func (l *listener) close() error {
+	l.stop() // ends the event streams, which would hold the server open
+	<-l.shown
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := l.server.Shutdown(ctx); err != nil {

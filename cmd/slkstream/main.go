@@ -32,6 +32,7 @@ import (
 // commands is every command, in the order of the help.
 var commands = []func() *cobra.Command{
 	newRunCommand,
+	newDemoCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

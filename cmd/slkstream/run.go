@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/spf13/cobra"
 
 	"slkstream/consumer"
 	"slkstream/internal/record"
 	"slkstream/internal/topic"
+	"slkstream/internal/web"
 	"slkstream/pipeline"
 	"slkstream/producer"
 )
@@ -34,11 +36,18 @@ func run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	var metrics *pipeline.Metrics
+	var page *web.Page
+	if c.Config.Listen.Address != "" {
+		page = newPage(c, client, web.Options{Title: options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(metrics) }})
+		options.Observer = watcher{page}
+	}
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}
-	return serveWhile(ctx, c, stage, func(ctx context.Context) error { return stage.Run(ctx) })
+	metrics = stage.Metrics()
+	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return stage.Run(ctx) })
 }
 
 // stageOptions are those of a stage on Kafka as the settings have it.
@@ -83,14 +92,20 @@ func deliver(o *pipeline.Options, mode string, client *topic.Client) error {
 	return nil
 }
 
-// serveWhile runs work beside the listener for metrics, health and the page, if there is one.
+// serveWhile runs work beside the listener for metrics and health, if there is one.
 func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, work func(context.Context) error) error {
+	return servePageWhile(ctx, c, stage, nil, work)
+}
+
+// servePageWhile runs work beside the listener for metrics, health and the page, if there is one.
+func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page, work func(context.Context) error) error {
 	if c.Config.Listen.Address == "" {
 		return work(ctx)
 	}
-	server, err := listen(c, stage)
+	socket, err := net.Listen("tcp", c.Config.Listen.Address)
 	if err != nil {
-		return err
+		return fmt.Errorf("listen %s: %w", c.Config.Listen.Address, err)
 	}
+	server := serve(c, socket, stage, page)
 	return errors.Join(work(ctx), server.close())
 }

@@ -143,6 +143,17 @@ func (p *Picture) Example() (record.Example, error) {
 	return record.Example{ID: p.ID, Vector: sample.HOG(p.Pixels, p.side), Attributes: about}, nil
 }
 
+// Truth is what attributes say their picture shows, "" if they do not.
+func Truth(attributes json.RawMessage) string {
+	var about struct {
+		Truth string `json:"truth"`
+	}
+	if json.Unmarshal(attributes, &about) != nil {
+		return ""
+	}
+	return about.Truth
+}
+
 func (p *Picture) dataURL() (string, error) {
 	grey := image.NewGray(image.Rect(0, 0, p.side, p.side))
 	for i, v := range p.Pixels {

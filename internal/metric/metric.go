@@ -70,6 +70,17 @@ func (f *family) of(values []string) *series {
 	return s
 }
 
+// fold gathers the values of all series, beginning with 0.
+func (f *family) fold(with func(a, b float64) float64) float64 {
+	f.mutex.RLock()
+	defer f.mutex.RUnlock()
+	all := 0.
+	for _, s := range f.series {
+		all = with(all, math.Float64frombits(s.bits.Load()))
+	}
+	return all
+}
+
 func (s *series) add(v float64) {
 	for {
 		old := s.bits.Load()
@@ -90,6 +101,14 @@ func (s *Set) Counter(name, help string, labels ...string) Counter {
 // Add counts n more at the given values of the labels.
 func (c Counter) Add(n float64, values ...string) { c.f.of(values).add(n) }
 
+// Value is the count at the given values of the labels.
+func (c Counter) Value(values ...string) float64 {
+	return math.Float64frombits(c.f.of(values).bits.Load())
+}
+
+// Sum is the count over all values of the labels.
+func (c Counter) Sum() float64 { return c.f.fold(func(a, b float64) float64 { return a + b }) }
+
 // Gauge goes up and down.
 type Gauge struct{ f *family }
 
@@ -100,6 +119,12 @@ func (s *Set) Gauge(name, help string, labels ...string) Gauge {
 
 // Set sets the gauge at the given values of the labels.
 func (g Gauge) Set(v float64, values ...string) { g.f.of(values).bits.Store(math.Float64bits(v)) }
+
+// Sum is the gauge added up over all values of the labels.
+func (g Gauge) Sum() float64 { return g.f.fold(func(a, b float64) float64 { return a + b }) }
+
+// Max is the largest gauge of all values of the labels, and not below 0.
+func (g Gauge) Max() float64 { return g.f.fold(func(a, b float64) float64 { return max(a, b) }) }
 
 // Drop forgets the gauge at the given values of the labels.
 func (g Gauge) Drop(values ...string) {

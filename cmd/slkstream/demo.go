@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker"
+	"slkstream/internal/demo"
+	"slkstream/internal/topic"
+	"slkstream/internal/web"
+	"slkstream/pipeline"
+)
+
+// Topics of the demo.
+const (
+	demoGroup  = "demo"
+	demoIn     = "belt"
+	demoOut    = "belt-labelled"
+	demoLabels = "belt-labels"
+)
+
+func newDemoCommand() *cobra.Command {
+	return withSettings("demo", &cobra.Command{
+		Use:   "demo",
+		Short: "broker, sample camera, stage and live page in one process",
+		Long: "demo carries pictures of clothing past a camera on a sorting belt, labels them from five examples a kind, and shows on a page\n" +
+			"and in the terminal how well that goes, against the same stage without its memory and against nearest prototype.\n" +
+			"Everything runs in this process, on an embedded broker. The stage is the one of run and learns only from the examples, from\n" +
+			"its own answers, and from what is taught on the page; what a picture truly shows is known to the score alone.",
+		Args: cobra.NoArgs,
+	}, runDemo)
+}
+
+func runDemo(ctx context.Context, c *call) error {
+	if limit := c.Config.Demo.For; limit > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		defer time.AfterFunc(limit, stop).Stop()
+	}
+	if c.Config.General.LogLevel == "info" { // the episodes say enough
+		quiet := c.Config.General
+		quiet.LogLevel = "warn"
+		c.Log = newLogger(c.Err, quiet)
+	}
+	client, address, closeBroker, err := demoBroker(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer closeBroker()
+	settings, err := memorySettings(c.Config)
+	if err != nil {
+		return usageError{err}
+	}
+	settings.ReviewRate = 0
+	settings.Solver.Check = true // the page draws the objective step by step
+	judge, err := demo.NewJudge(settings)
+	if err != nil {
+		return usageError{err}
+	}
+	belt := demo.NewBelt(c.Config.Solver.Seed)
+	if err := setUp(ctx, client, belt); err != nil {
+		return err
+	}
+
+	c.Config.Topics.Labels = demoLabels
+	var metrics *pipeline.Metrics
+	page := newPage(c, client, web.Options{Title: "demo", Labels: belt.Classes, Status: func() web.Status { return status(metrics) },
+		Note: fmt.Sprintf("A sorting belt: %d kinds of clothing, five labelled pictures of each, and the light drifts.", len(belt.Classes()))})
+	score := newScore(judge, page, c)
+	options := pipeline.Options{Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Observer: score,
+		Limits: consumer.Limits{Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge, Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory)}}
+	if err := deliver(&options, "at-least-once", client); err != nil {
+		return err
+	}
+	stage, err := pipeline.New(client, options)
+	if err != nil {
+		return usageError{err}
+	}
+	metrics = stage.Metrics()
+
+	server := "none: --listen is empty"
+	if c.Config.Listen.Address != "" {
+		socket, err := demoSocket(c)
+		if err != nil {
+			return err
+		}
+		server = "http://" + socket.Addr().String()
+		listener := serve(c, socket, stage, page)
+		defer func() {
+			if err := listener.close(); err != nil {
+				c.Log.Error("closing the page", "error", err)
+			}
+		}()
+	}
+	fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n", c.Config.Demo.Rate, len(belt.Classes()))
+	fmt.Fprintf(c.Out, "  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n", server, address, demoIn, demoOut, demoLabels)
+	score.head()
+	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Demo.Rate})
+}
+
+// runBelt runs the stage, the camera and the score until ctx ends or one of them fails.
+func runBelt(ctx context.Context, stage *pipeline.Stage, score *score, camera camera) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var failed [3]error
+	var working sync.WaitGroup
+	for i, work := range []func(context.Context) error{stage.Run, camera.run, score.run} {
+		working.Go(func() {
+			if failed[i] = work(ctx); failed[i] != nil {
+				stop()
+			}
+		})
+	}
+	working.Wait()
+	score.foot()
+	return errors.Join(failed[:]...)
+}
+
+// demoBroker starts the demo's own broker. Its folder is temporary unless one is named.
+func demoBroker(ctx context.Context, c *call) (client *topic.Client, address string, closeAll func(), err error) {
+	dir := c.Config.Kafka.EmbeddedDir
+	remove := func() {}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "slkstream-demo-"); err != nil {
+			return nil, "", nil, fmt.Errorf("a folder for the broker: %w", err)
+		}
+		remove = func() {
+			if err := os.RemoveAll(dir); err != nil {
+				c.Log.Warn("the demo's folder is left behind", "dir", dir, "error", err)
+			}
+		}
+	}
+	b, err := broker.Open(ctx, dir, 0, c.Log)
+	if err != nil {
+		remove()
+		return nil, "", nil, err
+	}
+	closeBroker := func() {
+		if err := b.Close(); err != nil {
+			c.Log.Error("closing the embedded broker", "error", err)
+		}
+		remove()
+	}
+	if !b.Serving() {
+		closeBroker()
+		return nil, "", nil, fmt.Errorf("embedded-dir %s: another process serves its broker; a demo needs a folder of its own, or none", dir)
+	}
+	client, err = topic.Connect(topic.Settings{Brokers: []string{b.Address()}, ClientID: "demo", Log: c.Log})
+	if err != nil {
+		closeBroker()
+		return nil, "", nil, err
+	}
+	return client, b.Address(), func() { client.Close(); closeBroker() }, nil
+}
+
+// demoSocket listens where it is told to; where the default address is taken, as by another demo, on a free port.
+func demoSocket(c *call) (net.Listener, error) {
+	address := c.Config.Listen.Address
+	socket, err := net.Listen("tcp", address)
+	if err == nil {
+		return socket, nil
+	}
+	if c.Config.Given("listen") {
+		return nil, fmt.Errorf("listen %s: %w", address, err)
+	}
+	host, _, _ := net.SplitHostPort(address) // config has checked it
+	free, freeErr := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if freeErr != nil {
+		return nil, fmt.Errorf("listen %s: %w", address, err)
+	}
+	fmt.Fprintf(c.Err, "%s is taken, perhaps by another demo: this one takes a free port\n", address)
+	return free, nil
+}

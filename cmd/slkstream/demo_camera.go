@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"slkstream/internal/demo"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// setUp makes the topics and teaches the examples.
+func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
+	small := map[string]string{"retention.bytes": "67108864", "segment.bytes": "16777216"} // the belt never ends, a disk does
+	for _, d := range []topic.Description{{Name: demoIn, Partitions: 1, Settings: small}, {Name: demoOut, Partitions: 1, Settings: small},
+		{Name: demoLabels, Partitions: 1, Settings: topic.StateSettings()}} {
+		if err := client.Ensure(ctx, d); err != nil {
+			return err
+		}
+	}
+	var lessons []record.Out
+	for _, picture := range belt.Teachers() {
+		example, err := picture.Example()
+		if err != nil {
+			return err
+		}
+		example.Label, example.Time = picture.Class, time.Now()
+		lessons = append(lessons, record.Teach(demoLabels, &example))
+	}
+	return client.Write(ctx, lessons)
+}
+
+// camera takes pictures of the belt and writes them to its topic.
+type camera struct {
+	belt   *demo.Belt
+	client *topic.Client
+	rate   float64 // pictures a second
+}
+
+func (k camera) run(ctx context.Context) error {
+	const every = 50 * time.Millisecond
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	due := 0.
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		var pictures []record.Out
+		for due += k.rate * every.Seconds(); due >= 1; due-- {
+			picture := k.belt.Next()
+			example, err := picture.Example()
+			if err != nil {
+				return err
+			}
+			example.Time = time.Now()
+			pictures = append(pictures, record.Out{Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example), Time: example.Time,
+				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}}})
+		}
+		if err := k.client.Write(ctx, pictures); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("camera: %w", err)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"slkstream/internal/demo"
+	"slkstream/internal/memory"
+	"slkstream/internal/web"
+	"slkstream/pipeline"
+)
+
+// score watches the stage, scores its episodes, prints a line for each and shows them to the page.
+type score struct {
+	judge    *demo.Judge
+	page     *web.Page
+	call     *call
+	episodes chan scored
+	started  time.Time
+	last     []demo.Score
+}
+
+// scored is an episode on its way to the judge.
+type scored struct {
+	shown   *web.Episode
+	judged  []demo.Judged
+	labels  *memory.Labels
+	unknown int
+}
+
+func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
+	const waiting = 64
+	return &score{judge: judge, page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
+}
+
+// Answered implements pipeline.Observer. An episode that finds the judge too far behind is not scored at all, for nobody.
+func (s *score) Answered(a *pipeline.Answered) {
+	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
+	for i := range a.Episode.Items {
+		item := &a.Episode.Items[i]
+		e.judged = append(e.judged, demo.Judged{Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
+			Item: memory.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: memory.Place(item.Source.Place())}})
+	}
+	select {
+	case s.episodes <- e:
+	default:
+		s.call.Log.Warn("the score cannot keep up: an episode goes unscored", "episode", a.Report.Episode)
+	}
+}
+
+func (s *score) run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-s.episodes:
+			scores, err := s.judge.Take(ctx, e.judged, e.labels)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("score: %w", err)
+			}
+			s.line(&e, scores)
+			for _, one := range scores {
+				e.shown.Scores = append(e.shown.Scores, web.Score(one))
+			}
+			s.page.Offer(e.shown)
+			s.last = scores
+		}
+	}
+}
+
+func (s *score) head() {
+	fmt.Fprintf(s.call.Out, "%7s  %7s ", "episode", "right")
+	for _, name := range s.judge.Names() {
+		fmt.Fprintf(s.call.Out, "  %17s", name)
+	}
+	fmt.Fprintf(s.call.Out, "  %7s  %18s  %9s\n", "unknown", "objective", "solved in")
+}
+
+func (s *score) line(e *scored, scores []demo.Score) {
+	right := scores[0].Right
+	if s.last != nil {
+		right -= s.last[0].Right
+	}
+	trace := e.shown.Trace
+	fmt.Fprintf(s.call.Out, "%7d  %7s ", e.shown.Number, fmt.Sprintf("%d/%d", right, len(e.judged)))
+	for _, one := range scores {
+		fmt.Fprintf(s.call.Out, "  %15.1f %%", 100*one.Share())
+	}
+	fmt.Fprintf(s.call.Out, "  %7d  %18s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0], trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
+}
+
+func (s *score) foot() {
+	if s.last == nil {
+		fmt.Fprintln(s.call.Out, "\nno episode was answered")
+		return
+	}
+	fmt.Fprintf(s.call.Out, "\n%d pictures in %.0f s. Right so far:", s.last[0].All, time.Since(s.started).Seconds())
+	for i, one := range s.last {
+		if i > 0 {
+			fmt.Fprint(s.call.Out, ",")
+		}
+		fmt.Fprintf(s.call.Out, " %s %.1f %%", one.Name, 100*one.Share())
+	}
+	fmt.Fprintln(s.call.Out)
+}

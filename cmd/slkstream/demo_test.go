@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// demoRun is a demo at work.
+type demoRun struct {
+	stop     context.CancelFunc
+	out      *bufio.Reader
+	messages *strings.Builder // to be read after the end
+	code     chan int
+}
+
+func startDemo(t *testing.T, arguments ...string) *demoRun {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, stop := context.WithCancel(context.Background())
+	printed, out := io.Pipe()
+	d := &demoRun{stop: stop, out: bufio.NewReader(printed), messages: &strings.Builder{}, code: make(chan int, 1)}
+	go func() {
+		d.code <- execute(ctx, append([]string{"demo", "--rate", "400"}, arguments...), strings.NewReader(""), out, d.messages)
+		out.Close()
+	}()
+	t.Cleanup(func() {
+		stop()
+		_, _ = io.Copy(io.Discard, d.out)
+	})
+	return d
+}
+
+// line returns the next line that matches.
+func (d *demoRun) line(t *testing.T, pattern string) []string {
+	t.Helper()
+	wanted := regexp.MustCompile(pattern)
+	for {
+		line, err := d.out.ReadString('\n')
+		if found := wanted.FindStringSubmatch(line); found != nil {
+			return found
+		}
+		if err != nil {
+			t.Fatalf("no line like %s: %v\n%s", pattern, err, d.messages)
+		}
+	}
+}
+
+// end stops the demo and returns the rest of what it printed.
+func (d *demoRun) end(t *testing.T) string {
+	t.Helper()
+	d.stop()
+	rest, err := io.ReadAll(d.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := <-d.code; code != exitDone {
+		t.Errorf("exit %d: %s", code, d.messages)
+	}
+	return string(rest)
+}
+
+// The demo answers through Kafka, its page tells the same score as its lines, and what is taught there reaches the labels
+// topic; a second demo takes a free port; nothing stays behind.
+func TestDemo(t *testing.T) {
+	d := startDemo(t, "--listen", "127.0.0.1:0")
+	address := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1]
+	d.line(t, `^ +2 +\d+/40 .* ms`) // the second episode
+	events, err := http.Get(address + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	var episode struct {
+		Items []struct {
+			ID, Name, Label, Truth, Image string
+			Taught                        bool
+		}
+		Edges  [][2]int
+		Trace  []float64
+		Scores []struct {
+			Name       string
+			Right, All int64
+		}
+	}
+	lines := bufio.NewScanner(events.Body)
+	lines.Buffer(nil, 1<<20)
+	for name := ""; lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			name = text
+		}
+		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok && name == "episode" {
+			if err := json.Unmarshal([]byte(text), &episode); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if len(episode.Items) != 40 || len(episode.Edges) < 40 || len(episode.Trace) < 3 || len(episode.Scores) != 3 {
+		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges), len(episode.Trace), len(episode.Scores))
+	}
+	for i := 1; i < len(episode.Trace); i++ {
+		if rise := episode.Trace[i] - episode.Trace[i-1]; rise > 1e-3 {
+			t.Errorf("the objective rose by %g", rise)
+		}
+	}
+	for _, s := range episode.Scores {
+		if s.All != episode.Scores[0].All || s.Right < s.All/3 || s.Right > s.All {
+			t.Errorf("%s: %d of %d right", s.Name, s.Right, s.All)
+		}
+	}
+	first := episode.Items[0]
+	if first.Truth == "" || !strings.HasPrefix(first.Image, "data:image/png;base64,") {
+		t.Errorf("%+v", first)
+	}
+	lesson, err := http.NewRequest(http.MethodPost, address+"/teach", strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lesson.Header.Set("Content-Type", "application/json")
+	lesson.Header.Set("X-Slkstream", "teach")
+	taught, err := http.DefaultClient.Do(lesson)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taught.Body.Close()
+	if taught.StatusCode != http.StatusNoContent {
+		t.Errorf("teaching: %s", taught.Status)
+	}
+	if rest := d.end(t); !strings.Contains(rest, "Right so far: warm start") {
+		t.Errorf("the last words: %q", rest)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestDemoTakesAFreePort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:8070")
+	if err == nil {
+		defer taken.Close()
+	} // else somebody else has it, which serves as well
+	d := startDemo(t, "--for", "1s")
+	if address := d.line(t, `page +(http://\S+)`)[1]; strings.HasSuffix(address, ":8070") {
+		t.Errorf("the page is at %s, which is taken", address)
+	}
+	begun := time.Now()
+	rest, err := io.ReadAll(d.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := <-d.code; code != exitDone || !strings.Contains(d.messages.String(), "is taken") {
+		t.Errorf("exit %d after %v: %s\n%s", code, time.Since(begun), d.messages, rest)
+	}
+}
+
+func TestDemoSaysWhatIsInTheWay(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	d := startDemo(t, "--listen", taken.Addr().String())
+	if code := <-d.code; code != exitFailed || !strings.Contains(d.messages.String(), taken.Addr().String()) {
+		t.Errorf("exit %d: %s", code, d.messages)
+	}
+}
