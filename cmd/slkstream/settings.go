@@ -12,6 +12,12 @@ func solverSettings(c config.Solver) (solver.Settings, error) {
 	if err != nil {
 		return s, err
 	}
+	give(&s, c)
+	return s, nil
+}
+
+// give puts what was given in the place of what s says.
+func give(s *solver.Settings, c config.Solver) {
 	replace(&s.Method, c.Method)
 	replace(&s.Lambda, c.Lambda)
 	replace(&s.Rho, c.Rho)
@@ -30,7 +36,6 @@ func solverSettings(c config.Solver) (solver.Settings, error) {
 	replace(&s.MetricShrink, c.MetricShrink)
 	replace(&s.BiasCorrection, c.BiasCorrection)
 	s.Seed = c.Seed
-	return s, nil
 }
 
 func replace[T any](value *T, given *T) {

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/internal/array"
+	"slkstream/internal/evaluate"
+	"slkstream/solver"
+)
+
+func newEvalClusterCommand() *cobra.Command {
+	return withSettings("eval cluster", &cobra.Command{
+		Use:   "cluster --data DIR --k N",
+		Short: "agreement of clusters with the classes of labelled data",
+		Long: "Cluster the rows of labelled data without their labels, and score the clusters by them. Every method sees the same graph\n" +
+			"of unit rows. lk, ncut and kernel-kmeans are the paper's baselines. Energy is E of the answer with prototypes fitted to\n" +
+			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only.",
+		Example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
+		Args:    cobra.NoArgs,
+	}, evalCluster)
+}
+
+func evalCluster(ctx context.Context, c *call) error {
+	e := c.Config.Evaluate
+	sets, err := readSets(e.Data)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		if e.K > set.N {
+			return fmt.Errorf("data %s: k %d of %d rows", set.Name, e.K, set.N)
+		}
+	}
+	p := newPrinter(c, "data\tn\tk\tmethod\tNMI\tARI\taccuracy\tone cluster\tenergy\tobjective\tgraph s\tsolve s\trises\t")
+	for _, set := range sets {
+		progress := progressOf(c, set.Name+" graph")
+		cluster := evaluate.Cluster{K: e.K, Methods: e.Methods, Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
+			return clusterSettings(c, method)
+		}, Progress: func(_ string, done, total int64) {
+			if progress != nil {
+				progress(int(done), int(total))
+			}
+		}}
+		results, err := cluster.Run(ctx, set)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			if err := p.print(r, "%s\t%d\t%d\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Data, r.N, r.K, r.Method, r.NMI, r.ARI, r.Accuracy,
+				r.OneCluster, r.Energy, r.Objective, r.GraphSeconds, r.SolveSeconds, r.ObjectiveRises); err != nil {
+				return err
+			}
+			if e.Export != "" {
+				if err := exportClusters(e.Export, set, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return p.close()
+}
+
+// clusterSettings are the solver's for clustering, with what was given in their place.
+func clusterSettings(c *call, method string) (solver.Settings, error) {
+	s, err := solver.Clustering(method)
+	if err != nil {
+		return s, usageError{err}
+	}
+	given := c.Config.Solver
+	given.Method = nil
+	give(&s, given)
+	if _, err := solver.New(s); err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+// exportClusters writes the labels of a method and the truth they were scored on.
+func exportClusters(folder string, set *evaluate.Set, r evaluate.ClusterResult) error {
+	into := filepath.Join(folder, set.Name)
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	for name, labels := range map[string][]int32{"truth.npy": set.Labels, r.Method + ".npy": r.Labels} {
+		if err := array.WriteNPYFile(filepath.Join(into, name), labels, len(labels)); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
+	return nil
+}

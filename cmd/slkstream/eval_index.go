@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/index"
+	"slkstream/internal/evaluate"
+)
+
+func newEvalIndexCommand() *cobra.Command {
+	return withSettings("eval index", &cobra.Command{
+		Use:   "index --data DIR",
+		Short: "recall and time of the neighbour search",
+		Long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
+			"that ties are right. Query time is one search among all rows held in memory.",
+		Example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
+		Args:    cobra.NoArgs,
+	}, evalIndex)
+}
+
+func evalIndex(ctx context.Context, c *call) error {
+	e := c.Config.Evaluate
+	sets, err := readSets(e.Data)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(c, "data\tn\td\tindex\tchosen\trecall\tbuild s\tquery s\t")
+	for _, set := range sets {
+		progress := progressOf(c, set.Name)
+		o := index.Options{Method: c.Config.Index.Method, Progress: func(_ string, done, total int64) {
+			if progress != nil {
+				progress(int(done), int(total))
+			}
+		}}
+		r, err := evaluate.MeasureNeighbours(ctx, set, e.Neighbours, o, c.Config.Solver.Seed)
+		if err != nil {
+			return err
+		}
+		if err := p.print(r, "%s\t%d\t%d\t%s\t%s\t%.4f\t%.3f\t%.6f\t", r.Data, r.N, r.D, r.Index, r.Chosen, r.Recall, r.BuildSeconds, r.QuerySeconds); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
