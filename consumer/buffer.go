@@ -26,9 +26,6 @@ func (l Limits) Validate() []error {
 	if l.Age < 0 || l.Idle < 0 {
 		faults = append(faults, fmt.Errorf("episode-age %v, episode-idle %v: neither may be negative", l.Age, l.Idle))
 	}
-	if l.Age == 0 && l.Idle == 0 {
-		faults = append(faults, fmt.Errorf("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"))
-	}
 	if l.Memory < 1 {
 		faults = append(faults, fmt.Errorf("max-memory %d: below 1", l.Memory))
 	}

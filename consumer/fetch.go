@@ -18,6 +18,13 @@ type Batch struct {
 	Bytes   int64     // of what was fetched
 	Count   int       // of the records that were fetched
 	Time    time.Time // of the last of them
+	Last    bool      // nothing comes after it
+}
+
+// Bounds say what of a partition is read.
+type Bounds struct {
+	Committed bool  // no further than transactions are decided
+	End       int64 // up to here; -1: for ever
 }
 
 // Record is a record taken apart: its items, or why it, or some of its objects, cannot be used, or both.
@@ -30,19 +37,28 @@ type Record struct {
 	Stream   string // of a marker
 }
 
-// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends or reading fails for good. At the
-// end of the partition it hands on empty batches.
-func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, committed bool, out chan<- *Batch) error {
+// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends, reading fails for good, or
+// the bounds are reached, which is no error. At the end of the partition it hands on empty batches.
+func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds Bounds, out chan<- *Batch) error {
 	keys := keyCache{}
 	var items []record.Item
+	if bounds.End >= 0 && reader.Position() >= bounds.End {
+		return send(ctx, out, &Batch{Next: reader.Position(), End: bounds.End, Last: true})
+	}
 	for {
 		raw, err := reader.Read(ctx)
 		if err != nil {
 			return err
 		}
 		b := &Batch{Next: raw.Next, End: raw.HighWatermark, Count: len(raw.Records)}
-		if committed && raw.LastStable >= 0 {
+		if bounds.Committed && raw.LastStable >= 0 {
 			b.End = raw.LastStable
+		}
+		if bounds.End >= 0 && b.Next >= bounds.End {
+			b.Next, b.End, b.Last = bounds.End, bounds.End, true
+			for n := len(raw.Records); n > 0 && raw.Records[n-1].Offset >= bounds.End; n = len(raw.Records) {
+				raw.Records = raw.Records[:n-1]
+			}
 		}
 		items = make([]record.Item, 0, len(raw.Records))
 		for i := range raw.Records {
@@ -69,11 +85,18 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, c
 			}
 		}
 		reader.Recycle(raw)
-		select {
-		case out <- b:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := send(ctx, out, b); err != nil || b.Last {
+			return err
 		}
+	}
+}
+
+func send(ctx context.Context, out chan<- *Batch, b *Batch) error {
+	select {
+	case out <- b:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"slkstream/internal/memory"
 	"slkstream/internal/record"
 	"slkstream/internal/topic"
@@ -23,6 +25,7 @@ type labels struct {
 	support []memory.Example
 	log     *slog.Logger
 	current atomic.Pointer[view]
+	fixed   bool // of a backfill: what is current stays
 }
 
 // view is what the labels topic said at one moment. It is never changed, only replaced.
@@ -114,7 +117,7 @@ func (b *book) view() *view {
 
 // follow reads the topic to its end, calls ready, and goes on reading until ctx ends.
 func (l *labels) follow(ctx context.Context, ready func()) error {
-	if l.topic == "" {
+	if l.topic == "" || l.fixed {
 		ready()
 		<-ctx.Done()
 		return nil
@@ -134,20 +137,13 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 
 // partitions waits until the topic is there and says how many it has.
 func (l *labels) partitions(ctx context.Context) (int, error) {
-	outage := topic.NewOutage(l.log, "looking for the labels topic "+l.topic)
-	for {
+	return waitFor(ctx, l.log, "looking for the labels topic "+l.topic, func() (int, error) {
 		n, err := l.client.Partitions(ctx, l.topic)
-		if err == nil && n > 0 {
-			outage.Over()
-			return n, nil
+		if err == nil && n == 0 {
+			err = kafka.UnknownTopicOrPartition
 		}
-		if err != nil && !topic.Temporary(err) {
-			return 0, err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return 0, err
-		}
-	}
+		return n, err
+	})
 }
 
 // read follows the topic once from its start; it returns when reading fails for good or the topic has grown.
@@ -167,7 +163,10 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	parts := make(chan part)
 	first := make([]int64, n)
 	for p := range n {
-		if first[p], err = l.start(ctx, int32(p)); err != nil {
+		first[p], err = waitFor(ctx, l.log, "reading the labels topic "+l.topic, func() (int64, error) {
+			return l.client.Offset(ctx, l.topic, int32(p), topic.Earliest, false)
+		})
+		if err != nil {
 			return err
 		}
 		go func() {
@@ -223,19 +222,6 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	}
 }
 
-func (l *labels) start(ctx context.Context, partition int32) (int64, error) {
-	outage := topic.NewOutage(l.log, "reading the labels topic "+l.topic)
-	for {
-		first, err := l.client.Offset(ctx, l.topic, partition, topic.Earliest, false)
-		if err == nil || !topic.Temporary(err) {
-			return first, err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return 0, err
-		}
-	}
-}
-
 func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *topic.Batch) {
 	for i := range batch.Records {
 		r := &batch.Records[i]
@@ -262,26 +248,17 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 		return nil, err
 	}
 	for p, end := range next {
-		from, err := l.start(ctx, int32(p))
+		err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) { l.take(b, decoder, p, batch) })
 		if err != nil {
 			return nil, err
-		}
-		reader := l.client.NewReader(topic.ReaderSettings{Topic: l.topic, Partition: int32(p), Offset: from})
-		for position := from; position < end; {
-			batch, err := reader.Read(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if batch.Next == position && batch.Next >= batch.LastStable {
-				break // the topic is shorter than it was
-			}
-			position = batch.Next
-			for len(batch.Records) > 0 && batch.Records[len(batch.Records)-1].Offset >= end {
-				batch.Records = batch.Records[:len(batch.Records)-1]
-			}
-			l.take(b, decoder, p, batch)
 		}
 		b.next[p] = end
 	}
 	return b.view(), nil
+}
+
+// fix makes one view the only one: nothing is followed.
+func (l *labels) fix(v *view) {
+	l.current.Store(v)
+	l.fixed = true
 }

@@ -85,12 +85,14 @@ type again struct {
 }
 
 // run works until ctx ends, and then hands the partition over as its cause asks for.
-func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder) error {
+func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
 	fetching, stop := context.WithCancel(ctx)
 	defer stop()
 	batches := make(chan *consumer.Batch, 1)
 	fetched := make(chan error, 1)
-	go func() { fetched <- consumer.Fetch(fetching, reader, decoder, p.stage.options.Committed, batches) }()
+	go func() {
+		fetched <- consumer.Fetch(fetching, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end}, batches)
+	}()
 	fetchEnded := false
 	defer func() {
 		stop()
@@ -109,15 +111,17 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		select {
 		case <-ctx.Done():
 			stop()
-			<-fetched
-			fetchEnded = true
+			if !fetchEnded {
+				<-fetched
+				fetchEnded = true
+			}
 			return p.handOver(context.Cause(ctx))
 		case err := <-fetched:
 			fetchEnded = true
-			if ctx.Err() != nil {
-				return p.handOver(context.Cause(ctx))
+			if err != nil && ctx.Err() == nil {
+				return err
 			}
-			return err
+			fetched = nil // the end of the range: what is closed still has to be answered
 		case b := <-in:
 			p.take(b)
 		case <-p.wake:
@@ -144,6 +148,9 @@ func (p *partition) take(b *consumer.Batch) {
 		p.position = record.Start(b.Next)
 	}
 	p.rejected = max(p.rejected, b.Next)
+	if b.Last {
+		p.buffer.Drain(p.position)
+	}
 	if b.Next < b.End {
 		p.quiet = time.Time{}
 	} else if p.quiet.IsZero() {

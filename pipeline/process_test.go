@@ -113,14 +113,6 @@ func scale() (records, kills int) {
 	return 6000, 5
 }
 
-// session is the shortest that brokers allow a member: a killed one is missed only after it.
-func session() time.Duration {
-	if brokertest.Real() {
-		return 6 * time.Second
-	}
-	return time.Second
-}
-
 // A stage killed at random moments gives the answers of one that was never disturbed, and gives all of them.
 func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 	brokers := brokertest.Brokers(t)
@@ -139,7 +131,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			f.support() // the child draws its own first
 			in := brokertest.Topic(t, client, "in", 3, nil)
 			disturbed := child{Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 3, nil), Group: brokertest.Name("group"), Seed: 7, Limits: c.limits,
-				Session: session(), StateInterval: 500 * time.Millisecond}
+				Session: session, StateInterval: 500 * time.Millisecond}
 			records := f.records(in, streams, n)
 			random := rand.New(rand.NewPCG(11, 1))
 			fed := make(chan struct{})
@@ -154,7 +146,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			}()
 			for range kills {
 				cmd := disturbed.launch(t)
-				time.Sleep(session() + 200*time.Millisecond + time.Duration(random.IntN(800))*time.Millisecond)
+				time.Sleep(session + 200*time.Millisecond + time.Duration(random.IntN(800))*time.Millisecond)
 				kill(t, cmd)
 			}
 			<-fed
@@ -201,3 +193,6 @@ func compare(t *testing.T, got, want *sink, n int) {
 	}
 	t.Logf("%d answers, %d repeats", len(got.answers), repeats)
 }
+
+// session is how long the group waits for a killed member.
+const session = time.Second

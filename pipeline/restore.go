@@ -35,7 +35,10 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
-	loaded, err := s.load(ctx, a)
+	if err := s.ensureState(ctx, a); err != nil {
+		return nil, nil, nil, err
+	}
+	loaded, err := s.load(ctx, a, o.State)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -52,6 +55,11 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
 		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now()}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
+	if o.FromState != "" {
+		if err := p.inherit(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+	}
 	p.remember(restored)
 	for model, d := range p.dimensions {
 		decoder.Expect(model, d)
@@ -59,7 +67,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	for model, d := range s.labels.current.Load().dimensions {
 		decoder.Expect(model, d)
 	}
-	first, end, err := s.bounds(ctx, a)
+	first, end, err := bounds(ctx, s.client, a.Topic, a.Partition, false)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -80,37 +88,20 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 }
 
 // load reads the partition's state to its end.
-func (s *Stage) load(ctx context.Context, a consumer.Assignment) (*state.Loader, error) {
-	o := &s.options
+func (s *Stage) load(ctx context.Context, a consumer.Assignment, name string) (*state.Loader, error) {
 	loader := state.NewLoader(a.Topic)
-	if err := s.ensureState(ctx, a); err != nil {
-		return nil, err
-	}
-	first, err := s.client.Offset(ctx, o.State, a.Partition, topic.Earliest, false)
-	if err != nil {
-		return nil, err
-	}
-	// To the very end, not only to what is decided: a transaction of another input's partition of the same number may be
-	// open before what this one has committed, and is waited for.
-	end, err := s.client.Offset(ctx, o.State, a.Partition, topic.Latest, false)
-	if err != nil {
-		return nil, err
-	}
-	reader := s.client.NewReader(topic.ReaderSettings{Topic: o.State, Partition: a.Partition, Offset: first, MaxBytes: 8 << 20})
 	said := time.Now()
-	for position := first; position < end; {
-		b, err := reader.Read(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("state topic %s: %w", o.State, err)
-		}
+	err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) {
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
-		position = b.Next
 		if time.Since(said) > 2*time.Second {
 			said = time.Now()
-			s.log.Info("restoring", "topic", a.Topic, "partition", a.Partition, "state", fmt.Sprintf("%d of %d records", position-first, end-first), "bytes", loader.Bytes())
+			s.log.Info("restoring", "topic", a.Topic, "partition", a.Partition, "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return loader, nil
 }
@@ -140,15 +131,6 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// bounds are the ends of the input partition.
-func (s *Stage) bounds(ctx context.Context, a consumer.Assignment) (first, end int64, err error) {
-	if first, err = s.client.Offset(ctx, a.Topic, a.Partition, topic.Earliest, false); err != nil {
-		return 0, 0, err
-	}
-	end, err = s.client.Offset(ctx, a.Topic, a.Partition, topic.Latest, false)
-	return first, end, err
-}
-
 // remember brings the streams' memories back.
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
@@ -157,23 +139,46 @@ func (p *partition) remember(r *state.Restored) {
 		}
 	}
 	for name, snapshot := range r.Snapshots {
-		key := consumer.Key{Stream: name.Name, Model: name.Model}
-		s := p.stream(key)
+		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
 		s.learned, s.labels, s.seen = snapshot.Learned, snapshot.Labels, snapshot.Seen
-		if len(snapshot.Pieces) == 0 {
-			continue // reset by hand: only its place is known
-		}
+		s.memory = p.memory(snapshot)
+	}
+}
+
+// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a place, is a stream
+// that starts cold.
+func (p *partition) memory(snapshot *state.Snapshot) *memory.Stream {
+	name := snapshot.Stream.Name
+	if len(snapshot.Pieces) > 0 {
 		pieces := make([]memory.Piece, len(snapshot.Pieces))
 		for i, piece := range snapshot.Pieces {
 			pieces[i] = memory.Piece(piece)
 		}
 		restored, err := memory.Restore(p.stage.options.Memory, pieces)
-		if err != nil {
-			p.log.Error("state set aside: the stream starts cold", "stream", key.Stream, "model", key.Model, "error", err)
-			continue
+		if err == nil {
+			return restored
 		}
-		s.memory = restored
+		p.log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
 	}
+	return memory.New(name, p.stage.options.Memory)
+}
+
+// inherit starts streams with what another group's state holds of them. It comes before what is this group's own.
+func (p *partition) inherit(ctx context.Context) error {
+	from := p.stage.options.FromState
+	if n, err := p.stage.client.Partitions(ctx, from); err != nil {
+		return fmt.Errorf("from-state: topic %s: %w", from, err)
+	} else if n <= int(p.number) {
+		return nil
+	}
+	loaded, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from)
+	if err != nil {
+		return err
+	}
+	for name, snapshot := range loaded.Restore().Snapshots {
+		p.stream(consumer.Key{Stream: name.Name, Model: name.Model}).memory = p.memory(snapshot)
+	}
+	return nil
 }
 
 // resume works out where to read from, and what to make of what is read again.
@@ -183,6 +188,9 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		start := committed
 		if start < 0 {
 			start = first
+			if r, bounded := p.stage.ranges[topic.Place{Topic: p.topic, Partition: p.number}]; bounded {
+				start = r.From
+			}
 		}
 		start = p.within(start, first, end)
 		p.position, p.committed, p.rejected = record.Start(start), record.Start(start), start

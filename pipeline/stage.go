@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"slkstream/consumer"
 	"slkstream/internal/memory"
 	"slkstream/internal/record"
@@ -52,6 +54,11 @@ type Options struct {
 	Watchdog   time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
+
+	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is open.
+	Bounded bool
+	// FromState is another group's state topic: a stream of which nothing is known starts with what it holds there.
+	FromState string
 
 	Observer Observer // nil: nobody watches
 	Log      *slog.Logger
@@ -119,6 +126,7 @@ type Stage struct {
 	pool    *pool
 	labels  *labels
 	metrics *Metrics
+	ranges  map[topic.Place]Range // what a backfill answers; nil: everything, for ever
 }
 
 // ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions belong to others.
@@ -127,7 +135,13 @@ var ErrHung = errors.New("an episode does not end")
 // New prepares a stage; nothing is asked of the brokers yet.
 func New(client *topic.Client, o Options) (*Stage, error) {
 	o.fill()
+	if o.Bounded {
+		o.Limits.Idle = 0
+	}
 	faults := o.Limits.Validate()
+	if o.Limits.Age == 0 && o.Limits.Idle == 0 && !o.Bounded {
+		faults = append(faults, errors.New("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"))
+	}
 	if o.Group == "" || o.Out == "" || len(o.In) == 0 {
 		faults = append(faults, fmt.Errorf("group %q, in %q, out %q: none may be empty", o.Group, o.In, o.Out))
 	}
@@ -241,7 +255,7 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	defer abandon()
 	s.metrics.own(p)
 	defer s.metrics.disown(p)
-	err = p.run(ctx, reader, decoder)
+	err = p.run(ctx, reader, decoder, s.end(a))
 	abandon()
 	if !p.leave(s.options.HandOver) {
 		return errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
@@ -306,38 +320,28 @@ func (s *Stage) prepare(ctx context.Context) error {
 		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
 	}
 	for _, d := range own {
-		outage := topic.NewOutage(s.log, "making topic "+d.Name)
-		for {
-			err := s.client.Ensure(ctx, d)
-			if err == nil {
-				outage.Over()
-				break
-			}
-			if !topic.Temporary(err) {
-				return fmt.Errorf("topic %s: %w", d.Name, err)
-			}
-			if err := outage.Wait(ctx, err); err != nil {
-				return err
-			}
+		if _, err := waitFor(ctx, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// await waits until an input topic is there.
-func (s *Stage) await(ctx context.Context, name string) (int, error) {
-	outage := topic.NewOutage(s.log, "looking for topic "+name)
-	for {
-		n, err := s.client.Partitions(ctx, name)
-		if err == nil && n > 0 {
-			outage.Over()
-			return n, nil
-		}
-		if err != nil && !topic.Temporary(err) {
-			return 0, fmt.Errorf("topic %s: %w", name, err)
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return 0, err
-		}
+// end is where the work on a partition ends, -1: never.
+func (s *Stage) end(a consumer.Assignment) int64 {
+	if s.ranges == nil {
+		return -1
 	}
+	return s.ranges[topic.Place{Topic: a.Topic, Partition: a.Partition}].To
+}
+
+// await waits until a topic is there and says how many partitions it has.
+func (s *Stage) await(ctx context.Context, name string) (int, error) {
+	return waitFor(ctx, s.log, "looking for topic "+name, func() (int, error) {
+		n, err := s.client.Partitions(ctx, name)
+		if err == nil && n == 0 {
+			err = kafka.UnknownTopicOrPartition
+		}
+		return n, err
+	})
 }

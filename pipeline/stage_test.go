@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 )
 
 const (
-	dimension = 16
+	dimension = 64
 	classes   = 4
 )
 
@@ -35,7 +36,7 @@ func newFeed(seed uint64) *feed { return &feed{rand.New(rand.NewPCG(seed, 1))} }
 func (f *feed) vector(class int) []float32 {
 	v := make([]float32, dimension)
 	for i := range v {
-		v[i] = .3 * float32(f.random.NormFloat64())
+		v[i] = .1 * float32(f.random.NormFloat64())
 	}
 	v[class] += 3
 	return v
@@ -56,10 +57,7 @@ func (f *feed) records(name string, streams, n int) []record.Out {
 	start := time.Now() // not long ago: retention goes by these times
 	list := make([]record.Out, n)
 	for i := range list {
-		value := make([]byte, 0, 4*dimension)
-		for _, x := range f.vector(f.random.IntN(classes)) {
-			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
-		}
+		value := encode(f.vector(f.random.IntN(classes)))
 		list[i] = record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(streams)), Value: value,
 			Time: start.Add(time.Duration(i) * 20 * time.Millisecond)}
 		if f.random.IntN(50) == 0 {
@@ -67,6 +65,29 @@ func (f *feed) records(name string, streams, n int) []record.Out {
 		}
 	}
 	return list
+}
+
+func encode(vector []float32) []byte {
+	value := make([]byte, 0, 4*len(vector))
+	for _, x := range vector {
+		value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
+	}
+	return value
+}
+
+// watcher counts episodes by why they closed.
+type watcher struct {
+	mutex  sync.Mutex
+	closed map[consumer.Reason]int
+}
+
+func (w *watcher) Answered(a *Answered) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.closed == nil {
+		w.closed = map[consumer.Reason]int{}
+	}
+	w.closed[a.Episode.Closed]++
 }
 
 func quiet() *slog.Logger {

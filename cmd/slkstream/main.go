@@ -33,6 +33,7 @@ import (
 var commands = []func() *cobra.Command{
 	newRunCommand,
 	newDemoCommand,
+	newBackfillCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/pipeline"
+)
+
+func newBackfillCommand() *cobra.Command {
+	return withSettings("backfill", &cobra.Command{
+		Use:   "backfill",
+		Short: "label a bounded range of a topic, resumable, then exit",
+		Long: "backfill answers what lies between --from and --to in the input topics. Any number of processes with the same --job share\n" +
+			"the work by one plan, which the first of them writes; a job that was killed goes on where it was, and one that is\n" +
+			"finished says so. It starts cold unless --from-state names a group whose memory it is to start with.",
+		Args: cobra.NoArgs,
+	}, backfill)
+}
+
+func backfill(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	b := c.Config.Backfill
+	// A job is a group of its own: its offsets say how far it has come, its state topic holds the plan.
+	if !c.Config.Given("group") {
+		c.Config.Topics.Group += "-backfill"
+	}
+	c.Config.Topics.Group += "-" + b.Job
+	options, err := stageOptions(c, client)
+	if err != nil {
+		return err
+	}
+	options.Bounded = true
+	if b.FromState != "" {
+		options.FromState = b.FromState + "-state"
+	}
+	stage, err := pipeline.New(client, options)
+	if err != nil {
+		return usageError{err}
+	}
+	finished := false
+	percent := int64(-1)
+	err = serveWhile(ctx, c, stage, func(ctx context.Context) error {
+		var err error
+		finished, err = stage.Backfill(ctx, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To, Progress: func(done, all int64) {
+			if now := 100 * done / max(all, 1); now != percent {
+				percent = now
+				c.Log.Info("backfill", "job", b.Job, "percent", percent, "records", done, "of", all)
+			}
+		}})
+		return err
+	})
+	switch {
+	case errors.Is(err, pipeline.ErrOtherSettings):
+		return usageError{err}
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return errors.New("stopped before the end; the same command goes on where it was")
+	case finished:
+		c.Log.Info("the job was finished already", "job", b.Job)
+	default:
+		c.Log.Info("the job is finished", "job", b.Job)
+	}
+	_, err = fmt.Fprintf(c.Err, "job %s: finished\n", b.Job)
+	return err
+}

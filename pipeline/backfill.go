@@ -1,0 +1,247 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// Backfill labels a range of a topic that is already there, once. Its processes work from one plan.
+type Backfill struct {
+	Job      string
+	From, To string // RFC 3339, an offset, earliest, latest
+	// Progress is told now and then how many of all records are done, by position.
+	Progress func(done, all int64)
+}
+
+// Plan is what all processes of a job go by, whenever they are started: it is written once.
+type Plan struct {
+	Job      string
+	Ranges   []Range
+	Labels   []int64 // next offsets of the labels topic's partitions: what comes later is not seen
+	Settings json.RawMessage
+}
+
+// Range is the part of a partition that a job answers: From <= offset < To.
+type Range struct {
+	Topic     string
+	Partition int32
+	From, To  int64
+}
+
+// ErrOtherSettings is returned when a job was planned with settings that would give other answers.
+var ErrOtherSettings = errors.New("the job was planned with other settings")
+
+// planKey begins the keys of plans in the state topic, where every other key begins with a topic. Each process that finds none writes one under a key of its own; the
+// first in the topic is the plan.
+const planKey = "/plan/"
+
+// Backfill answers the job's range, together with whichever other processes do the same, and returns when all of it is
+// answered and committed, whoever did it. finished says that there was nothing left to do.
+func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err error) {
+	if err := s.prepare(ctx); err != nil {
+		return false, err
+	}
+	plan, err := s.plan(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	s.ranges = map[topic.Place]Range{}
+	var all int64
+	for _, r := range plan.Ranges {
+		s.ranges[topic.Place{Topic: r.Topic, Partition: r.Partition}] = r
+		all += r.To - r.From
+	}
+	left, err := s.left(ctx, plan)
+	if err != nil || left == 0 {
+		return err == nil, err
+	}
+	s.log.Info("backfill", "job", b.Job, "records", all, "left", left)
+	v, err := s.labels.at(ctx, plan.Labels)
+	if err != nil {
+		return false, err
+	}
+	s.labels.fix(v)
+	working, done := context.WithCancel(ctx)
+	defer done()
+	checked := make(chan error, 1)
+	go func() {
+		defer done()
+		for {
+			select {
+			case <-working.Done():
+				checked <- nil
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+			now, err := s.left(working, plan)
+			if err != nil {
+				if topic.Temporary(err) || working.Err() != nil {
+					continue
+				}
+				checked <- err
+				return
+			}
+			if b.Progress != nil {
+				b.Progress(all-now, all)
+			}
+			if now == 0 {
+				checked <- nil
+				return
+			}
+		}
+	}()
+	err = s.Run(working)
+	done()
+	return false, errors.Join(err, <-checked)
+}
+
+// left is how many records, by position, are not committed.
+func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
+	var left int64
+	for _, r := range plan.Ranges {
+		if r.From >= r.To {
+			continue
+		}
+		committed, err := s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
+		if err != nil {
+			return 0, err
+		}
+		left += max(r.To-max(committed, r.From), 0)
+	}
+	return left, nil
+}
+
+// plan reads the job's plan, or makes it.
+func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
+	settings, err := s.settings(b)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.readPlan(ctx, b.Job)
+	if err != nil {
+		return nil, err
+	}
+	if plan == nil {
+		if plan, err = s.makePlan(ctx, b, settings); err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(plan)
+		if err != nil {
+			return nil, err
+		}
+		key := planKey + b.Job + "/" + strconv.FormatUint(rand.Uint64(), 16)
+		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
+			return nil, err
+		}
+		if plan, err = s.readPlan(ctx, b.Job); err != nil {
+			return nil, err
+		}
+		if plan == nil {
+			return nil, fmt.Errorf("job %s: its plan was written to topic %s and is not there", b.Job, s.options.State)
+		}
+	}
+	if !bytes.Equal(plan.Settings, settings) {
+		return nil, fmt.Errorf("job %s: %w: %s, and now %s; give it another name with --job, or the settings it had", b.Job, ErrOtherSettings, plan.Settings, settings)
+	}
+	return plan, nil
+}
+
+// settings are what the answers depend on, besides the input. The ends of the range are among them as they were asked
+// for: latest means the same place to all processes of a job.
+func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
+	o := &s.options
+	examples := sha256.New()
+	for _, e := range o.Support {
+		fmt.Fprintf(examples, "%q %q %q %v\n", e.ID, e.Label, e.Model, e.Vector)
+	}
+	return json.Marshal(map[string]any{"in": o.In, "from": b.From, "to": b.To, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
+		"support": hex.EncodeToString(examples.Sum(nil)), "labels": o.Labels, "fromState": o.FromState})
+}
+
+func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
+	var plan *Plan
+	var broken error
+	prefix := []byte(planKey + job + "/")
+	err := readTo(ctx, s.client, s.options.State, 0, -1, each(func(r *record.Raw) {
+		if plan != nil || r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
+			return
+		}
+		plan = &Plan{}
+		if err := json.Unmarshal(r.Value, plan); err != nil {
+			broken = fmt.Errorf("job %s: its plan, offset %d of topic %s: %w", job, r.Offset, s.options.State, err)
+		}
+	}))
+	return plan, errors.Join(err, broken)
+}
+
+func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
+	plan := &Plan{Job: b.Job, Settings: settings}
+	for _, in := range s.options.In {
+		n, err := s.await(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for p := range int32(n) {
+			from, err := s.place(ctx, in, p, b.From)
+			if err != nil {
+				return nil, fmt.Errorf("from %s: %w", b.From, err)
+			}
+			to, err := s.place(ctx, in, p, b.To)
+			if err != nil {
+				return nil, fmt.Errorf("to %s: %w", b.To, err)
+			}
+			plan.Ranges = append(plan.Ranges, Range{in, p, from, max(from, to)})
+		}
+	}
+	if s.options.Labels != "" {
+		n, err := s.labels.partitions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for p := range int32(n) {
+			end, err := s.place(ctx, s.options.Labels, p, "latest")
+			if err != nil {
+				return nil, err
+			}
+			plan.Labels = append(plan.Labels, end)
+		}
+	}
+	return plan, nil
+}
+
+// place finds one end of the range in a partition, within what the log holds.
+func (s *Stage) place(ctx context.Context, name string, partition int32, place string) (int64, error) {
+	return waitFor(ctx, s.log, fmt.Sprintf("finding %s in %s/%d", place, name, partition), func() (int64, error) {
+		first, last, err := bounds(ctx, s.client, name, partition, s.options.Committed)
+		if err != nil {
+			return 0, err
+		}
+		offset, err := strconv.ParseInt(place, 10, 64)
+		switch {
+		case place == "earliest":
+			offset = first
+		case place == "latest":
+			offset = last
+		case err != nil:
+			at, err := time.Parse(time.RFC3339, place)
+			if err != nil {
+				return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", place)
+			}
+			if offset, err = s.client.OffsetAt(ctx, name, partition, at, s.options.Committed); err != nil {
+				return 0, err
+			}
+		}
+		return max(first, min(offset, last)), nil
+	})
+}

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/topic"
+)
+
+// fill runs one process of a job to its end, or until it is to be stopped.
+func fill(ctx context.Context, client *topic.Client, o Options, b Backfill) (bool, error) {
+	o.Bounded = true
+	o.Session, o.Rebalance = session, session
+	s, err := New(client, o)
+	if err != nil {
+		return false, err
+	}
+	return s.Backfill(ctx, b)
+}
+
+// Two processes share a job, one is stopped in the middle; what comes out is what one undisturbed process of another
+// job gives, and a finished job says so.
+func TestBackfill(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(5)
+	in := brokertest.Topic(t, client, "in", 4, nil)
+	const n = 4000
+	write(t, client, f.records(in, 12, n))
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 30, Age: 10 * time.Second, Idle: time.Second, Memory: 64 << 20}
+	o.State = o.Group + "-state"
+	b := Backfill{Job: "night", From: "earliest", To: "latest"}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+
+	short, stop := context.WithTimeout(ctx, 700*time.Millisecond)
+	defer stop()
+	if _, err := fill(short, client, o, b); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	write(t, client, f.records(in, 12, 500)) // latest was fixed when the job began
+	done := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := fill(ctx, client, o, b)
+			done <- err
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := collect(t, client, o.Out, count(n))
+	if finished, err := fill(ctx, client, o, b); err != nil || !finished {
+		t.Errorf("a finished job started again: finished %v, %v", finished, err)
+	}
+	other := o
+	other.Limits.Size = 31
+	if _, err := fill(ctx, client, other, b); !errors.Is(err, ErrOtherSettings) {
+		t.Errorf("other settings for the same job: %v", err)
+	}
+
+	again := o
+	again.Group, again.Out, again.State, again.Dead = brokertest.Name("group"), brokertest.Name("out"), "", ""
+	again.Delivery = basics(client, in, newFeed(0)).Delivery
+	if _, err := fill(ctx, client, again, Backfill{Job: "again", From: "0", To: time.Now().Add(time.Hour).Format(time.RFC3339)}); err != nil {
+		t.Fatal(err)
+	}
+	longer := collect(t, client, again.Out, count(n+500))
+	same := 0
+	for id, answers := range got.answers {
+		// The last open episodes end with the range, so that those alone may differ.
+		if longer.answers[id][0].Label == answers[0].Label {
+			same++
+		}
+	}
+	if same < n-12*30 {
+		t.Errorf("%d of %d answers are the same in both jobs", same, n)
+	}
+	ids := len(got.answers)
+	if ids != n {
+		t.Errorf("%d of %d answered", ids, n)
+	}
+}

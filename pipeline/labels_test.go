@@ -1,0 +1,133 @@
+package pipeline
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// answer feeds one episode of n items of a class and returns the label of each.
+func answer(t *testing.T, client *topic.Client, f *feed, in, out, key string, class, n int, so *int) []record.Result {
+	t.Helper()
+	var records []record.Out
+	for i := range n {
+		r := f.records(in, 1, 1)[0]
+		r.Key, r.Headers = []byte(key), nil
+		r.Value = encode(f.vector(class))
+		if i == n-1 {
+			r.Headers = []record.Header{{Key: record.MarkerHeader}}
+		}
+		records = append(records, r)
+	}
+	write(t, client, records)
+	*so += n
+	s := collect(t, client, out, count(*so))
+	last := make([]record.Result, 0, n)
+	newest := int64(0)
+	for _, answers := range s.answers {
+		if r := answers[0]; r.Stream == key {
+			newest = max(newest, r.Episode)
+		}
+	}
+	for _, answers := range s.answers {
+		if r := answers[0]; r.Stream == key && r.Episode == newest {
+			last = append(last, r)
+		}
+	}
+	if len(last) != n {
+		t.Fatalf("%d answers in episode %d of %s, not %d", len(last), newest, key, n)
+	}
+	return last
+}
+
+func all(t *testing.T, what string, results []record.Result, label string) {
+	t.Helper()
+	for _, r := range results {
+		if r.Label != label {
+			t.Errorf("%s: %s is %q (%.2f, unknown %v), not %q", what, r.ID, r.Label, r.Confidence, r.Unknown, label)
+		}
+	}
+}
+
+// Labels taught, corrected and taken back while the stage runs are in force from the next episode.
+func TestLabelsTopic(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(3)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support = nil
+	o.Limits = consumer.Limits{Size: 1000, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	teach := func(id, stream, label string, class int) {
+		write(t, client, []record.Out{record.Teach(o.Labels, &record.Example{ID: id, Stream: stream, Label: label, Vector: f.vector(class)})})
+	}
+	for c := range classes {
+		for i := range 3 {
+			teach(fmt.Sprintf("e%d-%d", c, i), "", fmt.Sprintf("class-%d", c), c)
+		}
+	}
+	start(t, client, o)
+	so := 0
+	settle := func() { time.Sleep(1500 * time.Millisecond) } // the topic is followed beside the stage
+	all(t, "taught before the start", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "class-1")
+
+	for i := range 3 {
+		teach(fmt.Sprintf("e1-%d", i), "", "renamed", 1)
+	}
+	settle()
+	all(t, "corrected", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "renamed")
+
+	for i := range 3 {
+		teach(fmt.Sprintf("mine-%d", i), "b", "only-b", 2)
+		write(t, client, []record.Out{record.Forget(o.Labels, fmt.Sprintf("e2-%d", i))})
+	}
+	settle()
+	all(t, "for one stream", answer(t, client, f, in, o.Out, "b", 2, 10, &so), "only-b")
+	for _, r := range answer(t, client, f, in, o.Out, "a", 2, 10, &so) {
+		if r.Label == "class-2" || r.Label == "only-b" {
+			t.Errorf("%s is %q, which was forgotten or is another stream's", r.ID, r.Label)
+		}
+	}
+}
+
+// An order to reset reaches a stream's memory once, and a stage started later does not obey it again.
+func TestResetOrder(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(4)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support = nil
+	o.Limits = consumer.Limits{Size: 1000, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	watch := &watcher{}
+	o.Observer = watch
+	stop := start(t, client, o)
+	so := 0
+	// Taught by the feed itself: only the stream's own memory holds it.
+	r := f.records(in, 1, 1)[0]
+	r.Key, r.Value = []byte("a"), encode(f.vector(1))
+	r.Headers = []record.Header{{Key: "label", Value: []byte("own")}, {Key: record.MarkerHeader}}
+	write(t, client, []record.Out{r})
+	so++
+	collect(t, client, o.Out, count(so))
+	all(t, "taught inline", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "own")
+	write(t, client, []record.Out{record.ResetRecord(o.Labels, record.Reset{Stream: "a"})})
+	time.Sleep(1500 * time.Millisecond)
+	for _, r := range answer(t, client, f, in, o.Out, "a", 1, 10, &so) {
+		if r.Label == "own" {
+			t.Errorf("%s is %q after the reset", r.ID, r.Label)
+		}
+	}
+	r.Value = encode(f.vector(1))
+	write(t, client, []record.Out{r})
+	so++
+	collect(t, client, o.Out, count(so))
+	stop()
+	start(t, client, o)
+	all(t, "after a restart the old reset counts no more", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "own")
+}

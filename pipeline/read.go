@@ -1,0 +1,72 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// waitFor does something until it succeeds or fails for good: brokers that are away are waited for, and said once.
+func waitFor[T any](ctx context.Context, log *slog.Logger, what string, do func() (T, error)) (T, error) {
+	outage := topic.NewOutage(log, what)
+	for {
+		result, err := do()
+		if err == nil {
+			outage.Over()
+			return result, nil
+		}
+		if !topic.Temporary(err) {
+			return result, fmt.Errorf("%s: %w", what, err)
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return result, err
+		}
+	}
+}
+
+// bounds are the ends of a partition; committed leaves out what is not decided yet.
+func bounds(ctx context.Context, client *topic.Client, name string, partition int32, committed bool) (first, end int64, err error) {
+	if first, err = client.Offset(ctx, name, partition, topic.Earliest, false); err != nil {
+		return 0, 0, err
+	}
+	end, err = client.Offset(ctx, name, partition, topic.Latest, committed)
+	return first, end, err
+}
+
+// readTo reads a partition from its start to end, -1 for where it ends now: its very end, not only what is decided, as a
+// transaction of another owner may be open before what this one has committed, and is waited for. The position decides,
+// not the records: there are gaps where records were compacted away.
+func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64)) error {
+	first, last, err := bounds(ctx, client, name, partition, false)
+	if err != nil {
+		return err
+	}
+	if end < 0 || end > last {
+		end = last
+	}
+	reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: partition, Offset: first, MaxBytes: 8 << 20})
+	for position := first; position < end; {
+		b, err := reader.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read %s/%d: %w", name, partition, err)
+		}
+		position = b.Next
+		for n := len(b.Records); n > 0 && b.Records[n-1].Offset >= end; n = len(b.Records) {
+			b.Records = b.Records[:n-1]
+		}
+		take(b, first, end)
+	}
+	return nil
+}
+
+// each calls take with every record.
+func each(take func(*record.Raw)) func(*topic.Batch, int64, int64) {
+	return func(b *topic.Batch, _, _ int64) {
+		for i := range b.Records {
+			take(&b.Records[i])
+		}
+	}
+}
