@@ -14,7 +14,8 @@ const mostGram = 2048
 // solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
-	v         []float32 // rows x d: z, less the metric's centre
+	v         []float32 // rows x d: z, less the metric's centre; the episode's own z, or apart
+	apart     []float32
 	g, h      []float32 // rows x rows: inner products in u-space
 	shrunk    []float32 // rows x rank
 	inverse   []float32 // rows: u = metric(v) * inverse
@@ -69,7 +70,8 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 	if g.metric == nil && t == e.n+e.anchors {
 		g.v = e.z
 	} else {
-		g.v = grown(g.v, t*d)
+		g.apart = grown(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
+		g.v = g.apart
 		copy(g.v, e.z)
 		for q, y := e.n+e.anchors, own; q < t; q, y = q+1, y+d {
 			class := int(e.class[e.label[q]])
