@@ -34,6 +34,7 @@ var commands = []func() *cobra.Command{
 	newRunCommand,
 	newDemoCommand,
 	newBackfillCommand,
+	newLabelCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,
@@ -72,6 +73,9 @@ func execute(ctx context.Context, args []string, in io.Reader, out, messages io.
 	root.SetErr(messages)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
+	if errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("stopped before the end: %w", err)
+	}
 	if code != exitDone {
 		fmt.Fprintf(messages, "slkstream: %v\n", err)
 	}

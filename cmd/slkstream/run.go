@@ -68,12 +68,8 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model},
 		Memory: settings, Log: c.Log,
 	}
-	for _, path := range s.Support {
-		examples, err := readExamples(path, s.Model)
-		if err != nil {
-			return o, err
-		}
-		o.Support = append(o.Support, examples...)
+	if o.Support, err = readSupport(c.Config); err != nil {
+		return o, err
 	}
 	return o, deliver(&o, d.Mode, client)
 }

@@ -46,6 +46,8 @@ func replace[T any](value *T, given *T) {
 
 // memorySettings are how the streams of a stage answer and learn.
 func memorySettings(c *config.Config) (memory.Settings, error) {
-	s, err := solverSettings(c.Solver)
-	return memory.Settings{Solver: s, Warm: c.Memory.Warm}, err
+	solving, err := solverSettings(c.Solver)
+	s := memory.Defaults(solving)
+	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
+	return s, err
 }

@@ -13,6 +13,9 @@ import (
 // lineLimit bounds a line of JSON Lines: 256 Ki numbers of 20 digits are far below.
 const lineLimit = 16 << 20
 
+// unnamed is what the decoder calls the stream of a record that names none and has no topic.
+const unnamed = "/0"
+
 // lines reads JSON Lines: each line is the JSON of a record, as on a topic.
 type lines struct {
 	in      *bufio.Scanner
@@ -49,7 +52,12 @@ func (l *lines) Next() (Row, error) {
 		if len(items) != 1 {
 			return Row{}, fmt.Errorf("line %d: %w: %d embeddings, want one", l.number, ErrFormat, len(items))
 		}
-		return Row{ID: items[0].ItemID, Label: items[0].Label, Vector: items[0].Vector}, nil
+		item := &items[0]
+		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector}
+		if row.Stream == unnamed {
+			row.Stream = ""
+		}
+		return row, nil
 	}
 	if err := l.in.Err(); err != nil {
 		return Row{}, fmt.Errorf("line %d: %w: %w", l.number+1, ErrFormat, err)

@@ -2,8 +2,10 @@ package table
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,13 @@ func Create(path string, force bool) (*Output, error) {
 	return o, nil
 }
 
+// Print is answers as JSON Lines on a stream that has no name to wait for.
+func Print(w io.Writer) *Output {
+	o := &Output{path: "output", buffer: bufio.NewWriterSize(w, 1<<16)}
+	o.encoder = linesEncoder{json.NewEncoder(o.buffer)}
+	return o
+}
+
 func (o *Output) mayWrite() error {
 	info, err := os.Stat(o.path)
 	switch {
@@ -89,6 +98,9 @@ func (o *Output) Commit() error {
 	if err == nil {
 		err = o.buffer.Flush()
 	}
+	if o.file == nil {
+		return err
+	}
 	if err == nil {
 		err = o.patch()
 	}
@@ -115,6 +127,9 @@ func (o *Output) Commit() error {
 
 // Discard leaves nothing behind. After Commit it does nothing.
 func (o *Output) Discard() {
+	if o.file == nil {
+		return
+	}
 	o.file.Close()
 	os.Remove(o.file.Name())
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"slkstream/internal/array"
+	"slkstream/internal/record"
 )
 
 // ErrFormat is wrapped by the error of a file that is not what its name says, or is damaged.
@@ -19,6 +20,8 @@ var ErrFormat = array.ErrFormat
 type Row struct {
 	ID     string    // "" where the file names none
 	Label  string    // "" where the file gives none
+	Stream string    // JSON Lines only
+	Model  string    // JSON Lines only
 	Vector []float32 // valid until the next call of Next
 }
 
@@ -113,15 +116,8 @@ func (c *checked) check(vector []float32) error {
 	if len(vector) == 0 || len(vector) != c.dimension {
 		return fmt.Errorf("%w: %d numbers, the first row has %d", ErrFormat, len(vector), c.dimension)
 	}
-	zero := true
-	for i, v := range vector {
-		if v-v != 0 { // NaN and both infinities
-			return fmt.Errorf("%w: number %d is %v", ErrFormat, i, v)
-		}
-		zero = zero && v == 0
-	}
-	if zero {
-		return fmt.Errorf("%w: all numbers are zero, which has no direction", ErrFormat)
+	if bad := record.CheckVector(vector); bad != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, bad)
 	}
 	return nil
 }
