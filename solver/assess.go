@@ -63,7 +63,7 @@ func (e *episode) smoothed(out []float32, lengths []float64, known []bool) []flo
 		sum, degree := e.near[p*k+own], float32(1)
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
-			if e.label[q] < 0 {
+			if e.label[q] < 0 && weights[j] > 0 { // a weight below 0 would not average
 				sum += weights[j] * e.near[int(q)*k+own]
 				degree += weights[j]
 			}
@@ -100,7 +100,7 @@ func (e *episode) distances(r *Result) {
 		sum, degree := r.Distance[p], float32(1)
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
-			if e.label[q] < 0 {
+			if e.label[q] < 0 && weights[j] > 0 {
 				sum += weights[j] * r.Distance[q]
 				degree += weights[j]
 			}

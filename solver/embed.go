@@ -82,14 +82,6 @@ func unit(row []float32) bool {
 	return true
 }
 
-// faultOf says why a raw row could not be embedded.
-func faultOf(row []float32) error {
-	if i := notFinite(row); i >= 0 {
-		return fmt.Errorf("value %g at %d is not finite", row[i], i)
-	}
-	return fmt.Errorf("its values overflow when raised to the power")
-}
-
 // apply takes z-rows, in place, to u-space. scratch holds len(Scales) values.
 func (m *Metric) apply(x []float32, d int, scratch []float32) {
 	for from := 0; from < len(x); from += d {

@@ -26,6 +26,7 @@ type episode struct {
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                []float32 // n x k
+	wide                   []float32 // n x K: S with the masked classes put back
 	pi0, pi                []float64 // k
 	soft                   []float64 // k: sum of s over unlabelled rows
 	held                   []float64 // k: what labelled rows and the prior weigh
@@ -47,6 +48,7 @@ type episode struct {
 	total, last            []float64 // k
 	sums, parts            []float64 // of the objectives: 1 / sum s, and a block each
 	logPi, pulled          []float64 // k: beta log pi, psi(|C|)
+	exact                  exact
 	density                []float32 // tiles x k
 	changes                []float64 // of a colour, a block each
 
@@ -189,13 +191,27 @@ func (e *episode) embed(p *Problem) error {
 		row := e.z[q*d : q*d+d]
 		kernel.Axpy(-1, e.mean, row)
 		if !unit(row) {
-			if q < e.n {
-				return fmt.Errorf("row %d: %w", q, faultOf(p.Rows[q*d:q*d+d]))
-			}
-			return fmt.Errorf("anchor %d: %w", q-e.n, faultOf(p.Anchors[(q-e.n)*d:(q-e.n+1)*d]))
+			return e.fault(p, q)
 		}
 	}
 	return nil
+}
+
+// fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else row q.
+func (e *episode) fault(p *Problem, q int) error {
+	for _, set := range []struct {
+		name string
+		rows []float32
+	}{{"row", p.Rows}, {"anchor", p.Anchors}} {
+		if i := notFinite(set.rows); i >= 0 {
+			return fmt.Errorf("%s %d: value %g at %d is not finite", set.name, i/e.d, set.rows[i], i%e.d)
+		}
+	}
+	name := "row"
+	if q >= e.n {
+		name, q = "anchor", q-e.n
+	}
+	return fmt.Errorf("%s %d: its values overflow when raised to the power %g and centred", name, q, e.Power)
 }
 
 // embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
@@ -337,12 +353,19 @@ func (e *episode) enter() {
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = grown(r.Labels, e.n)
-	r.S = cleared(r.S, e.n*p.K)
+	if k == p.K {
+		r.S = e.s // shared: a second N x K is only made where masked classes must be put back
+	} else {
+		e.wide = cleared(e.wide, e.n*p.K)
+		r.S = e.wide
+	}
 	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
 	for i := range e.n {
 		r.Labels[i] = e.class[e.answer(i)]
-		for c, v := range e.s[i*k : i*k+k] {
-			r.S[i*p.K+int(e.class[c])] = v
+		if k != p.K {
+			for c, v := range e.s[i*k : i*k+k] {
+				r.S[i*p.K+int(e.class[c])] = v
+			}
 		}
 		if p.labelled(i) && r.Labels[i] != p.Labels[i] {
 			r.LostSupports++

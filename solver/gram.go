@@ -264,3 +264,25 @@ func (g *gramSpace) labelledDots(out []float32) {
 		}
 	}
 }
+
+// precise takes the Gram matrix for the geometry that it is, and sums in float64 from there.
+func (g *gramSpace) precise(out *exact) {
+	t, k := g.e.rows, g.e.k
+	weight := func(q, c int) float64 { return float64(g.weights[q*k+c]) * float64(g.factor[c]) }
+	for p := range t {
+		out.own[p] = float64(g.g[p*t+p])
+		for q, v := range g.g[p*t : p*t+t] {
+			for c := range k {
+				if w := weight(q, c); w != 0 {
+					out.dots[p*k+c] += w * float64(v)
+				}
+			}
+		}
+		for c := range k {
+			out.length[c] += weight(p, c) * out.dots[p*k+c]
+		}
+	}
+	for c := range k {
+		out.length[c] = max(0, out.length[c])
+	}
+}

@@ -22,8 +22,14 @@ func (e *episode) objectives() (objective, energy float64) {
 		e.sums[p] = 1 / sum
 	}
 	e.logPi, e.pulled = grown(e.logPi, k), grown(e.pulled, k)
+	length := e.length
+	if e.Check {
+		e.exact.own, e.exact.dots, e.exact.length = grown(e.exact.own, e.rows), cleared(e.exact.dots, e.rows*k), cleared(e.exact.length, k)
+		e.space.precise(&e.exact)
+		length = e.exact.length
+	}
 	for c := range k {
-		e.logPi[c], e.pulled[c] = 0, psi(e.pull, e.length[c])
+		e.logPi[c], e.pulled[c] = 0, psi(e.pull, length[c])
 		if e.beta > 0 {
 			e.logPi[c] = e.beta * math.Log(e.pi[c])
 		}
@@ -98,7 +104,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 // heldObjective is what labelled rows and the prior add to R.
 func (e *episode) heldObjective() float64 {
 	var sum float64
-	if !e.modes {
+	if !e.modes && !e.Check { // from sums over each class, which spares the products of every anchor
 		for p, y := range e.label {
 			if y >= 0 {
 				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
@@ -137,11 +143,21 @@ func (e *episode) answer(p int) int {
 
 // cost is a_pc for the product x.C.
 func (e *episode) cost(p, c int, product float32) float64 {
-	own, dot := float64(e.own[p]), float64(product)
+	own, dot, length := float64(e.own[p]), float64(product), e.length[c]
+	if e.Check {
+		own, dot, length = e.exact.own[p], e.exact.dots[p*e.k+c], e.exact.length[c]
+	}
 	if e.modes {
-		return -e.kappa * math.Exp(-max(0, own-2*dot+e.length[c])/(2*e.sigma2))
+		return -e.kappa * math.Exp(-max(0, own-2*dot+length)/(2*e.sigma2))
 	}
 	return e.tau * (own - 2*dot + e.pulled[c])
+}
+
+// exact is what R is made of in float64: with Settings.Check a rise of R is a rise of R, not of the rounding of products.
+type exact struct {
+	own    []float64 // rows: |x|^2
+	dots   []float64 // rows x k: x . C
+	length []float64 // k: |C|^2
 }
 
 // psi is psi_u(|C|) of a squared length: the term whose minimiser is C = m / |m|^u.

@@ -72,7 +72,7 @@ type Result struct {
 
 // clear empties a result but for its memory.
 func (r *Result) clear() {
-	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, S: r.S, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
+	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
 		Agreement: r.Agreement, Distance: r.Distance, Unknown: r.Unknown, LabelledSame: r.LabelledSame, LabelledOther: r.LabelledOther}
 }
 

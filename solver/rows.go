@@ -135,3 +135,21 @@ func (r *rowSpace) labelledDots(out []float32) {
 	}
 	kernel.Products(out, e.u[:e.n*d], r.next, e.n, k, d)
 }
+
+func (r *rowSpace) precise(out *exact) {
+	k, d := r.e.k, r.e.d
+	for c := range k {
+		out.length[c] = squaredLength(r.c[c*d : c*d+d])
+	}
+	for p := range r.e.rows {
+		row := r.e.u[p*d : p*d+d]
+		out.own[p] = squaredLength(row)
+		for c := range k {
+			var dot float64
+			for i, v := range r.c[c*d : c*d+d] {
+				dot += float64(v) * float64(row[i])
+			}
+			out.dots[p*k+c] = dot
+		}
+	}
+}

@@ -13,6 +13,8 @@ type space interface {
 	// heldDot is the product of a prototype and the weighted sum of the labelled rows and the prior of its class.
 	heldDot(c int) float64
 	squaredDistance(p, q int) float32
+	// precise fills in for every row what R is made of, summed in float64.
+	precise(out *exact)
 	// prototypes writes the prototypes, k x d zeros before, as rows of u-space.
 	prototypes(out []float32)
 	// labelledDots fills n x k products of the rows with the unit mean of each class's labelled items.

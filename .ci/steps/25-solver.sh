@@ -1,0 +1,5 @@
+#!/bin/bash
+# The solver under the race detector, and its fuzz target for ten seconds.
+set -euo pipefail
+go test -race -count=1 -timeout 900s ./solver/...
+go test ./solver -run '^$' -fuzz FuzzSolve -fuzztime 10s -timeout 300s

@@ -1,0 +1,211 @@
+package solver
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"slkstream/index"
+)
+
+// few is a small sound episode to spoil.
+func few() *Problem {
+	return &Problem{N: 6, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1}, Labels: []int32{0, 1, -1, -1, -1, -1}}
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	chain := func(columns ...int32) *index.Affinity {
+		return &index.Affinity{Offsets: []int64{0, 1, 2, 2, 2, 2, 2}, Columns: columns, Weights: []float32{1, 1}}
+	}
+	for _, c := range []struct {
+		spoil func(p *Problem)
+		want  string
+	}{
+		{func(p *Problem) { p.Rows[5] = nan }, "row 2: value NaN at 1"},
+		{func(p *Problem) { p.Rows[11] = inf }, "row 5: value +Inf at 1"},
+		{func(p *Problem) { p.N = 0; p.Rows = nil; p.Labels = nil }, "0 rows"},
+		{func(p *Problem) { p.K = 0 }, "0 classes"},
+		{func(p *Problem) { p.D = 0 }, "dimension 0"},
+		{func(p *Problem) { p.Rows = p.Rows[1:] }, "11 values"},
+		{func(p *Problem) { p.Labels[3] = 2 }, "row 3: label 2"},
+		{func(p *Problem) { p.Labels[3] = -2 }, "row 3: label -2"},
+		{func(p *Problem) { p.Labels = p.Labels[1:] }, "5 labels for 6 rows"},
+		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1}, []int32{0} }, "1 anchor values"},
+		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1, nan}, []int32{0} }, "anchor 0: value NaN at 1"},
+		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1, 2}, []int32{-1} }, "anchor 0: label -1"},
+		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 6), Weights: make([]float32, 2)} }, "prior: 6 values"},
+		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 4), Weights: []float32{1, -1}} }, "prior: weight -1 of class 1"},
+		{func(p *Problem) { p.Prior = &Prior{Means: []float32{0, 0, 0, nan}, Weights: []float32{1, 1}} }, "prior: mean of class 1"},
+		{func(p *Problem) { p.Proportions = []float64{1} }, "proportions: 1 for 2 classes"},
+		{func(p *Problem) { p.Proportions = []float64{1, math.NaN()} }, "proportions: NaN of class 1"},
+		{func(p *Problem) { p.Embedding = &Embedding{Mean: []float32{1}} }, "embedding: mean of dimension 1"},
+		{func(p *Problem) { p.Embedding = &Embedding{Mean: []float32{0, inf}} }, "embedding: mean: value +Inf at 1"},
+		{func(p *Problem) {
+			p.Embedding = &Embedding{Mean: make([]float32, 2), Metric: &Metric{Centre: make([]float32, 2), Vectors: make([]float32, 2)}}
+		}, "metric: centre of dimension 2, 2 vector values and 0 scales"},
+		{func(p *Problem) { p.Affinity = &index.Affinity{} }, "affinity: -1 rows"},
+		{func(p *Problem) { p.Labels = nil; p.Affinity = chain(1, 2) }, "affinity: not symmetric: row 0 has 1"},
+		{func(p *Problem) { p.Affinity = chain(0, 0) }, "affinity: row 0: a self loop"},
+		{func(p *Problem) { p.Affinity = chain(6, 0) }, "affinity: row 0: column 6"},
+		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Weights[1] = nan }, "affinity: row 1: weight NaN"},
+		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Offsets[1] = 3 }, "affinity: row 1: offsets fall"},
+	} {
+		settings, err := Preset("default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		solve, err := New(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := few()
+		c.spoil(p)
+		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+		if _, err := solve.Solve(context.Background(), few()); err != nil { // and the Solver is still sound
+			t.Errorf("after %q: %v", c.want, err)
+		}
+	}
+}
+
+func TestSettingsReportEveryFault(t *testing.T) {
+	settings, err := Preset("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Method, settings.Lambda, settings.Tau, settings.U, settings.Outer = "magic", -1, math.Inf(1), 1.5, 0
+	settings.Power, settings.Start, settings.Choice = math.NaN(), "luck", "taste"
+	err = settings.Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `choice "taste"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing from: %v", want, err)
+		}
+	}
+	if _, err := Preset("best"); err == nil {
+		t.Error("an unknown preset is no error")
+	}
+	if _, err := Clustering("best"); err == nil {
+		t.Error("an unknown method is no error")
+	}
+}
+
+// What is odd but sound has an answer.
+func TestOddEpisodes(t *testing.T) {
+	for name, p := range map[string]*Problem{
+		"one row":            {N: 1, D: 3, K: 1, Rows: []float32{1, 2, 3}},
+		"one labelled row":   {N: 1, D: 3, K: 4, Rows: []float32{1, 2, 3}, Labels: []int32{2}},
+		"one dimension":      {N: 4, D: 1, K: 2, Rows: []float32{1, -1, 2, -2}, Labels: []int32{0, 1, -1, -1}},
+		"fewer rows than k":  {N: 3, D: 2, K: 9, Rows: []float32{1, 0, 0, 1, 1, 1}},
+		"all rows equal":     {N: 5, D: 2, K: 3, Rows: []float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		"zero rows":          {N: 4, D: 2, K: 2, Rows: []float32{0, 0, 0, 0, 1, 0, 0, 1}, Labels: []int32{-1, -1, 0, 1}},
+		"nothing to solve":   {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Labels: []int32{1, 0}},
+		"only anchors":       {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Anchors: []float32{0, 2, 2, 0}, AnchorLabels: []int32{1, 0}},
+		"equal examples":     {N: 6, D: 2, K: 2, Rows: []float32{1, 0, 1, 0, 1, 0, 0, 1, 0, 1, .5, .6}, Labels: []int32{0, 0, 0, 1, 1, -1}},
+		"far apart in scale": {N: 4, D: 2, K: 2, Rows: []float32{1e-20, 0, 0, 1e20, 1e20, 1e-20, 1e-20, 1e-20}, Labels: []int32{0, 1, -1, -1}},
+		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
+		"absent proportions": {N: 4, D: 2, K: 3, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
+		"zero proportion":    {N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
+		"prior alone": {N: 2, D: 2, K: 3, Rows: []float32{1, 0, 0, 1},
+			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}}},
+	} {
+		p.Assess = true
+		for _, preset := range []string{"default", "clamped", "paper", "clustering"} {
+			for _, method := range Methods {
+				for _, loud := range []float64{1, 1e6} {
+					settings, err := Preset(preset)
+					if preset == "clustering" {
+						settings, err = Clustering(method)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					settings.Method, settings.Restarts, settings.Check = method, 2, true
+					settings.Lambda, settings.Tau = settings.Lambda*loud, min(1e6, settings.Tau*loud)
+					settings.Lambda = min(1e6, settings.Lambda)
+					solve, err := New(settings)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r, err := solve.Solve(context.Background(), p)
+					if err != nil {
+						t.Errorf("%s, %s, %s: %v", name, preset, method, err)
+						continue
+					}
+					sound(t, name+", "+preset+", "+method, p, r)
+				}
+			}
+		}
+	}
+}
+
+// sound fails on a label that is none, a lost label, and anything that is not a number.
+func sound(t *testing.T, name string, p *Problem, r *Result) {
+	t.Helper()
+	for i, y := range r.Labels {
+		if y < 0 || int(y) >= p.K || p.labelled(i) && y != p.Labels[i] {
+			t.Errorf("%s: row %d has label %d", name, i, y)
+		}
+	}
+	for what, values := range map[string][]float32{"S": r.S, "prototypes": r.Prototypes, "confidence": r.Confidence, "agreement": r.Agreement, "masses": r.Masses} {
+		for i, v := range values {
+			if v-v != 0 {
+				t.Errorf("%s: %s has %g at %d", name, what, v, i)
+				return
+			}
+		}
+	}
+	if r.ObjectiveAfter != r.ObjectiveAfter || r.EnergyAfter != r.EnergyAfter {
+		t.Errorf("%s: R %g, E %g", name, r.ObjectiveAfter, r.EnergyAfter)
+	}
+}
+
+// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise.
+func FuzzSolve(f *testing.F) {
+	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
+	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
+	f.Fuzz(func(t *testing.T, data []byte, d, k, method, labels uint8, clusters bool) {
+		p := &Problem{D: int(d%9) + 1, K: int(k%7) + 1, Assess: true}
+		for at := 0; at+4*p.D <= len(data) && p.N < 60; at += 4 * p.D {
+			for i := range p.D {
+				v := math.Float32frombits(binary.LittleEndian.Uint32(data[at+4*i:]))
+				if labels&1 == 0 { // half of the time numbers of everyday size
+					v = float32(int8(data[at+4*i])) / 16
+				}
+				p.Rows = append(p.Rows, v)
+			}
+			y := int32(-1)
+			if !clusters && data[at]&3 == labels>>1&3 {
+				y = int32(data[at+1]) % int32(p.K)
+			}
+			p.Labels = append(p.Labels, y)
+			p.N++
+		}
+		settings, err := Preset(Presets[int(method)/8%3])
+		if clusters {
+			settings, err = Clustering(Methods[int(method)%len(Methods)])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Method, settings.Check = Methods[int(method)%len(Methods)], true
+		solve, err := New(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := solve.Solve(context.Background(), p)
+		if err != nil {
+			return
+		}
+		sound(t, "fuzz", p, r)
+		if r.Rises > 0 {
+			t.Errorf("R rose: %v", r.Trace)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package solver
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"slkstream/index"
+)
+
+// drawnSettings are settings a user might ask for, lambda up to 50.
+func drawnSettings(t *rapid.T) Settings {
+	s, err := Preset(rapid.SampledFrom([]string{"default", "balanced", "clamped"}).Draw(t, "preset"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Method = rapid.SampledFrom(Methods).Draw(t, "method")
+	s.Lambda = rapid.SampledFrom([]float64{0, .3, .8, 2, 8, 50}).Draw(t, "lambda")
+	s.Tau = rapid.SampledFrom([]float64{0, .5, 5, 15, 200}).Draw(t, "tau")
+	s.U = rapid.SampledFrom([]float64{0, .3, .75, .95, 1}).Draw(t, "u")
+	s.Beta = rapid.SampledFrom([]float64{0, .25, 3}).Draw(t, "beta")
+	s.Kappa = rapid.SampledFrom([]float64{1, 10, 60}).Draw(t, "kappa")
+	s.Sigma = rapid.SampledFrom([]float64{0, .3, 1.1}).Draw(t, "sigma")
+	s.Inner = rapid.IntRange(1, 4).Draw(t, "inner")
+	s.Rho = rapid.IntRange(0, 12).Draw(t, "rho")
+	s.Power = rapid.SampledFrom([]float64{1, .75, .5, .6}).Draw(t, "power")
+	s.Check = true
+	return s
+}
+
+// drawnAffinity is any symmetric graph over the rows, anchors included, whatever the rows look like; nil half of the time.
+func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
+	if rapid.Bool().Draw(t, "graph from the rows") {
+		return nil
+	}
+	all := p.N + len(p.AnchorLabels)
+	dense := make([]float32, p.N*all)
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "graph"), 3))
+	for range rapid.IntRange(0, 6*p.N).Draw(t, "edges") {
+		a, b, w := random.IntN(p.N), random.IntN(all), []float32{.5, 1, 3, -1}[random.IntN(4)]
+		if a != b {
+			dense[a*all+b] = w
+			if b < p.N {
+				dense[b*all+a] = w
+			}
+		}
+	}
+	a := &index.Affinity{Offsets: []int64{0}}
+	for i := range p.N {
+		for j, w := range dense[i*all : i*all+all] {
+			if w != 0 {
+				a.Columns, a.Weights = append(a.Columns, int32(j)), append(a.Weights, w)
+			}
+		}
+		a.Offsets = append(a.Offsets, int64(len(a.Columns)))
+	}
+	return a
+}
+
+func solved(t *rapid.T, s Settings, p *Problem, which engine) *Result {
+	solve, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	solve.engine = which
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// R never rises, labelled rows stay what they are, every row of S is a distribution, nothing is NaN.
+func TestDescent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
+		p.Affinity = drawnAffinity(t, p)
+		r := solved(t, s, p, rapid.SampledFrom([]engine{bySize, rowEngine, gramEngine}).Draw(t, "engine"))
+		if r.Rises > 0 {
+			t.Fatalf("R rose: %v", r.Trace)
+		}
+		if len(r.Trace) < 1 || r.Trace[len(r.Trace)-1] != r.ObjectiveAfter {
+			t.Fatalf("the trace %v does not end at %g", r.Trace, r.ObjectiveAfter)
+		}
+		if r.LostSupports > 0 {
+			t.Fatalf("%d labelled rows lost", r.LostSupports)
+		}
+		for i := range p.N {
+			var sum float64
+			for c, v := range r.S[i*p.K : i*p.K+p.K] {
+				if !(v >= 0 && v <= 1.0001) {
+					t.Fatalf("s of row %d, class %d is %g", i, c, v)
+				}
+				if p.labelled(i) && (v == 1) != (int32(c) == p.Labels[i]) {
+					t.Fatalf("labelled row %d has s %g in class %d", i, v, c)
+				}
+				sum += float64(v)
+			}
+			if math.Abs(sum-1) > 1e-5 {
+				t.Fatalf("s of row %d sums to %g", i, sum)
+			}
+		}
+		for _, values := range [][]float32{r.Prototypes, r.Confidence, r.Agreement, r.Masses, r.Z} {
+			for i, v := range values {
+				if v-v != 0 {
+					t.Fatalf("%g at %d", v, i)
+				}
+			}
+		}
+	})
+}
+
+// Answers follow a permutation of class names.
+func TestClassNamesDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
+		s.Lambda, s.Tau, s.Kappa = min(s.Lambda, 2), min(s.Tau, 15), min(s.Kappa, 10) // a huge weight turns the last bit of a sum into another answer
+		names := rapid.Permutation(numbers(p.K)).Draw(t, "names")
+		q := *p
+		q.Labels, q.AnchorLabels = append([]int32(nil), p.Labels...), append([]int32(nil), p.AnchorLabels...)
+		for _, list := range [][]int32{q.Labels, q.AnchorLabels} {
+			for i, y := range list {
+				if y >= 0 {
+					list[i] = int32(names[y])
+				}
+			}
+		}
+		if p.Prior != nil {
+			q.Prior = &Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
+			for c, to := range names {
+				copy(q.Prior.Means[to*p.D:], p.Prior.Means[c*p.D:c*p.D+p.D])
+				q.Prior.Weights[to] = p.Prior.Weights[c]
+			}
+		}
+		if p.Proportions != nil {
+			q.Proportions = make([]float64, p.K)
+			for c, to := range names {
+				q.Proportions[to] = p.Proportions[c]
+			}
+		}
+		a, b := solved(t, s, p, bySize), solved(t, s, &q, bySize)
+		for i := range p.N {
+			for c, to := range names {
+				if x, y := a.S[i*p.K+c], b.S[i*p.K+to]; math.Abs(float64(x-y)) > 2e-3 {
+					t.Fatalf("row %d, class %d: s %g, and %g when it is called %d", i, c, x, y, to)
+				}
+			}
+		}
+	})
+}
+
+func numbers(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// The same input gives the same bits whatever GOMAXPROCS, and in a used Solver as in a fresh one.
+func TestSameAnswerOnAnyCores(t *testing.T) {
+	const n, d, k = serial + 1500, 12, 7
+	p := drawn(5)
+	big := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
+	for i := range n * d {
+		big.Rows = append(big.Rows, p.Rows[i%len(p.Rows)]+float32(i%97)/100)
+	}
+	for i := range n {
+		if big.Labels[i] = -1; i%200 == 0 {
+			big.Labels[i] = int32(i / 200 % k)
+		}
+	}
+	unlabelled := *big
+	unlabelled.Labels = nil
+	for _, method := range []string{"slk-means", "slk-ms", "kmeans"} {
+		for name, problem := range map[string]*Problem{"few-shot": big, "clusters": &unlabelled} {
+			t.Run(method+" "+name, func(t *testing.T) {
+				s, err := Preset("default")
+				if name == "clusters" {
+					s, err = Clustering(method)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Method, s.Check = method, true
+				var first *Result
+				for _, cores := range []int{1, 2, 5} {
+					before := runtime.GOMAXPROCS(cores)
+					solve, err := New(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if cores == 5 { // a used Solver
+						if _, err := solve.Solve(context.Background(), p); err != nil {
+							t.Fatal(err)
+						}
+					}
+					r, err := solve.Solve(context.Background(), problem)
+					runtime.GOMAXPROCS(before)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.Rises > 0 {
+						t.Errorf("R rose: %v", r.Trace)
+					}
+					if first == nil {
+						first = r
+						continue
+					}
+					if r.ObjectiveAfter != first.ObjectiveAfter {
+						t.Errorf("R is %v on %d cores, %v on one", r.ObjectiveAfter, cores, first.ObjectiveAfter)
+					}
+					for i, v := range r.S {
+						if v != first.S[i] {
+							t.Fatalf("s at %d is %v on %d cores, %v on one", i, v, cores, first.S[i])
+						}
+					}
+				}
+			})
+		}
+	}
+}
