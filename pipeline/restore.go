@@ -150,11 +150,7 @@ func (p *partition) remember(r *state.Restored) {
 func (p *partition) memory(snapshot *state.Snapshot) *memory.Stream {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
-		pieces := make([]memory.Piece, len(snapshot.Pieces))
-		for i, piece := range snapshot.Pieces {
-			pieces[i] = memory.Piece(piece)
-		}
-		restored, err := memory.Restore(p.stage.options.Memory, pieces)
+		restored, err := memory.Restore(p.stage.options.Memory, pieces(snapshot))
 		if err == nil {
 			return restored
 		}

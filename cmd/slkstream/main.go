@@ -35,6 +35,7 @@ var commands = []func() *cobra.Command{
 	newDemoCommand,
 	newBackfillCommand,
 	newLabelCommand,
+	newStateCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

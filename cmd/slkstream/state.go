@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/internal/record"
+	"slkstream/pipeline"
+)
+
+func newStateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state",
+		Short: "show or reset what streams remember",
+		RunE:  refuseUnknown,
+	}
+	cmd.AddCommand(
+		withSettings("state show", &cobra.Command{
+			Use:   "show",
+			Short: "show what a stage's streams remember",
+			Long: "show lists the streams in a stage's state topic: episodes answered, the offset learned up to, classes, clusters and size.\n" +
+				"With --stream it lists the classes of that stream.",
+			Args: cobra.NoArgs,
+		}, showState),
+		withSettings("state reset", &cobra.Command{
+			Use:   "reset",
+			Short: "make streams forget what they have learned",
+			Long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
+				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
+				"running, and its state topic is changed. What was answered stays answered.",
+			Args: cobra.NoArgs,
+		}, resetState),
+	)
+	return cmd
+}
+
+func showState(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic())
+	if err != nil {
+		return err
+	}
+	for _, fault := range faults {
+		c.Log.Warn("a state record cannot be read", "error", fault)
+	}
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	if c.Config.State.Stream == "" {
+		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tMODEL\tEPISODES\tSAVED TO\tANSWERED TO\tCLASSES\tCLUSTERS\tMETRIC\tBYTES")
+	} else {
+		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE")
+	}
+	for _, r := range list {
+		m := &r.Memory
+		switch {
+		case r.Err != nil:
+			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition", r.Partition, "error", r.Err)
+		case c.Config.State.Stream == "":
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream, r.Model, m.Episode,
+				offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
+		case c.Config.State.Stream == r.Stream:
+			for _, k := range m.Classes {
+				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
+					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass, k.Share)
+				}
+			}
+		}
+	}
+	return table.Flush()
+}
+
+// offset shows a place as people know it.
+func offset(p record.Place) string {
+	switch {
+	case p.Offset < 0:
+		return "-"
+	case p.Object < 0:
+		return fmt.Sprint(p.Offset)
+	}
+	return fmt.Sprintf("%d/%d", p.Offset, p.Object)
+}
+
+func resetState(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	s, t := c.Config.State, &c.Config.Topics
+	if t.Labels != "" {
+		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels, record.Reset{Stream: s.Stream, Class: s.Class})})
+	}
+	if s.Class != "" {
+		return usagef("class %q: a single class is reset through the labels topic: give --labels", s.Class)
+	}
+	n, err := pipeline.ResetState(ctx, client, t.Group, t.StateTopic(), s.Stream)
+	if errors.Is(err, pipeline.ErrRunning) {
+		return fmt.Errorf("%w: stop it first, or give --labels, so that the order reaches it", err)
+	}
+	if err == nil {
+		c.Log.Info("streams reset", "count", n, "topic", t.StateTopic())
+	}
+	return err
+}

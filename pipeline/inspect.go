@@ -1,0 +1,176 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/segmentio/kafka-go"
+
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/state"
+	"slkstream/internal/topic"
+)
+
+// Remembered is what a state topic holds of one stream.
+type Remembered struct {
+	Topic     string // of the input
+	Partition int32
+	Stream    string
+	Model     string
+	Learned   record.Place   // up to where a snapshot has learned
+	Answered  record.Place   // up to where results are committed
+	Memory    memory.Summary // zero where the snapshot was reset or there is none yet
+	Err       error          // why the snapshot cannot be read
+}
+
+// loadAll reads a partition of a state topic, which may hold the state of several inputs.
+func loadAll(ctx context.Context, client *topic.Client, name string, partition int32) (map[string]*state.Restored, error) {
+	loaders := map[string]*state.Loader{}
+	err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
+		input, _, _ := bytes.Cut(r.Key, []byte("/"))
+		if len(input) == 0 {
+			return // a backfill's plan
+		}
+		loader := loaders[string(input)]
+		if loader == nil {
+			loader = state.NewLoader(string(input))
+			loaders[string(input)] = loader
+		}
+		loader.Add(r)
+	}))
+	restored := map[string]*state.Restored{}
+	for input, loader := range loaders {
+		restored[input] = loader.Restore()
+	}
+	return restored, err
+}
+
+// ReadState lists what a state topic holds, by input, partition and stream. faults are records that cannot be read.
+func ReadState(ctx context.Context, client *topic.Client, name string) (list []Remembered, faults []error, err error) {
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("state topic %s: %w", name, err)
+	}
+	for p := range int32(n) {
+		inputs, err := loadAll(ctx, client, name, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for input, restored := range inputs {
+			faults = append(faults, restored.Faults...)
+			for stream, answered := range restored.Done {
+				r := Remembered{Topic: input, Partition: p, Stream: stream.Name, Model: stream.Model, Learned: record.Nowhere, Answered: answered}
+				if s := restored.Snapshots[stream]; s != nil {
+					r.Learned = s.Learned
+					if len(s.Pieces) > 0 {
+						r.Memory, r.Err = memory.Inspect(pieces(s))
+					}
+				}
+				list = append(list, r)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Remembered) int {
+		return firstOf(strings.Compare(a.Topic, b.Topic), int(a.Partition-b.Partition), strings.Compare(a.Stream, b.Stream), strings.Compare(a.Model, b.Model))
+	})
+	return list, faults, nil
+}
+
+// firstOf is the first comparison that tells two things apart.
+func firstOf(comparisons ...int) int {
+	for _, c := range comparisons {
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// pieces are a snapshot's, for the memory.
+func pieces(s *state.Snapshot) []memory.Piece {
+	list := make([]memory.Piece, len(s.Pieces))
+	for i, piece := range s.Pieces {
+		list[i] = memory.Piece(piece)
+	}
+	return list
+}
+
+// ErrRunning is returned when state is to be changed while the group that owns it is at work.
+var ErrRunning = errors.New("the group is running")
+
+// ResetState makes the streams of a group that is not running forget what they have learned, one stream or, with "", all
+// of them; their places and what they have answered stay. It returns how many streams it has reset. A running group is
+// told by a control record on its labels topic instead.
+func ResetState(ctx context.Context, client *topic.Client, group, name, stream string) (int, error) {
+	if err := idle(ctx, client, group); err != nil {
+		return 0, err
+	}
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("state topic %s: %w", name, err)
+	}
+	count := 0
+	for p := range int32(n) {
+		inputs, err := loadAll(ctx, client, name, p)
+		if err != nil {
+			return count, err
+		}
+		for _, input := range slices.Sorted(maps.Keys(inputs)) {
+			restored := inputs[input]
+			if restored.Journal == nil {
+				continue
+			}
+			var snapshots []*state.Snapshot
+			for key, answered := range restored.Done {
+				if stream == "" || key.Name == stream {
+					snapshots = append(snapshots, &state.Snapshot{Stream: key, Learned: answered, Labels: last(restored, key)})
+				}
+			}
+			if len(snapshots) == 0 {
+				continue
+			}
+			count += len(snapshots)
+			journal := *restored.Journal
+			journal.Answered = nil
+			keeper := state.NewKeeper(input, name, p, 0, restored)
+			if err := client.Write(ctx, keeper.Commit(&journal, snapshots)); err != nil {
+				return count, err
+			}
+		}
+	}
+	return count, nil
+}
+
+// last are the labels that a stream last answered with.
+func last(r *state.Restored, key state.Stream) []int64 {
+	var labels []int64
+	if s := r.Snapshots[key]; s != nil {
+		labels = s.Labels
+	}
+	for _, a := range r.Relearn {
+		if a.Stream == key {
+			labels = a.Labels
+		}
+	}
+	return labels
+}
+
+// idle makes sure that a group has no members.
+func idle(ctx context.Context, client *topic.Client, group string) error {
+	answer, err := client.Kafka().DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
+	if err != nil {
+		return fmt.Errorf("group %s: %w", group, err)
+	}
+	for _, g := range answer.Groups {
+		if len(g.Members) > 0 {
+			return fmt.Errorf("group %s, %d members: %w", group, len(g.Members), ErrRunning)
+		}
+	}
+	return nil
+}
