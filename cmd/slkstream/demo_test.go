@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
 )
 
 // demoRun is a demo at work.
@@ -54,6 +57,9 @@ func (d *demoRun) line(t *testing.T, pattern string) []string {
 	}
 }
 
+// discard lets the demo print on unread.
+func (d *demoRun) discard() { go func() { _, _ = io.Copy(io.Discard, d.out) }() }
+
 // end stops the demo and returns the rest of what it printed.
 func (d *demoRun) end(t *testing.T) string {
 	t.Helper()
@@ -68,11 +74,43 @@ func (d *demoRun) end(t *testing.T) string {
 	return string(rest)
 }
 
+// lessons reads the labels of the demo's labels topic, in the order they were taught.
+func lessons(t *testing.T, broker string) []string {
+	t.Helper()
+	client, err := topic.Connect(topic.Settings{Brokers: []string{broker}, ClientID: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	decoder, err := record.NewDecoder(record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	reader := client.NewReader(topic.ReaderSettings{Topic: demoLabels, Offset: 0})
+	for {
+		batch, err := reader.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range batch.Records {
+			what, err := decoder.DecodeLabel(&batch.Records[i])
+			if err != nil || what.Teach == nil {
+				t.Fatalf("not a lesson: %v", err)
+			}
+			labels = append(labels, what.Teach.Label)
+		}
+		if batch.Next >= batch.LastStable {
+			return labels
+		}
+	}
+}
+
 // The demo answers through Kafka, its page tells the same score as its lines, and what is taught there reaches the labels
 // topic; a second demo takes a free port; nothing stays behind.
 func TestDemo(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0")
-	address := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1]
+	address, broker := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1], d.line(t, `broker +(\S+),`)[1]
 	d.line(t, `^ +2 +\d+/40 .* ms`) // the second episode
 	events, err := http.Get(address + "/events")
 	if err != nil {
@@ -134,6 +172,9 @@ func TestDemo(t *testing.T) {
 	taught.Body.Close()
 	if taught.StatusCode != http.StatusNoContent {
 		t.Errorf("teaching: %s", taught.Status)
+	}
+	if all := lessons(t, broker); len(all) != 51 || all[50] != "hat" {
+		t.Errorf("%d lessons in the labels topic, the last %q", len(all), all[len(all)-1])
 	}
 	if rest := d.end(t); !strings.Contains(rest, "Right so far: warm start") {
 		t.Errorf("the last words: %q", rest)

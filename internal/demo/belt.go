@@ -103,11 +103,11 @@ func (b *Belt) expose(pixels []byte) []byte {
 	const (
 		day   = 700. // pictures from bright to dark and back
 		turn  = 450. // pictures for the light to go round
-		grain = 5.
+		grain = 4.
 	)
 	side := b.set.Side
 	phase := 2 * math.Pi * float64(b.passed)
-	bright := .8 + .3*math.Cos(phase/day)
+	bright := .8 + .25*math.Cos(phase/day)
 	dirX, dirY := math.Cos(phase/turn), math.Sin(phase/turn)
 	shiftX, shiftY := b.random.IntN(3)-1, b.random.IntN(3)-1
 	out := make([]byte, len(pixels))
@@ -118,7 +118,7 @@ func (b *Belt) expose(pixels []byte) []byte {
 				continue
 			}
 			across := (float64(x)/float64(side)-.5)*dirX + (float64(y)/float64(side)-.5)*dirY
-			light := bright * (1 + .7*across)
+			light := bright * (1 + .5*across)
 			value := float64(pixels[fromY*side+fromX])*light + grain*b.random.NormFloat64()
 			out[y*side+x] = byte(min(max(value, 0), 255))
 		}

@@ -2,21 +2,51 @@ package sample
 
 import "math"
 
-// HOG describes a square grey picture by the directions of its edges: histograms of oriented gradients over cells of
-// four pixels, each block of two by two cells brought to length one. It stands in for a camera's neural network, sees
-// shape and little of the light.
+// The shape of a HOG embedding.
+const (
+	hogCells      = 5 // a side
+	hogDirections = 8
+	hogPatches    = 7 // a side
+)
+
+// HOG describes a square grey picture by the directions of its edges, histograms of oriented gradients over five by five
+// cells, each measured against its surroundings, and by how its brightness lies over seven by seven patches. It stands in
+// for a camera's neural network: it sees shape, and little of the light.
 func HOG(pixels []byte, side int) []float32 {
-	const (
-		cell       = 4
-		directions = 9
-		clip       = .2  // no single edge rules a block
-		floor      = 900 // squared strength below which a block is noise, not shape
-	)
-	cells := side / cell
-	histogram := make([]float64, cells*cells*directions)
+	histogram := gradients(pixels, side)
+	energy := make([]float64, hogCells*hogCells)
+	mean := 0.
+	for c := range energy {
+		for _, x := range histogram[c*hogDirections : (c+1)*hogDirections] {
+			energy[c] += x * x
+		}
+		mean += energy[c] / float64(len(energy))
+	}
+	out := make([]float32, 0, hogCells*hogCells*hogDirections+hogPatches*hogPatches)
+	for row := range hogCells {
+		for column := range hogCells {
+			const (
+				overall = .3  // of the whole picture in what a cell is measured against, so that empty corners stay quiet
+				noise   = 100 // squared strength below which edges are grain
+			)
+			scale := 1 / math.Sqrt(around(energy, row, column)+overall*mean+noise)
+			from := (row*hogCells + column) * hogDirections
+			for _, x := range histogram[from : from+hogDirections] {
+				out = append(out, float32(math.Sqrt(x*scale)))
+			}
+		}
+	}
+	return appendBrightness(out, pixels, side)
+}
+
+// gradients sums the strength of edges by cell and direction; each vote is shared between the two nearest directions and
+// the four nearest cells.
+func gradients(pixels []byte, side int) []float64 {
+	histogram := make([]float64, hogCells*hogCells*hogDirections)
 	at := func(x, y int) float64 {
 		return float64(pixels[min(max(y, 0), side-1)*side+min(max(x, 0), side-1)])
 	}
+	size := float64(side) / hogCells
 	for y := range side {
 		for x := range side {
 			dx, dy := at(x+1, y)-at(x-1, y), at(x, y+1)-at(x, y-1)
@@ -26,54 +56,61 @@ func HOG(pixels []byte, side int) []float32 {
 			}
 			angle := math.Atan2(dy, dx)
 			if angle < 0 {
-				angle += math.Pi // an edge has no front
+				angle += 2 * math.Pi
 			}
-			// The vote is shared between the two nearest directions and the four nearest cells.
-			d := angle/math.Pi*directions - .5
-			cx, cy := (float64(x)+.5)/cell-.5, (float64(y)+.5)/cell-.5
+			d := angle/(2*math.Pi)*hogDirections - .5
+			cx, cy := (float64(x)+.5)/size-.5, (float64(y)+.5)/size-.5
 			d0, x0, y0 := math.Floor(d), math.Floor(cx), math.Floor(cy)
 			for i := range 8 {
 				di, xi, yi := d0+float64(i&1), x0+float64(i>>1&1), y0+float64(i>>2)
 				column, row := int(xi), int(yi)
-				if column < 0 || row < 0 || column >= cells || row >= cells {
+				if column < 0 || row < 0 || column >= hogCells || row >= hogCells {
 					continue
 				}
 				share := (1 - math.Abs(d-di)) * (1 - math.Abs(cx-xi)) * (1 - math.Abs(cy-yi))
-				direction := (int(di) + directions) % directions
-				histogram[(row*cells+column)*directions+direction] += strength * share
+				direction := (int(di) + hogDirections) % hogDirections
+				histogram[(row*hogCells+column)*hogDirections+direction] += strength * share
 			}
 		}
 	}
-	blocks := cells - 1
-	out := make([]float32, 0, blocks*blocks*4*directions)
-	var block [4 * directions]float64
-	for row := range blocks {
-		for column := range blocks {
-			for i := range 4 {
-				from := ((row+i>>1)*cells + column + i&1) * directions
-				copy(block[i*directions:], histogram[from:from+directions])
-			}
-			normalise(block[:], floor)
-			for i := range block {
-				block[i] = min(block[i], clip)
-			}
-			normalise(block[:], 1e-6)
-			for _, x := range block {
-				out = append(out, float32(x))
-			}
-		}
-	}
-	return out
+	return histogram
 }
 
-// normalise brings v to length one, and to less where it is hardly longer than the floor allows.
-func normalise(v []float64, floor float64) {
-	square := floor
-	for _, x := range v {
-		square += x * x
+// around is the mean energy of a cell and its neighbours.
+func around(energy []float64, row, column int) float64 {
+	sum, count := 0., 0.
+	for r := max(row-1, 0); r <= min(row+1, hogCells-1); r++ {
+		for c := max(column-1, 0); c <= min(column+1, hogCells-1); c++ {
+			sum += energy[r*hogCells+c]
+			count++
+		}
 	}
-	scale := 1 / math.Sqrt(square)
-	for i := range v {
-		v[i] *= scale
+	return sum / count
+}
+
+// appendBrightness adds the brightness of the patches as a share of the picture's.
+func appendBrightness(out []float32, pixels []byte, side int) []float32 {
+	var sum, count [hogPatches * hogPatches]float64
+	mean := 0.
+	for y := range side {
+		for x := range side {
+			patch := y*hogPatches/side*hogPatches + x*hogPatches/side
+			value := float64(pixels[y*side+x])
+			sum[patch] += value
+			count[patch]++
+			mean += value / float64(side*side)
+		}
 	}
+	const (
+		weight = .7 // against the edges
+		dark   = 5  // brightness that is none
+	)
+	for patch := range sum {
+		share := 0.
+		if count[patch] > 0 {
+			share = sum[patch] / count[patch] / (mean + dark)
+		}
+		out = append(out, float32(weight*math.Sqrt(share)))
+	}
+	return out
 }

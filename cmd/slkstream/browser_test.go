@@ -1,13 +1,12 @@
 //go:build browser
 
-package web
+package main
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"image/png"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,27 +63,6 @@ func browse(t *testing.T) (context.Context, *complaints) {
 	return ctx, c
 }
 
-// serve starts a page fed by the simulation, an episode every time between.
-func serve(t *testing.T, s *simulation, between time.Duration) string {
-	t.Helper()
-	page := s.page()
-	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { page.Run(ctx) })
-	running.Go(func() {
-		for ctx.Err() == nil {
-			page.Offer(s.episode(t, 40))
-			select {
-			case <-time.After(between):
-			case <-ctx.Done():
-			}
-		}
-	})
-	t.Cleanup(func() { cancel(); running.Wait(); server.Close() })
-	return server.URL
-}
-
 // until waits until the script says true.
 func until(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -108,8 +86,9 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 
 // The page loads, moves, a click teaches, and the browser has no complaint.
 func TestPageInABrowser(t *testing.T) {
-	s := newSimulation(t)
-	address := serve(t, s, 300*time.Millisecond)
+	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "120")
+	address, broker := d.line(t, `page +(http://\S+)`)[1], d.line(t, `broker +(\S+),`)[1]
+	d.discard()
 	ctx, complaints := browse(t)
 	run := func(actions ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -129,14 +108,17 @@ func TestPageInABrowser(t *testing.T) {
 		until(`document.querySelectorAll("#objective-chart .curve").length === 1`),
 		until(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
 	// By keyboard: focus a tile, open it, choose the third label by its number.
-	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), until(`document.querySelector("#teach").open`), chromedp.KeyEvent("3"),
+	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), until(`document.querySelector("#teach").open`))
+	third := value[string](t, ctx, `document.querySelectorAll("#teach-choices button")[2].childNodes[1].textContent`)
+	run(chromedp.KeyEvent("3"),
 		until(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
 	// By mouse, a label of one's own.
 	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")), until(`document.querySelector("#teach").open`),
 		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")), until(`!document.querySelector("#teach").open`))
-	lessons := s.lessons()
-	if len(lessons) != 2 || lessons[0].Label != s.labels[2] || lessons[1].Label != "hat" || len(lessons[0].Vector) == 0 || lessons[0].ID == "" {
-		t.Errorf("%d lessons", len(lessons))
+	run(until(`document.querySelectorAll(".tile.taught").length > 0`))
+	taught := lessons(t, broker)
+	if n := len(taught); n < 2 || taught[n-1] != "hat" || taught[n-2] != third {
+		t.Errorf("the labels topic ends with %q, not %q and hat", taught[max(n-2, 0):], third)
 	}
 	complaints.check(t)
 }
@@ -144,10 +126,15 @@ func TestPageInABrowser(t *testing.T) {
 // No theme and no width hides anything: nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a folder, it
 // keeps what it saw.
 func TestPageFitsEveryWindow(t *testing.T) {
-	s := newSimulation(t)
-	address := serve(t, s, 700*time.Millisecond)
+	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "40")
+	address := d.line(t, `page +(http://\S+)`)[1]
+	d.line(t, `^ +12 `) // episodes, so that there is something to see
+	d.discard()
 	ctx, complaints := browse(t)
-	keep := os.Getenv("SLKSTREAM_SCREENSHOTS")
+	keep, tiles := os.Getenv("SLKSTREAM_SCREENSHOTS"), "12"
+	if keep != "" {
+		tiles = "90"
+	}
 	for _, theme := range []string{"light", "dark"} {
 		for name, size := range map[string][2]int64{"desktop": {1440, 960}, "phone": {390, 844}} {
 			dark := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -155,7 +142,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 				return err
 			})
 			if err := chromedp.Do(ctx, dark, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address),
-				until(`document.querySelectorAll("#strip .tile").length > 12 && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
+				until(`document.querySelectorAll(".tile").length > `+tiles+` && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
 				t.Fatalf("%s %s: %v", theme, name, err)
 			}
 			wide := value[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`)
