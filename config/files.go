@@ -4,12 +4,11 @@ import "slices"
 
 // Files is what label reads and writes.
 type Files struct {
-	Input         string
-	SupportLabels string
-	K             int
-	Output        string
-	Force         bool
-	JSON          bool // of results on stdout
+	Input  string
+	K      int
+	Output string
+	Force  bool
+	JSON   bool // of results on stdout
 }
 
 func (f *Files) title() string { return "Files" }
@@ -20,7 +19,6 @@ func (f *Files) settings() []Setting {
 			define("input", &f.Input, "", "file of embeddings: .npy, .jsonl, .parquet, .arrow").example("FILE").needed("label", "feed"),
 		),
 		takenBy([]string{"label"},
-			define("support-labels", &f.SupportLabels, "", "classes of the rows of a .npy support file").example("FILE"),
 			define("k", &f.K, 0, "clusters to find where there is no support", atLeast(0), atMost(1<<20)),
 			define("output", &f.Output, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").needed("label"),
 			define("force", &f.Force, false, "overwrite the output"),
@@ -37,8 +35,6 @@ func (f *Files) faults(c *Config) []Fault {
 		return []Fault{{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"}}
 	case f.K > 0 && len(c.Stage.Support) > 0:
 		return []Fault{{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"}}
-	case f.SupportLabels != "" && len(c.Stage.Support) != 1:
-		return []Fault{{Setting: "support-labels", Problem: "needs exactly one support file"}}
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ type Stage struct {
 	EpisodeIdle time.Duration
 	MaxMemory   Bytes
 	Support     []string
+	// SupportLabels are the classes of the rows of a .npy support file.
+	SupportLabels string
 }
 
 var formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
@@ -48,7 +50,8 @@ func (s *Stage) settings() []Setting {
 			define("episode-size", &s.EpisodeSize, 10000, "items of an episode where the file is labelled in episodes", atLeast(1), atMost(1<<20)),
 		),
 		takenBy(with(checked, "label"),
-			define("support", &s.Support, nil, "file of labelled examples (JSON Lines, or .npy with --support-labels); repeatable").example("FILE"),
+			define("support", &s.Support, nil, "file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
+			define("support-labels", &s.SupportLabels, "", "int32 .npy file of the classes of a .npy support file, -1 unknown").example("FILE"),
 		),
 	)
 }
@@ -59,6 +62,9 @@ func (s *Stage) faults(c *Config) []Fault {
 	valid := !named && (kind == "key" || kind == "partition") || named && name != "" && (kind == "header" || kind == "field")
 	if !valid && slices.Contains(checked, c.command) {
 		found = append(found, Fault{Setting: "stream-by", Problem: fmt.Sprintf("is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))})
+	}
+	if s.SupportLabels != "" && len(s.Support) != 1 {
+		found = append(found, Fault{Setting: "support-labels", Problem: fmt.Sprintf("is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))})
 	}
 	if s.EpisodeAge == 0 && s.EpisodeIdle == 0 && slices.Contains(stage, c.command) {
 		found = append(found, Fault{Setting: "episode-age", Problem: "is off and episode-idle is off too: the last items of a stream would never be answered"})

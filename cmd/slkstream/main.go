@@ -36,6 +36,8 @@ var commands = []func() *cobra.Command{
 	newBackfillCommand,
 	newLabelCommand,
 	newStateCommand,
+	newFeedCommand,
+	newTeachCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

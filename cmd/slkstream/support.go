@@ -17,7 +17,7 @@ import (
 func readSupport(c *config.Config) ([]memory.Example, error) {
 	var examples []memory.Example
 	for _, path := range c.Stage.Support {
-		labels, err := supportClasses(c.Files.SupportLabels)
+		labels, err := supportClasses(c.Stage.SupportLabels)
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +25,7 @@ func readSupport(c *config.Config) ([]memory.Example, error) {
 		err = eachRow(path, func(row table.Row) error {
 			if labels != nil {
 				if number >= len(labels) {
-					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path, len(labels), c.Files.SupportLabels)
+					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path, len(labels), c.Stage.SupportLabels)
 				}
 				if row.Label = labels[number]; row.Label == "" {
 					number++ // of unknown class
@@ -50,7 +50,7 @@ func readSupport(c *config.Config) ([]memory.Example, error) {
 			return nil, err
 		}
 		if labels != nil && number < len(labels) {
-			return nil, fmt.Errorf("support: %s has %d rows, %s has %d labels (support-labels)", path, number, c.Files.SupportLabels, len(labels))
+			return nil, fmt.Errorf("support: %s has %d rows, %s has %d labels (support-labels)", path, number, c.Stage.SupportLabels, len(labels))
 		}
 	}
 	return examples, nil

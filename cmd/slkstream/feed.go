@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/internal/array"
+	"slkstream/internal/record"
+	"slkstream/internal/table"
+	"slkstream/internal/topic"
+)
+
+func newFeedCommand() *cobra.Command {
+	return withSettings("feed", &cobra.Command{
+		Use:   "feed",
+		Short: "send a file of vectors to a topic, at a rate",
+		Long: "feed sends each row of a file as one JSON record, its time the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
+			"stops; a stop is no failure.",
+		Example: "  slkstream feed --input X.npy --key cam-7 --out embeddings --rate 50 --loop",
+		Args:    cobra.NoArgs,
+	}, feed)
+}
+
+// batchOfFeed is the most records that are sent together.
+const batchOfFeed = 500
+
+func feed(ctx context.Context, c *call) error {
+	labels, err := readColumn("labels-file", c.Config.Feed.LabelsFile)
+	if err != nil {
+		return err
+	}
+	keys, err := readColumn("keys", c.Config.Feed.Keys)
+	if err != nil {
+		return err
+	}
+	client, embedded, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	out := c.Config.Topics.Out
+	if err := prepareTopic(ctx, client, embedded, topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
+		return err
+	}
+	f := &feeder{client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys, began: time.Now(), rate: c.Config.Feed.Rate}
+	for {
+		total, err := f.file(ctx, c)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		if err != nil || !c.Config.Feed.Loop || total == 0 {
+			break
+		}
+	}
+	c.Log.Info("fed", "records", f.sent, "topic", out, "took", time.Since(f.began).Round(time.Millisecond))
+	return nil
+}
+
+// readColumn reads a .npy file of one whole number a row; nil if there is no file.
+func readColumn(setting, path string) ([]int32, error) {
+	if path == "" {
+		return nil, nil
+	}
+	column, err := array.ReadIntegers(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return column.Integers, nil
+}
+
+// defaultPartitions is what a topic of the embedded broker gets that feed or teach makes.
+const defaultPartitions = 4
+
+// prepareTopic makes a topic of the embedded broker on its first use; on Kafka it must be there, as check --create makes it.
+func prepareTopic(ctx context.Context, client *topic.Client, embedded bool, d topic.Description) error {
+	if embedded {
+		return client.Ensure(ctx, d)
+	}
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		_, err := client.Partitions(ctx, d.Name)
+		if err == nil {
+			return nil
+		}
+		if !topic.Temporary(err) || wait >= 2*time.Second {
+			return fmt.Errorf("topic %s: %w; slkstream check --create makes the topics of a stage", d.Name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// feeder sends rows to a topic, no faster than its rate.
+type feeder struct {
+	client *topic.Client
+	topic  string
+	key    string
+	labels []int32
+	keys   []int32
+	rate   float64 // 0: as fast as it goes
+	began  time.Time
+	sent   int64
+}
+
+// file sends the file once and returns how many rows it has.
+func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
+	source, err := table.Open(c.Config.Files.Input)
+	if err != nil {
+		return 0, fmt.Errorf("input: %w", err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	shown := newProgress(c.Err, "records sent", source.Rows())
+	defer shown.end()
+	batch := make([]record.Out, 0, batchOfFeed)
+	for {
+		row, err := source.Next()
+		if err == nil {
+			out, bad := f.record(row, rows)
+			if bad != nil {
+				return rows, bad
+			}
+			batch = append(batch, out)
+			rows++
+		} else if err != io.EOF {
+			return rows, err
+		}
+		if len(batch) > 0 && (err == io.EOF || len(batch) == batchOfFeed || f.rate > 0 && f.due(len(batch)) > 0) {
+			if stop := f.send(ctx, batch); stop != nil {
+				return rows, stop
+			}
+			batch = batch[:0]
+			shown.at(rows)
+		}
+		if err == io.EOF {
+			return rows, nil
+		}
+	}
+}
+
+// due is how long it is until n more records may have been sent.
+func (f *feeder) due(n int) time.Duration {
+	if f.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(f.sent+int64(n))/f.rate*float64(time.Second)) - time.Since(f.began)
+}
+
+// send waits until the batch is due and writes it.
+func (f *feeder) send(ctx context.Context, batch []record.Out) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(f.due(len(batch))):
+	}
+	if err := f.client.Write(ctx, batch); err != nil {
+		return fmt.Errorf("topic %s: %w", f.topic, err)
+	}
+	f.sent += int64(len(batch))
+	return nil
+}
+
+// record is a row as it goes onto the topic.
+func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
+	e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector, Time: time.Now()}
+	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time}
+	if f.labels != nil {
+		class, err := at(f.labels, number, "labels-file")
+		if err != nil {
+			return out, err
+		}
+		if e.Label = ""; class >= 0 {
+			e.Label = strconv.Itoa(int(class))
+		}
+	}
+	switch {
+	case f.keys != nil:
+		key, err := at(f.keys, number, "keys")
+		if err != nil {
+			return out, err
+		}
+		out.Key = strconv.AppendInt(nil, int64(key), 10)
+	case f.key != "":
+		out.Key = []byte(f.key)
+	case row.Stream != "":
+		out.Key = []byte(row.Stream)
+	}
+	if e.ID == "" {
+		e.ID = strconv.FormatInt(number, 10)
+	}
+	out.Value = record.AppendExample(nil, &e)
+	return out, nil
+}
+
+func at(column []int32, row int64, setting string) (int32, error) {
+	if row >= int64(len(column)) {
+		return 0, fmt.Errorf("%s: has %d rows, the input has more", setting, len(column))
+	}
+	return column[row], nil
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"slkstream/internal/broker"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// embedded serves an embedded broker for the commands of a test and returns its folder and a client.
+func embedded(t *testing.T) (dir string, client *topic.Client) {
+	t.Helper()
+	dir = t.TempDir()
+	quiet := slog.New(slog.DiscardHandler)
+	b, err := broker.Open(context.Background(), dir, 0, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err = topic.Connect(topic.Settings{Brokers: []string{b.Address()}, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir, client
+}
+
+// records reads want records of a topic, of all its partitions.
+func records(t *testing.T, client *topic.Client, name string, want int) []record.Raw {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	partitions, err := client.Partitions(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers := make([]*topic.Reader, partitions)
+	for p := range readers {
+		readers[p] = client.NewReader(topic.ReaderSettings{Topic: name, Partition: int32(p), MaxWait: 500 * time.Millisecond})
+	}
+	var all []record.Raw
+	for p := 0; len(all) < want; p = (p + 1) % partitions {
+		batch, err := readers[p].Read(ctx)
+		if err != nil {
+			t.Fatalf("%d of %d records of %s: %v", len(all), want, name, err)
+		}
+		all = append(all, batch.Records...)
+	}
+	return all
+}
+
+func TestFeed(t *testing.T) {
+	dir, client := embedded(t)
+	input, labels, truth := saveBlobs(t, 1200, 8, 3, 1)
+	line := "feed --embedded-dir " + dir + " --input " + input + " --labels-file " + labels + " --keys " + labels + " --out embeddings"
+	if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
+		t.Fatalf("exit %d: %s", code, messages)
+	}
+	decoder, err := record.NewDecoder(record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := records(t, client, "embeddings", len(truth))
+	if len(got) != len(truth) {
+		t.Errorf("%d records, want %d", len(got), len(truth))
+	}
+	for i := range got {
+		items, err := decoder.Decode(&got[i], nil)
+		if err != nil || len(items) != 1 || items[0].Label != string(got[i].Key) || len(items[0].Vector) != 8 {
+			t.Fatalf("record %d: %v, %v", i, items, err)
+		}
+	}
+}
+
+// A rate holds, a loop goes on until it is stopped, and a stop is no failure.
+func TestFeedAtARate(t *testing.T) {
+	dir, client := embedded(t)
+	input, _, _ := saveBlobs(t, 10, 4, 2, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan int, 1)
+	var messages bytes.Buffer
+	began := time.Now()
+	go func() {
+		done <- execute(ctx, strings.Fields("feed --embedded-dir "+dir+" --input "+input+" --key cam --out embeddings --rate 100 --loop"), nil, &bytes.Buffer{}, &messages)
+	}()
+	for client.Ensure(context.Background(), topic.Description{Name: "embeddings", Partitions: 4}) != nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	got := records(t, client, "embeddings", 35)
+	if spent := time.Since(began); spent < 300*time.Millisecond {
+		t.Errorf("35 records came in %v at 100 a second", spent)
+	}
+	stop()
+	if code := <-done; code != exitDone {
+		t.Errorf("exit %d: %s", code, messages.String())
+	}
+	for _, r := range got {
+		if string(r.Key) != "cam" || r.Partition != got[0].Partition {
+			t.Errorf("key %s in partition %d", r.Key, r.Partition)
+		}
+	}
+}
+
+func TestTeachCorrectForget(t *testing.T) {
+	dir, client := embedded(t)
+	examples, ids := filepath.Join(t.TempDir(), "examples.jsonl"), filepath.Join(t.TempDir(), "ids.jsonl")
+	for path, content := range map[string]string{
+		examples: `{"id":"a","vector":[1,2],"label":"milk"}` + "\n" + `{"id":"b","stream":"cam-7","vector":[2,1],"label":"juice"}` + "\n",
+		ids:      `{"id":"a"}` + "\n",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{"teach " + examples, "teach --forget " + ids} {
+		if code, _, messages := runLine(t, strings.Fields(line+" --labels labels --embedded-dir "+dir)...); code != exitDone {
+			t.Fatalf("%s: exit %d: %s", line, code, messages)
+		}
+	}
+	decoder, err := record.NewDecoder(record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, r := range records(t, client, "labels", 3) {
+		l, err := decoder.DecodeLabel(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Teach != nil {
+			said = append(said, l.Teach.ItemID+"="+l.Teach.Label+"@"+l.Teach.Stream)
+		} else {
+			said = append(said, "forget "+l.Forget)
+		}
+	}
+	if got := strings.Join(said, ", "); got != "a=milk@, b=juice@cam-7, forget a" {
+		t.Error(got)
+	}
+}
+
+// The whole house at once: feed, teach and run on the embedded broker.
+func TestStageEndToEnd(t *testing.T) {
+	dir, client := embedded(t)
+	input, _, truth := saveBlobs(t, 300, 8, 3, 1)
+	support, labels, _ := saveBlobs(t, 30, 8, 3, 2)
+	if code, _, messages := runLine(t, strings.Fields("feed --input "+input+" --key cam --out embeddings --embedded-dir "+dir)...); code != exitDone {
+		t.Fatalf("exit %d: %s", code, messages)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan int, 1)
+	var messages bytes.Buffer
+	go func() {
+		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --support-labels "+labels+" --embedded-dir "+dir), nil, &bytes.Buffer{}, &messages)
+	}()
+	for client.Ensure(context.Background(), topic.Description{Name: "results", Partitions: 4}) != nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	wrong := 0
+	for _, r := range records(t, client, "results", len(truth)) {
+		var result record.Result
+		if err := json.Unmarshal(r.Value, &result); err != nil {
+			t.Fatal(err)
+		}
+		if want := truth[result.Source.Offset]; result.Label != string('0'+rune(want)) {
+			wrong++
+		}
+	}
+	stop()
+	if code := <-done; code != exitDone {
+		t.Errorf("exit %d: %s", code, messages.String())
+	}
+	if wrong > 3 {
+		t.Errorf("%d of %d answers about well parted classes are wrong", wrong, len(truth))
+	}
+}
+
+func TestTeachRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for name, row := range map[string]struct{ content, says string }{
+		"unnamed.jsonl":  {`{"vector":[1,2],"label":"milk"}`, "row 0 has no id"},
+		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "row 0 has no label"},
+		"broken.jsonl":   {`{"id":"a",`, "line 1"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(row.content+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, messages := runLine(t, "teach", path, "--labels", "labels", "--embedded-dir", filepath.Join(dir, "none"))
+		if code != exitFailed || !strings.Contains(messages, row.says) {
+			t.Errorf("%s: exit %d: %s", name, code, messages)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("a broker was made for examples that are not good")
+	}
+	if code, _, messages := runLine(t, "teach", "--labels", "labels"); code != exitUsage {
+		t.Errorf("exit %d: %s", code, messages)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/internal/record"
+	"slkstream/internal/table"
+	"slkstream/internal/topic"
+)
+
+func newTeachCommand() *cobra.Command {
+	return withSettings("teach", &cobra.Command{
+		Use:   "teach FILE",
+		Short: "send labelled examples to the labels topic (add, correct, forget)",
+		Long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
+			"rows need only ids, and their examples are forgotten. A row with a stream is for that stream alone.",
+		Example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
+		Args:    cobra.ExactArgs(1),
+	}, teach)
+}
+
+func teach(ctx context.Context, c *call) error {
+	labels := c.Config.Topics.Labels
+	var records []record.Out
+	add := func(out record.Out) { records = append(records, out) }
+	var err error
+	if c.Config.Teach.Forget {
+		err = eachID(c.Args[0], func(id string) { add(record.Forget(labels, id)) })
+	} else {
+		err = eachExample(c.Args[0], func(e *record.Example) { add(record.Teach(labels, e)) })
+	}
+	if err != nil {
+		return err
+	}
+	client, embedded, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	if err := prepareTopic(ctx, client, embedded, topic.Description{Name: labels, Partitions: 1, Settings: topic.StateSettings()}); err != nil {
+		return err
+	}
+	if err := client.Write(ctx, records); err != nil {
+		return fmt.Errorf("topic %s: %w", labels, err)
+	}
+	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Teach.Forget, "topic", labels)
+	return nil
+}
+
+// eachExample reads labelled examples; nothing is sent until all of them are known to be good.
+func eachExample(path string, use func(*record.Example)) error {
+	number := 0
+	return eachRow(path, func(row table.Row) error {
+		switch {
+		case row.ID == "":
+			return fmt.Errorf("%s: row %d has no id, by which it could be corrected or forgotten", path, number)
+		case row.Label == "":
+			return fmt.Errorf("%s: row %d has no label", path, number)
+		}
+		number++
+		use(&record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector})
+		return nil
+	})
+}
