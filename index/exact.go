@@ -18,6 +18,18 @@ type worker struct {
 	places   []int32
 	minima   []float32
 	verdict  verdict
+
+	// of approximate search
+	direction  []float32
+	projected  []projected
+	rows, own  []float32
+	low, high  []float32
+	candidates []int32
+	seen       []int32
+	mark       int32
+	wanted     int   // neighbours, and
+	gained     int64 // how often one of them was replaced
+	pairs      int64 // compared
 }
 
 // hire sees to it that there are so many workers.
@@ -31,7 +43,7 @@ func (w *Workspace) hire(workers int) {
 // tile read along its rows and along its columns.
 func (w *Workspace) exact(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
-	l.reset(p, o.Rho)
+	l.reset(p, o.Rho, nil)
 	w.result.Report = Report{Chosen: "exact", Recall: 1}
 	blocks := (p.n + block - 1) / block
 	w.hire(o.Workers)
@@ -112,7 +124,7 @@ func (w *worker) diagonal(p *points, l *shortlists, from int) {
 	kernel.Gram(w.products, p.rows[from*p.d:(from+n)*p.d], n, p.d)
 	for i := range n {
 		row := w.products[i*n : i*n+n]
-		l.bound(from+i, from, row, w.minima)
+		l.bound(from+i, p.high[from:from+n], row, w.minima)
 		w.along(p, l, from+i, from, row)
 	}
 }
@@ -121,7 +133,7 @@ func (w *worker) diagonal(p *points, l *shortlists, from int) {
 func (w *worker) along(p *points, l *shortlists, i, first int, products []float32) {
 	found := kernel.Below(w.places, p.low[first:first+len(products)], products, l.limits[i])
 	for _, c := range w.places[:found] {
-		if id := first + int(c); id != i {
+		if id := first + int(c); id != l.row(i) {
 			l.insert(i, p.norms[id]-2*products[c], int32(id))
 		}
 	}

@@ -18,13 +18,13 @@ func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 		p.norms[i] = g[i*n+i]
 	}
 	p.low, p.high = p.norms, p.norms
-	l.reset(p, rho)
+	l.reset(p, rho, nil)
 	w.hire(1)
 	s := w.workers[0]
 	s.places = grown(s.places, max(n, block))
 	for i := range n {
 		row := g[i*n : i*n+n]
-		l.bound(i, 0, row, s.minima)
+		l.bound(i, p.high, row, s.minima)
 		s.along(p, l, i, 0, row)
 		ids, distances := w.result.Row(i)
 		from := i * l.length

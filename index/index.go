@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self excluded.
@@ -27,6 +29,8 @@ type Report struct {
 	Chosen string  // exact, hnsw, descent
 	Recall float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
 	Sample int     // rows checked; 0 where the search was exact
+
+	Warning string // why the search is exact though another was asked for, or chosen; "" if it is not
 }
 
 // Options say how neighbours are searched for.
@@ -35,6 +39,9 @@ type Options struct {
 	Method string // auto, exact, hnsw, descent; "" is auto
 	Cosine bool   // cosine distance in place of Euclidean
 
+	RecallFloor float64 // an approximate answer below it is refined, then solved exactly; 0: DefaultRecallFloor
+
+	Seed     uint64                                // of approximate methods; the same seed gives the same answer
 	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it
 	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once; may be nil
 }
@@ -45,6 +52,7 @@ type Workspace struct {
 	points  points
 	gram    points // of GramNeighbours, which has norms and nothing else
 	lists   shortlists
+	graph   graph // of the passes over the lists
 	workers []*worker
 	result  Neighbours
 }
@@ -67,10 +75,11 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 	case n > maxRows:
 		return nil, fmt.Errorf("rows: %d are more than %d", n, maxRows)
 	}
-	switch o.Method {
-	case "", "auto", "exact":
-	default:
-		return nil, fmt.Errorf("index %q: not one of auto, exact", o.Method)
+	if !slices.Contains(Methods(), o.Method) && o.Method != "" {
+		return nil, fmt.Errorf("index %q: not one of %s", o.Method, strings.Join(Methods(), ", "))
+	}
+	if o.RecallFloor < 0 || o.RecallFloor > 1 || o.RecallFloor != o.RecallFloor {
+		return nil, fmt.Errorf("recall floor: %g is not between 0 and 1", o.RecallFloor)
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -83,10 +92,28 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 		w.result.Report = Report{Chosen: "exact", Recall: 1}
 		return &w.result, nil
 	}
-	if err := w.exact(ctx, o); err != nil {
+	if err := w.search(ctx, o); err != nil {
 		return nil, err
 	}
 	return &w.result, nil
+}
+
+// Methods are the names that Options.Method may have.
+func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
+
+// crossover is the number of rows up to which nothing is faster than exact search: measured in several dimensions, where it
+// hardly depends on the dimension, since both methods spend their time in the same tiles.
+const crossover = 12_000
+
+// search runs the method asked for. What fits one block is one tile, which is the answer.
+func (w *Workspace) search(ctx context.Context, o Options) error {
+	switch {
+	case o.Method == "exact" || w.points.n <= block:
+		return w.exact(ctx, o)
+	case o.Method == "descent" || o.Method != "hnsw" && w.points.n > crossover:
+		return w.approximate(ctx, "descent", w.descend, o)
+	}
+	return w.exact(ctx, o)
 }
 
 // maxRows is what ids of 32 bits can tell apart.

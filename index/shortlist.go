@@ -7,8 +7,9 @@ import "slkstream/internal/kernel"
 // candidates offered, not of their order.
 type shortlists struct {
 	points   *points
-	rho      int // neighbours wanted
-	length   int // of a list
+	rho      int     // neighbours wanted
+	length   int     // of a list
+	of       []int32 // the row of each list, if not all rows have one
 	counts   []int32
 	values   []float32
 	ids      []int32
@@ -19,14 +20,32 @@ type shortlists struct {
 // spare is how many candidates a list keeps beyond the neighbours wanted.
 const spare = 8
 
-func (l *shortlists) reset(p *points, rho int) {
-	l.points, l.rho, l.length = p, min(rho, p.n-1), min(rho, p.n-1)+spare
-	l.counts, l.limits, l.lostness = grown(l.counts, p.n), grown(l.limits, p.n), grown(l.lostness, p.n)
-	l.values, l.ids = grown(l.values, p.n*l.length), grown(l.ids, p.n*l.length)
+// reset makes empty lists: one for each row, or for each of some.
+func (l *shortlists) reset(p *points, rho int, some []int32) {
+	l.points, l.rho, l.length, l.of = p, min(rho, p.n-1), min(rho, p.n-1)+spare, some
+	n := p.n
+	if some != nil {
+		n = len(some)
+	}
+	l.counts, l.limits, l.lostness = grown(l.counts, n), grown(l.limits, n), grown(l.lostness, n)
+	l.values, l.ids = grown(l.values, n*l.length), grown(l.ids, n*l.length)
 	clear(l.counts)
 	for i := range l.limits {
 		l.limits[i], l.lostness[i] = infinity, infinity
 	}
+}
+
+// row is the row that list i belongs to.
+func (l *shortlists) row(i int) int {
+	if l.of == nil {
+		return i
+	}
+	return int(l.of[i])
+}
+
+// apart is how far two values of list i must be from each other, beyond the shares of their own rows in the bound.
+func (l *shortlists) apart(i int) float32 {
+	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
 }
 
 // offer puts a candidate of row i in its place and lowers the row's limit.
@@ -38,31 +57,37 @@ func (l *shortlists) offer(i int, value float32, id int32) {
 // lower sets the limit of row i to what its list can tell.
 func (l *shortlists) lower(i int) {
 	if int(l.counts[i]) >= l.rho {
-		l.limits[i] = min(l.limits[i], l.reach(i)+2*l.points.share*l.points.norms[i]+2*l.points.least)
+		l.limits[i] = min(l.limits[i], l.reach(i)+l.apart(i))
 	}
 }
 
-// insert puts a candidate of row i in its place.
-func (l *shortlists) insert(i int, value float32, id int32) {
+// insert puts a candidate of row i in its place and returns that, or the length of the list if it has none: because it is too
+// far, or because it was there already, with the same value, which a pair has in every tile.
+func (l *shortlists) insert(i int, value float32, id int32) int {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
 	count := int(l.counts[i])
-	if count == l.length {
-		last := count - 1
-		if value > values[last] || value == values[last] && id > ids[last] {
-			l.drop(i, value, id)
-			return
-		}
-		l.drop(i, values[last], ids[last])
-		count--
-	}
 	at := count
 	for at > 0 && (values[at-1] > value || values[at-1] == value && ids[at-1] > id) {
-		values[at], ids[at] = values[at-1], ids[at-1]
 		at--
+	}
+	if at > 0 && values[at-1] == value && ids[at-1] == id {
+		return l.length
+	}
+	if at == l.length {
+		l.drop(i, value, id)
+		return l.length
+	}
+	if count == l.length {
+		count--
+		l.drop(i, values[count], ids[count])
+	}
+	for k := count; k > at; k-- {
+		values[k], ids[k] = values[k-1], ids[k-1]
 	}
 	values[at], ids[at] = value, id
 	l.counts[i] = int32(count + 1)
+	return at
 }
 
 // drop remembers how near a candidate that is not kept can be.
@@ -81,10 +106,9 @@ func (l *shortlists) reach(i int) float32 {
 	return most
 }
 
-// bound lowers the limit of row i to what a tile alone can tell: among the columns from first on there are rho others
-// that are at least as near. Without it every candidate of the first tile would be offered.
-func (l *shortlists) bound(i, first int, products []float32, minima []float32) {
-	p := l.points
+// bound lowers the limit of row i to what a tile alone can tell: among its columns, whose
+// upper norms are given, there are rho others that are at least as near. Without it every candidate of the first tile would be offered.
+func (l *shortlists) bound(i int, high, products []float32, minima []float32) {
 	wanted := l.rho + 1 // one of the columns may be the row itself
 	segments := (wanted + kernel.Groups/2 - 1) / (kernel.Groups / 2)
 	width := len(products) / segments / kernel.Groups * kernel.Groups
@@ -101,9 +125,9 @@ func (l *shortlists) bound(i, first int, products []float32, minima []float32) {
 		if s == segments-1 {
 			end = len(products)
 		}
-		kernel.GroupMinima(group, p.high[first+s*width:first+end], products[s*width:end])
+		kernel.GroupMinima(group, high[s*width:end], products[s*width:end])
 	}
-	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+2*p.share*p.norms[i]+2*p.least)
+	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+l.apart(i))
 }
 
 // smallest is the wanted-th smallest value. It reorders them.

@@ -17,33 +17,41 @@ const crowd = 64
 // precise is the relative error that a reported squared distance may have before it is computed anew.
 const precise = 1e-3
 
-// settle writes the neighbours of row i.
+// settle writes the answer of list i, to which all rows were offered.
 func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
+	if l.lostness[i] <= l.reach(i)+l.apart(i) {
+		answer, distances := out.Row(i)
+		v.crowded(p, l.rho, l.row(i), answer, distances)
+		return
+	}
+	v.choose(p, l, i, out)
+}
+
+// choose writes the nearest on list i.
+func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 	from, count := i*l.length, int(l.counts[i])
 	values, ids := l.values[from:from+count], l.ids[from:from+count]
 	answer, distances := out.Row(i)
-	own := p.norms[i]
-	reach := l.reach(i) + 2*p.share*own + 2*p.least
-	if l.lostness[i] <= reach {
-		v.crowded(p, l.rho, i, answer, distances)
-		return
-	}
-	if doubtful(p, values, ids, l.rho, own) {
+	row := l.row(i)
+	own := p.norms[row]
+	wanted := min(l.rho, count)
+	if doubtful(p, values, ids, wanted, own) {
+		reach := l.reach(i) + l.apart(i)
 		v.kept.reset(l.rho + spare)
 		for k, id := range ids {
 			if values[k]-p.share*p.norms[id]-p.least <= reach {
-				v.kept.offer(p.squaredExactly(i, int(id)), id)
+				v.kept.offer(p.squaredExactly(row, int(id)), id)
 			}
 		}
 		v.kept.answer(p, l.rho, answer, distances)
 		return
 	}
 	inverse := 1 / (p.scale * p.scale)
-	for k := range l.rho {
+	for k := range wanted {
 		id := ids[k]
 		d2 := values[k] + own
-		if d2*precise < p.doubt(i, int(id)) {
-			distances[k] = p.report(p.squared(i, int(id)))
+		if d2*precise < p.doubt(row, int(id)) {
+			distances[k] = p.report(p.squared(row, int(id)))
 		} else {
 			distances[k] = p.report(float64(d2) * inverse)
 		}

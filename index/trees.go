@@ -1,0 +1,163 @@
+package index
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"slkstream/internal/kernel"
+)
+
+// forest holds random-projection trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are
+// near each other tend to share one.
+type forest struct {
+	orders [][]int32
+	leaves [][]span // of each tree, left to right
+}
+
+// span is a range of an order.
+type span struct{ from, to int }
+
+// node is a span of a tree that is to be split.
+type node struct {
+	tree int
+	span
+}
+
+// projected is a row and where it lies along the direction of a split.
+type projected struct {
+	value float32
+	id    int32
+}
+
+// plant grows trees until every leaf holds at most block rows. Every split is drawn from the seed, the tree and the
+// place in it alone, so that goroutines may take them in any order.
+func plant(ctx context.Context, w *Workspace, trees int, o Options) (*forest, error) {
+	n := w.points.n
+	f := &forest{orders: make([][]int32, trees), leaves: make([][]span, trees)}
+	var level []node
+	for t := range trees {
+		f.orders[t] = make([]int32, n)
+		for i := range f.orders[t] {
+			f.orders[t][i] = int32(i)
+		}
+		level = append(level, node{t, span{0, n}})
+	}
+	for !allLeaves(level) {
+		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
+			if at := level[item]; at.to-at.from > block {
+				w.workers[number].split(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, at))
+			}
+		}); err != nil {
+			return nil, err
+		}
+		var next []node
+		for _, at := range level {
+			if at.to-at.from <= block {
+				next = append(next, at)
+				continue
+			}
+			middle := (at.from + at.to) / 2
+			next = append(next, node{at.tree, span{at.from, middle}}, node{at.tree, span{middle, at.to}})
+		}
+		level = next
+	}
+	for _, at := range level {
+		f.leaves[at.tree] = append(f.leaves[at.tree], at.span)
+	}
+	return f, parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
+		at := level[item]
+		w.workers[number].sort(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, at))
+	})
+}
+
+// drawFor is the source of randomness of a node.
+func drawFor(o Options, at node) *rand.Rand {
+	return rand.New(rand.NewPCG(o.Seed, uint64(at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
+}
+
+func allLeaves(level []node) bool {
+	for _, at := range level {
+		if at.to-at.from > block {
+			return false
+		}
+	}
+	return true
+}
+
+// split orders ids so that the lower half lies to one side of a plane between two rows drawn from them.
+func (w *worker) split(p *points, ids []int32, random *rand.Rand) {
+	w.direction = grown(w.direction, p.d)
+	for range 4 {
+		a, b := ids[random.IntN(len(ids))], ids[random.IntN(len(ids))]
+		copy(w.direction, p.row(int(a)))
+		kernel.Axpy(-1, p.row(int(b)), w.direction)
+		if kernel.Dot(w.direction, w.direction) > 0 {
+			break // else the two are equal: draw again
+		}
+	}
+	w.projected = grown(w.projected, len(ids))
+	for i, id := range ids {
+		w.projected[i] = projected{kernel.Dot(w.direction, p.row(int(id))), id}
+	}
+	halve(w.projected, len(ids)/2)
+	for i, at := range w.projected {
+		ids[i] = at.id
+	}
+}
+
+// before is a total order, so that equal projections have one way to be split.
+func (a projected) before(b projected) bool {
+	return a.value < b.value || a.value == b.value && a.id < b.id
+}
+
+// halve puts the lower count of values before the others.
+func halve(values []projected, count int) {
+	for len(values) > 1 {
+		pivot := middle(values[0], values[len(values)/2], values[len(values)-1])
+		i, j := 0, len(values)-1
+		for i <= j {
+			for values[i].before(pivot) {
+				i++
+			}
+			for pivot.before(values[j]) {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case count <= j:
+			values = values[:j+1]
+		case count >= i:
+			values, count = values[i:], count-i
+		default:
+			return
+		}
+	}
+}
+
+func middle(a, b, c projected) projected {
+	if b.before(a) {
+		a, b = b, a
+	}
+	if c.before(b) {
+		b = c
+		if b.before(a) {
+			b = a
+		}
+	}
+	return b
+}
+
+// sort splits on within a leaf, so that rows side by side are near each other down to as many as a pass takes together.
+func (w *worker) sort(p *points, ids []int32, random *rand.Rand) {
+	if len(ids) <= together {
+		return
+	}
+	w.split(p, ids, random)
+	w.sort(p, ids[:len(ids)/2], random)
+	w.sort(p, ids[len(ids)/2:], random)
+}
