@@ -1,0 +1,358 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// trickle writes records a few at a time, over about the given time.
+func trickle(t *testing.T, client *topic.Client, records []record.Out, over time.Duration) (wait func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		const at = 100
+		pause := over / time.Duration(len(records)/at+1)
+		for from := 0; from < len(records); from += at {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			err := client.Write(ctx, records[from:min(len(records), from+at)])
+			cancel()
+			if err != nil {
+				t.Errorf("feeding: %v", err)
+				return
+			}
+			time.Sleep(pause)
+		}
+	}()
+	return func() { <-done }
+}
+
+// long says whether the tests run in their long form.
+func long() bool { n, _ := scale(); return n > 10_000 }
+
+// Members come and go: nothing is lost, every answer is the undisturbed one, so that the state went with its partition,
+// and no commit takes an offset back.
+func TestMembersComeAndGo(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(21)
+	in := brokertest.Topic(t, client, "in", 4, nil)
+	n, rounds, streams := 3000, 8, 10
+	if long() {
+		n, rounds = 20_000, 60
+	}
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
+	o.Session, o.Rebalance = session, 2*session
+	records := append(f.records(in, streams, n), markers(in, streams)...)
+	wait := trickle(t, client, records, time.Duration(rounds)*time.Second)
+	watching, stopWatching := context.WithCancel(context.Background())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		highest := map[int32]int64{}
+		for watching.Err() == nil {
+			for p := range int32(4) {
+				offset, err := client.Committed(watching, o.Group, in, p)
+				if offset = max(offset, 0); err == nil && offset < highest[p] {
+					t.Errorf("partition %d: the committed offset went back from %d to %d", p, highest[p], offset)
+				}
+				highest[p] = max(highest[p], offset)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	steady := start(t, client, o)
+	var members []func()
+	random := rand.New(rand.NewPCG(3, 3))
+	for range rounds {
+		if len(members) == 0 || len(members) < 3 && random.IntN(2) == 0 {
+			members = append(members, start(t, client, o))
+		} else {
+			i := random.IntN(len(members))
+			members[i]()
+			members = append(members[:i], members[i+1:]...)
+		}
+		time.Sleep(time.Second)
+	}
+	wait()
+	got := collect(t, client, o.Out, count(n))
+	for _, stop := range append(members, steady) {
+		stop()
+	}
+	stopWatching()
+	<-watched
+	calm := o
+	calm.Group, calm.Out, calm.State, calm.Dead = brokertest.Name("group"), brokertest.Name("out"), "", ""
+	start(t, client, calm)
+	compare(t, got, collect(t, client, calm.Out, count(n)), n)
+}
+
+// The broker goes away, in the middle of everything, and comes back: the stage waits and goes on where it was, without a
+// restart, and answers everything.
+func TestBrokerGoesAway(t *testing.T) {
+	if brokertest.Real() {
+		t.Log("a broker that others share is not killed here: see the chaos tool")
+	}
+	away := time.Second
+	if long() {
+		away = 60 * time.Second
+	}
+	dir := t.TempDir()
+	server, err := broker.Serve(dir, 0, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := server.Address
+	var port int
+	if _, err := fmt.Sscanf(address[len(address)-6:], ":%d", &port); err != nil {
+		if _, err = fmt.Sscanf(address[len(address)-5:], ":%d", &port); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { server.Close() }()
+	client := brokertest.Connect(t, []string{address})
+	f := newFeed(22)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	const n, streams = 3000, 6
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
+	stop := start(t, client, o)
+	wait := trickle(t, client, append(f.records(in, streams, n), markers(in, streams)...), 3*time.Second)
+	for _, pause := range []time.Duration{300 * time.Millisecond, away} {
+		time.Sleep(time.Second)
+		server.Close()
+		time.Sleep(pause)
+		if server, err = broker.Serve(dir, port, quiet()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait()
+	got := collect(t, client, o.Out, count(n))
+	stop()
+	if len(got.answers) != n {
+		t.Errorf("%d of %d answered", len(got.answers), n)
+	}
+}
+
+// An output that refuses everything for a while holds the stage up, fills no memory, and loses nothing.
+func TestOutputRefuses(t *testing.T) {
+	server := brokertest.Embedded(t) // real brokers refuse on request only with authorisation set up
+	client := brokertest.Connect(t, []string{server.Address})
+	f := newFeed(23)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	const n, streams = 20_000, 6
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
+	o.InFlight = 1 << 20
+	o.Out = brokertest.Topic(t, client, "out", 2, nil)
+	o.Dead = o.Out + "-dead"
+	var mutex sync.Mutex
+	refused := 0
+	refusing := true
+	server.Cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		request := r.(*kmsg.ProduceRequest)
+		mutex.Lock()
+		defer mutex.Unlock()
+		if !refusing || len(request.Topics) == 0 || request.Topics[0].Topic != o.Out {
+			return nil, nil, false
+		}
+		refused++
+		answer := request.ResponseKind().(*kmsg.ProduceResponse)
+		for _, t := range request.Topics {
+			topic := kmsg.NewProduceResponseTopic()
+			topic.Topic = t.Topic
+			for _, p := range t.Partitions {
+				partition := kmsg.NewProduceResponseTopicPartition()
+				partition.Partition, partition.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
+				topic.Partitions = append(topic.Partitions, partition)
+			}
+			answer.Topics = append(answer.Topics, topic)
+		}
+		return answer, nil, true
+	})
+	write(t, client, f.records(in, streams, n))
+	write(t, client, markers(in, streams))
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start(t, client, o)
+	time.Sleep(3 * time.Second)
+	runtime.GC()
+	runtime.ReadMemStats(&during)
+	mutex.Lock()
+	refusing = false
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+	mutex.Unlock()
+	if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > 48<<20 {
+		t.Errorf("%d MB more on the heap while the output refuses", grown>>20)
+	}
+	got := collect(t, client, o.Out, count(n))
+	for id, answers := range got.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s answered %d times: a batch that was refused as a whole is sent again, no other", id, len(answers))
+			break
+		}
+	}
+}
+
+// A stop under load is in time, and what it has committed is not answered again.
+func TestStopUnderLoad(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(24)
+	in := brokertest.Topic(t, client, "in", 3, nil)
+	const n, streams = 30_000, 9
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
+	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
+	for range 3 {
+		stop := start(t, client, o)
+		time.Sleep(400 * time.Millisecond)
+		begin := time.Now()
+		stop()
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+	}
+	start(t, client, o)
+	got := collect(t, client, o.Out, count(n))
+	for id, answers := range got.answers {
+		if len(answers) != 1 {
+			t.Fatalf("%s answered %d times", id, len(answers))
+		}
+	}
+}
+
+// New partitions of the input are noticed and read, and their streams remembered in partitions of the state that follow.
+func TestPartitionsGrow(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	f := newFeed(25)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	const n, streams = 400, 8
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20}
+	o.State = o.Group + "-state"
+	o.Watch = 200 * time.Millisecond
+	start(t, client, o)
+	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
+	collect(t, client, o.Out, count(n))
+	if err := client.Grow(ctx, in, 3); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if partitions, err := client.Partitions(ctx, in); err != nil {
+			t.Fatal(err)
+		} else if partitions == 3 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
+	got := collect(t, client, o.Out, count(2*n))
+	moved := map[int32]bool{}
+	for _, answers := range got.answers {
+		moved[answers[0].Source.Partition] = true
+	}
+	if len(moved) != 3 {
+		t.Errorf("answers from partitions %v", moved)
+	}
+	if have, err := client.Partitions(ctx, o.State); err != nil || have != 3 {
+		t.Errorf("the state has %d partitions, %v", have, err)
+	}
+}
+
+// A quiet stream's one item is answered although others of its partition are busy, and the committed offset moves past it.
+func TestQuietStreamAmongBusyOnes(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	f := newFeed(26)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	const n = 1000
+	for name, limits := range map[string]consumer.Limits{
+		"age":  {Size: 50, Age: 3 * time.Second, Memory: 64 << 20},
+		"idle": {Size: 50, Idle: 300 * time.Millisecond, Memory: 64 << 20},
+	} {
+		o := basics(client, in, f)
+		o.Limits = limits
+		first, err := client.Offset(ctx, in, 0, topic.Latest, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lone := f.records(in, 1, 1)
+		lone[0].Key = []byte("quiet")
+		write(t, client, append(lone, f.records(in, 1, n)...))
+		start(t, client, o)
+		all := int(first) + n + 1
+		if name == "age" {
+			all -= 50 // the last episodes have nothing after them that would close them
+		}
+		got := collect(t, client, o.Out, count(all))
+		id := record.Source{Topic: in, Offset: first, Object: -1}.ID()
+		if len(got.answers[id]) == 0 {
+			t.Errorf("%s: the quiet stream's item is not answered", name)
+		}
+		for {
+			committed, err := client.Committed(ctx, o.Group, in, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if committed > first {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// Many streams with not quite an episode each and little memory: the oldest close, and everything is answered.
+func TestManyStreamsInLittleMemory(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(27)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	streams, items := 500, 19
+	if long() {
+		streams, items = 10_000, 99
+	}
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: items + 1, Age: time.Hour, Idle: 500 * time.Millisecond, Memory: 1 << 20}
+	watch := &watcher{}
+	o.Observer = watch
+	n := streams * items
+	start(t, client, o)
+	for range items {
+		var batch []record.Out
+		for s := range streams {
+			batch = append(batch, record.Out{Topic: in, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", s), Value: encode(f.vector(s % classes)), Time: time.Now()})
+		}
+		write(t, client, batch)
+	}
+	got := collect(t, client, o.Out, count(n))
+	if len(got.answers) != n {
+		t.Errorf("%d of %d answered", len(got.answers), n)
+	}
+	watch.mutex.Lock()
+	defer watch.mutex.Unlock()
+	if watch.closed[consumer.Memory] == 0 {
+		t.Errorf("no episode closed for memory: %v", watch.closed)
+	}
+}
