@@ -38,6 +38,7 @@ var commands = []func() *cobra.Command{
 	newStateCommand,
 	newFeedCommand,
 	newTeachCommand,
+	newCheckCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

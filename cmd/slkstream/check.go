@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/spf13/cobra"
+
+	"slkstream/config"
+	"slkstream/internal/topic"
+	"slkstream/pipeline"
+)
+
+func newCheckCommand() *cobra.Command {
+	return withSettings("check", &cobra.Command{
+		Use:   "check",
+		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
+		Long: "check takes the settings of run and tests what they name: brokers, topics, rights to read, labels, state. It tells every fault at once,\n" +
+			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
+		Args: cobra.NoArgs,
+	}, check)
+}
+
+// patience is how long check waits for an answer of the brokers.
+const patience = 15 * time.Second
+
+func check(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	k := &checker{config: c.Config, client: client, out: c.Out}
+	if _, err := readSupport(c.Config); err != nil {
+		k.fault("support", "%v", err)
+	}
+	if k.brokers(ctx) {
+		k.topics(ctx)
+		k.group(ctx)
+		k.labels(ctx)
+		k.state(ctx)
+		k.streams(ctx)
+	}
+	if err := errors.Join(k.failed, ctx.Err()); err != nil {
+		return err
+	}
+	if k.faults > 0 {
+		return fmt.Errorf("faults found: %d", k.faults)
+	}
+	return nil
+}
+
+// checker tests one thing after the other and goes on after a fault.
+type checker struct {
+	config *config.Config
+	client *topic.Client
+	out    io.Writer
+	faults int
+	failed error // of writing to out
+
+	inputs     []string // that exist
+	partitions int      // the most that an input has
+	exists     map[string]bool
+}
+
+func (k *checker) say(kind, format string, args ...any) {
+	_, err := fmt.Fprintf(k.out, "%-6s%s\n", kind, fmt.Sprintf(format, args...))
+	k.failed = errors.Join(k.failed, err)
+}
+
+func (k *checker) good(format string, args ...any) { k.say("ok", format, args...) }
+func (k *checker) warn(format string, args ...any) { k.say("warn", format, args...) }
+
+// fault tells what is wrong and the settings to change.
+func (k *checker) fault(settings, format string, args ...any) {
+	k.faults++
+	var names []string
+	for name := range strings.SplitSeq(settings, " ") {
+		names = append(names, "--"+name)
+	}
+	k.say("FAULT", "%s (%s)", fmt.Sprintf(format, args...), strings.Join(names, ", "))
+}
+
+// within gives one question the time it may take.
+func within(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return ask(ctx)
+}
+
+// brokers tests that brokers answer and speak what the stage needs.
+func (k *checker) brokers(ctx context.Context) bool {
+	var versions *kafka.ApiVersionsResponse
+	err := within(ctx, func(ctx context.Context) (err error) {
+		kc := k.client.Kafka()
+		versions, err = kc.ApiVersions(ctx, &kafka.ApiVersionsRequest{Addr: kc.Addr})
+		if err == nil {
+			err = versions.Error
+		}
+		return err
+	})
+	if err != nil {
+		k.fault("brokers tls tls-ca tls-cert sasl sasl-user sasl-password-file", "brokers %s: %v", strings.Join(k.client.Brokers(), ","), err)
+		return false
+	}
+	k.good("brokers %s answer", strings.Join(k.client.Brokers(), ","))
+	needs := map[int]string{0: "Produce", 1: "Fetch", 8: "OffsetCommit", 11: "JoinGroup", 19: "CreateTopics"}
+	if k.config.Delivery.Mode == "exactly-once" {
+		needs[22], needs[25], needs[26], needs[28] = "InitProducerId", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"
+	}
+	for _, offered := range versions.ApiKeys {
+		delete(needs, offered.ApiKey)
+	}
+	for _, name := range needs {
+		k.fault("delivery brokers", "the brokers do not offer %s, which delivery %s needs", name, k.config.Delivery.Mode)
+	}
+	return true
+}
+
+// wanted is a topic and how it has to be.
+type wanted struct {
+	setting, name string
+	compacted     bool
+	atLeast       bool // as many partitions as the input
+}
+
+func (k *checker) topics(ctx context.Context) {
+	k.exists = map[string]bool{}
+	t := &k.config.Topics
+	for _, in := range t.In {
+		if n := k.topic(ctx, wanted{setting: "in", name: in}, k.config.Check.Partitions); n > 0 {
+			k.inputs, k.partitions = append(k.inputs, in), max(k.partitions, n)
+		}
+	}
+	own := []wanted{{setting: "out", name: t.Out}, {setting: "dead", name: t.DeadTopic()}, {setting: "state", name: t.StateTopic(), compacted: true, atLeast: true}}
+	for _, optional := range []wanted{{setting: "labels", name: t.Labels, compacted: true}, {setting: "episodes", name: t.Episodes}, {setting: "review", name: t.Review}} {
+		if optional.name != "" {
+			own = append(own, optional)
+		}
+	}
+	for _, w := range own {
+		partitions := max(k.partitions, 1)
+		if w.setting == "labels" {
+			partitions = 1
+		}
+		k.topic(ctx, w, partitions)
+	}
+}
+
+// topic tests one topic, making it if asked to, and returns how many partitions it has.
+func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
+	var d topic.Description
+	ask := func() error {
+		return within(ctx, func(ctx context.Context) (err error) {
+			d, err = k.client.Describe(ctx, w.name)
+			return err
+		})
+	}
+	err := ask()
+	made := ""
+	if errors.Is(err, kafka.UnknownTopicOrPartition) && k.config.Check.Create {
+		wish := topic.Description{Name: w.name, Partitions: partitions, Replicas: k.config.Check.Replicas}
+		if w.compacted {
+			wish.Settings = topic.StateSettings()
+		}
+		if err = within(ctx, func(ctx context.Context) error { return k.client.Create(ctx, wish) }); err != nil {
+			k.fault(w.setting+" replicas", "topic %s cannot be made: %v", w.name, err)
+			return 0
+		}
+		made, err = ", made now", ask()
+	}
+	switch {
+	case errors.Is(err, kafka.UnknownTopicOrPartition):
+		k.fault(w.setting+" create", "topic %s does not exist", w.name)
+		return 0
+	case errors.Is(err, kafka.TopicAuthorizationFailed):
+		k.fault(w.setting+" sasl-user", "topic %s: no right to describe it, or it does not exist", w.name)
+		return 0
+	case err != nil:
+		k.fault(w.setting, "topic %s: %v", w.name, err)
+		return 0
+	}
+	k.exists[w.name] = true
+	policy, told := d.Settings["cleanup.policy"]
+	if told && w.compacted != strings.Contains(policy, "compact") {
+		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
+			true: "it must be compact, or what it holds is deleted", false: "records of one key would replace each other, it must not be compact"}[w.compacted])
+	}
+	if w.atLeast && d.Partitions < k.partitions {
+		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions, k.partitions)
+	}
+	k.good("topic %s: %d partitions, %d replicas%s", w.name, d.Partitions, d.Replicas, made)
+	return d.Partitions
+}
+
+// group tests the right to the consumer group, and what it has committed.
+func (k *checker) group(ctx context.Context) {
+	for _, in := range k.inputs {
+		err := within(ctx, func(ctx context.Context) error {
+			_, err := k.client.Committed(ctx, k.config.Topics.Group, in, 0)
+			return err
+		})
+		if err != nil {
+			k.fault("group", "group %s: %v", k.config.Topics.Group, err)
+			return
+		}
+	}
+	k.good("group %s", k.config.Topics.Group)
+}
+
+// state tests that what the streams remember can be read.
+func (k *checker) state(ctx context.Context) {
+	name := k.config.Topics.StateTopic()
+	if !k.exists[name] {
+		return
+	}
+	list, faults, err := pipeline.ReadState(ctx, k.client, name)
+	if err != nil {
+		k.fault("state", "state topic %s: %v", name, err)
+		return
+	}
+	for _, bad := range faults {
+		k.fault("state", "state topic %s: %v", name, bad)
+	}
+	for _, stream := range list {
+		if stream.Err != nil {
+			k.fault("state", "stream %s of %s/%d cannot be restored and would start cold: %v", stream.Stream, stream.Topic, stream.Partition, stream.Err)
+		}
+	}
+	k.good("state of %d streams", len(list))
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// labels tests that the labels topic can be read to its end, and every record of it.
+func (k *checker) labels(ctx context.Context) {
+	name := k.config.Topics.Labels
+	if !k.exists[name] {
+		return
+	}
+	decoder, err := k.decoder()
+	if err != nil {
+		return // said where the input is read
+	}
+	examples, bad := map[string]bool{}, 0
+	var why error
+	err = k.read(ctx, name, 0, func(raw *record.Raw) {
+		label, err := decoder.DecodeLabel(raw)
+		switch {
+		case err != nil:
+			bad, why = bad+1, err
+		case label.Teach != nil:
+			examples[label.Teach.ItemID] = true
+		case label.Forget != "":
+			delete(examples, label.Forget)
+		}
+	})
+	switch {
+	case err != nil:
+		k.fault("labels", "labels topic %s cannot be read: %v", name, err)
+	case bad > 0:
+		k.fault("labels", "labels topic %s: %d records are no examples, the last: %v", name, bad, why)
+	default:
+		k.good("labels: %d examples", len(examples))
+	}
+}
+
+// lookBack is how many of the latest records of a partition are looked at.
+const lookBack = 200
+
+// streams tests that the input can be read, and warns where a stream is scattered over partitions: its parts would learn
+// apart from each other.
+func (k *checker) streams(ctx context.Context) {
+	for _, in := range k.inputs {
+		decoder, err := k.decoder()
+		if err != nil {
+			k.fault("format stream-by", "%v", err)
+			return
+		}
+		partitionOf := map[string]int32{}
+		read, good, scattered := 0, 0, ""
+		var why error
+		err = k.read(ctx, in, lookBack, func(raw *record.Raw) {
+			read++
+			items, err := decoder.Decode(raw, nil)
+			if err != nil {
+				why = err
+				return
+			}
+			good++
+			for _, item := range items {
+				if p, seen := partitionOf[item.Stream]; seen && p != raw.Partition {
+					scattered = item.Stream
+				}
+				partitionOf[item.Stream] = raw.Partition
+			}
+		})
+		switch {
+		case err != nil:
+			k.fault("in", "topic %s cannot be read: %v", in, err)
+			continue
+		case read > 0 && good == 0:
+			k.fault("format dimension", "none of the latest %d records of %s can be read: %v", read, in, why)
+		case why != nil:
+			k.warn("%d of the latest %d records of %s cannot be read, the last: %v", read-good, read, in, why)
+		}
+		if scattered != "" {
+			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by what tells streams apart (--stream-by %s)", scattered, in, k.config.Stage.StreamBy)
+		}
+		k.good("input %s: the latest %d records hold %d streams", in, read, len(partitionOf))
+	}
+}
+
+func (k *checker) decoder() (*record.Decoder, error) {
+	s := &k.config.Stage
+	return record.NewDecoder(record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model})
+}
+
+// read reads the latest records of every partition of a topic, or all of them where latest is 0.
+func (k *checker) read(ctx context.Context, name string, latest int64, use func(*record.Raw)) error {
+	committed := k.config.Delivery.Isolation == "read-committed"
+	partitions, err := k.client.Partitions(ctx, name)
+	if err != nil {
+		return err
+	}
+	for p := range partitions {
+		err := within(ctx, func(ctx context.Context) error { return k.readPartition(ctx, name, int32(p), latest, committed, use) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checker) readPartition(ctx context.Context, name string, p int32, latest int64, committed bool, use func(*record.Raw)) error {
+	from, err := k.client.Offset(ctx, name, p, topic.Earliest, committed)
+	if err != nil {
+		return err
+	}
+	end, err := k.client.Offset(ctx, name, p, topic.Latest, committed)
+	if err != nil {
+		return err
+	}
+	if latest > 0 {
+		from = max(from, end-latest)
+	}
+	reader := k.client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: from, Uncommitted: !committed})
+	for reader.Position() < end {
+		batch, err := reader.Read(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range batch.Records {
+			if batch.Records[i].Offset < end {
+				use(&batch.Records[i])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+func TestCheck(t *testing.T) {
+	dir, client := embedded(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	line := func(more string) []string {
+		return strings.Fields("check --in embeddings --out results --labels labels --embedded-dir " + dir + " " + more)
+	}
+	code, out, _ := runLine(t, line("")...)
+	for _, want := range []string{
+		"FAULT topic embeddings does not exist (--in, --create)",
+		"FAULT topic results does not exist (--out, --create)",
+		"FAULT topic results-dead does not exist (--dead, --create)",
+		"FAULT topic slkstream-state does not exist (--state, --create)",
+		"FAULT topic labels does not exist (--labels, --create)",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("nothing made: exit %d, not told: %s", code, want)
+		}
+	}
+	if code, out, messages := runLine(t, line("--create --partitions 3")...); code != exitDone || !strings.Contains(out, "topic embeddings: 3 partitions, 1 replicas, made now") {
+		t.Fatalf("--create: exit %d:\n%s%s", code, out, messages)
+	}
+	if code, out, messages := runLine(t, line("")...); code != exitDone || strings.Contains(out, "made now") {
+		t.Fatalf("after --create: exit %d:\n%s%s", code, out, messages)
+	}
+
+	for _, d := range []topic.Description{
+		{Name: "short", Partitions: 1, Settings: topic.StateSettings()},
+		{Name: "plain", Partitions: 3},
+		{Name: "folded", Partitions: 3, Settings: topic.StateSettings()},
+	} {
+		if err := client.Ensure(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scattered := []record.Out{{Topic: "labels", Partition: 0, Key: []byte("a"), Value: []byte("{}")}}
+	for p := range int32(3) {
+		scattered = append(scattered, record.Out{Topic: "embeddings", Partition: p, Key: []byte("k"), Value: []byte(`{"vector":[1,2],"stream":"cam"}`)})
+	}
+	scattered = append(scattered, record.Out{Topic: "embeddings", Partition: 0, Value: []byte("rubbish")})
+	if err := client.Write(ctx, scattered); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = runLine(t, strings.Fields("check --in embeddings --out folded --dead results-dead --labels labels --state short --review plain --embedded-dir "+dir)...)
+	for _, want := range []string{
+		"FAULT topic folded has cleanup.policy compact: records of one key would replace each other, it must not be compact (--out)",
+		"FAULT topic short has 1 partitions, the input 3: it needs as many (--state)",
+		"FAULT labels topic labels: 1 records are no examples",
+		`warn  stream "cam" of embeddings is scattered over partitions`,
+		"warn  1 of the latest 4 records of embeddings cannot be read",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("exit %d, not told: %s", code, want)
+		}
+	}
+	code, out, _ = runLine(t, strings.Fields("check --in embeddings --out results --state plain --format f32 --dimension 7 --embedded-dir "+dir)...)
+	for _, want := range []string{
+		"FAULT topic plain has cleanup.policy delete: it must be compact, or what it holds is deleted (--state)",
+		"FAULT none of the latest 4 records of embeddings can be read",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("exit %d, not told: %s", code, want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// Brokers that do not answer are one fault, in time.
+func TestCheckWithoutBrokers(t *testing.T) {
+	code, out, messages := runLine(t, strings.Fields("check --in a --out b --brokers 127.0.0.1:1")...)
+	if code != exitFailed || !strings.Contains(out, "FAULT brokers 127.0.0.1:1:") || !strings.Contains(messages, "faults found: 1") {
+		t.Errorf("exit %d: %s%s", code, out, messages)
+	}
+}
