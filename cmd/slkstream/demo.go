@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,9 +102,11 @@ func runDemo(ctx context.Context, c *call) error {
 			}
 		}()
 	}
-	fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n", c.Config.Demo.Rate, len(belt.Classes()))
-	fmt.Fprintf(c.Out, "  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n", server, address, demoIn, demoOut, demoLabels)
-	score.head()
+	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n"+
+		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n%s", c.Config.Demo.Rate, len(belt.Classes()),
+		server, address, demoIn, demoOut, demoLabels, score.head()); err != nil {
+		return err
+	}
 	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Demo.Rate})
 }
 
@@ -121,8 +124,11 @@ func runBelt(ctx context.Context, stage *pipeline.Stage, score *score, camera ca
 		})
 	}
 	working.Wait()
-	score.foot()
-	return errors.Join(failed[:]...)
+	if err := errors.Join(failed[:]...); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(score.call.Out, score.foot())
+	return err
 }
 
 // demoBroker starts the demo's own broker. Its folder is temporary unless one is named.
@@ -165,18 +171,14 @@ func demoBroker(ctx context.Context, c *call) (client *topic.Client, address str
 // demoSocket listens where it is told to; where the default address is taken, as by another demo, on a free port.
 func demoSocket(c *call) (net.Listener, error) {
 	address := c.Config.Listen.Address
-	socket, err := net.Listen("tcp", address)
-	if err == nil {
-		return socket, nil
+	socket, err := openSocket(address)
+	if err == nil || c.Config.Given("listen") || !errors.Is(err, syscall.EADDRINUSE) {
+		return socket, err
 	}
-	if c.Config.Given("listen") {
-		return nil, fmt.Errorf("listen %s: %w", address, err)
-	}
-	host, _, _ := net.SplitHostPort(address) // config has checked it
-	free, freeErr := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if freeErr != nil {
-		return nil, fmt.Errorf("listen %s: %w", address, err)
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
 	}
 	fmt.Fprintf(c.Err, "%s is taken, perhaps by another demo: this one takes a free port\n", address)
-	return free, nil
+	return openSocket(net.JoinHostPort(host, "0"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slkstream/internal/demo"
@@ -63,7 +64,9 @@ func (s *score) run(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("score: %w", err)
 			}
-			s.line(&e, scores)
+			if _, err := fmt.Fprint(s.call.Out, s.line(&e, scores)); err != nil {
+				return err
+			}
 			for _, one := range scores {
 				e.shown.Scores = append(e.shown.Scores, web.Score(one))
 			}
@@ -73,38 +76,41 @@ func (s *score) run(ctx context.Context) error {
 	}
 }
 
-func (s *score) head() {
-	fmt.Fprintf(s.call.Out, "%7s  %7s ", "episode", "right")
+// head is the headings of the lines.
+func (s *score) head() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%7s  %7s", "episode", "right")
 	for _, name := range s.judge.Names() {
-		fmt.Fprintf(s.call.Out, "  %17s", name)
+		fmt.Fprintf(&b, "  %8s", name)
 	}
-	fmt.Fprintf(s.call.Out, "  %7s  %18s  %9s\n", "unknown", "objective", "solved in")
+	fmt.Fprintf(&b, "  %7s  %16s  %9s\n", "unknown", "objective", "solved in")
+	return b.String()
 }
 
-func (s *score) line(e *scored, scores []demo.Score) {
+// line is what is said of one episode.
+func (s *score) line(e *scored, scores []demo.Score) string {
 	right := scores[0].Right
 	if s.last != nil {
 		right -= s.last[0].Right
 	}
-	trace := e.shown.Trace
-	fmt.Fprintf(s.call.Out, "%7d  %7s ", e.shown.Number, fmt.Sprintf("%d/%d", right, len(e.judged)))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%7d  %7s", e.shown.Number, fmt.Sprintf("%d/%d", right, len(e.judged)))
 	for _, one := range scores {
-		fmt.Fprintf(s.call.Out, "  %15.1f %%", 100*one.Share())
+		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(one.Name))-2, 100*one.Share())
 	}
-	fmt.Fprintf(s.call.Out, "  %7d  %18s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0], trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
+	trace := e.shown.Trace
+	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0], trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
+	return b.String()
 }
 
-func (s *score) foot() {
+// foot sums up.
+func (s *score) foot() string {
 	if s.last == nil {
-		fmt.Fprintln(s.call.Out, "\nno episode was answered")
-		return
+		return "\nno episode was answered\n"
 	}
-	fmt.Fprintf(s.call.Out, "\n%d pictures in %.0f s. Right so far:", s.last[0].All, time.Since(s.started).Seconds())
-	for i, one := range s.last {
-		if i > 0 {
-			fmt.Fprint(s.call.Out, ",")
-		}
-		fmt.Fprintf(s.call.Out, " %s %.1f %%", one.Name, 100*one.Share())
+	var shares []string
+	for _, one := range s.last {
+		shares = append(shares, fmt.Sprintf("%s %.1f %%", one.Name, 100*one.Share()))
 	}
-	fmt.Fprintln(s.call.Out)
+	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s\n", s.last[0].All, time.Since(s.started).Seconds(), strings.Join(shares, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"slkstream/internal/web"
@@ -18,6 +19,18 @@ type listener struct {
 	done   chan error
 	stop   context.CancelFunc // of the page
 	shown  chan struct{}      // the page has ended
+}
+
+// openSocket takes an address to listen at.
+func openSocket(address string) (net.Listener, error) {
+	socket, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen: %s is taken by another process: choose another address with --listen: %w", address, syscall.EADDRINUSE)
+	case err != nil:
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return socket, nil
 }
 
 // serve starts the listener on a socket. page may be nil. Health is for whoever asks; the rest is guarded.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/spf13/cobra"
 
@@ -98,9 +97,9 @@ func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *w
 	if c.Config.Listen.Address == "" {
 		return work(ctx)
 	}
-	socket, err := net.Listen("tcp", c.Config.Listen.Address)
+	socket, err := openSocket(c.Config.Listen.Address)
 	if err != nil {
-		return fmt.Errorf("listen %s: %w", c.Config.Listen.Address, err)
+		return err
 	}
 	server := serve(c, socket, stage, page)
 	return errors.Join(work(ctx), server.close())
