@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"slkstream/internal/broker"
 	"slkstream/internal/record"
 	"slkstream/internal/sample"
 	"slkstream/internal/topic"
@@ -34,8 +32,8 @@ func freeAddress(t *testing.T) string {
 // labels topic.
 func TestPageOfRun(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	dir, address := t.TempDir(), freeAddress(t)
-	client := embedded(t, dir)
+	dir, client := embedded(t)
+	address := freeAddress(t)
 	var messages strings.Builder
 	code := make(chan int, 1)
 	go func() {
@@ -149,24 +147,4 @@ func feedDigits(t *testing.T, client *topic.Client) {
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-}
-
-// embedded serves a broker in dir until the test ends, and returns a client of it.
-func embedded(t *testing.T, dir string) *topic.Client {
-	t.Helper()
-	b, err := broker.Open(t.Context(), dir, 0, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := topic.Connect(topic.Settings{Brokers: []string{b.Address()}, ClientID: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		client.Close()
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
 }
