@@ -149,7 +149,7 @@ func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
 		if item.Taught || item.Truth < 0 {
 			continue
 		}
-		scores, unknown = append(scores, a.UnknownScore), append(unknown, !item.Known)
+	scores, unknown = append(scores, a.UnknownScore), append(unknown, !item.Known)
 		side := 0
 		if !item.Known {
 			side = 1

@@ -10,8 +10,8 @@ import (
 	"slkstream/internal/memory"
 )
 
-// rival answers the stream item by item with one of Rivals: unit rows, the labels of the supports from the start, the label
-// of a taught item from the next item on.
+// rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of an episode's
+// taught items before any item of it is answered, as the stage has them.
 func (t *Trial) rival(method string) ([]memory.Answer, error) {
 	number := map[int32]int{}
 	var classes []int32
@@ -46,11 +46,14 @@ func (t *Trial) rival(method string) ([]memory.Answer, error) {
 		learner.learn(unitRow(row), class(t.SupportLabels[i]))
 	}
 	answers := make([]memory.Answer, len(t.Items))
-	for i, item := range t.Items {
-		row := unitRow(item.Vector)
-		answers[i].Label = className(classes[learner.answer(row)])
-		if item.Taught {
-			learner.learn(row, class(item.Truth))
+	for _, episode := range t.Episodes {
+		for _, i := range episode {
+			if item := t.Items[i]; item.Taught {
+				learner.learn(unitRow(item.Vector), class(item.Truth))
+			}
+		}
+		for _, i := range episode {
+			answers[i].Label = className(classes[learner.answer(unitRow(t.Items[i].Vector))])
 		}
 	}
 	return answers, nil

@@ -90,7 +90,11 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 		scatter := m.seen.Clone()
 		z := append(slices.Clone(r.Z), r.AnchorZ...)
 		scatter.AddLabelled(z, append(slices.Clone(p.labels), p.classes...), p.K)
-		m.next = &Refresh{Due: episode + 1, scatter: scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
+		due := episode + 1
+		if episode >= 10 {
+			due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
+		}
+		m.next = &Refresh{Due: due, scatter: scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
 	}
 }
 

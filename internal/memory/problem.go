@@ -121,7 +121,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 	}
 	p.Proportions = make([]float64, p.K)
 	for c, name := range p.names {
-		p.Proportions[c] = 1
+		p.Proportions[c] = unseen
 		if k := s.classes[name]; k != nil {
 			p.Proportions[c] += k.count
 		}
@@ -130,6 +130,9 @@ func (p *problem) fill(s *Stream, items []Item) {
 		p.prior(s)
 	}
 }
+
+// unseen is what a class counts for beside what was seen of it: half an item, so that one not seen for long is still possible.
+const unseen = .5
 
 // prior is the warm start: each learned prototype, weighing no more than the labelled items of its class.
 func (p *problem) prior(s *Stream) {

@@ -87,6 +87,10 @@ func (s *Stream) encodeHead(parts int) []byte {
 	}
 	w.float(fieldCredit, s.credit)
 	w.integer(fieldNextCluster, s.clusters.next)
+	if s.clusters.sum != nil {
+		w.doubles(fieldSum, s.clusters.sum)
+		w.float(fieldCount, s.clusters.count)
+	}
 	w.integer(fieldPieces, int64(parts))
 	for _, v := range s.verdicts {
 		w.group(fieldVerdict, func(w *writer) {
@@ -252,6 +256,10 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 			s.credit = r.float()
 		case fieldNextCluster:
 			s.clusters.next = r.integer()
+		case fieldSum:
+			s.clusters.sum = r.doubles(-1)
+		case fieldCount:
+			s.clusters.count = r.float()
 		case fieldPieces:
 			parts = int(r.integer())
 		case fieldTopic:
@@ -264,7 +272,7 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 			s.verdicts = append(s.verdicts, v)
 		}
 	}
-	if r.err == nil && (s.dimension < 0 || s.episode < 0) {
+	if r.err == nil && (s.dimension < 0 || s.episode < 0 || s.clusters.sum != nil && len(s.clusters.sum) != s.dimension) {
 		r.fail("dimension or episode")
 	}
 	return parts, fingerprint, r.err
