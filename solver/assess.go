@@ -82,7 +82,7 @@ func (e *episode) distances(r *Result) {
 		}
 	}
 	far := float32(math.Inf(1))
-	r.Distance, r.Unknown = cleared(r.Distance, e.n), cleared(r.Unknown, e.n)
+	r.Distance = cleared(r.Distance, e.n)
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			continue
@@ -92,34 +92,5 @@ func (e *episode) distances(r *Result) {
 			best = min(best, e.space.squaredDistance(p, int(q)))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(best)))
-	}
-	for p := range e.n {
-		if e.label[p] >= 0 {
-			continue
-		}
-		sum, degree := r.Distance[p], float32(1)
-		columns, weights := e.graph.Row(p)
-		for j, q := range columns {
-			if e.label[q] < 0 && weights[j] > 0 {
-				sum += weights[j] * r.Distance[q]
-				degree += weights[j]
-			}
-		}
-		r.Unknown[p] = sum / degree
-	}
-	r.LabelledSame, r.LabelledOther = grown(r.LabelledSame, len(e.supports)), grown(r.LabelledOther, len(e.supports))
-	for i, p := range e.supports {
-		same, other := far, far
-		for j, q := range e.supports {
-			if i == j {
-				continue
-			}
-			if l := e.space.squaredDistance(int(p), int(q)); e.label[p] == e.label[q] {
-				same = min(same, l)
-			} else {
-				other = min(other, l)
-			}
-		}
-		r.LabelledSame[i], r.LabelledOther[i] = float32(math.Sqrt(float64(same))), float32(math.Sqrt(float64(other)))
 	}
 }

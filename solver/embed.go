@@ -82,6 +82,9 @@ func unit(row []float32) bool {
 	return true
 }
 
+// Apply takes z-rows, in place, to u-space.
+func (m *Metric) Apply(z []float32) { m.apply(z, len(m.Centre), make([]float32, len(m.Scales))) }
+
 // apply takes z-rows, in place, to u-space. scratch holds len(Scales) values.
 func (m *Metric) apply(x []float32, d int, scratch []float32) {
 	for from := 0; from < len(x); from += d {

@@ -112,7 +112,6 @@ func TestEnginesAgree(t *testing.T) {
 				near("masses", a.Masses, b.Masses)
 				near("confidence", a.Confidence, b.Confidence)
 				near("agreement", a.Agreement, b.Agreement)
-				near("unknown", a.Unknown, b.Unknown)
 				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-4*max(1, math.Abs(a.ObjectiveAfter)) {
 					t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)
 				}

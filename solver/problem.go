@@ -36,7 +36,7 @@ type Problem struct {
 	// Settings.Start names. nil: those.
 	Start []int32
 
-	Assess bool // also fill the Result's Confidence, Agreement, Distance, Unknown and labelled distances
+	Assess bool // also fill the Result's Confidence, Agreement and Distance
 }
 
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
@@ -53,12 +53,9 @@ type Result struct {
 	Affinity *index.Affinity
 
 	// Filled when Problem.Assess is set.
-	Confidence    []float32 // z_p: softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, at the answered label; 1 where labelled
-	Agreement     []float32 // the same from unit prototypes of labelled items alone
-	Distance      []float32 // to the nearest labelled item, in u-space
-	Unknown       []float32 // Distance smoothed over unlabelled neighbours: (W h + h)/(deg + 1)
-	LabelledSame  []float32 // each labelled item (rows, then anchors): distance to the nearest other one of its class, +Inf: none
-	LabelledOther []float32 // and to the nearest one of another class, +Inf: none
+	Confidence []float32 // z_p: softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, at the answered label; 1 where labelled
+	Agreement  []float32 // the same from unit prototypes of labelled items alone
+	Distance   []float32 // to the nearest labelled item, in u-space
 
 	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end
 	EnergyBefore, EnergyAfter       float64 // E, the discrete objective at one-hot labels
@@ -73,7 +70,7 @@ type Result struct {
 // clear empties a result but for its memory.
 func (r *Result) clear() {
 	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
-		Agreement: r.Agreement, Distance: r.Distance, Unknown: r.Unknown, LabelledSame: r.LabelledSame, LabelledOther: r.LabelledOther}
+		Agreement: r.Agreement, Distance: r.Distance}
 }
 
 // check reports the first fault of a problem: the row, the class or the setting that is wrong.

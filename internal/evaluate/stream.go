@@ -56,7 +56,7 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	if err != nil {
 		return StreamResult{}, err
 	}
-	out := StreamResult{Data: set.Name, N: trial.Scored(), Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
+	out := StreamResult{Data: set.Name, Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
 		Shots: s.Protocol.Shots, Classes: len(trial.Classes)}
 	var answers []memory.Answer
 	if slices.Contains(Rivals, s.Method) {
@@ -95,9 +95,8 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		items := make([]memory.Item, len(episode))
 		for i, it := range episode {
 			items[i] = memory.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Place: memory.Place{Offset: offset, Object: -1}}
-			if trial.Items[it].Taught {
+			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
 				items[i].Label = className(trial.Items[it].Truth)
-				out.Taught++
 			} else {
 				unlabelled++
 			}
@@ -109,10 +108,12 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		}
 		var reviewed []memory.Example
 		for i, a := range given {
-			if a.Review && trial.Items[episode[i]].Class() {
-				reviewed = append(reviewed, memory.Example{ID: items[i].ID, Label: className(trial.Items[episode[i]].Truth), Vector: items[i].Vector})
+			item := &trial.Items[episode[i]]
+			item.Taught = item.Taught || a.Review && item.Class()
+			if item.Taught && items[i].Label == "" {
+				reviewed = append(reviewed, memory.Example{ID: items[i].ID, Label: className(item.Truth), Vector: items[i].Vector})
 			}
-			if a.Review {
+			if item.Taught {
 				out.Taught++
 			}
 		}
@@ -149,7 +150,7 @@ func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
 		if item.Taught || item.Truth < 0 {
 			continue
 		}
-	scores, unknown = append(scores, a.UnknownScore), append(unknown, !item.Known)
+		scores, unknown = append(scores, a.UnknownScore), append(unknown, !item.Known)
 		side := 0
 		if !item.Known {
 			side = 1
@@ -179,6 +180,7 @@ func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
 		return pointer(sum / float64(len(part)))
 	}
 	tenth := (len(right) + 9) / 10
+	out.N = len(right)
 	out.Accuracy, out.FirstTenth, out.LastTenth = share(right), share(right[:tenth]), share(right[len(right)-tenth:])
 	out.ECE = pointer(ECE(confidence, right))
 	out.Calibrated = calibrated[0] / float64(max(1, len(right)))
@@ -194,9 +196,10 @@ func (t *Trial) scoreClusters(answers []memory.Answer, out *StreamResult) {
 	numbers := map[string]int32{}
 	var truth, found []int32
 	for i, item := range t.Items {
-		if item.Truth < 0 {
+		if !item.Class() {
 			continue
 		}
+		out.N++
 		n, ok := numbers[answers[i].Label]
 		if !ok {
 			n = int32(len(numbers))

@@ -20,7 +20,7 @@ type StreamProtocol struct {
 
 	Drift             float64 // how far each class slides towards another one's mean by the end
 	Teach             float64 // share of the items that carry their label, or may be asked for
-	TeachBy           string  // random, review
+	TeachBy           string  // random: the item carries its label; later, review: it comes with the next episode
 	UnlabelledClasses float64 // share of the classes that have no support
 	Absent            float64 // share of the classes that never come
 	Garbage           int     // episodes of noise
@@ -40,8 +40,8 @@ func (p *StreamProtocol) Validate() error {
 	if p.SupportBy == "first" && p.Shots > firstRows {
 		bad("shots %d: support-by first draws from the first %d rows of a class", p.Shots, firstRows)
 	}
-	if p.TeachBy != "random" && p.TeachBy != "review" {
-		bad("teach-by %q: not random or review", p.TeachBy)
+	if !slices.Contains([]string{"random", "later", "review"}, p.TeachBy) {
+		bad("teach-by %q: not random, later or review", p.TeachBy)
 	}
 	if p.Episode < 1 {
 		bad("episode-size %d: below 1", p.Episode)
@@ -66,7 +66,7 @@ type StreamItem struct {
 	Vector []float32
 	Truth  int32 // -1 for noise
 	Known  bool  // its class has support
-	Taught bool  // carries its label, and is not scored
+	Taught bool  // its label is given, with it or with the next episode, and it is not scored
 }
 
 // Class tells whether the item is of any class at all.
@@ -82,17 +82,6 @@ type Trial struct {
 	Supports      [][]float32
 	SupportRows   []int32
 	SupportLabels []int32
-}
-
-// Scored is the number of items that count for accuracy.
-func (t *Trial) Scored() int {
-	n := 0
-	for _, i := range t.Items {
-		if i.Class() && i.Known && !i.Taught {
-			n++
-		}
-	}
-	return n
 }
 
 // Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes nothing but what
@@ -142,7 +131,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if p.Drift > 0 {
 		p.drift(set, t, ids, rows, source(6))
 	}
-	if p.Teach > 0 && p.TeachBy == "random" {
+	if p.Teach > 0 && p.TeachBy != "review" {
 		var may []int32
 		for i := range t.Items {
 			if t.Items[i].Known {

@@ -118,11 +118,12 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 	report.PriorShare = p.priorShare(s.settings.Solver.WS)
 
 	fit := s.calibration()
-	limit, known := s.unknownLimit(r)
+	limit, known := s.unknownLimit(p, r)
+	scores := novelty(&p.Problem, r)
 	answers := make([]Answer, len(items))
 	for i := range answers {
 		c := r.Labels[i]
-		answers[i] = Answer{Label: p.names[c], Confidence: fit.confidence(float64(r.Confidence[i])), Calibrated: fit.fitted, UnknownScore: float64(r.Unknown[i])}
+		answers[i] = Answer{Label: p.names[c], Confidence: fit.confidence(float64(r.Confidence[i])), Calibrated: fit.fitted, UnknownScore: scores[i]}
 		if items[i].Label != "" {
 			answers[i].Confidence, answers[i].UnknownScore = 1, 0
 			continue

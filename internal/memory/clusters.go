@@ -14,7 +14,7 @@ import (
 // first episode on.
 const (
 	clusterBirth  = .35 // a row further from every prototype than this share of the mean squared distance leads a new one
-	clusterWindow = 20 // a running prototype weighs no more than this many items
+	clusterWindow = 20  // a running prototype weighs no more than this many items
 )
 
 // clusterSettings are the solver's for clusters.

@@ -67,10 +67,11 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]verdi
 	if err != nil {
 		return nil, err
 	}
+	scores := novelty(&trial, r)
 	var out []verdict
 	add := func(row int, id, label string, topic bool) {
 		if c, ok := p.numbers[label]; ok && anchored[c] && id != "" {
-			out = append(out, verdict{id: id, label: label, answered: p.names[r.Labels[row]], z: r.Confidence[row], distance: r.Unknown[row], topic: topic})
+			out = append(out, verdict{id: id, label: label, answered: p.names[r.Labels[row]], z: r.Confidence[row], distance: float32(scores[row]), topic: topic})
 		}
 	}
 	for _, i := range hidden {

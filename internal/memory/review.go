@@ -1,27 +1,48 @@
 package memory
 
 import (
+	"math"
+
+	"slkstream/internal/kernel"
 	"slkstream/solver"
 )
 
 // review marks the items whose label would teach most, at the bounded rate: what an episode does not spend the next may, up
-// to one episode's worth.
+// to one episode's worth. An item teaches about what is like it, so it is worth the novelty of all items near it, itself
+// included, later ones more, as they are likelier to go on; what one chosen item covers is not counted for the next, so that
+// no two ask the same question.
 func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 	if s.settings.ReviewRate == 0 {
 		return
 	}
-	worth := float64(len(items)) * s.settings.ReviewRate
-	s.credit = min(s.credit+worth, 2*max(worth, 1))
-	taken := make([]float32, len(items)) // how far an item is spoken for by one already chosen
+	n, d := len(items), s.dimension
+	worth := float64(n) * s.settings.ReviewRate
+	if s.credit = min(s.credit+worth, 2*max(worth, 1)); s.credit < 1 {
+		return
+	}
+	near := make([]float32, n*n)
+	kernel.Products(near, r.Z, r.Z, n, n, d)
+	doubt := make([]float64, n)
+	for i := range near {
+		near[i] = float32(math.Exp(-reviewReach * (2 - 2*float64(near[i]))))
+	}
+	for i := range items {
+		if items[i].Label == "" {
+			doubt[i] = math.Pow(answers[i].UnknownScore, 4) * float64(i+1) / float64(n)
+		}
+	}
 	for s.credit >= 1 {
 		best, gain := -1, 0.
 		for i := range items {
 			if items[i].Label != "" || answers[i].Review {
 				continue
 			}
-			g := (1 - float64(r.Confidence[i])) * float64(r.Unknown[i]) * (1 - float64(taken[i]))
-			if g > gain {
-				best, gain = i, g
+			var sum float64
+			for j, v := range near[i*n : i*n+n] {
+				sum += float64(v) * doubt[j]
+			}
+			if sum > gain {
+				best, gain = i, sum
 			}
 		}
 		if best < 0 {
@@ -29,12 +50,11 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 		}
 		answers[best].Review = true
 		s.credit--
-		taken[best] = 1
-		columns, weights := r.Affinity.Row(best)
-		for j, q := range columns {
-			if int(q) < len(items) {
-				taken[q] = max(taken[q], min(1, weights[j]))
-			}
+		for j, v := range near[best*n : best*n+n] {
+			doubt[j] *= 1 - float64(v)
 		}
 	}
 }
+
+// reviewReach says how fast what a label teaches falls off with the squared distance.
+const reviewReach = 5
