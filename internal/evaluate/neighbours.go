@@ -49,9 +49,11 @@ func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Op
 			right[i] = countRight(set, lists, rows[i])
 		}
 	})
+	found := 0
 	for _, n := range right {
-		r.Recall += float64(n) / float64(checked*neighbours)
+		found += n
 	}
+	r.Recall = float64(found) / float64(checked*neighbours)
 	r.QuerySeconds, err = searchSeconds(set, rows, neighbours, o.Cosine)
 	return r, err
 }
