@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,8 @@ func newEvalClusterCommand() *cobra.Command {
 		Short: "agreement of clusters with the classes of labelled data",
 		Long: "Cluster the rows of labelled data without their labels, and score the clusters by them. Every method sees the same graph\n" +
 			"of unit rows. lk, ncut and kernel-kmeans are the paper's baselines. Energy is E of the answer with prototypes fitted to\n" +
-			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only.",
+			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only. --preset paper starts\n" +
+			"from k-means++, takes hard prototype steps and restarts S, as the paper does; any other preset is clustering's own.",
 		Example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
 		Args:    cobra.NoArgs,
 	}, evalCluster)
@@ -70,6 +72,9 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 	s, err := solver.Clustering(method)
 	if err != nil {
 		return s, usageError{err}
+	}
+	if slices.Contains(c.Config.Evaluate.Presets, "paper") {
+		s.Start, s.HardStep, s.Restart = "k-means++", true, true
 	}
 	given := c.Config.Solver
 	given.Method = nil

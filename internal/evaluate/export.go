@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,4 +52,45 @@ func ExportTasks(folder string, set *Set, split *Split, cells []Cell) error {
 // Name is the cell's name as a folder: 5-shot-dirichlet-2.
 func (c Cell) Name() string {
 	return fmt.Sprintf("%d-shot-%s", c.Shots, strings.ReplaceAll(c.Mix.Name, ":", "-"))
+}
+
+// ExportStream writes a drawn stream, so that any other tool can be scored on it: folder/SET/seed-N with X.npy, the vectors in
+// the order of the stream (drift and noise applied), rows.npy (of the set's X, -1 for noise), truth.npy, taught.npy (1 where an
+// item carries its label and is not scored), known.npy (1 where its class has labelled rows), episode.npy, and support.npy with
+// support-labels.npy, the labelled rows before the start.
+func ExportStream(folder string, trial *Trial, seed uint64) error {
+	into := filepath.Join(folder, trial.Name, fmt.Sprintf("seed-%d", seed))
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	var vectors, supports []float32
+	var rows, truth, episodes []int32
+	var taught, known []uint8
+	for number, items := range trial.Episodes {
+		for _, i := range items {
+			item := trial.Items[i]
+			vectors, rows, truth, episodes = append(vectors, item.Vector...), append(rows, item.Row), append(truth, item.Truth), append(episodes, int32(number))
+			taught, known = append(taught, asBit(item.Taught)), append(known, asBit(item.Known))
+		}
+	}
+	for _, row := range trial.Supports {
+		supports = append(supports, row...)
+	}
+	return errors.Join(
+		array.WriteNPYFile(filepath.Join(into, "X.npy"), vectors, len(rows), trial.D),
+		array.WriteNPYFile(filepath.Join(into, "rows.npy"), rows, len(rows)),
+		array.WriteNPYFile(filepath.Join(into, "truth.npy"), truth, len(rows)),
+		array.WriteNPYFile(filepath.Join(into, "taught.npy"), taught, len(rows)),
+		array.WriteNPYFile(filepath.Join(into, "known.npy"), known, len(rows)),
+		array.WriteNPYFile(filepath.Join(into, "episode.npy"), episodes, len(rows)),
+		array.WriteNPYFile(filepath.Join(into, "support.npy"), supports, len(trial.Supports), trial.D),
+		array.WriteNPYFile(filepath.Join(into, "support-labels.npy"), trial.SupportLabels, len(trial.SupportLabels)),
+	)
+}
+
+func asBit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"slkstream/internal/array"
+	"slkstream/internal/evaluate"
+	"slkstream/internal/memory"
+)
+
+func newEvalStreamCommand() *cobra.Command {
+	return withSettings("eval stream", &cobra.Command{
+		Use:   "stream --data DIR",
+		Short: "accuracy over a stream, as the stage learns from it",
+		Long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item that carries no\n" +
+			"label. --shots 0 finds clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn,\n" +
+			"running-mean, ridge and logistic as --method are rivals that get the same labels.",
+		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
+			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
+		Args: cobra.NoArgs,
+	}, evalStream)
+}
+
+// streamLine is one result as it is printed in JSON.
+type streamLine struct {
+	evaluate.StreamResult
+	Preset string `json:"preset,omitempty"`
+}
+
+func evalStream(ctx context.Context, c *call) error {
+	runs, err := streamRuns(c)
+	if err != nil {
+		return err
+	}
+	e := c.Config.Evaluate
+	sets, err := readSets(e.Data)
+	if err != nil {
+		return err
+	}
+	shots, err := wholeNumbers(e.Shots)
+	if err != nil {
+		return err
+	}
+	protocol, err := streamProtocol(c)
+	if err != nil {
+		return err
+	}
+	seed := c.Config.Solver.Seed
+	for _, set := range sets { // every stream is drawn once before the work starts: a fault in the last is known at once
+		for _, n := range shots {
+			protocol.Shots = n
+			for trial := range uint64(e.Trials) {
+				drawn, err := protocol.Draw(set, seed+trial)
+				if err != nil {
+					return err
+				}
+				if e.Export != "" {
+					if err := evaluate.ExportStream(e.Export, drawn, seed+trial); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	p := newPrinter(c, "data\tshots\tseed\tpreset\tmethod\twarm\titems\taccuracy\tfirst 10th\tlast 10th\tadmitted\ttaught\tunknown AUROC\tECE\tcalibrated\tNMI\tpair F1\tclusters\tid switches\tsweeps\trises\t")
+	progress := progressOf(c, "streams")
+	done, total := 0, len(sets)*len(shots)*len(runs)*e.Trials
+	summary := streamSummary{}
+	for _, set := range sets {
+		for _, n := range shots {
+			for _, run := range runs {
+				stream := run.Stream
+				stream.Protocol = protocol
+				stream.Protocol.Shots = n
+				stream.Settings.Discover = n == 0
+				for trial := range uint64(e.Trials) {
+					r, err := stream.Run(ctx, set, seed+trial)
+					if err != nil {
+						return err
+					}
+					if done++; progress != nil {
+						progress(done, total)
+					}
+					switches := ""
+					if r.IDSwitches != nil {
+						switches = fmt.Sprint(*r.IDSwitches)
+					}
+					if err := p.print(streamLine{r, run.preset}, "%s\t%d\t%d\t%s\t%s\t%t\t%d\t%s\t%s\t%s\t%.3f\t%d\t%s\t%s\t%.2f\t%s\t%s\t%d\t%s\t%.1f\t%d\t", r.Data, r.Shots, r.Seed, run.preset, r.Method, r.Warm, r.N,
+						cell(r.Accuracy), cell(r.FirstTenth), cell(r.LastTenth), r.Admitted, r.Taught, cell(r.UnknownAUROC), cell(r.ECE), r.Calibrated, cell(r.NMI), cell(r.PairF1),
+						r.Clusters, switches, r.Iterations, r.ObjectiveRises); err != nil {
+						return err
+					}
+					summary.add(set.Name, n, run.preset, r)
+				}
+			}
+		}
+	}
+	if err := p.close(); err != nil || p.json || e.Trials == 1 && len(runs) == 1 {
+		return err
+	}
+	return summary.print(c)
+}
+
+// cell is a fraction that a run may not have.
+func cell(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", *v)
+}
+
+// streamProtocol is how streams are drawn, but for the shots.
+func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
+	e := c.Config.Evaluate
+	p := evaluate.StreamProtocol{Order: e.Order, Episode: e.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
+		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports}
+	if !slices.Contains([]string{"rows", "bursts", "class"}, e.Order) {
+		order, err := array.ReadIntegers(e.Order)
+		if err != nil {
+			return p, fmt.Errorf("order: not rows, bursts or class, and as a file: %w", err)
+		}
+		p.Order, p.Given = "given", order.Integers
+	}
+	if file, ok := strings.CutPrefix(e.SupportBy, "group:"); ok {
+		groups, err := array.ReadIntegers(file)
+		if err != nil {
+			return p, fmt.Errorf("support-by: %w", err)
+		}
+		p.SupportBy, p.Groups = "group", groups.Integers
+	}
+	if err := p.Validate(); err != nil {
+		return p, usageError{err}
+	}
+	return p, nil
+}
+
+// streamRun is one way to answer a stream.
+type streamRun struct {
+	evaluate.Stream
+	preset string
+}
+
+// streamRuns are the stage with every preset and method named, and the rivals named.
+func streamRuns(c *call) ([]streamRun, error) {
+	of := *c.Config
+	of.Evaluate.Methods = nil
+	var rivals []string
+	for _, method := range c.Config.Evaluate.Methods {
+		if slices.Contains(evaluate.Rivals, method) {
+			rivals = append(rivals, method)
+		} else {
+			of.Evaluate.Methods = append(of.Evaluate.Methods, method)
+		}
+	}
+	settings, err := memorySettings(c.Config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	var runs []streamRun
+	if len(of.Evaluate.Methods) > 0 || len(rivals) == 0 {
+		ours, err := candidates(&of)
+		if err != nil {
+			return nil, err
+		}
+		for _, candidate := range ours {
+			s := settings
+			s.Solver = candidate.Settings
+			s.Solver.Check = true
+			if _, err := memory.NewEngine(s); err != nil {
+				return nil, usageError{err}
+			}
+			runs = append(runs, streamRun{evaluate.Stream{Settings: s, Method: candidate.Method}, candidate.Preset})
+		}
+	}
+	for _, rival := range rivals {
+		runs = append(runs, streamRun{evaluate.Stream{Settings: settings, Method: rival}, ""})
+	}
+	return runs, nil
+}
+
+// streamSummary gathers the accuracy of each run over its trials, in the order in which they come.
+type streamSummary struct {
+	cells []streamCell
+}
+
+type streamCell struct {
+	data, preset, method string
+	shots                int
+	values               []float64
+}
+
+func (s *streamSummary) add(data string, shots int, preset string, r evaluate.StreamResult) {
+	value := r.Accuracy
+	if value == nil {
+		value = r.NMI
+	}
+	if value == nil {
+		return
+	}
+	if last := len(s.cells) - 1; last < 0 || s.cells[last].data != data || s.cells[last].shots != shots || s.cells[last].preset != preset || s.cells[last].method != r.Method {
+		s.cells = append(s.cells, streamCell{data: data, preset: preset, method: r.Method, shots: shots})
+	}
+	last := &s.cells[len(s.cells)-1]
+	last.values = append(last.values, *value)
+}
+
+// print shows means over the trials, and the difference to the first run of the same data and shots, trial by trial.
+func (s *streamSummary) print(c *call) error {
+	fmt.Fprintln(c.Out)
+	p := newPrinter(c, "mean over trials\tshots\tpreset\tmethod\taccuracy (NMI without shots)\t± 95 %\tagainst the first\t± 95 %\t")
+	var first streamCell
+	for _, cell := range s.cells {
+		versus := "\t"
+		if cell.data != first.data || cell.shots != first.shots {
+			first = cell
+		} else if len(cell.values) == len(first.values) {
+			d := evaluate.Paired(cell.values, first.values)
+			versus = fmt.Sprintf("%+.3f\t%.3f", d.Mean, d.CI95)
+		}
+		mean := evaluate.Average(cell.values)
+		if err := p.print(nil, "%s\t%d\t%s\t%s\t%.3f\t%.3f\t%s\t", cell.data, cell.shots, cell.preset, cell.method, mean.Mean, mean.CI95, versus); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
