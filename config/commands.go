@@ -11,7 +11,7 @@ var (
 	solving   = with(stage, "label", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
 	searching = with(solving, "eval index")
 	evaluate  = []string{"eval fewshot", "eval cluster", "eval stream", "eval index", "eval paper"}
-	every     = with(searching, "feed", "teach", "broker", "state show", "state reset", "version")
+	every     = with(searching, "feed", "teach", "broker", "state show", "state reset", "health", "version")
 )
 
 func with(commands []string, more ...string) []string {

@@ -15,8 +15,9 @@ func (l *Listen) title() string { return "Page, metrics and health" }
 
 func (l *Listen) settings() []Setting {
 	const help = "address of page, metrics and health; port 0 takes a free one; empty: none"
-	return append(takenBy([]string{"run", "demo"},
+	return append(takenBy([]string{"run", "demo", "health"},
 		define("listen", &l.Address, "127.0.0.1:8070", help).example("HOST:PORT"),
+	), append(takenBy([]string{"run", "demo"},
 		define("image-url", &l.ImageURL, "", "where the page finds an item's picture: a URL in which {id} stands for the item's id; none: its image attribute").example("URL"),
 	), append(takenBy([]string{"backfill"},
 		define("listen", &l.Address, "", help).example("HOST:PORT"),
@@ -24,7 +25,7 @@ func (l *Listen) settings() []Setting {
 		define("listen-open", &l.Open, false, "let everyone who reaches a listen address beyond loopback in without a token"),
 		define("listen-token", &l.Token, "", "token a visitor shows at a listen address beyond loopback").secret(),
 		define("listen-token-file", &l.TokenFile, "", "file that holds the token").example("FILE"),
-	)...)...)
+	)...)...)...)
 }
 
 // IsLoopback says whether only this machine can reach the listener.
@@ -37,8 +38,8 @@ func (l *Listen) IsLoopback() bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (l *Listen) faults(*Config) []Fault {
-	if l.Address == "" {
+func (l *Listen) faults(c *Config) []Fault {
+	if l.Address == "" || c.command == "health" {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {

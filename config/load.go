@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -113,8 +112,8 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 	loaded := variables.Load(env.Provider("", env.Opt{Prefix: Prefix, EnvironFunc: func() []string { return environ }, TransformFunc: func(k, v string) (string, any) {
 		name, ok := byVariable[k]
 		if !ok {
-			if near := nearest(k, slices.Collect(maps.Keys(byVariable))); near != "" {
-				warnings = append(warnings, fmt.Sprintf("variable %s is no setting; did you mean %s?", k, near))
+			if near := nearest(settingOf(k), known); near != "" {
+				warnings = append(warnings, fmt.Sprintf("variable %s is no setting; did you mean %s?", k, Setting{Name: near}.Variable()))
 			}
 			return "", nil
 		}
@@ -192,6 +191,11 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 		return c, warnings, faults
 	}
 	return c, warnings, nil
+}
+
+// settingOf is the name that a variable would be of.
+func settingOf(variable string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
 }
 
 // readSecrets fills in the secrets that are given as files.

@@ -130,7 +130,7 @@ func TestBadFile(t *testing.T) {
 }
 
 func TestVariableThatIsNoSetting(t *testing.T) {
-	_, warnings, err := load(t, "version", "", []string{"SLKSTREAM_EPISODE_SISE=5", "SLKSTREAM_SERVICE_PORT_HTTP=80"})
+	_, warnings, err := load(t, "version", "", []string{"SLKSTREAM_EPISODE_SISE=5", "SLKSTREAM_SERVICE_PORT_HTTP=80", "SLKSTREAM_TEST_TLS=x"})
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean SLKSTREAM_EPISODE_SIZE?") {
 		t.Error(err, warnings)
 	}
@@ -160,7 +160,7 @@ func TestSecretsAreMasked(t *testing.T) {
 // A default must be one that its own bounds allow, and read back as it is shown.
 func TestDefinitions(t *testing.T) {
 	commands := map[string]bool{}
-	for _, command := range []string{"run", "backfill", "label", "feed", "teach", "demo", "broker", "state show", "state reset",
+	for _, command := range []string{"run", "backfill", "label", "feed", "teach", "demo", "broker", "state show", "state reset", "health",
 		"eval fewshot", "eval cluster", "eval stream", "eval index", "eval paper", "tune", "check", "version"} {
 		commands[command] = true
 		c := config.Default(command)

@@ -67,7 +67,7 @@ func (s *supported) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	}
 	out := make([]table.Answer, len(answers))
 	for i, a := range answers {
-		out[i] = table.Answer{Label: a.Label, Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore}
+		out[i] = table.Answer{Label: a.Label, Confidence: sixDecimals(a.Confidence), Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: sixDecimals(a.UnknownScore)}
 	}
 	return out, nil
 }
@@ -117,7 +117,7 @@ func (c *clusterer) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	c.remember(r, n, d)
 	out := make([]table.Answer, n)
 	for i := range out {
-		out[i] = table.Answer{Label: strconv.Itoa(int(r.Labels[i])), Confidence: float64(slices.Max(r.S[i*c.k : (i+1)*c.k]))}
+		out[i] = table.Answer{Label: strconv.Itoa(int(r.Labels[i])), Confidence: sixDecimals(float64(slices.Max(r.S[i*c.k : (i+1)*c.k])))}
 	}
 	return out, nil
 }
@@ -151,3 +151,6 @@ func (c *clusterer) remember(r *solver.Result, n, d int) {
 		c.weights[k] = float32(math.Min(float64(c.weights[k]), float64(n)/float64(c.k)))
 	}
 }
+
+// sixDecimals is how scores are written, on topics as in files.
+func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }

@@ -39,6 +39,7 @@ var commands = []func() *cobra.Command{
 	newFeedCommand,
 	newTeachCommand,
 	newCheckCommand,
+	newHealthCommand,
 	newEvalCommand,
 	newBrokerCommand,
 	newConfigCommand,

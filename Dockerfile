@@ -1,0 +1,22 @@
+# The stage in an image of its own: one static binary, no shell, no root.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=""
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
+	&& go run ./internal/sample/export /out/sample \
+	&& mkdir -p /out/data
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/slkstream /slkstream
+COPY --from=build /out/sample /sample
+COPY --from=build --chown=65532:65532 /out/data /data
+USER 65532:65532
+WORKDIR /data
+EXPOSE 8070
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["/slkstream", "health"]
+ENTRYPOINT ["/slkstream"]
+CMD ["run"]
