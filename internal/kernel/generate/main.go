@@ -40,7 +40,11 @@ func generate(directory string) error {
 			return err
 		}
 	}
-	return nil
+	assembly, declarations := generateNEON()
+	if err := os.WriteFile(filepath.Join(directory, "neon_arm64.s"), []byte(assembly), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(directory, "neon_arm64.go"), []byte(declarations), 0o644)
 }
 
 // file builds every routine of a vector width.

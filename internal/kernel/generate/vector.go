@@ -185,6 +185,9 @@ func (v vector) halve(r, other reg.VecPhysical) {
 	}
 }
 
+// splitLn2 is the part of ln 2 whose multiples are exact in float32.
+const splitLn2 = 0x1.62e4p-1
+
 // constants are 64 bytes of one number each, for both widths.
 type constants map[string]Mem
 
@@ -207,8 +210,7 @@ func (v vector) constants() constants {
 		}
 	}
 	// The same numbers as in portable.go.
-	const ln2High = 0x1.62e4p-1
-	floats := map[string]float64{"Lowest": -104, "Highest": 89, "Log2e": 1 / math.Ln2, "Ln2High": ln2High, "Ln2Low": math.Ln2 - ln2High}
+	floats := map[string]float64{"Lowest": -104, "Highest": 89, "Log2e": 1 / math.Ln2, "Ln2High": splitLn2, "Ln2Low": math.Ln2 - splitLn2}
 	for _, name := range []string{"Lowest", "Highest", "Log2e", "Ln2High", "Ln2Low"} {
 		number(name, math.Float32bits(float32(floats[name])))
 	}

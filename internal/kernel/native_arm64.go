@@ -1,0 +1,18 @@
+package kernel
+
+// native lists the versions that this machine can run: every arm64 processor has NEON.
+func native() []version {
+	return []version{{
+		name: "neon", rows: 4, columns: 4, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
+		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, groupMinima: neonGroupMinima, below: neonBelow,
+		belowEach: neonBelowEach, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
+	}}
+}
+
+func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+	stripOf(4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1, out, stride, a, b, length, d, rows, columns, add)
+}
+
+func neonAccumulate(out, weights, rows []float32, n, k, d int) {
+	accumulateOf(16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, out, weights, rows, n, k, d)
+}
