@@ -59,7 +59,7 @@ func (e *episode) smoothed(out []float32, lengths []float64, known []bool) []flo
 			out[p] = 1
 			continue
 		}
-		own := e.answer(p)
+		own := e.s.answer(p)
 		sum, degree := e.near[p*k+own], float32(1)
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {

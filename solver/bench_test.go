@@ -3,6 +3,9 @@ package solver_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"slkstream/index"
 	"testing"
 
 	"slkstream/solver"
@@ -59,6 +62,55 @@ func BenchmarkEpisode(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// givenGraph joins each row with rho others of its class, drawn at random: what a search would find costs more than the solve.
+func givenGraph(truth []int32, k, rho int) *index.Affinity {
+	n := len(truth)
+	random := rand.New(rand.NewPCG(1, 1))
+	members := make([][]int32, k)
+	for p, y := range truth {
+		members[y] = append(members[y], int32(p))
+	}
+	lists := &index.Neighbours{N: n, Rho: rho, IDs: make([]int32, n*rho)}
+	for p, y := range truth {
+		for j := range rho {
+			q := members[y][random.IntN(len(members[y]))]
+			for q == int32(p) || slices.Contains(lists.IDs[p*rho:p*rho+j], q) {
+				q = members[y][random.IntN(len(members[y]))]
+			}
+			lists.IDs[p*rho+j] = q
+		}
+	}
+	return lists.Symmetric()
+}
+
+// BenchmarkLarge is a whole set with a given graph: 12 prototype steps from k-means++.
+func BenchmarkLarge(b *testing.B) {
+	for _, size := range []struct{ n, d, k int }{{10_000, 64, 10}, {1_000_000, 64, 10}, {100_000, 128, 100}} {
+		b.Run(fmt.Sprintf("n%d-d%d-k%d", size.n, size.d, size.k), func(b *testing.B) {
+			rows, truth := blobs(1, size.n, size.d, size.k, 1)
+			graph := givenGraph(truth, size.k, 5)
+			settings, err := solver.Clustering("slk-means")
+			if err != nil {
+				b.Fatal(err)
+			}
+			settings.Start, settings.Outer, settings.Inner, settings.Tolerance = "k-means++", 12, 1, 0
+			solve, err := solver.New(settings)
+			if err != nil {
+				b.Fatal(err)
+			}
+			sweeps := 0
+			for b.Loop() {
+				r, err := solve.Solve(context.Background(), &solver.Problem{Rows: rows, N: size.n, D: size.d, K: size.k, Affinity: graph})
+				if err != nil {
+					b.Fatal(err)
+				}
+				sweeps += r.Sweeps
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(sweeps)/float64(size.n), "ns/point/sweep")
 		})
 	}
 }

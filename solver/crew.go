@@ -23,6 +23,7 @@ type worker struct {
 	dots    []float32 // tile x k
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
+	near    [sparseWidth]float32
 }
 
 func (c *crew) hire(workers int) {

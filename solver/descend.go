@@ -133,7 +133,7 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 				row := scores[i*k : i*k+k]
 				e.addNeighbours(p, row)
 				kernel.Softmax(row)
-				change += replace(e.s[p*k:p*k+k], row)
+				change += e.s.set(p, row)
 			}
 		}
 		e.changes[block] = change
@@ -151,7 +151,7 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			p = int(listed[i])
 		}
 		if e.label[p] < 0 {
-			change += replace(e.s[p*k:p*k+k], scores[i*k:i*k+k])
+			change += e.s.set(p, scores[i*k:i*k+k])
 		}
 	}
 	e.changes[block] = change
@@ -200,7 +200,6 @@ func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
 
 // addNeighbours adds lambda (W S + b)_p to a row of scores.
 func (e *episode) addNeighbours(p int, row []float32) {
-	k := e.k
 	columns, weights := e.graph.Row(p)
 	for j, q := range columns {
 		w := float32(e.lambda) * weights[j]
@@ -208,29 +207,8 @@ func (e *episode) addNeighbours(p int, row []float32) {
 			row[y] += w
 			continue
 		}
-		if k >= 32 {
-			kernel.Axpy(w, e.s[int(q)*k:int(q)*k+k], row)
-			continue
-		}
-		s := e.s[int(q)*k : int(q)*k+k]
-		for c, v := range s {
-			row[c] += w * v
-		}
+		e.s.add(w, int(q), row)
 	}
-}
-
-// replace copies next over s and returns their L1 distance.
-func replace(s, next []float32) float64 {
-	var change float32
-	for c, v := range next {
-		if d := v - s[c]; d > 0 {
-			change += d
-		} else {
-			change -= d
-		}
-		s[c] = v
-	}
-	return float64(change)
 }
 
 // prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its prototype, as R no
@@ -240,9 +218,9 @@ func (e *episode) prototypes() {
 	if !e.started {
 		count = 0
 	} else if e.HardStep {
-		e.hard = cleared(e.hard, len(e.s))
+		e.hard.size(e.n, e.k)
 		for p := range e.n {
-			e.hard[p*e.k+e.answer(p)] = 1
+			e.hard.clamp(p, int32(e.s.answer(p)))
 		}
 	}
 	if e.modes && e.started {
@@ -271,17 +249,22 @@ func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 	return e.softWeights(w, lo, n)
 }
 
+// counted is the S that prototypes are made of.
+func (e *episode) counted() *assignments {
+	if e.HardStep {
+		return &e.hard
+	}
+	return &e.s
+}
+
 // softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own weight.
 func (e *episode) softWeights(w *worker, lo, n int) []float32 {
-	k, s := e.k, e.s
-	if e.HardStep {
-		s = e.hard
-	}
-	if e.unlabelled == e.n {
-		return s[lo*k : (lo+n)*k]
+	k, s := e.k, e.counted()
+	if e.unlabelled == e.n && !s.sparse() {
+		return s.values[lo*k : (lo+n)*k]
 	}
 	out := w.weights[:n*k]
-	copy(out, s[lo*k:(lo+n)*k])
+	s.expand(out, lo, n)
 	for i := range n {
 		if e.label[lo+i] >= 0 {
 			clear(out[i*k : i*k+k])
@@ -323,10 +306,7 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 	k := e.k
 	out := w.weights[:n*k]
 	e.kernels(out, e.space.dots(w, lo, n, nil), lo, n, nil)
-	s := e.s
-	if e.HardStep {
-		s = e.hard
-	}
+	s := e.counted()
 	for i := range n {
 		row, p := out[i*k:i*k+k], lo+i
 		if y := e.label[p]; y >= 0 {
@@ -339,8 +319,20 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 			clear(row)
 			continue
 		}
-		for c, v := range s[p*k : p*k+k] {
-			row[c] *= v
+		values, classes := s.row(p)
+		if classes == nil {
+			for c, v := range values {
+				row[c] *= v
+			}
+			continue
+		}
+		near := w.near[:len(classes)]
+		for j, c := range classes {
+			near[j] = row[c] * values[j]
+		}
+		clear(row)
+		for j, c := range classes {
+			row[c] = near[j]
 		}
 	}
 	sum := e.density[lo/tile*k : lo/tile*k+k]
@@ -360,7 +352,12 @@ func (e *episode) masses() {
 	}
 	for p, y := range e.label[:e.n] {
 		if y < 0 {
-			for c, v := range e.s[p*e.k : p*e.k+e.k] {
+			values, classes := e.s.row(p)
+			for i, v := range values {
+				c := i
+				if classes != nil {
+					c = int(classes[i])
+				}
 				e.soft[c] += float64(v)
 			}
 		}

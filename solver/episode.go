@@ -25,7 +25,7 @@ type episode struct {
 	z, u, apart            []float32 // rows x d
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
-	s, hard                []float32 // n x k
+	s, hard                assignments
 	wide                   []float32 // n x K: S with the masked classes put back
 	pi0, pi                []float64 // k
 	soft                   []float64 // k: sum of s over unlabelled rows
@@ -47,6 +47,7 @@ type episode struct {
 	scratch                []float32
 	total, last            []float64 // k
 	sums, parts            []float64 // of the objectives: 1 / sum s, and a block each
+	answers                []int32
 	logPi, pulled          []float64 // k: beta log pi, psi(|C|)
 	exact                  exact
 	density                []float32 // tiles x k
@@ -136,10 +137,10 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	}
 	e.soft, e.length = cleared(e.soft, e.k), cleared(e.length, e.k)
 	e.total, e.last = grown(e.total, e.k), grown(e.last, e.k)
-	e.s = cleared(e.s, e.n*e.k)
+	e.s.size(e.n, e.k)
 	for p, y := range e.label[:e.n] {
 		if y >= 0 {
-			e.s[p*e.k+int(y)] = 1
+			e.s.clamp(p, y)
 		}
 	}
 }
@@ -353,17 +354,17 @@ func (e *episode) enter() {
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = grown(r.Labels, e.n)
-	if k == p.K {
-		r.S = e.s // shared: a second N x K is only made where masked classes must be put back
-	} else {
+	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
+	if k == p.K && !e.s.sparse() {
+		r.S = e.s.values // shared: a second N x K is only made where masked classes must be put back
+	} else if !e.s.sparse() {
 		e.wide = cleared(e.wide, e.n*p.K)
 		r.S = e.wide
 	}
-	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
 	for i := range e.n {
-		r.Labels[i] = e.class[e.answer(i)]
-		if k != p.K {
-			for c, v := range e.s[i*k : i*k+k] {
+		r.Labels[i] = e.class[e.s.answer(i)]
+		if k != p.K && !e.s.sparse() {
+			for c, v := range e.s.values[i*k : i*k+k] {
 				r.S[i*p.K+int(e.class[c])] = v
 			}
 		}
@@ -377,6 +378,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.rowsOut[c*d:c*d+d])
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
+	r.rows, r.class, r.k = &e.s, e.class, p.K
 	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
 	r.Affinity = e.graph
 	if p.Assess {

@@ -13,13 +13,14 @@ import "math"
 // labelled neighbour is a pair that is met from one side only, and counts as both.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
-	e.sums = grown(e.sums, e.n)
+	e.sums, e.answers = grown(e.sums, e.n), grown(e.answers, e.n)
 	for p := range e.n {
 		var sum float64
-		for _, v := range e.s[p*k : p*k+k] {
+		values, _ := e.s.row(p)
+		for _, v := range values {
 			sum += float64(v)
 		}
-		e.sums[p] = 1 / sum
+		e.sums[p], e.answers[p] = 1/sum, int32(e.s.answer(p))
 	}
 	e.logPi, e.pulled = grown(e.logPi, k), grown(e.pulled, k)
 	length := e.length
@@ -69,31 +70,37 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		if e.label[p] >= 0 {
 			continue
 		}
-		row, scale := e.s[p*k:p*k+k], e.sums[p]
-		for c, v := range row {
+		values, classes := e.s.row(p)
+		scale := e.sums[p]
+		row := values
+		if classes != nil {
+			row = w.scores[:k]
+			clear(row)
+		}
+		for i, v := range values {
+			c := i
+			if classes != nil {
+				c = int(classes[i])
+				row[c] = v
+			}
 			if s := float64(v) * scale; s > 0 {
-				objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.logPi[c])
+				objective += s * (e.cost(p, c, dots[(p-lo)*k+c]) + math.Log(s) - e.logPi[c])
 			}
 		}
-		label := e.answer(p)
-		energy += e.cost(p, label, dots[i*k+label])
+		label := e.answers[p]
+		energy += e.cost(p, int(label), dots[(p-lo)*k+int(label)])
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])
 			if y := e.label[q]; y >= 0 {
 				objective -= w * float64(row[y]) * scale
-				if int(y) != label {
+				if y != label {
 					energy += w
 				}
 				continue
 			}
-			var dot float64
-			other := e.s[int(q)*k : int(q)*k+k]
-			for c, v := range row {
-				dot += float64(v) * float64(other[c])
-			}
-			objective -= w / 2 * dot * scale * e.sums[q]
-			if e.answer(int(q)) != label {
+			objective -= w / 2 * e.s.product(int(q), row) * scale * e.sums[q]
+			if e.answers[q] != label {
 				energy += w / 2
 			}
 		}
@@ -127,18 +134,6 @@ func (e *episode) heldObjective() float64 {
 		}
 	}
 	return sum
-}
-
-// answer is the class of point p: its largest s, the first of equals.
-func (e *episode) answer(p int) int {
-	row := e.s[p*e.k : p*e.k+e.k]
-	best := 0
-	for c, v := range row {
-		if v > row[best] {
-			best = c
-		}
-	}
-	return best
 }
 
 // cost is a_pc for the product x.C.

@@ -42,7 +42,7 @@ type Problem struct {
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
 type Result struct {
 	Labels     []int32
-	S          []float32 // N x K; labelled rows are one-hot
+	S          []float32 // N x K; labelled rows are one-hot. Nil beyond 4,096 rows and 64 classes, where S is sparse: see Row
 	Z          []float32 // N x D, rows in z-space, what a stream learns from
 	AnchorZ    []float32 // M x D, anchors in z-space
 	Prototypes []float32 // K x D in u-space; zero where a class is masked
@@ -65,6 +65,23 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than 1e-5 max(1, |R|); counted with Settings.Check
 	LostSupports                    int // labelled rows whose answer is not their label: always 0, counted from the answers
+
+	rows  *assignments
+	class []int32
+	k     int
+}
+
+// Row writes row p of S, K values, to out: the way to S where Result.S is nil.
+func (r *Result) Row(p int, out []float32) {
+	clear(out[:r.k])
+	values, classes := r.rows.row(p)
+	for i, v := range values {
+		c := i
+		if classes != nil {
+			c = int(classes[i])
+		}
+		out[r.class[c]] = v
+	}
 }
 
 // clear empties a result but for its memory.

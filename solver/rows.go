@@ -59,6 +59,10 @@ func (r *rowSpace) place(count int, base, density bool) {
 		clear(mass)
 		for lo := block * chunk; lo < min(count, (block+1)*chunk); lo += tile {
 			n := min(tile, min(count, (block+1)*chunk)-lo)
+			if s := e.counted(); s.sparse() && !density {
+				r.accumulateSparse(s, sum, mass, lo, n)
+				continue
+			}
 			weights := e.weigh(w, lo, n, density)
 			for i := range n {
 				for c, v := range weights[i*k : i*k+k] {
@@ -150,6 +154,25 @@ func (r *rowSpace) precise(out *exact) {
 				dot += float64(v) * float64(row[i])
 			}
 			out.dots[p*k+c] = dot
+		}
+	}
+}
+
+// accumulateSparse adds the unlabelled rows of a tile to the sums of the classes they are in. A share below 2^-24 would be
+// lost in the rounding of the sum.
+func (r *rowSpace) accumulateSparse(s *assignments, sum []float32, mass []float64, lo, n int) {
+	d := r.e.d
+	for p := lo; p < lo+n; p++ {
+		if r.e.label[p] >= 0 {
+			continue
+		}
+		values, classes := s.row(p)
+		for i, v := range values {
+			c := int(classes[i])
+			mass[c] += float64(v)
+			if v > 1.0/(1<<24) {
+				kernel.Axpy(v, r.e.u[p*d:p*d+d], sum[c*d:c*d+d])
+			}
 		}
 	}
 }

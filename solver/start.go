@@ -11,7 +11,7 @@ import (
 
 // cluster descends from each start and keeps the best end.
 func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
-	var best []float32
+	var best assignments
 	var bestClasses int
 	var kept Result
 	attempts := max(1, e.Restarts)
@@ -30,14 +30,15 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 			value, least = r.EnergyAfter, kept.EnergyAfter
 		}
 		if attempts > 1 && (attempt == 0 || value < least) {
-			best, bestClasses, kept = append(best[:0], e.s...), e.k, *r
+			best.copyFrom(&e.s)
+			bestClasses, kept = e.k, *r
 			kept.Trace = append([]float64(nil), r.Trace...)
 		}
 	}
 	if attempts > 1 { // the prototypes of the best S once more: a step that R does not rise in
 		*r = kept
 		e.resize(bestClasses)
-		copy(e.s, best)
+		e.s.copyFrom(&best)
 		e.enter()
 		e.prototypes()
 		if e.beta > 0 {
@@ -74,12 +75,14 @@ func (e *episode) start(given []int32, attempt int) {
 		}
 	}
 	e.resize(found)
+	share := float32(.02) / float32(found)
+	row := make([]float32, found)
 	for p, c := range cluster {
-		row := e.s[p*found : p*found+found]
 		for i := range row {
-			row[i] = .02 / float32(found)
+			row[i] = share
 		}
 		row[c] += .98
+		e.s.set(p, row)
 	}
 	e.started = true
 }
@@ -92,7 +95,7 @@ func (e *episode) resize(k int) {
 	}
 	e.held, e.soft, e.length = cleared(e.held, k), cleared(e.soft, k), cleared(e.length, k)
 	e.total, e.last = grown(e.total, k), grown(e.last, k)
-	e.s = grown(e.s, e.n*k)
+	e.s.size(e.n, k)
 	e.shares(nil)
 }
 
