@@ -2,16 +2,21 @@ package solver
 
 import (
 	"math"
+	"slices"
 
 	"slkstream/internal/kernel"
 )
 
-// A large problem of many classes keeps the sparseWidth largest values of each row of S. The softmax over the sparseWidth
-// lowest costs is the exact minimiser of R among rows with so many non-zeros, so that R still falls at every half-step;
-// what is lost is the tail of rows that hesitate between more classes than that.
+// A large problem of many classes keeps few values of each row of S: those above sparseShare of the largest, and those it
+// had before unless they have all but vanished; where these are more than sparseWidth, the sparseWidth largest. The softmax
+// over any classes is the exact minimiser of R on them. With the old ones among them, or with the sparseWidth lowest costs
+// of all, it is no worse than the old row, so that R still falls at every half-step. What is lost is the tail: shares below
+// a ten thousandth, and rows that hesitate between more than sparseWidth classes.
 const (
 	sparseClasses = 64 // more classes than this
 	sparseWidth   = 16
+	sparseShare   = 9.2 // -log of 1e-4
+	vanished      = 23  // -log of 1e-10: less than the rounding of a sum
 )
 
 // assignments is S: dense, or the largest values of each row.
@@ -21,12 +26,13 @@ type assignments struct {
 	values  []float32 // n x width
 	classes []int32   // n x width, ascending; nil when dense
 	counts  []int32   // of a sparse row
+	dense   bool      // never sparse: tests compare
 }
 
 func (s *assignments) size(n, k int) {
 	s.n, s.k, s.width = n, k, k
 	s.classes = s.classes[:0]
-	if n > serial && k > sparseClasses {
+	if n > serial && k > sparseClasses && !s.dense {
 		s.width = sparseWidth
 		s.classes, s.counts = cleared(s.classes, n*s.width), cleared(s.counts, n)
 	}
@@ -75,6 +81,67 @@ func (s *assignments) set(p int, next []float32) float64 {
 	}
 	s.counts[p] = int32(count)
 	return float64(change + max(0, left))
+}
+
+// update replaces row p of a sparse S by the softmax of scores over the classes that count, and returns the L1 change.
+func (s *assignments) update(w *worker, p int, scores []float32) float64 {
+	var minima [kernel.Groups]float32
+	for g := range minima {
+		minima[g] = float32(math.Inf(1))
+	}
+	kernel.GroupMinima(&minima, w.zeros, scores) // of -2 score
+	top := -slices.Min(minima[:]) / 2
+	found := w.places[:kernel.Below(w.places, w.zeros, scores, -2*(top-sparseShare))]
+	values, classes := s.row(p)
+	var next [sparseWidth]float32
+	var kept [sparseWidth]int32
+	count, i, j := 0, 0, 0
+	for i < len(found) || j < len(classes) {
+		var c int32
+		switch {
+		case j == len(classes) || i < len(found) && found[i] < classes[j]:
+			c = found[i]
+			i++
+		case i == len(found) || classes[j] < found[i]:
+			c = classes[j]
+			j++
+			if scores[c] < top-vanished {
+				continue
+			}
+		default:
+			c = found[i]
+			i++
+			j++
+		}
+		if count == sparseWidth {
+			kernel.Softmax(scores)
+			return s.set(p, scores)
+		}
+		kept[count], next[count] = c, scores[c]
+		count++
+	}
+	kernel.Softmax(next[:count])
+	var change float32
+	j = 0
+	for i, c := range kept[:count] {
+		for ; j < len(classes) && classes[j] < c; j++ {
+			change += values[j]
+		}
+		before := float32(0)
+		if j < len(classes) && classes[j] == c {
+			before = values[j]
+			j++
+		}
+		change += max(next[i]-before, before-next[i])
+	}
+	for ; j < len(classes); j++ {
+		change += values[j]
+	}
+	from := p * s.width
+	copy(s.values[from:], next[:count])
+	copy(s.classes[from:], kept[:count])
+	s.counts[p] = int32(count)
+	return float64(change)
 }
 
 // keepLargest zeroes all but the most largest values and makes the rest sum to 1.

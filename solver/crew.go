@@ -24,6 +24,8 @@ type worker struct {
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
 	near    [sparseWidth]float32
+	zeros   []float32 // k
+	places  []int32   // k
 }
 
 func (c *crew) hire(workers int) {
@@ -37,6 +39,7 @@ func (c *crew) hire(workers int) {
 func (c *crew) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = grown(w.dots, tile*k), grown(w.scores, tile*k), grown(w.weights, tile*k)
+		w.zeros, w.places = cleared(w.zeros, k), grown(w.places, k)
 	}
 }
 

@@ -144,6 +144,13 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			e.addNeighbours(int(p), scores[i*k:i*k+k])
 		}
 	}
+	if e.s.sparse() {
+		for i, p := range listed {
+			change += e.s.update(w, int(p), scores[i*k:i*k+k])
+		}
+		e.changes[block] = change
+		return
+	}
 	kernel.SoftmaxRows(scores, n, k)
 	for i := range n {
 		p := lo + i

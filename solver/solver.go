@@ -20,6 +20,7 @@ const (
 	bySize engine = iota
 	rowEngine
 	gramEngine
+	denseRows // rows, with a dense S whatever the size
 )
 
 // New returns a Solver for valid settings.
@@ -37,6 +38,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		return nil, err
 	}
 	e := &s.episode
+	e.s.dense = s.engine == denseRows
 	e.layOut(&s.settings, p)
 	if err := e.embed(p); err != nil {
 		return nil, err

@@ -78,6 +78,10 @@ func (e *episode) start(given []int32, attempt int) {
 	share := float32(.02) / float32(found)
 	row := make([]float32, found)
 	for p, c := range cluster {
+		if e.s.sparse() {
+			e.s.clamp(p, c) // a share of all says nothing of any
+			continue
+		}
 		for i := range row {
 			row[i] = share
 		}

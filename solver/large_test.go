@@ -1,0 +1,82 @@
+package solver
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"slkstream/index"
+)
+
+// Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of a dense S.
+func TestSparseAssignments(t *testing.T) {
+	const n, d, k = serial + 904, 16, sparseClasses + 36
+	random := rand.New(rand.NewPCG(4, 4))
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
+	centres := make([]float32, k*d)
+	for i := range centres {
+		centres[i] = float32(random.NormFloat64())
+	}
+	for i := range n {
+		for j := range d {
+			p.Rows = append(p.Rows, centres[i%k*d+j]+float32(.6*random.NormFloat64()))
+		}
+		if p.Labels[i] = -1; i < 2*k {
+			p.Labels[i] = int32(i % k)
+		}
+	}
+	lists, err := index.Build(context.Background(), p.Rows, n, d, index.Options{Rho: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Affinity = lists.Symmetric()
+	for _, method := range []string{"slk-means", "slk-ms"} {
+		for _, tau := range []float64{5, 30} {
+			s, err := Preset("default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Method, s.Tau, s.Kappa, s.Check, s.Outer = method, tau, 2*tau, true, 4
+			solve, err := New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.S != nil || !solve.episode.s.sparse() {
+				t.Fatal("S is dense")
+			}
+			if r.Rises > 0 {
+				t.Errorf("%s, tau %g: R rose: %v", method, tau, r.Trace)
+			}
+			row := make([]float32, k)
+			for i := range n {
+				r.Row(i, row)
+				var sum float64
+				for _, v := range row {
+					sum += float64(v)
+				}
+				if sum < 1-1e-5 || sum > 1+1e-5 {
+					t.Fatalf("s of row %d sums to %g", i, sum)
+				}
+			}
+			sparse := append([]int32(nil), r.Labels...)
+			solve.engine, solve.settings.Check = denseRows, false
+			if r, err = solve.Solve(context.Background(), p); err != nil {
+				t.Fatal(err)
+			}
+			differ := 0
+			for i, y := range r.Labels {
+				if y != sparse[i] {
+					differ++
+				}
+			}
+			t.Logf("%s, tau %g: %d of %d labels differ from a dense S", method, tau, differ, n)
+			if differ > n/50 {
+				t.Errorf("%s, tau %g: %d of %d labels differ from a dense S", method, tau, differ, n)
+			}
+		}
+	}
+}
