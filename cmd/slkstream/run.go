@@ -38,7 +38,7 @@ func run(ctx context.Context, c *call) error {
 	var metrics *pipeline.Metrics
 	var page *web.Page
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, web.Options{Title: options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(metrics) }})
+		page = newPage(c, client, web.Options{Title: "group " + options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(metrics) }})
 		options.Observer = watcher{page}
 	}
 	stage, err := pipeline.New(client, options)

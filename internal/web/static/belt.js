@@ -68,7 +68,7 @@ export class Belt {
     if (this.#next >= this.#queue.length) return;
     const pace = Math.max(110, (0.95 * this.#period) / this.#queue.length);
     const steps = Math.max(1, Math.round((this.#queue.length * pace) / (0.95 * this.#period)));
-    if (!this.#paused && !this.#held && !document.hidden) {
+    if (!this.#paused && !this.#held && !document.hidden && !document.querySelector("dialog[open]")) {
       this.#add(this.#queue[this.#next]);
     }
     this.#next += steps;

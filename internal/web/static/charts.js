@@ -112,8 +112,8 @@ export class ObjectiveChart {
     drawing.append(svg("path", { class: "curve", d: path(trace.map((v, i) => [x(i), y(v)])), stroke: "var(--accent)" }),
       svg("circle", { cx: x(trace.length - 1), cy: y(last), r: 3.5, fill: "var(--accent)" }),
       svg("text", { class: "value", x: x(trace.length - 1) + 8, y: y(last) + 4 }, last.toFixed(1)),
-      svg("text", { x: left, y: height - 6 }, "0"),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, `${steps} steps`));
+      svg("text", { x: left, y: height - 6 }, steps > 1 ? "0" : "before"),
+      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, steps > 1 ? `${steps} steps` : "after"));
     this.#host.replaceChildren(drawing);
   }
 }

@@ -57,6 +57,7 @@ const receive = {
   },
   episode(episode) {
     teach.labels(episode.items.map((item) => item.label));
+    at("legend-wrong").hidden = !episode.items.some((item) => item.truth);
     showScores(episode.scores);
     if (episode.scores && episode.scores.length) accuracy.add(episode.scores);
     map.show(episode);
