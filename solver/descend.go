@@ -9,7 +9,7 @@ import (
 
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,
 // steps of C and of pi until S stands still.
-func (e *episode) descend(ctx context.Context, r *Result) error {
+func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
 	outer, inner := e.Outer, e.Inner
 	if e.fixed {
 		outer, inner = 1, 20
@@ -39,6 +39,9 @@ func (e *episode) descend(ctx context.Context, r *Result) error {
 			}
 			change := e.sweep(true)
 			r.Sweeps++
+			if progress != nil {
+				progress(r.Sweeps, outer*inner)
+			}
 			e.note(r)
 			if change <= e.Tolerance {
 				if i == 0 || e.fixed {

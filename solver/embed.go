@@ -50,7 +50,7 @@ func (e *Embedding) check(d int) error {
 func raise(out, x []float32, power float64) {
 	switch power {
 	case 1:
-		copy(out, x)
+		copy(out, x) // nothing happens where they are the same
 	case .75:
 		kernel.ThreeQuarterPower(out, x)
 	default:

@@ -22,7 +22,7 @@ type episode struct {
 	label                  []int32   // rows: active class, -1 unlabelled
 	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
 	mean                   []float32 // d: mu
-	z, u, apart            []float32 // rows x d
+	z, u, kept, apart      []float32 // rows x d
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                assignments
@@ -178,7 +178,12 @@ func (e *episode) shares(p *Problem) {
 // embed fills z from raw values: rows and anchors.
 func (e *episode) embed(p *Problem) error {
 	d := e.d
-	e.z = grown(e.z, (e.n+e.anchors)*d)
+	if p.Overwrite {
+		e.z = p.Rows
+	} else {
+		e.kept = grown(e.kept, (e.n+e.anchors)*d)
+		e.z = e.kept
+	}
 	raise(e.z[:e.n*d], p.Rows, e.Power)
 	raise(e.z[e.n*d:], p.Anchors, e.Power)
 	e.mean = grown(e.mean, d)

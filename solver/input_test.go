@@ -209,3 +209,59 @@ func FuzzSolve(f *testing.F) {
 		}
 	})
 }
+
+// A large solve tells how far it is, stops when it is told to, and can do without a copy of its input.
+func TestProgressCancelOverwrite(t *testing.T) {
+	settings, err := Preset("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Tolerance = 0
+	solve, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, most := drawn(2), 0
+	p.Anchors, p.AnchorLabels, p.Embedding = nil, nil, nil
+	p.Progress = func(sweeps, of int) {
+		if sweeps != most+1 || of != settings.Outer*settings.Inner {
+			t.Errorf("%d sweeps of %d after %d", sweeps, of, most)
+		}
+		most = sweeps
+	}
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Sweeps != most {
+		t.Errorf("%d sweeps, %d of them told of", r.Sweeps, most)
+	}
+	labels := append([]int32(nil), r.Labels...)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	p.Progress = func(sweeps, _ int) {
+		if sweeps == 3 {
+			cancel()
+		}
+		if sweeps > 3 {
+			t.Error("a cancelled solve went on")
+		}
+	}
+	if _, err := solve.Solve(ctx, p); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+
+	p.Progress, p.Overwrite = nil, true
+	r, err = solve.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if &r.Z[0] != &p.Rows[0] {
+		t.Error("rows were copied")
+	}
+	for i, y := range r.Labels {
+		if y != labels[i] {
+			t.Fatalf("row %d: label %d when overwritten, %d before", i, y, labels[i])
+		}
+	}
+}

@@ -36,6 +36,14 @@ type Problem struct {
 	// Settings.Start names. nil: those.
 	Start []int32
 
+	// Overwrite lets the solver embed Rows where they are, which spares a large problem a copy of its input; Rows then hold
+	// what Result.Z returns. It needs a problem without anchors.
+	Overwrite bool
+
+	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not at all. A
+	// cancelled context stops the solve at the same places.
+	Progress func(sweeps, most int)
+
 	Assess bool // also fill the Result's Confidence, Agreement and Distance
 }
 
@@ -108,6 +116,9 @@ func (p *Problem) check() error {
 	}
 	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
 		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
+	}
+	if p.Overwrite && len(p.AnchorLabels) > 0 {
+		return fmt.Errorf("problem: overwrite and %d anchors", len(p.AnchorLabels))
 	}
 	for i, l := range p.AnchorLabels {
 		if l < 0 || int(l) >= p.K {

@@ -65,7 +65,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		}
 	} else {
 		e.enter()
-		if err := e.descend(ctx, r); err != nil {
+		if err := e.descend(ctx, r, p.Progress); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 		r.clear()
 		e.start(p.Start, attempt)
 		e.enter()
-		if err := e.descend(ctx, r); err != nil {
+		if err := e.descend(ctx, r, p.Progress); err != nil {
 			return err
 		}
 		value, least := r.ObjectiveAfter, kept.ObjectiveAfter
