@@ -86,11 +86,23 @@ func (k *checker) fault(settings, format string, args ...any) {
 	k.say("FAULT", "%s (%s)", fmt.Sprintf(format, args...), strings.Join(names, ", "))
 }
 
-// within gives one question the time it may take.
+// within gives one question the time it may take. It is asked again while the brokers say that they are not ready: a group
+// that is new to them, a topic just made.
 func within(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return ask(ctx)
+	for {
+		err := ask(ctx)
+		var answered kafka.Error
+		if !errors.As(err, &answered) || errors.Is(err, kafka.UnknownTopicOrPartition) || !topic.Temporary(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // brokers tests that brokers answer and speak what the stage needs.
