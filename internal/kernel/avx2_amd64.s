@@ -777,7 +777,7 @@ store0:
 	RET
 
 // func avx2Dot(a []float32, b []float32) float32
-// Requires: AVX, FMA3, SSE
+// Requires: AVX, FMA3
 TEXT ·avx2Dot(SB), NOSPLIT, $0-52
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
@@ -842,12 +842,12 @@ reduce:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
-	MOVSS        X0, ret+48(FP)
+	VMOVSS       X0, ret+48(FP)
 	VZEROUPPER
 	RET
 
 // func avx2SquaredDistance(a []float32, b []float32) float32
-// Requires: AVX, FMA3, SSE
+// Requires: AVX, FMA3
 TEXT ·avx2SquaredDistance(SB), NOSPLIT, $0-52
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
@@ -918,7 +918,7 @@ reduce:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
-	MOVSS        X0, ret+48(FP)
+	VMOVSS       X0, ret+48(FP)
 	VZEROUPPER
 	RET
 

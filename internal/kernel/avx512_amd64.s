@@ -1000,7 +1000,7 @@ store0:
 	RET
 
 // func avx512Dot(a []float32, b []float32) float32
-// Requires: AVX, AVX512F, AVX512VL, BMI2, SSE
+// Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·avx512Dot(SB), NOSPLIT, $0-52
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
@@ -1067,12 +1067,12 @@ reduce:
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF32X4 $0x01, Y0, X1
 	VADDPS        X1, X0, X0
-	MOVSS         X0, ret+48(FP)
+	VMOVSS        X0, ret+48(FP)
 	VZEROUPPER
 	RET
 
 // func avx512SquaredDistance(a []float32, b []float32) float32
-// Requires: AVX, AVX512F, AVX512VL, BMI2, SSE
+// Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·avx512SquaredDistance(SB), NOSPLIT, $0-52
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
@@ -1145,7 +1145,7 @@ reduce:
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF32X4 $0x01, Y0, X1
 	VADDPS        X1, X0, X0
-	MOVSS         X0, ret+48(FP)
+	VMOVSS        X0, ret+48(FP)
 	VZEROUPPER
 	RET
 

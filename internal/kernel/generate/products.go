@@ -187,7 +187,11 @@ func (v vector) dot(distance bool) {
 	v.VADDPS(sums[3], sums[2], sums[2])
 	v.VADDPS(sums[2], sums[0], sums[0])
 	v.sum(sums[0], sums[1])
-	v.Store(sums[0].AsX(), v.ReturnIndex(0))
+	result, err := v.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v.VMOVSS(sums[0].AsX(), result.Addr)
 	v.VZEROUPPER()
 	v.RET()
 }
