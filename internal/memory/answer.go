@@ -25,14 +25,24 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	}
 	var answers []Answer
 	var err error
-	if len(p.names) == 0 {
-		answers, err = s.answerUnlabelled(ctx, e, items, &report)
+	changed := p.sum != s.seen
+	if changed && s.episode > 0 {
+		s.stopPrior()
+	}
+	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by its clusters.
+	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
+		answers, err = s.answerClusters(ctx, e, items, &report)
 	} else {
 		answers, err = s.answerLabelled(ctx, e, items, &report)
 	}
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
 	}
+	s.nameClusters(p, items, changed, &report)
+	if s.settings.Warm {
+		s.keepTaught(items, &report)
+	}
+	s.seen = p.sum
 	s.episode++
 	for _, item := range items {
 		if item.Place.After(s.learned) {
@@ -96,9 +106,6 @@ func (s *Stream) follow(labels *Labels) {
 
 func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, report *Report) ([]Answer, error) {
 	p := &e.problem
-	if s.episode > 0 && p.sum != s.seen {
-		s.stopPrior()
-	}
 	p.fill(s, items)
 	var tested []verdict
 	if s.settings.Warm && s.episode > 0 {
@@ -138,7 +145,11 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 		s.review(r, items, answers)
 		s.learn(p, r, items, tested, report)
 	}
-	s.seen = p.sum
+	if s.settings.Discover && report.Unknown > 0 {
+		if err := s.discover(ctx, e, items, answers, report); err != nil {
+			return nil, err
+		}
+	}
 	return answers, nil
 }
 
@@ -191,6 +202,10 @@ func (s *Stream) learn(p *problem, r *solver.Result, items []Item, tested []verd
 		s.verdicts = slices.Delete(s.verdicts, 0, over)
 	}
 	s.rememberTopic(p)
+}
+
+// keepTaught makes the episode's taught items examples of the stream.
+func (s *Stream) keepTaught(items []Item, report *Report) {
 	for i, item := range items {
 		if item.Label == "" {
 			continue

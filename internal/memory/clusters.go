@@ -14,6 +14,7 @@ import (
 // first episode on.
 const (
 	clusterBirth  = .35 // a row further from every prototype than this share of the mean squared distance leads a new one
+	clusterMerge  = .25 // two prototypes nearer than this share of that distance are of one cluster
 	clusterWindow = 20  // a running prototype weighs no more than this many items
 )
 
@@ -81,13 +82,13 @@ func (s *clusterSet) drop(label string) bool {
 	return len(s.list) < before
 }
 
-// answerUnlabelled answers an episode of a stream that nobody has taught anything: with clusters.
-func (s *Stream) answerUnlabelled(ctx context.Context, e *Engine, items []Item, report *Report) ([]Answer, error) {
-	rows := make([]float32, 0, len(items)*s.dimension)
-	for i := range items {
-		rows = append(rows, items[i].Vector...)
+// answerClusters answers an episode of a stream that nobody has taught enough to go by labels: with clusters.
+func (s *Stream) answerClusters(ctx context.Context, e *Engine, items []Item, report *Report) ([]Answer, error) {
+	all := make([]int, len(items))
+	for i := range all {
+		all[i] = i
 	}
-	found, r, err := s.cluster(ctx, e, rows, len(items), report)
+	found, r, err := s.cluster(ctx, e, items, all, report)
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +98,79 @@ func (s *Stream) answerUnlabelled(ctx context.Context, e *Engine, items []Item, 
 	answers := make([]Answer, len(items))
 	for i := range answers {
 		answers[i] = Answer{Label: found[i].label(), Confidence: float64(r.Confidence[i])}
+		if items[i].Label != "" {
+			answers[i].Label, answers[i].Confidence = items[i].Label, 1
+		}
 	}
 	return answers, nil
 }
 
-// cluster gives each of n raw rows its cluster: rows far from every running prototype propose new ones, SLK settles who
+// discover gives the unknown items of a labelled episode their clusters; the best label becomes an alternative.
+func (s *Stream) discover(ctx context.Context, e *Engine, items []Item, answers []Answer, report *Report) error {
+	var unknown []int
+	for i := range answers {
+		if answers[i].Unknown {
+			unknown = append(unknown, i)
+		}
+	}
+	found, r, err := s.cluster(ctx, e, items, unknown, report)
+	if err != nil {
+		return err
+	}
+	report.Rises += r.Rises
+	for i, at := range unknown {
+		a := &answers[at]
+		known := Alternative{Label: a.Label, Confidence: a.Confidence}
+		a.Label, a.Confidence, a.Calibrated = found[i].label(), float64(r.Confidence[i]), false
+		a.Alternatives = append([]Alternative{known}, a.Alternatives...)
+	}
+	return nil
+}
+
+// nameClusters gives a cluster the label of a taught item that is its member: one near enough to have joined it. Items of
+// the feed name as they come, examples of the labels topic when the topic has changed.
+func (s *Stream) nameClusters(p *problem, items []Item, changed bool, report *Report) {
+	if len(s.clusters.list) == 0 {
+		return
+	}
+	birth := s.clusters.birth()
+	row := make([]float32, s.dimension)
+	name := func(label string, vector []float32) {
+		unitRow(row, vector)
+		nearest, at := birth, -1
+		for k, c := range s.clusters.list {
+			if v := float64(kernel.SquaredDistance(row, c.mean)); v <= nearest {
+				nearest, at = v, k
+			}
+		}
+		if at >= 0 && s.clusters.list[at].name != label {
+			report.Events = append(report.Events, Event{Kind: "named", Class: s.clusters.list[at].label(), Into: label})
+			s.clusters.list[at].name = label
+		}
+	}
+	if changed {
+		for i := range p.force {
+			name(p.force[i].label, p.force[i].vector)
+		}
+	}
+	for i := range items {
+		if items[i].Label != "" {
+			name(items[i].Label, items[i].Vector)
+		}
+	}
+}
+
+// cluster gives each of the chosen items its cluster: rows far from every running prototype propose new ones, SLK settles who
 // belongs where, and a proposal that ends with nobody is dropped.
-func (s *Stream) cluster(ctx context.Context, e *Engine, rows []float32, n int, report *Report) ([]*cluster, *solver.Result, error) {
-	d := s.dimension
+func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []int, report *Report) ([]*cluster, *solver.Result, error) {
+	d, n := s.dimension, len(chosen)
 	set := &s.clusters
 	unit := make([]float32, n*d)
-	for p := range n {
-		unitRow(unit[p*d:p*d+d], rows[p*d:p*d+d])
+	for p, at := range chosen {
+		unitRow(unit[p*d:p*d+d], items[at].Vector)
 	}
-	all, old := set.propose(unit, set.birth(unit, d), n, d)
+	set.observe(unit, d)
+	all, old := set.propose(unit, set.birth(), n, d)
 	problem := solver.Problem{Rows: unit, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
 	for _, c := range all {
 		problem.Prior.Means = append(problem.Prior.Means, c.mean...)
@@ -143,9 +203,13 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, rows []float32, n int, 
 			report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
 		}
 	}
+	merged := set.merge(report)
 	found := make([]*cluster, n)
 	for p, l := range r.Labels {
 		found[p] = all[l]
+		for merged[found[p]] != nil {
+			found[p] = merged[found[p]]
+		}
 	}
 	s.retireClusters(report)
 	return found, r, nil
@@ -206,10 +270,8 @@ func (c *cluster) learn(unit, soft []float32, n, classes, k, d int) {
 	c.mean, c.mass = mean, min(clusterWindow, c.mass+mass)
 }
 
-// birth takes the rows into the mean of all unit rows clustered so far, and returns the squared distance from which a row
-// leads a cluster of its own: a share of the mean squared distance between rows, as embeddings that crowd in one corner of
-// the sphere are as distinct as those that fill it.
-func (s *clusterSet) birth(unit []float32, d int) float64 {
+// observe takes rows into the mean of all unit rows clustered so far.
+func (s *clusterSet) observe(unit []float32, d int) {
 	if s.sum == nil {
 		s.sum = make([]float64, d)
 	}
@@ -219,6 +281,11 @@ func (s *clusterSet) birth(unit []float32, d int) float64 {
 		}
 		s.count++
 	}
+}
+
+// birth is the squared distance from which a row leads a cluster of its own: a share of the mean squared distance between
+// rows, as embeddings that crowd in one corner of the sphere are as distinct as those that fill it.
+func (s *clusterSet) birth() float64 {
 	var length float64
 	for _, v := range s.sum {
 		length += v / s.count * v / s.count
@@ -227,6 +294,35 @@ func (s *clusterSet) birth(unit []float32, d int) float64 {
 	const joined, middling = 10, .5
 	spread := (s.count*(1-length) + joined*middling) / (s.count - 1 + joined)
 	return clusterBirth * 2 * spread
+}
+
+// merge joins clusters whose prototypes have come as near to one another as members of one cluster are: the younger one goes
+// into the older one, unless people have given the two different names. It returns who went into whom.
+func (s *clusterSet) merge(report *Report) map[*cluster]*cluster {
+	merged := map[*cluster]*cluster{}
+	limit := clusterMerge * s.birth()
+	for i := 0; i < len(s.list); i++ {
+		for j := i + 1; j < len(s.list); j++ {
+			a, b := s.list[i], s.list[j]
+			if a.name != "" && b.name != "" && a.name != b.name || float64(kernel.SquaredDistance(a.mean, b.mean)) > limit {
+				continue
+			}
+			report.Events = append(report.Events, Event{Kind: "merged", Class: b.label(), Into: a.label()})
+			mean := make([]float32, len(a.mean))
+			kernel.Axpy(float32(a.mass/(a.mass+b.mass)), a.mean, mean)
+			kernel.Axpy(float32(b.mass/(a.mass+b.mass)), b.mean, mean)
+			a.mean, a.mass = mean, min(clusterWindow, a.mass+b.mass)
+			a.items += b.items
+			a.seen = max(a.seen, b.seen)
+			if a.name == "" {
+				a.name = b.name
+			}
+			merged[b] = a
+			s.list = slices.Delete(s.list, j, j+1)
+			j--
+		}
+	}
+	return merged
 }
 
 // retireClusters keeps the set bounded: those longest unseen go first, the younger of two of one age.

@@ -8,9 +8,9 @@ import (
 )
 
 // review marks the items whose label would teach most, at the bounded rate: what an episode does not spend the next may, up
-// to one episode's worth. An item teaches about what is like it, so it is worth the novelty of all items near it, itself
-// included, later ones more, as they are likelier to go on; what one chosen item covers is not counted for the next, so that
-// no two ask the same question.
+// to one episode's worth. An item teaches about what is like it, so it is worth the doubt and novelty of all items near
+// it, itself included, later ones more, as they are likelier to go on; what one chosen item covers is not counted for the
+// next, so that no two ask the same question.
 func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 	if s.settings.ReviewRate == 0 {
 		return
@@ -28,7 +28,8 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 	}
 	for i := range items {
 		if items[i].Label == "" {
-			doubt[i] = math.Pow(answers[i].UnknownScore, 4) * float64(i+1) / float64(n)
+			novel := answers[i].UnknownScore * answers[i].UnknownScore
+			doubt[i] = math.Sqrt(1-answers[i].Confidence) * novel * novel * float64(i+1) / float64(n)
 		}
 	}
 	for s.credit >= 1 {
@@ -57,4 +58,4 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 }
 
 // reviewReach says how fast what a label teaches falls off with the squared distance.
-const reviewReach = 5
+const reviewReach = 2
