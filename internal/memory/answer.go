@@ -17,17 +17,22 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	}
 	s.follow(labels)
 	p := &e.problem
-	skipped := p.gather(s, labels)
+	skipped, err := p.gather(s, items, labels)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
+	}
 	p.number(items)
 	report := Report{Episode: s.episode + 1, Count: len(items)}
 	if skipped > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%d labelled examples are of another model or dimension and were left out", skipped))
 	}
 	var answers []Answer
-	var err error
 	changed := p.sum != s.seen
-	if changed && s.episode > 0 {
-		s.stopPrior()
+	if changed {
+		s.limit.settled = false
+		if s.episode > 0 {
+			s.stopPrior()
+		}
 	}
 	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
@@ -90,6 +95,7 @@ func (s *Stream) follow(labels *Labels) {
 				k := s.own(name)
 				k.examples = slices.Delete(k.examples, i, i+1)
 				i--
+				s.limit.settled = false
 			}
 		}
 	}
@@ -125,7 +131,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 	report.PriorShare = p.priorShare(s.settings.Solver.WS)
 
 	fit := s.calibration()
-	limit, known := s.unknownLimit(p, r)
+	s.setLimit(p, r)
 	scores := novelty(&p.Problem, r)
 	answers := make([]Answer, len(items))
 	for i := range answers {
@@ -136,19 +142,19 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 			continue
 		}
 		answers[i].Alternatives = alternatives(p.names, r.S[i*p.K:i*p.K+p.K], c, answers[i].Confidence)
-		if known && answers[i].UnknownScore > limit {
+		if s.limit.known && answers[i].UnknownScore > s.limit.score {
 			answers[i].Unknown = true
 			report.Unknown++
 		}
-	}
-	if s.settings.Warm {
-		s.review(r, items, answers)
-		s.learn(p, r, items, tested, report)
 	}
 	if s.settings.Discover && report.Unknown > 0 {
 		if err := s.discover(ctx, e, items, answers, report); err != nil {
 			return nil, err
 		}
+	}
+	if s.settings.Warm {
+		s.review(r, items, answers)
+		s.learn(p, r, items, tested, report)
 	}
 	return answers, nil
 }
@@ -197,6 +203,9 @@ func (s *Stream) stopPrior() {
 func (s *Stream) learn(p *problem, r *solver.Result, items []Item, tested []verdict, report *Report) {
 	s.updateClasses(p, r, items, report)
 	s.learnMetric(p, r)
+	if len(tested) > 0 {
+		s.limit.settled = false
+	}
 	s.verdicts = append(s.verdicts, tested...)
 	if over := len(s.verdicts) - verdictsKept; over > 0 {
 		s.verdicts = slices.Delete(s.verdicts, 0, over)
@@ -210,6 +219,7 @@ func (s *Stream) keepTaught(items []Item, report *Report) {
 		if item.Label == "" {
 			continue
 		}
+		s.limit.settled = false
 		if dropped := s.keep(item.Label, example{id: s.idOf(items, i), vector: slices.Clone(item.Vector), episode: s.episode + 1}); dropped != "" {
 			report.Dropped = append(report.Dropped, dropped)
 		}
@@ -277,7 +287,7 @@ func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, repor
 		k.mass = min(s.settings.Mass, k.mass+mass)
 	}
 	for _, name := range s.names() {
-		if _, labelled := p.numbers[name]; !labelled {
+		if !p.labelled(s, name) {
 			delete(s.classes, name)
 			report.Events = append(report.Events, Event{Kind: "retired", Class: name})
 		}

@@ -92,6 +92,7 @@ func (s *Stream) answerClusters(ctx context.Context, e *Engine, items []Item, re
 	if err != nil {
 		return nil, err
 	}
+	e.solved = r
 	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
 	report.Warm = s.episode > 0
@@ -169,6 +170,7 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	for p, at := range chosen {
 		unitRow(unit[p*d:p*d+d], items[at].Vector)
 	}
+	seen, rows := slices.Clone(set.sum), set.count
 	set.observe(unit, d)
 	all, old := set.propose(unit, set.birth(), n, d)
 	problem := solver.Problem{Rows: unit, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
@@ -179,9 +181,9 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	problem.K = len(all)
 	r, err := e.clusters.Solve(ctx, &problem)
 	if err != nil {
+		set.sum, set.count = seen, rows
 		return nil, nil, err
 	}
-	e.solved = r
 	count := make([]int64, len(all))
 	for _, l := range r.Labels {
 		count[l]++

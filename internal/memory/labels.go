@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"slkstream/index"
 )
 
 // Example is a labelled embedding, known by its id: teaching the same id again corrects it.
@@ -25,7 +27,7 @@ type Labels struct {
 	Forgotten []string
 
 	once     sync.Once
-	everyone exampleSet
+	everyone *exampleSet
 	forgot   map[string]bool
 	mutex    sync.Mutex
 	streams  map[string]*exampleSet
@@ -35,16 +37,20 @@ type Labels struct {
 type exampleSet struct {
 	examples []Example
 	sum      uint64
+	classes  map[string][]int32 // the examples of each label
+
+	searched sync.Once
+	search   map[int]*index.Memory // the examples of each dimension, by their place in the list
 }
 
 // newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived; of one id the
 // last stands.
-func newExampleSet(list []Example) exampleSet {
+func newExampleSet(list []Example) *exampleSet {
 	last := make(map[string]int, len(list))
 	for i, e := range list {
 		last[e.ID] = i
 	}
-	set := exampleSet{examples: make([]Example, 0, len(last))}
+	set := &exampleSet{examples: make([]Example, 0, len(last)), classes: map[string][]int32{}}
 	for i, e := range list {
 		if last[e.ID] == i {
 			set.examples = append(set.examples, e)
@@ -52,8 +58,48 @@ func newExampleSet(list []Example) exampleSet {
 		}
 	}
 	slices.SortFunc(set.examples, func(a, b Example) int { return cmp.Compare(a.ID, b.ID) })
+	for i, e := range set.examples {
+		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
+	}
 	return set
 }
+
+// near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream.
+func (s *exampleSet) near(items []Item, d int) (map[string]bool, error) {
+	s.searched.Do(func() {
+		s.search = map[int]*index.Memory{}
+		for i, e := range s.examples {
+			m := s.search[len(e.Vector)]
+			if m == nil {
+				var err error
+				if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true}); err != nil {
+					continue // an example without a vector is of no use to any stream
+				}
+				s.search[len(e.Vector)] = m
+			}
+			_ = m.Add(uint64(i), e.Vector) // refuses rows that have no direction: nothing is near them
+		}
+	})
+	out := map[string]bool{}
+	m := s.search[d]
+	if m == nil {
+		return out, nil
+	}
+	var hits []index.Hit
+	for i := range items {
+		var err error
+		if hits, err = m.Search(hits[:0], items[i].Vector, candidatesEach); err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			out[s.examples[h.ID].Label] = true
+		}
+	}
+	return out, nil
+}
+
+// candidatesEach is how many of the nearest examples of each item bring their class into an episode that cannot hold all.
+const candidatesEach = 16
 
 // sum identifies an example's whole content. Sums of examples are added: their order does not matter.
 func (e Example) sum() uint64 {
@@ -90,17 +136,16 @@ func (l *Labels) of(stream string) (everyone, own *exampleSet) {
 	l.prepare()
 	list := l.Stream[stream]
 	if len(list) == 0 {
-		return &l.everyone, &exampleSet{}
+		return l.everyone, &exampleSet{}
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	set := l.streams[stream]
 	if set == nil {
-		built := newExampleSet(list)
-		set = &built
+		set = newExampleSet(list)
 		l.streams[stream] = set
 	}
-	return &l.everyone, set
+	return l.everyone, set
 }
 
 func (l *Labels) forgotten(id string) bool {

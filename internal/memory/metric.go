@@ -45,13 +45,15 @@ func refreshes(episode int64) bool {
 }
 
 // install brings the due metric into force.
-func (m *metricState) install(episode int64) {
-	if m.next == nil || episode < m.next.Due {
+func (s *Stream) install() {
+	m := &s.metric
+	if m.next == nil || s.episode+1 < m.next.Due {
 		return
 	}
 	m.next.Compute()
 	if m.next.metric != nil {
 		m.current = m.next.metric
+		s.limit.settled = false
 	}
 	m.next = nil
 }

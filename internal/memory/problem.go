@@ -20,6 +20,8 @@ type problem struct {
 	anchors []float32
 	classes []int32
 	sum     uint64 // of the labels topic's part of what is in force
+
+	everyone, own *exampleSet // the labels topic
 }
 
 // inForce is a labelled item outside the episode.
@@ -30,14 +32,15 @@ type inForce struct {
 	sum       uint64
 }
 
-// gather lists what is labelled for the stream: the labels topic, first for everyone, then for this stream, then what the
+// gather lists what is labelled for the stream: the labels topic, first for this stream, then for everyone, then what the
 // stream's own feed taught it. Of one id the topic's word stands before the feed's, and the stream's before everyone's.
-func (p *problem) gather(s *Stream, labels *Labels) (skipped int) {
+// Where there are more examples for everyone than an episode can hold, those of the classes nearest to its items are taken.
+func (p *problem) gather(s *Stream, items []Item, labels *Labels) (skipped int, err error) {
 	d := s.dimension
 	everyone, own := labels.of(s.Name)
+	p.everyone, p.own = everyone, own
 	p.force = p.force[:0]
 	p.sum = 0
-	var topic map[string]bool
 	usable := func(e *Example) bool {
 		ok := len(e.Vector) == d && (e.Model == "" || e.Model == s.model) && e.Label != ""
 		if !ok {
@@ -47,17 +50,23 @@ func (p *problem) gather(s *Stream, labels *Labels) (skipped int) {
 	}
 	for i := range own.examples {
 		if e := &own.examples[i]; usable(e) {
-			if topic == nil {
-				topic = make(map[string]bool, len(own.examples))
-			}
-			topic[e.ID] = true
 			sum := e.sum()
 			p.sum += sum
 			p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, review: true, sum: sum})
 		}
 	}
+	var near map[string]bool
+	if len(everyone.examples) > s.settings.Neighbour {
+		if near, err = everyone.near(items, d); err != nil {
+			return 0, err
+		}
+	}
 	for i := range everyone.examples {
-		if e := &everyone.examples[i]; usable(e) && !topic[e.ID] {
+		e := &everyone.examples[i]
+		if near != nil && !near[e.Label] {
+			continue
+		}
+		if _, corrected := own.label(e.ID); !corrected && usable(e) {
 			p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector})
 		}
 	}
@@ -67,7 +76,16 @@ func (p *problem) gather(s *Stream, labels *Labels) (skipped int) {
 			p.force = append(p.force, inForce{id: e.id, label: name, vector: e.vector})
 		}
 	}
-	return skipped
+	return skipped, nil
+}
+
+// labelled tells whether a class has any labelled item in force, in this episode or not.
+func (p *problem) labelled(s *Stream, name string) bool {
+	if _, here := p.numbers[name]; here {
+		return true
+	}
+	k := s.classes[name]
+	return len(p.everyone.classes[name]) > 0 || len(p.own.classes[name]) > 0 || k != nil && len(k.examples) > 0
 }
 
 // number gives every label of the episode its class, in the order of the labels themselves: it does not depend on the past.
@@ -115,7 +133,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 	if !s.settings.Warm {
 		return
 	}
-	s.metric.install(s.episode + 1)
+	s.install()
 	if m := s.metric.current; m != nil {
 		p.Embedding = &solver.Embedding{Metric: m}
 	}

@@ -55,6 +55,7 @@ const (
 	fieldFilled
 	fieldValues
 	fieldNote
+	fieldLimit
 )
 
 // State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
@@ -86,6 +87,16 @@ func (s *Stream) encodeHead(parts int) []byte {
 		w.integer(fieldTaught, 1)
 	}
 	w.float(fieldCredit, s.credit)
+	if s.limit.settled {
+		known := int64(0)
+		if s.limit.known {
+			known = 1
+		}
+		w.group(fieldLimit, func(w *writer) {
+			w.float(fieldDistance, s.limit.score)
+			w.integer(fieldCount, known)
+		})
+	}
 	w.integer(fieldNextCluster, s.clusters.next)
 	if s.clusters.sum != nil {
 		w.doubles(fieldSum, s.clusters.sum)
@@ -254,6 +265,18 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 			s.taught = r.integer() != 0
 		case fieldCredit:
 			s.credit = r.float()
+		case fieldLimit:
+			s.limit.settled = true
+			r.group(func(r *reader) {
+				for field := r.next(); field != 0; field = r.next() {
+					switch field {
+					case fieldDistance:
+						s.limit.score = r.float()
+					case fieldCount:
+						s.limit.known = r.integer() != 0
+					}
+				}
+			})
 		case fieldNextCluster:
 			s.clusters.next = r.integer()
 		case fieldSum:

@@ -25,6 +25,7 @@ type Stream struct {
 
 	metric   metricState
 	verdicts []verdict
+	limit    limit
 	credit   float64 // review: what the bounded rate has not spent yet
 	clusters clusterSet
 
@@ -87,6 +88,7 @@ func (s *Stream) Reset(label string) bool {
 		s.fresh("reset")
 		return had
 	}
+	s.limit.settled = false
 	_, had := s.classes[label]
 	delete(s.classes, label)
 	if s.clusters.drop(label) {

@@ -60,11 +60,26 @@ func novelty(p *solver.Problem, r *solver.Result) []float64 {
 // unitDistance is the distance of two unit rows with a dot product.
 func unitDistance(dot float32) float64 { return math.Sqrt(max(0, 2-2*float64(dot))) }
 
+// limit is the score above which an item is called unknown, kept until something it rests on changes.
+type limit struct {
+	settled bool
+	known   bool // there is anything to set it by
+	score   float64
+}
+
+// setLimit settles the limit where something changed.
+func (s *Stream) setLimit(p *problem, r *solver.Result) {
+	if !s.limit.settled {
+		s.limit.score, s.limit.known = s.unknownLimit(p, r)
+		s.limit.settled = true
+	}
+}
+
 // unknownLimit is the score above which an item is called unknown: the distance that all but the chosen share of known items
 // stay below. Left-out items are the best witnesses, as they were scored as any item is. Until there are enough of them,
 // labelled items say how far the next of their class is; and with one item a class, nothing but the distances between
 // classes can be gone by.
-func (s *Stream) unknownLimit(p *problem, r *solver.Result) (limit float64, known bool) {
+func (s *Stream) unknownLimit(p *problem, r *solver.Result) (score float64, known bool) {
 	var distances []float64
 	for i := range s.verdicts {
 		distances = append(distances, float64(s.verdicts[i].distance))
