@@ -80,6 +80,10 @@ func (m *Metrics) Summary() Summary {
 		Refused: int64(m.rejections.Sum() + m.records.Value("refused")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max()}
 }
 
+// AnswerSeconds is the time from an episode's close to the acknowledgement of its results that the share q of episodes does
+// not exceed.
+func (m *Metrics) AnswerSeconds(q float64) float64 { return m.delay.Quantile(q) }
+
 // Ready says whether the labels are read and the stage takes part in its group.
 func (m *Metrics) Ready() bool { return m.ready.Load() }
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"slkstream/internal/topic"
+)
+
+// passThrough is what kafka-go can do at best: a consumer group's partitions read with one connection each, one batch after
+// the other written as it was read, values of the results' size, offsets committed ten times a second. It returns the
+// records a second and, where asked, how long each took from being read to being acknowledged.
+func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64) (float64, error) {
+	in, n, fed, err := k.source(ctx, rate)
+	if err != nil {
+		return 0, err
+	}
+	k.runs++
+	out := fmt.Sprintf("passed-%d", k.runs)
+	if err := k.client.Create(ctx, topic.Description{Name: out, Partitions: streamPartitions}); err != nil {
+		return 0, err
+	}
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: out, Brokers: k.client.Brokers(), Dialer: k.client.Dialer(), Topics: []string{in},
+		StartOffset: kafka.FirstOffset, HeartbeatInterval: 2 * time.Second, SessionTimeout: 10 * time.Second, JoinGroupBackoff: 200 * time.Millisecond})
+	if err != nil {
+		return 0, err
+	}
+	var generation *kafka.Generation
+	for generation == nil {
+		if generation, err = group.Next(ctx); ctx.Err() != nil {
+			return 0, errors.Join(ctx.Err(), group.Close())
+		}
+	}
+	running, stop := context.WithCancel(ctx)
+	failed := make(chan error, streamPartitions)
+	collected := &waitsOf{list: waits}
+	for _, p := range generation.Assignments[in] {
+		generation.Start(func(ended context.Context) {
+			if err := k.pass(running, generation, in, out, p, collected); err != nil && running.Err() == nil {
+				failed <- err
+			}
+			<-ended.Done()
+		})
+	}
+	measured := make(chan struct{})
+	var speed float64
+	go func() {
+		defer close(measured)
+		speed, err = k.rateOf(running, out, n)
+	}()
+	select {
+	case <-measured:
+	case broken := <-failed:
+		stop()
+		<-measured
+		err = broken
+	}
+	stop()
+	return speed, errors.Join(err, group.Close(), fed())
+}
+
+// pass is the loop of one partition.
+func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string, p kafka.PartitionAssignment, waits *waitsOf) error {
+	conn, err := k.client.Dialer().DialLeader(ctx, "tcp", k.client.Brokers()[0], in, p.ID)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Seek(max(p.Offset, 0), kafka.SeekAbsolute); err != nil {
+		return err
+	}
+	value := bytes.Repeat([]byte{'x'}, k.out)
+	committed := time.Now()
+	for ctx.Err() == nil {
+		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			return err
+		}
+		batch := conn.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 500 * time.Millisecond})
+		var records []kafka.Record
+		for {
+			m, err := batch.ReadMessage()
+			if err != nil {
+				if !errors.Is(err, io.EOF) && !errors.Is(err, kafka.RequestTimedOut) && !errors.Is(err, os.ErrDeadlineExceeded) {
+					return errors.Join(err, batch.Close())
+				}
+				break
+			}
+			records = append(records, kafka.Record{Key: kafka.NewBytes(m.Key), Value: kafka.NewBytes(value)})
+		}
+		read := time.Now()
+		offset := batch.Offset()
+		if err := batch.Close(); err != nil && !errors.Is(err, kafka.RequestTimedOut) && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(records) == 0 {
+			continue
+		}
+		answer, err := k.client.Kafka().Produce(ctx, &kafka.ProduceRequest{Topic: out, Partition: p.ID, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...)})
+		if err == nil {
+			err = answer.Error
+		}
+		if err != nil {
+			return err
+		}
+		waits.add(time.Since(read).Seconds(), len(records))
+		if time.Since(committed) > 100*time.Millisecond {
+			committed = time.Now()
+			if err := generation.CommitOffsets(map[string]map[int]int64{in: {p.ID: offset}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/pipeline"
+	"slkstream/producer"
+	"slkstream/solver"
+)
+
+const (
+	streamDimension  = 512
+	streamClasses    = 10
+	streamEpisode    = 100
+	streamPartitions = 4
+	streamStreams    = 32
+)
+
+// streamSection measures the whole stage against passing records through untouched.
+var streamSection = section{"stream", "The whole stage: 512-d float32, episodes of 100, ten classes", benchStream}
+
+// kafkaBench is a broker with an input topic, and what a stage and a passthrough on it need.
+type kafkaBench struct {
+	client  *topic.Client
+	log     *slog.Logger
+	in      string
+	n       int
+	support []memory.Example
+	vectors [][]byte
+	runs    int
+	out     int // bytes of a result
+}
+
+func benchStream(ctx context.Context, b *bench) error {
+	k, stop, err := startKafka()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	k.n = 30 * streamEpisode * streamStreams
+	if b.Quick {
+		k.n = 4 * streamEpisode * streamStreams
+	}
+	if err := k.fill(ctx); err != nil {
+		return err
+	}
+	var half float64
+	var delay, passing []float64
+	medians, err := b.Alternate(
+		func() (float64, error) { return k.passThrough(ctx, nil, 0) },
+		func() (float64, error) {
+			rate, _, err := k.stage(ctx, false, 0)
+			return rate, err
+		},
+		func() (float64, error) {
+			rate, _, err := k.stage(ctx, true, 0)
+			return rate, err
+		},
+	)
+	if err != nil {
+		return err
+	}
+	half = medians[1] / 2
+	for range b.Rounds() {
+		_, seconds, err := k.stage(ctx, false, half)
+		if err != nil {
+			return err
+		}
+		delay = append(delay, seconds)
+		var waits []float64
+		if _, err := k.passThrough(ctx, &waits, half); err != nil {
+			return err
+		}
+		slices.Sort(waits)
+		passing = append(passing, waits[len(waits)*99/100])
+	}
+	slices.Sort(delay)
+	slices.Sort(passing)
+	b.Text("%d records of %d streams in %d partitions on the embedded broker in the same process, %d-d float32, episodes of %d, %d classes with five labelled items each, results of %d bytes. "+
+		"Passthrough reads with kafka-go's connections in a consumer group, decodes nothing, and writes values of the results' size with acknowledgement of all replicas.",
+		k.n, streamStreams, streamPartitions, streamDimension, streamEpisode, streamClasses, k.out)
+	b.Table([]string{"", "records/s", "of passthrough"}, [][]string{
+		{"passthrough", fmt.Sprintf("%.0f", medians[0]), "100 %"},
+		{"at least once", fmt.Sprintf("%.0f", medians[1]), percent(medians[1] / medians[0])},
+		{"exactly once", fmt.Sprintf("%.0f", medians[2]), percent(medians[2] / medians[0])},
+	})
+	d, p := delay[len(delay)/2], passing[len(passing)/2]
+	b.Text("At half that load (%.0f records/s): p99 from an episode's close to the acknowledgement of its results %.1f ms; p99 of a passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 3 x that = %.1f ms.",
+		half, 1e3*d, 1e3*p, 2+3e3*p)
+	b.Figure("stream-share", "%s", percent(medians[1]/medians[0]))
+	b.Figure("stream-rate", "%.0f", medians[1])
+	return nil
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+func startKafka() (*kafkaBench, func(), error) {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	server, err := broker.Serve(dir, 0, log)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	client, err := topic.Connect(topic.Settings{Brokers: []string{server.Address}, ClientID: "bench", Log: log})
+	if err != nil {
+		server.Close()
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	k := &kafkaBench{client: client, log: log, in: "in", out: 300}
+	centres := make([][]float32, streamClasses)
+	for c := range centres {
+		centres[c] = make([]float32, streamDimension)
+		for i := range centres[c] {
+			centres[c][i] = float32(random.NormFloat64())
+		}
+	}
+	draw := func(class int) []float32 {
+		v := slices.Clone(centres[class])
+		for i := range v {
+			v[i] += 1.5 * float32(random.NormFloat64())
+		}
+		return v
+	}
+	for i := range 5 * streamClasses {
+		k.support = append(k.support, memory.Example{ID: fmt.Sprint(i), Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses)})
+	}
+	for range 2000 {
+		value := make([]byte, 0, 4*streamDimension)
+		for _, x := range draw(random.IntN(streamClasses)) {
+			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
+		}
+		k.vectors = append(k.vectors, value)
+	}
+	return k, func() {
+		client.Close()
+		server.Close()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// records are the input's from one index to another: streams in turn, each in one partition.
+func (k *kafkaBench) records(name string, from, to int) []record.Out {
+	list := make([]record.Out, 0, to-from)
+	for i := from; i < to; i++ {
+		s := i % streamStreams
+		list = append(list, record.Out{Topic: name, Partition: int32(s % streamPartitions), Key: fmt.Appendf(nil, "camera-%d", s), Value: k.vectors[i%len(k.vectors)]})
+	}
+	return list
+}
+
+func (k *kafkaBench) fill(ctx context.Context) error {
+	if err := k.client.Create(ctx, topic.Description{Name: k.in, Partitions: streamPartitions}); err != nil {
+		return err
+	}
+	for from := 0; from < k.n; from += 1000 {
+		if err := k.client.Write(ctx, k.records(k.in, from, min(k.n, from+1000))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is the full input, or a topic of its own that is fed at a rate.
+func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, func() error, error) {
+	if rate == 0 {
+		return k.in, k.n, func() error { return nil }, nil
+	}
+	k.runs++
+	name := fmt.Sprintf("paced-%d", k.runs)
+	if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: streamPartitions}); err != nil {
+		return "", 0, nil, err
+	}
+	n := min(k.n, int(rate*5)/(streamStreams*streamEpisode)*streamStreams*streamEpisode)
+	n = max(n, streamStreams*streamEpisode)
+	done := make(chan error, 1)
+	go func() {
+		begin := time.Now()
+		const at = 200
+		for from := 0; from < n; from += at {
+			time.Sleep(time.Until(begin.Add(time.Duration(float64(from) / rate * float64(time.Second)))))
+			if err := k.client.Write(ctx, k.records(name, from, min(n, from+at))); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	return name, n, func() error { return <-done }, nil
+}
+
+// rateOf waits until n records are in a topic and returns how many came a second, after the first tenth.
+func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (float64, error) {
+	var begun time.Time
+	var first int64
+	for {
+		var have int64
+		for p := range int32(streamPartitions) {
+			end, err := k.client.Offset(ctx, name, p, topic.Latest, false)
+			if err != nil {
+				return 0, err
+			}
+			have += end
+		}
+		if begun.IsZero() && have >= int64(n/10) {
+			begun, first = time.Now(), have
+		}
+		if have >= int64(n) {
+			return float64(have-first) / time.Since(begun).Seconds(), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// stage runs the whole stage over the input and returns its records a second, and the p99 from close to acknowledgement.
+func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (float64, float64, error) {
+	in, n, fed, err := k.source(ctx, rate)
+	if err != nil {
+		return 0, 0, err
+	}
+	preset, err := solver.Preset("default")
+	if err != nil {
+		return 0, 0, err
+	}
+	k.runs++
+	o := pipeline.Options{Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs), Eager: !exactly, Committed: true,
+		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
+		Memory: memory.Defaults(preset), Support: k.support, Log: k.log}
+	if exactly {
+		o.Delivery = &producer.ExactlyOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
+	} else {
+		o.Delivery = &producer.AtLeastOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
+	}
+	if err := k.client.Create(ctx, topic.Description{Name: o.Out, Partitions: streamPartitions}); err != nil {
+		return 0, 0, err
+	}
+	s, err := pipeline.New(k.client, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(running) }()
+	speed, err := k.rateOf(ctx, o.Out, n)
+	stop()
+	for _, e := range []error{<-ended, fed()} {
+		if err == nil {
+			err = e
+		}
+	}
+	if err == nil && rate == 0 && !exactly {
+		err = k.measureResults(ctx, o.Out)
+	}
+	return speed, s.Metrics().AnswerSeconds(.99), err
+}
+
+// measureResults takes the size of a result from what the stage has written.
+func (k *kafkaBench) measureResults(ctx context.Context, name string) error {
+	b, err := k.client.NewReader(topic.ReaderSettings{Topic: name}).Read(ctx)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for i := range b.Records {
+		size += len(b.Records[i].Value)
+	}
+	k.out = size / max(1, len(b.Records))
+	return nil
+}
+
+// waitsOf collects from several goroutines how long records took.
+type waitsOf struct {
+	mutex sync.Mutex
+	list  *[]float64
+}
+
+func (w *waitsOf) add(seconds float64, n int) {
+	if w.list == nil {
+		return
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for range n {
+		*w.list = append(*w.list, seconds)
+	}
+}
