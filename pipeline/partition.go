@@ -35,6 +35,7 @@ type partition struct {
 	replay     replay
 
 	closed      []*job // episodes in the order in which they closed; the first is not answered
+	together    []*job // answered ones that the same item closed as the last that left closed
 	outstanding int    // jobs given to the workers and not settled
 	inflight    int64  // bytes of episodes closed and not acknowledged
 
@@ -55,6 +56,9 @@ type partition struct {
 	unsaved   []unsaved // streams that have learned something, in the order in which they are to be saved
 	allowance float64   // bytes of state that may be written now
 	allowedAt time.Time
+
+	retired   bool      // streams were given up since the last commit
+	retiredAt time.Time // when that was looked at last
 
 	heard time.Time // when the partition last answered
 	quiet time.Time // since when it has been read to its end; zero: it is not
@@ -227,6 +231,7 @@ func (p *partition) close(e *consumer.Episode) {
 
 func (p *partition) submit(j *job) {
 	p.outstanding++
+	j.stream.pending++
 	p.stage.pool.submit(j)
 }
 
@@ -257,6 +262,7 @@ func (p *partition) settleAll() {
 	p.mutex.Unlock()
 	for _, j := range done {
 		p.outstanding--
+		j.stream.pending--
 		if p.ctx.Err() == nil {
 			p.settle(j)
 		}
@@ -276,12 +282,17 @@ func (p *partition) settle(j *job) {
 	default:
 		j.answered = true
 		e := j.episode
+		s.alive = e.Items[len(e.Items)-1].Time
 		p.records = append(p.records, j.records...)
 		p.sending = append(p.sending, j)
 		p.inflight += j.bytes
 		p.answered = append(p.answered, state.Answered{Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
 			First: e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels})
 		for len(p.closed) > 0 && p.closed[0].answered {
+			if len(p.together) > 0 && p.together[0].episode.At != p.closed[0].episode.At {
+				p.together = p.together[:0]
+			}
+			p.together = append(p.together, p.closed[0])
 			p.closed[0] = nil
 			p.closed = p.closed[1:]
 		}
@@ -317,6 +328,7 @@ func (p *partition) tick() time.Duration {
 		}
 	}
 	p.save(now)
+	p.retire(now)
 	if len(p.records) > 0 || len(p.answered) > 0 || p.busy {
 		return min(o.CommitInterval, 100*time.Millisecond)
 	}
@@ -336,12 +348,21 @@ func (p *partition) from() (from record.Place, high time.Time, decided record.Pl
 	if oldest, before, ok := p.buffer.Oldest(); ok {
 		from, high = oldest, before
 	}
-	for i, j := range p.closed {
-		if i == 0 {
-			decided = j.episode.At
-		}
+	if len(p.closed) == 0 {
+		return from, high, decided
+	}
+	decided = p.closed[0].episode.At
+	needs := func(j *job) {
 		if first := j.episode.First(); from.After(first) {
 			from, high = first, j.episode.Before
+		}
+	}
+	for _, j := range p.closed {
+		needs(j)
+	}
+	for _, j := range p.together { // what the same item has closed is decided again with it
+		if j.episode.At == decided {
+			needs(j)
 		}
 	}
 	return from, high, decided
@@ -358,9 +379,10 @@ func (p *partition) hand(last bool) bool {
 	c := &producer.Commit{Offset: -1}
 	if full {
 		from, high, decided := p.from()
-		if len(p.records) == 0 && len(p.answered) == 0 && len(p.snapshots) == 0 && from == p.committed {
+		if len(p.records) == 0 && len(p.answered) == 0 && len(p.snapshots) == 0 && from == p.committed && !p.retired {
 			return false
 		}
+		p.retired = false
 		c.State = p.keeper.Commit(&state.Journal{From: from, High: high, Decided: decided, Rejected: p.rejected,
 			Dimensions: p.dimensions, Answered: p.answered}, p.snapshots)
 		c.Offset = from.Offset
@@ -427,6 +449,28 @@ func (p *partition) save(now time.Time) {
 		s.dirty, s.saving, s.saved = false, true, now
 		p.submit(&job{stream: s})
 		asked++
+	}
+}
+
+// retire gives up streams that have been silent for longer than the state is kept, by event time, so that it is a function
+// of the input. What the next owner may read again still needs its stream's place.
+func (p *partition) retire(now time.Time) {
+	ttl := p.stage.options.StateTTL
+	if ttl == 0 || now.Sub(p.retiredAt) < min(10*time.Second, ttl) || !p.settled() || p.replay.left > 0 {
+		return
+	}
+	p.retiredAt = now
+	from, _, _ := p.from()
+	for key, s := range p.streams {
+		if s.dirty || s.saving || s.pending > 0 || p.busy || p.buffer.High().Sub(s.alive) < ttl || !from.After(s.learned) {
+			continue
+		}
+		if !p.keeper.Forget(state.Stream{Name: key.Stream, Model: key.Model}) {
+			continue
+		}
+		delete(p.streams, key)
+		p.retired = true
+		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.alive)
 	}
 }
 

@@ -76,6 +76,9 @@ func (p *pool) work(worker int, engine *memory.Engine) {
 			j.do(s.partition.ctx, engine)
 		}
 		s.partition.finish(j)
+		if next := s.memory.Refresh(); next != nil && s.partition.ctx.Err() == nil {
+			next.Compute() // the answers are on their way: nobody waits for the next metric yet
+		}
 
 		p.mutex.Lock()
 		p.busy[worker] = busy{}

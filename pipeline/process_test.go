@@ -18,6 +18,7 @@ import (
 	"slkstream/consumer"
 	"slkstream/internal/broker/brokertest"
 	"slkstream/internal/topic"
+	"slkstream/producer"
 )
 
 // A stage that is to be killed runs as a process of its own: the test's own program, started with this variable.
@@ -32,6 +33,7 @@ type child struct {
 	Limits         consumer.Limits
 	Session        time.Duration
 	StateInterval  time.Duration
+	ExactlyOnce    bool
 }
 
 func TestMain(m *testing.M) {
@@ -72,6 +74,10 @@ func (c child) options(client *topic.Client) Options {
 	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
 	o.Labels = c.Labels
 	o.Limits, o.Session, o.Rebalance, o.StateInterval = c.Limits, c.Session, c.Session, c.StateInterval
+	o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+	if c.ExactlyOnce {
+		o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: o.Log}, false
+	}
 	return o
 }
 
@@ -120,9 +126,11 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		limits consumer.Limits
+		once   bool
 	}{
-		{"count and age", consumer.Limits{Size: 20, Age: 3 * time.Second, Memory: 64 << 20}},
-		{"memory", consumer.Limits{Size: 50, Age: time.Hour, Memory: 40 << 10}},
+		{"count and age", consumer.Limits{Size: 20, Age: 3 * time.Second, Memory: 64 << 20}, false},
+		{"memory", consumer.Limits{Size: 50, Age: time.Hour, Memory: 40 << 10}, false},
+		{"exactly once", consumer.Limits{Size: 20, Age: 3 * time.Second, Memory: 64 << 20}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, kills := scale()
@@ -131,7 +139,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			f.support() // the child draws its own first
 			in := brokertest.Topic(t, client, "in", 3, nil)
 			disturbed := child{Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 3, nil), Group: brokertest.Name("group"), Seed: 7, Limits: c.limits,
-				Session: session, StateInterval: 500 * time.Millisecond}
+				Session: session, StateInterval: 500 * time.Millisecond, ExactlyOnce: c.once}
 			records := f.records(in, streams, n)
 			random := rand.New(rand.NewPCG(11, 1))
 			fed := make(chan struct{})
@@ -158,13 +166,15 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			calm.Out, calm.Group = brokertest.Topic(t, client, "out", 3, nil), brokertest.Name("group")
 			start(t, client, calm.options(client))
 			want := collect(t, client, calm.Out, count(n))
-			compare(t, got, want, n)
+			if repeats := compare(t, got, want, n); c.once && repeats > 0 {
+				t.Errorf("%d answers are there twice", repeats)
+			}
 		})
 	}
 }
 
-// compare holds the answers of a disturbed run against those of an undisturbed one.
-func compare(t *testing.T, got, want *sink, n int) {
+// compare holds the answers of a disturbed run against those of an undisturbed one, and counts the repeats.
+func compare(t *testing.T, got, want *sink, n int) int {
 	t.Helper()
 	if len(got.answers) != n || len(want.answers) != n {
 		t.Errorf("%d and %d of %d answered", len(got.answers), len(want.answers), n)
@@ -192,6 +202,7 @@ func compare(t *testing.T, got, want *sink, n int) {
 		t.Errorf("%d answers differ", wrong)
 	}
 	t.Logf("%d answers, %d repeats", len(got.answers), repeats)
+	return repeats
 }
 
 // session is how long the group waits for a killed member.

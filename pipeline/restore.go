@@ -140,7 +140,7 @@ func (p *partition) remember(r *state.Restored) {
 	}
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
-		s.learned, s.labels, s.seen = snapshot.Learned, snapshot.Labels, snapshot.Seen
+		s.learned, s.labels, s.seen, s.alive = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.memory = p.memory(snapshot)
 	}
 }

@@ -161,7 +161,7 @@ type sink struct {
 // collect reads a topic until enough says so.
 func collect(t testing.TB, client *topic.Client, name string, enough func(*sink) bool) *sink {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	s := &sink{answers: map[string][]record.Result{}, order: map[string][]int64{}}
 	for n, err := client.Partitions(ctx, name); n == 0; n, err = client.Partitions(ctx, name) {

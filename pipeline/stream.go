@@ -27,9 +27,11 @@ type stream struct {
 	running bool
 
 	// Of the partition's owner.
-	dirty  bool // has learned what no snapshot holds
-	saving bool // a snapshot is on its way
-	saved  time.Time
+	dirty   bool // has learned what no snapshot holds
+	saving  bool // a snapshot is on its way
+	saved   time.Time
+	pending int       // jobs given to the workers and not settled
+	alive   time.Time // event time of its last answered item
 }
 
 // job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.

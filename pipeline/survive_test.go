@@ -329,12 +329,12 @@ func TestManyStreamsInLittleMemory(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(27)
 	in := brokertest.Topic(t, client, "in", 2, nil)
-	streams, items := 500, 19
+	streams, items, room := 500, 19, int64(1<<20)
 	if long() {
-		streams, items = 10_000, 99
+		streams, items, room = 10_000, 99, 48<<20
 	}
 	o := basics(client, in, f)
-	o.Limits = consumer.Limits{Size: items + 1, Age: time.Hour, Idle: 500 * time.Millisecond, Memory: 1 << 20}
+	o.Limits = consumer.Limits{Size: items + 1, Age: time.Hour, Idle: 500 * time.Millisecond, Memory: room}
 	watch := &watcher{}
 	o.Observer = watch
 	n := streams * items

@@ -13,6 +13,9 @@ type Journal struct {
 	Sequence int64 // of the owner's commits
 	// Earlier are the owners before this one whose records still count, each up to the commit this one has seen.
 	Earlier []Earlier
+	// Live are the commits before this one whose journals are still needed. A slot keeps an old journal until it is written
+	// again: what it says is over by then.
+	Live []Earlier
 	// From is the lowest place of an episode that was open, or closed and not answered, or closed after such a one. It is
 	// also what is committed to the group. High is the highest event time before it.
 	From record.Place
@@ -27,7 +30,7 @@ type Journal struct {
 	Answered []Answered
 }
 
-// Earlier is an owner before this one and its last commit that counts.
+// Earlier is a commit of an owner: the last that counts, or one of its own.
 type Earlier struct {
 	Owner    Owner
 	Sequence int64
@@ -47,12 +50,8 @@ func (j *Journal) encode() []byte {
 	b = binary.AppendVarint(b, j.Owner.Epoch)
 	b = binary.AppendVarint(b, int64(j.Owner.Generation))
 	b = binary.AppendVarint(b, j.Sequence)
-	b = binary.AppendVarint(b, int64(len(j.Earlier)))
-	for _, e := range j.Earlier {
-		b = binary.AppendVarint(b, e.Owner.Epoch)
-		b = binary.AppendVarint(b, int64(e.Owner.Generation))
-		b = binary.AppendVarint(b, e.Sequence)
-	}
+	b = appendCommits(b, j.Earlier)
+	b = appendCommits(b, j.Live)
 	b = appendPlace(b, j.From)
 	b = appendTime(b, j.High)
 	b = appendPlace(b, j.Decided)
@@ -90,9 +89,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 	j := &Journal{}
 	j.Owner = Owner{r.integer(), int32(r.integer())}
 	j.Sequence = r.integer()
-	for range r.count() {
-		j.Earlier = append(j.Earlier, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
-	}
+	j.Earlier, j.Live = r.commits(), r.commits()
 	j.From = r.place()
 	j.High = r.time()
 	j.Decided = r.place()
@@ -124,6 +121,23 @@ func decodeJournal(value []byte) (*Journal, error) {
 		r.fail("end")
 	}
 	return j, r.err
+}
+
+func appendCommits(b []byte, list []Earlier) []byte {
+	b = binary.AppendVarint(b, int64(len(list)))
+	for _, e := range list {
+		b = binary.AppendVarint(b, e.Owner.Epoch)
+		b = binary.AppendVarint(b, int64(e.Owner.Generation))
+		b = binary.AppendVarint(b, e.Sequence)
+	}
+	return b
+}
+
+func (r *reader) commits() (list []Earlier) {
+	for range r.count() {
+		list = append(list, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
+	}
+	return list
 }
 
 func equal(a, b []int64) bool {

@@ -30,6 +30,7 @@ type kept struct {
 	version int64
 	current snapshotKeys
 	open    []uncovered // episodes that no snapshot covers yet
+	named   int         // journals still needed that name the stream
 }
 
 type uncovered struct {
@@ -41,8 +42,10 @@ type uncovered struct {
 type written struct {
 	key       string
 	owner     Owner
+	sequence  int64
 	slot      int // -1: an earlier owner's
 	uncovered int
+	streams   []Stream
 	at        record.Place // the latest close in it
 }
 
@@ -69,8 +72,9 @@ func NewKeeper(topic, out string, partition int32, generation int32, r *Restored
 		k.bounds[o] = sequence
 	}
 	for _, j := range r.live {
-		w := &written{key: j.key, owner: j.owner, slot: -1, at: record.Nowhere}
+		w := &written{key: j.key, owner: j.owner, sequence: j.sequence, slot: -1, at: record.Nowhere}
 		for _, a := range j.entries {
+			k.name(a.Stream, w)
 			if a.At.After(w.at) {
 				w.at = a.At
 			}
@@ -95,6 +99,11 @@ func (k *Keeper) stream(s Stream) *kept {
 	return t
 }
 
+func (k *Keeper) name(s Stream, w *written) {
+	w.streams = append(w.streams, s)
+	k.stream(s).named++
+}
+
 func (k *Keeper) open(a Answered, w *written) {
 	t := k.stream(a.Stream)
 	t.open = append(t.open, uncovered{a.Last, w})
@@ -107,7 +116,10 @@ func (k *Keeper) open(a Answered, w *written) {
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.sequence++
 	j.Owner, j.Sequence = k.owner, k.sequence
-	j.Earlier = k.earlier()
+	j.Earlier, j.Live = k.earlier(), nil
+	for _, w := range k.journals {
+		j.Live = append(j.Live, Earlier{w.owner, w.sequence})
+	}
 	slot := k.slots
 	if n := len(k.free); n > 0 {
 		slot = k.free[n-1]
@@ -115,7 +127,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	} else {
 		k.slots++
 	}
-	w := &written{owner: k.owner, slot: slot, at: record.Nowhere,
+	w := &written{owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere,
 		key: place{topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()}
 	k.pending = pending{journal: w, decided: j.Decided, answered: j.Answered, snapshots: snapshots}
 	records := []record.Out{k.record(w.key, j.encode())}
@@ -180,6 +192,7 @@ func (k *Keeper) Committed() {
 		if a.At.After(p.journal.at) {
 			p.journal.at = a.At
 		}
+		k.name(a.Stream, p.journal)
 		k.open(a, p.journal)
 	}
 	for i, s := range p.snapshots {
@@ -210,6 +223,9 @@ func (k *Keeper) Committed() {
 			kept = append(kept, w)
 			continue
 		}
+		for _, s := range w.streams {
+			k.streams[s].named--
+		}
 		if w.slot >= 0 {
 			k.free = append(k.free, w.slot)
 		} else {
@@ -220,19 +236,17 @@ func (k *Keeper) Committed() {
 	k.journals = kept
 }
 
-// Forget gives a stream up whose snapshot is not wanted any more, such as one silent for too long: the next commit takes
-// it away.
-func (k *Keeper) Forget(s Stream) {
+// Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is refused while a
+// journal that is needed names the stream, as the next owner would learn it again from there.
+func (k *Keeper) Forget(s Stream) bool {
 	t := k.streams[s]
 	if t == nil {
-		return
+		return true
 	}
-	for _, u := range t.open {
-		u.in.uncovered--
+	if t.named > 0 {
+		return false
 	}
 	k.dead = append(k.dead, t.current.keys...)
 	delete(k.streams, s)
+	return true
 }
-
-// Superfluous is how many records the next commit takes away.
-func (k *Keeper) Superfluous() int { return len(k.dead) }

@@ -56,9 +56,10 @@ type Restored struct {
 }
 
 type liveJournal struct {
-	key     string
-	owner   Owner
-	entries []Answered
+	key      string
+	owner    Owner
+	sequence int64
+	entries  []Answered
 }
 
 type snapshotKeys struct {
@@ -153,12 +154,13 @@ func (r *Restored) journals(list []journalRecord) {
 			r.bounds[e.Owner] = e.Sequence
 		}
 	}
-	for _, j := range list {
-		if !r.counts(j.journal.Owner, j.journal.Sequence) {
+	for i, j := range list {
+		last := i == len(list)-1
+		if !last && !slices.Contains(r.Journal.Live, Earlier{j.journal.Owner, j.journal.Sequence}) {
 			r.stale = append(r.stale, j.key)
 			continue
 		}
-		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Answered})
+		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Sequence, j.journal.Answered})
 	}
 }
 

@@ -1,0 +1,221 @@
+package consumer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+func item(offset int64, stream string, at time.Time, size int) record.Item {
+	return record.Item{Source: record.Source{Topic: "in", Offset: offset, Object: -1}, Stream: stream, Time: at, Vector: make([]float32, size)}
+}
+
+// shape is an episode as a person would write it down.
+func shape(e *Episode) string {
+	s := fmt.Sprintf("%s %s at %d:", e.Key.Stream, e.Closed, e.At.Offset)
+	for _, it := range e.Items {
+		s += fmt.Sprint(" ", it.Source.Offset)
+	}
+	return s
+}
+
+func gather(l Limits) (*Buffer, *[]*Episode) {
+	list := &[]*Episode{}
+	return NewBuffer(l, func(e *Episode) { *list = append(*list, e) }), list
+}
+
+func shapes(list []*Episode) (all []string) {
+	for _, e := range list {
+		all = append(all, shape(e))
+	}
+	return all
+}
+
+func TestWhatClosesAnEpisode(t *testing.T) {
+	start := time.Unix(1000, 0)
+	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+	one := int64((&record.Item{Vector: make([]float32, 4)}).Size())
+	for name, c := range map[string]struct {
+		limits Limits
+		feed   func(b *Buffer)
+		want   []string
+	}{
+		"size": {Limits{Size: 2, Memory: 1 << 20}, func(b *Buffer) {
+			for i, s := range []string{"a", "b", "a", "a"} {
+				b.Add(item(int64(i), s, start, 4), start)
+			}
+		}, []string{"a size at 2: 0 2"}},
+		"age, before the item that shows it joins": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", second(0), 4), start)
+			b.Add(item(1, "b", second(4), 4), start)
+			b.Add(item(2, "a", second(5), 4), start)
+		}, []string{"a age at 2: 0"}},
+		"late items join, and a late first item starts an episode like any other": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", second(10), 4), start)
+			b.Add(item(1, "a", second(2), 4), start)
+			b.Add(item(2, "late", second(1), 4), start)
+			b.Add(item(3, "late", second(1.5), 4), start)
+			b.Add(item(4, "a", second(15), 4), start)
+		}, []string{"a age at 4: 0 1", "late age at 4: 2 3"}},
+		"marker": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", start, 4), start)
+			b.Add(item(1, "b", start, 4), start)
+			b.Mark("a", record.Start(2))
+		}, []string{"a marker at 2: 0"}},
+		"memory, the oldest first": {Limits{Size: 9, Memory: 3 * one}, func(b *Buffer) {
+			for i, s := range []string{"a", "b", "a", "c", "c"} {
+				b.Add(item(int64(i), s, start, 4), start)
+			}
+		}, []string{"a memory at 3: 0 2"}},
+		"an item larger than memory": {Limits{Size: 9, Memory: 1}, func(b *Buffer) {
+			b.Add(item(0, "a", start, 4), start)
+		}, []string{"a memory at 0: 0"}},
+		"silence": {Limits{Size: 9, Idle: time.Second, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", start, 4), second(0))
+			b.Add(item(1, "b", start, 4), second(1))
+			b.Add(item(2, "a", start, 4), second(2))
+			b.Silent(second(1), record.Start(3))
+		}, []string{"b idle at 3: 1"}},
+		"drain": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", start, 4), start)
+			b.Add(item(1, "b", start, 4), start)
+			b.Drain(record.Start(2))
+		}, []string{"a drain at 2: 0", "b drain at 2: 1"}},
+	} {
+		b, list := gather(c.limits)
+		c.feed(b)
+		if got := shapes(*list); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+func TestModelsAreApart(t *testing.T) {
+	b, list := gather(Limits{Size: 2, Memory: 1 << 20})
+	for i, model := range []string{"x", "y", "x", "y"} {
+		it := item(int64(i), "a", time.Unix(0, 0), 4)
+		it.Model = model
+		b.Add(it, time.Now())
+	}
+	if got := shapes(*list); !reflect.DeepEqual(got, []string{"a size at 2: 0 2", "a size at 3: 1 3"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A reader that was cut off anywhere, with any of the closed episodes answered, reads again from the lowest place that is
+// needed and closes the others exactly as they were closed the first time.
+func TestReplayClosesTheSameEpisodes(t *testing.T) {
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		n, streams := 200, 1+random.IntN(8)
+		items := make([]record.Item, n)
+		start := time.Unix(1000, 0)
+		for i := range items {
+			at := start.Add(time.Duration(i)*100*time.Millisecond + time.Duration(random.IntN(4000)-2000)*time.Millisecond)
+			items[i] = item(int64(i), fmt.Sprint("s", random.IntN(streams)), at, 4+random.IntN(60))
+		}
+		marked := map[int]string{}
+		for range random.IntN(5) {
+			marked[random.IntN(n)] = fmt.Sprint("s", random.IntN(streams))
+		}
+		limits := Limits{Size: 2 + random.IntN(20), Memory: int64(1000 + random.IntN(12000))}
+		if random.IntN(2) == 0 {
+			limits.Age = time.Duration(1+random.IntN(6)) * time.Second
+		}
+		feed := func(b *Buffer, from, to int) {
+			for i := from; i < to; i++ {
+				b.Add(items[i], start)
+				if s, ok := marked[i]; ok {
+					b.Mark(s, record.Place{Offset: int64(i), Object: 1<<31 - 1})
+				}
+			}
+		}
+		whole, all := gather(limits)
+		feed(whole, 0, n)
+		want := map[string]bool{}
+		for _, s := range shapes(*all) {
+			want[s] = true
+		}
+
+		// Cut off after some items, with some of the episodes answered, in order within a stream.
+		cut := random.IntN(n)
+		first, closed := gather(limits)
+		feed(first, 0, cut)
+		slow := fmt.Sprint("s", random.IntN(streams))
+		stopped := map[Key]bool{}
+		got := map[string]bool{}
+		var unanswered *Episode
+		from, high := record.Start(int64(cut)), first.High()
+		if oldest, before, open := first.Oldest(); open {
+			from, high = oldest, before
+		}
+		var ghosts []Answered
+		skip := map[Key]record.Place{}
+		for _, e := range *closed {
+			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Stream == slow && random.IntN(2) == 0 {
+				stopped[e.Key] = true
+				if unanswered == nil {
+					unanswered = e
+				}
+			} else {
+				got[shape(e)] = true
+				skip[e.Key] = e.Last()
+				if unanswered != nil {
+					ghosts = append(ghosts, Answered{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed})
+				}
+			}
+			if unanswered != nil && from.After(e.First()) {
+				from, high = e.First(), e.Before
+			}
+		}
+		if unanswered != nil { // what closed at the very same place is decided again too
+			for _, e := range *closed {
+				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
+					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}}, ghosts...)
+					if from.After(e.First()) {
+						from, high = e.First(), e.Before
+					}
+				}
+			}
+		}
+		second, again := gather(limits)
+		second.Resume(high)
+		for key, last := range skip {
+			second.Skip(key, last)
+		}
+		second.Ghosts(ghosts)
+		feed(second, int(from.Offset), n)
+		for _, s := range shapes(*again) {
+			if got[s] {
+				t.Fatalf("seed %d: answered twice: %s", seed, s)
+			}
+			got[s] = true
+		}
+		if !reflect.DeepEqual(got, want) {
+			for s := range want {
+				if !got[s] {
+					t.Errorf("missing: %s", s)
+				}
+			}
+			for s := range got {
+				if !want[s] {
+					t.Errorf("new: %s", s)
+				}
+			}
+			t.Fatalf("seed %d, limits %+v, cut at %d, read again from %d", seed, limits, cut, from.Offset)
+		}
+	}
+}
+
+func has(list []Answered, e *Episode) bool {
+	for _, a := range list {
+		if a.Key == e.Key && a.First == e.First() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,246 @@
+package state
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"slkstream/internal/record"
+)
+
+// world is a state topic, and what really happened: the episodes of a few streams, one after the other.
+type world struct {
+	random *rand.Rand
+	log    []record.Out
+	next   int64                     // offset of the next episode
+	ends   map[Stream][]record.Place // of each stream's answered episodes, as the present owner knows them
+	large  bool
+}
+
+func (w *world) write(records []record.Out, most int) bool {
+	if most < len(records) {
+		w.log = append(w.log, records[:most]...)
+		return false
+	}
+	w.log = append(w.log, records...)
+	return true
+}
+
+// load reads the topic, compacted or not.
+func (w *world) load() *Restored {
+	if w.random.IntN(4) == 0 {
+		last := map[string]int{}
+		for i, r := range w.log {
+			last[string(r.Key)] = i
+		}
+		var kept []record.Out
+		for i, r := range w.log {
+			if last[string(r.Key)] == i && r.Value != nil {
+				kept = append(kept, r)
+			}
+		}
+		w.log = kept
+	}
+	l := NewLoader("in")
+	for _, r := range w.log {
+		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+	}
+	return l.Restore()
+}
+
+// commit answers a few episodes and writes the commit; cut is how many of its records make it, -1 for all.
+func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
+	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
+	for range w.random.IntN(4) {
+		s := Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
+		at := record.Start(w.next)
+		answered = append(answered, Answered{Stream: s, First: at, Last: record.Start(w.next + 9), At: record.Start(w.next + 9), Closed: "size", Labels: []int64{w.next}})
+		w.next += 10
+	}
+	j.Answered = answered
+	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
+	ends := map[Stream]record.Place{}
+	for s, list := range w.ends {
+		if len(list) > 0 {
+			ends[s] = list[len(list)-1]
+		}
+	}
+	for _, a := range answered {
+		ends[a.Stream] = a.Last
+	}
+	var snapshots []*Snapshot
+	for s, end := range ends {
+		if w.random.IntN(4) == 0 {
+			size := 10
+			if w.large && w.random.IntN(5) == 0 {
+				size = chunkBytes + w.random.IntN(2*chunkBytes)
+			}
+			snapshots = append(snapshots, &Snapshot{Stream: s, Learned: end, Labels: []int64{end.Offset}, Pieces: []Piece{{"head", fmt.Append(make([]byte, size), end.Offset)}}})
+		}
+	}
+	records := k.Commit(j, snapshots)
+	if cut < 0 {
+		cut = len(records)
+	}
+	if done = w.write(records, cut); done {
+		k.Committed()
+		for _, a := range answered {
+			w.ends[a.Stream] = append(w.ends[a.Stream], a.Last)
+		}
+	}
+	return done, answered
+}
+
+// check holds what was restored against what happened: each stream's snapshot and the episodes to learn again, together,
+// are all of its answered episodes, without a gap.
+func (w *world) check(t *testing.T, r *Restored) {
+	t.Helper()
+	if len(r.Faults) > 0 {
+		t.Fatal(r.Unreadable())
+	}
+	for s, ends := range w.ends {
+		if len(ends) == 0 {
+			continue
+		}
+		learned := record.Nowhere
+		if snapshot := r.Snapshots[s]; snapshot != nil {
+			learned = snapshot.Learned
+			if want := fmt.Sprint(learned.Offset); string(snapshot.Pieces[0].Bytes[len(snapshot.Pieces[0].Bytes)-len(want):]) != want {
+				t.Fatalf("%v: the snapshot to %v holds something else", s, learned)
+			}
+		}
+		var again []record.Place
+		for _, a := range r.Relearn {
+			if a.Stream == s {
+				again = append(again, a.Last)
+			}
+		}
+		var want []record.Place
+		for _, end := range ends {
+			if end.After(learned) {
+				want = append(want, end)
+			}
+		}
+		if !reflect.DeepEqual(again, want) {
+			t.Fatalf("%v: saved to %v, to be learned again %v, not %v", s, learned, again, want)
+		}
+		if r.Done[s] != ends[len(ends)-1] {
+			t.Fatalf("%v: answered to %v, not %v", s, r.Done[s], ends[len(ends)-1])
+		}
+	}
+}
+
+// Owners come and go, commits are cut short anywhere, the topic is compacted, and an owner that was put aside writes one
+// more commit: the next owner always finds exactly what was committed, or that and all of the commit that was cut short.
+func TestRandomHistories(t *testing.T) {
+	for seed := range uint64(400) {
+		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Place{}, large: seed%20 == 0}
+		var old *Keeper
+		for owner := range 12 {
+			r := w.load()
+			w.check(t, r)
+			k := NewKeeper("in", "state", 0, int32(owner), r)
+			if done, _ := w.commit(k, -1); !done {
+				t.Fatal("a whole commit is not done")
+			}
+			if old != nil && w.random.IntN(2) == 0 { // late: nothing of it counts
+				ends, next := w.ends, w.next
+				w.ends = map[Stream][]record.Place{}
+				w.commit(old, -1)
+				w.ends, w.next = ends, next+100
+			}
+			for range w.random.IntN(30) {
+				w.commit(k, -1)
+			}
+			old = k
+			if w.random.IntN(2) == 0 {
+				before := map[Stream][]record.Place{}
+				for s, list := range w.ends {
+					before[s] = append([]record.Place(nil), list...)
+				}
+				if done, answered := w.commit(k, w.random.IntN(6)); !done {
+					old = nil // it died
+					// Its journal comes first: with it, the commit counts.
+					if r := w.load(); r.Journal.Owner == k.owner && r.Journal.Sequence == k.sequence {
+						for _, a := range answered {
+							w.ends[a.Stream] = append(w.ends[a.Stream], a.Last)
+						}
+					} else {
+						w.ends = before
+					}
+				}
+			}
+		}
+		w.check(t, w.load())
+		if live := len(w.load().live); live > 200 {
+			t.Fatalf("seed %d: %d journals are kept", seed, live)
+		}
+	}
+}
+
+// A changed or cut record is set aside, and the rest is read.
+func TestUnreadableRecords(t *testing.T) {
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Place{}}
+	k := NewKeeper("in", "state", 0, 1, w.load())
+	for range 40 {
+		w.commit(k, -1)
+	}
+	for i := range w.log {
+		if len(w.log[i].Value) == 0 {
+			continue
+		}
+		for _, damage := range []func([]byte) []byte{
+			func(b []byte) []byte { return b[:len(b)/2] },
+			func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			func(b []byte) []byte { b[len(mark)] = version + 1; return b },
+			func([]byte) []byte { return []byte{} },
+		} {
+			l := NewLoader("in")
+			for n, r := range w.log {
+				value := r.Value
+				if n == i {
+					value = damage(append([]byte(nil), value...))
+				}
+				l.Add(&record.Raw{Key: r.Key, Value: value})
+			}
+			l.Add(&record.Raw{Key: []byte("in/nonsense"), Value: []byte{1}})
+			if r := l.Restore(); len(r.Faults) == 0 {
+				t.Fatalf("record %d, %s: the damage was not seen", i, w.log[i].Key)
+			}
+		}
+	}
+}
+
+// What another input's partition of the same number has written is nobody else's.
+func TestInputsAreApart(t *testing.T) {
+	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Place{}}
+	w.commit(NewKeeper("in", "state", 0, 1, w.load()), -1)
+	l := NewLoader("i")
+	for _, r := range w.log {
+		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+	}
+	if r := l.Restore(); r.Journal != nil || len(r.Done) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func FuzzRecords(f *testing.F) {
+	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[Stream][]record.Place{}}
+	k := NewKeeper("in", "state", 0, 1, w.load())
+	for range 10 {
+		w.commit(k, -1)
+	}
+	for _, r := range w.log {
+		f.Add(string(r.Key), r.Value)
+	}
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		l := NewLoader("in")
+		l.Add(&record.Raw{Key: []byte(key), Value: value})
+		if len(value) >= head { // past the checksum, to what lies behind it
+			l.Add(&record.Raw{Key: []byte(key + "0"), Value: seal(append([]byte(nil), value...))})
+		}
+		NewKeeper("in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
+	})
+}
