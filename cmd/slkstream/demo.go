@@ -94,7 +94,7 @@ func runDemo(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		server = "http://" + socket.Addr().String()
+		server = visitAt(c, socket.Addr())
 		listener := serve(c, socket, stage, page)
 		defer func() {
 			if err := listener.close(); err != nil {
@@ -166,6 +166,18 @@ func demoBroker(ctx context.Context, c *call) (client *topic.Client, address str
 		return nil, "", nil, err
 	}
 	return client, b.Address(), func() { client.Close(); closeBroker() }, nil
+}
+
+// visitAt is what a person types to see the page. A token is never shown.
+func visitAt(c *call, address net.Addr) string {
+	at := "http://" + address.String()
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		at = fmt.Sprintf("http://localhost:%d, and every address of this machine", tcp.Port)
+	}
+	if !c.Config.Listen.IsLoopback() && c.Config.Listen.Token != "" {
+		at += ", the first time with ?token=TOKEN"
+	}
+	return at
 }
 
 // demoSocket listens where it is told to; where the default address is taken, as by another demo, on a free port.

@@ -54,7 +54,7 @@ func (w watcher) Answered(a *pipeline.Answered) {
 
 // shown is an episode as the page has it: a copy, as the stage goes on.
 func shown(a *pipeline.Answered) *web.Episode {
-	const most = 300 // items, more than an eye can tell apart
+	const most = 120 // items: an eye tells no more apart
 	items := a.Episode.Items[:min(len(a.Episode.Items), most)]
 	e := &web.Episode{Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed), Iterations: a.Report.Iterations,
 		Warm: a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took, Trace: []float64{a.Report.Before, a.Report.After}}

@@ -69,8 +69,8 @@ type Score struct {
 }
 
 const (
-	shownEvery = 250 * time.Millisecond // an eye follows no more
-	keptItems  = 1000                   // that can still be taught
+	shownEvery = 500 * time.Millisecond // an eye follows no more
+	keptBytes  = 48 << 20               // of items that can still be taught: minutes of what is shown
 	keptPoints = 400                    // of the accuracy curve
 )
 

@@ -85,11 +85,14 @@ func TestCurveSpansTheRun(t *testing.T) {
 
 func TestRecentIsBounded(t *testing.T) {
 	r := recent{items: map[string]*Item{}}
-	for i := range 3 * keptItems {
-		r.add(&Item{Result: record.Result{ID: record.Source{Topic: "t", Offset: int64(i), Object: -1}.ID()}})
+	vector := make([]float32, 1<<16) // shared: only its size counts
+	for i := range 1000 {
+		for range 2 { // a repeat takes the place of the first
+			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{Topic: "t", Offset: int64(i), Object: -1}.ID()}})
+		}
 	}
-	if len(r.items) != keptItems || len(r.order) != keptItems {
-		t.Errorf("%d items", len(r.items))
+	if n := len(r.items); n != len(r.order) || n < 150 || r.bytes > keptBytes || r.items["t/0/999"] == nil || r.items["t/0/0"] != nil {
+		t.Errorf("%d items of %d bytes", n, r.bytes)
 	}
 }
 

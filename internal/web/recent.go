@@ -6,18 +6,29 @@ import "time"
 type recent struct {
 	items map[string]*Item // by the result's id
 	order []string
+	bytes int
 }
 
 func (r *recent) add(item *Item) {
 	id := item.Result.ID
-	if _, known := r.items[id]; !known {
+	if old, known := r.items[id]; known {
+		r.bytes -= old.size()
+	} else {
 		r.order = append(r.order, id)
 	}
 	r.items[id] = item
-	for len(r.order) > keptItems {
+	r.bytes += item.size()
+	for r.bytes > keptBytes {
+		r.bytes -= r.items[r.order[0]].size()
 		delete(r.items, r.order[0])
 		r.order = r.order[1:]
 	}
+}
+
+// size is what the item holds in memory, near enough.
+func (i *Item) size() int {
+	const fixed = 512
+	return fixed + 4*len(i.Vector) + len(i.Result.Attributes)
 }
 
 // point is one of the accuracy curve: the shares right after so many items.
