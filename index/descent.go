@@ -57,8 +57,13 @@ func (w *Workspace) refine(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	return w.descendOver(ctx, o, f.orders)
+}
+
+// descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
+func (w *Workspace) descendOver(ctx context.Context, o Options, orders [][]int32) error {
 	for pass := range passes {
-		gained, err := w.pass(ctx, o, f.orders[pass%len(f.orders)])
+		gained, err := w.pass(ctx, o, orders[pass%len(orders)])
 		if err != nil {
 			return err
 		}

@@ -112,6 +112,8 @@ func (w *Workspace) search(ctx context.Context, o Options) error {
 		return w.exact(ctx, o)
 	case o.Method == "descent" || o.Method != "hnsw" && w.points.n > crossover:
 		return w.approximate(ctx, "descent", w.descend, o)
+	case o.Method == "hnsw":
+		return w.approximate(ctx, "hnsw", w.navigate, o)
 	}
 	return w.exact(ctx, o)
 }
