@@ -138,3 +138,63 @@ func TestMemoryIsSearchedWhileItGrows(t *testing.T) {
 	close(stop)
 	searchers.Wait()
 }
+
+// TestMemoryWithAGraph adds and removes past the point where a graph takes over.
+func TestMemoryWithAGraph(t *testing.T) {
+	const n, d = 1200, 8
+	m, err := NewMemory(d, MemoryOptions{Above: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := clustered(n, d, 10, .5, 15)
+	present := map[uint64]bool{}
+	for i := range n {
+		if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
+			t.Fatal(err)
+		}
+		present[uint64(i)] = true
+		if i%5 == 4 {
+			if !m.Remove(uint64(i/2)) != !present[uint64(i/2)] {
+				t.Fatalf("removing %d", i/2)
+			}
+			delete(present, uint64(i/2))
+		}
+	}
+	if m.graph == nil || m.Len() != len(present) {
+		t.Fatalf("%d vectors, not %d; graph %v", m.Len(), len(present), m.graph != nil)
+	}
+	found, wanted := 0, 0
+	var hits []Hit
+	for q := range 100 {
+		query := rows[q*7*d : q*7*d+d]
+		if hits, err = m.Search(hits[:0], query, 5); err != nil {
+			t.Fatal(err)
+		}
+		var all []float64
+		for id := range present {
+			all = append(all, squared(query, rows[int(id)*d:(int(id)+1)*d]))
+		}
+		slices.Sort(all)
+		for k, h := range hits {
+			if !present[h.ID] {
+				t.Fatalf("%d was removed and is found", h.ID)
+			}
+			if float64(h.Distance)*float64(h.Distance) <= all[4]*(1+1e-6) {
+				found++
+			}
+			if k > 0 && h.Distance < hits[k-1].Distance {
+				t.Fatalf("hits %v", hits)
+			}
+		}
+		wanted += 5
+	}
+	if share := float64(found) / float64(wanted); share < .8 {
+		t.Errorf("%.3f of the nearest are found", share)
+	}
+	for id := range present {
+		m.Remove(id)
+	}
+	if m.Len() != 0 || m.graph != nil {
+		t.Errorf("%d vectors are left, graph %v", m.Len(), m.graph != nil)
+	}
+}

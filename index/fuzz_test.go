@@ -1,0 +1,112 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"testing"
+)
+
+// floats reads the values of a fuzzed input: any bits, so NaN, infinities and denormals too.
+func floats(data []byte) []float32 {
+	x := make([]float32, len(data)/4)
+	for i := range x {
+		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return x
+}
+
+func seedBytes(x []float32) []byte {
+	var data []byte
+	for _, v := range x {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	return data
+}
+
+func FuzzBuild(f *testing.F) {
+	f.Add(seedBytes(uniform(60, 1)), uint8(3), uint8(2), uint8(0), false)
+	f.Add(seedBytes(hardRows("far apart in scale", 30, 2, 1)), uint8(2), uint8(4), uint8(1), true)
+	f.Add(seedBytes([]float32{0, 0, 1, 1, float32(math.NaN()), 2}), uint8(2), uint8(1), uint8(0), true)
+	f.Add(seedBytes(make([]float32, 40)), uint8(1), uint8(50), uint8(2), false)
+	f.Fuzz(func(t *testing.T, data []byte, dimension, rho, method uint8, cosine bool) {
+		d := 1 + int(dimension%9)
+		x := floats(data)
+		n := min(len(x)/d, 600)
+		x = x[:n*d]
+		o := Options{Rho: int(rho), Cosine: cosine, Method: Methods()[int(method)%len(Methods())], Workers: 2}
+		got, err := Build(context.Background(), x, n, d, o)
+		if err != nil {
+			return
+		}
+		for p := range n {
+			ids, distances := got.Row(p)
+			for k, id := range ids {
+				if k >= n-1 {
+					if id != -1 || !math.IsInf(float64(distances[k]), 1) {
+						t.Fatalf("row %d of %d has neighbour %d at %g", p, n, id, distances[k])
+					}
+					continue
+				}
+				if id < 0 && got.Report.Chosen == "exact" || int(id) >= n || int(id) == p || distances[k] != distances[k] {
+					t.Fatalf("row %d of %d: neighbour %d at %g", p, n, id, distances[k])
+				}
+				if k > 0 && distances[k] < distances[k-1]*(1-precise) {
+					t.Fatalf("row %d: %g after %g", p, distances[k], distances[k-1])
+				}
+			}
+		}
+		if got.Report.Chosen != "exact" || cosine || o.Rho == 0 || n < 2 || n > 100 {
+			return
+		}
+		want := brute(x, n, d, o.Rho)
+		for i, w := range want.Distances {
+			if g := got.Distances[i]; g != w && !(math.Abs(float64(g-w)) <= 1e-3*float64(w)) {
+				t.Fatalf("distance %d of row %d is %g, not %g", i%o.Rho, i/o.Rho, g, w)
+			}
+		}
+	})
+}
+
+// FuzzMemory takes each byte for a call: what comes back has to be what is there.
+func FuzzMemory(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 200, 4, 5, 100, 101, 102, 6, 7, 8}, uint8(3), false)
+	f.Add([]byte("a memory that grows and shrinks, over and over, past the point where a graph begins"), uint8(5), true)
+	f.Fuzz(func(t *testing.T, calls []byte, above uint8, cosine bool) {
+		m, err := NewMemory(2, MemoryOptions{Cosine: cosine, Above: 1 + int(above%20)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := map[uint64]bool{}
+		var hits []Hit
+		for i, c := range calls[:min(len(calls), 300)] {
+			id := uint64(c % 64)
+			vector := []float32{float32(id%7) - 3, float32(i % 5)}
+			switch {
+			case c < 160:
+				err := m.Add(id, vector)
+				refused := there[id] || cosine && vector[0] == 0 && vector[1] == 0
+				if (err != nil) != refused {
+					t.Fatalf("call %d: adding %d to %v: %v", i, id, there, err)
+				}
+				there[id] = there[id] || !refused
+			case c < 230:
+				if m.Remove(id) != there[id] {
+					t.Fatalf("call %d: removing %d from %v", i, id, there)
+				}
+				delete(there, id)
+			}
+			if m.Len() != len(there) {
+				t.Fatalf("call %d: %d vectors, not %d", i, m.Len(), len(there))
+			}
+			if hits, err = m.Search(hits[:0], []float32{1, 2}, 4); err != nil {
+				t.Fatal(err)
+			}
+			for k, h := range hits {
+				if !there[h.ID] || k > 0 && h.Distance < hits[k-1].Distance {
+					t.Fatalf("call %d: hits %v among %v", i, hits, there)
+				}
+			}
+		}
+	})
+}
