@@ -9,7 +9,7 @@ type Index struct {
 func (i *Index) title() string { return "Neighbours" }
 
 func (i *Index) settings() []Setting {
-	return takenBy(searching,
+	return takenBy([]string{"label", "eval index", "eval cluster"},
 		define("index", &i.Method, "auto", "how neighbours are searched for", oneOf("auto", "exact", "hnsw", "descent")),
 		define("recall-floor", &i.RecallFloor, .95, "share of true neighbours an approximate search must find, else the search is exact", above(0.), atMost(1.)),
 	)

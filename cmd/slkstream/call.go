@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"slkstream/config"
+	"slkstream/internal/kernel"
 )
 
 // call is one call of a command: its settings, loaded and validated, and where it reads and writes.
@@ -29,6 +30,9 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, warnings, err := config.Load(name, cmd.Flags(), os.Environ())
 		if err != nil {
+			return usageError{err}
+		}
+		if err := kernel.Use(c.General.Kernel); err != nil {
 			return usageError{err}
 		}
 		log := newLogger(cmd.ErrOrStderr(), c.General)

@@ -94,7 +94,7 @@ func newClusterer(c *config.Config) (*clusterer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return &clusterer{k: c.Files.K, solver: s, search: index.Options{Rho: settings.Rho, Method: c.Index.Method, Cosine: true}}, nil
+	return &clusterer{k: c.Files.K, solver: s, search: index.Options{Rho: settings.Rho, Method: c.Index.Method, RecallFloor: c.Index.RecallFloor, Seed: settings.Seed, Cosine: true}}, nil
 }
 
 func (c *clusterer) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answer, error) {

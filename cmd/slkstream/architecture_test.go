@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayLookInto is the line of ARCHITECTURE.md: what each room of it may import of ours. Rooms that are not here are not on
+// the line.
+var mayLookInto = map[string][]string{
+	"config":            {},
+	"internal/kernel":   {},
+	"index":             {"internal/kernel"},
+	"solver":            {"index", "internal/kernel"},
+	"internal/memory":   {"solver", "index", "internal/kernel"},
+	"internal/record":   {},
+	"internal/topic":    {"internal/record"},
+	"consumer":          {"internal/topic", "internal/record"},
+	"producer":          {"internal/topic", "internal/record"},
+	"internal/table":    {"internal/array", "internal/record"},
+	"internal/array":    {},
+	"internal/evaluate": {"internal/array", "internal/memory", "solver", "index", "internal/kernel"},
+}
+
+// No room looks back up the line.
+func TestRoomsLookOneWay(t *testing.T) {
+	var rooms []string
+	for room := range mayLookInto {
+		rooms = append(rooms, "slkstream/"+room)
+	}
+	slices.Sort(rooms)
+	out, err := exec.Command("go", append([]string{"list", "-f", "{{.ImportPath}}: {{join .Imports \" \"}}"}, rooms...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		room, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		room = strings.TrimPrefix(room, "slkstream/")
+		for imported := range strings.FieldsSeq(imports) {
+			ours, is := strings.CutPrefix(imported, "slkstream/")
+			if is && !slices.Contains(mayLookInto[room], ours) {
+				t.Errorf("%s looks into %s", room, ours)
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+//go:build docs
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// untilStopped are commands that go on until a person stops them. They get a few seconds, in which they must not end.
+func untilStopped(line string) bool {
+	args, ours := ourArguments(line)
+	if !ours || len(args) == 0 {
+		return false
+	}
+	switch args[0] {
+	case "run", "broker":
+		return true
+	case "demo":
+		return !strings.Contains(line, "--for")
+	case "feed":
+		return strings.Contains(line, "--loop")
+	}
+	return false
+}
+
+// elsewhere says why a line is not run here, or "".
+func elsewhere(line string) string {
+	switch {
+	case line == "go test ./..." || strings.HasPrefix(line, ".ci/run"):
+		return ".ci/run runs it: this test is part of that"
+	case strings.HasPrefix(line, "docker"):
+		return "no container engine here; test/compose holds the file to its word"
+	case strings.HasPrefix(line, "go run ./bench"), strings.HasPrefix(line, "go run ./internal/chaos"), strings.HasPrefix(line, "go run ./test/kafka"):
+		return "a step of its own runs it"
+	case strings.Contains(line, "git clone"):
+		return "the test has its own copy"
+	case strings.Contains(line, "kafka:9092") || strings.Contains(line, "shared/data"):
+		return "needs what a clean clone does not have"
+	}
+	return ""
+}
+
+// TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a person would who follows them.
+func TestCommandsOfTheDocsRun(t *testing.T) {
+	tree := copyOfTheTree(t)
+	bin := filepath.Join(tree, "bin")
+	install := exec.Command("go", "install", "./cmd/slkstream")
+	install.Dir, install.Env = tree, append(os.Environ(), "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	env := append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SLKSTREAM_LOG_LEVEL=warn")
+	for i, b := range shellBlocks(t) {
+		t.Run(fmt.Sprintf("%s %d", b.place, i), func(t *testing.T) { runBlock(t, tree, env, b) })
+	}
+}
+
+func runBlock(t *testing.T, tree string, env []string, b block) {
+	var background []*shell
+	for _, line := range b.lines {
+		if why := elsewhere(line); why != "" {
+			t.Logf("not run: %s: %s", line, why)
+			continue
+		}
+		s := start(t, tree, env, line)
+		if !untilStopped(line) {
+			if err := s.wait(3 * time.Minute); err != nil {
+				t.Errorf("%s: %v: %s", line, err, s.said.String())
+			}
+			continue
+		}
+		background = append(background, s)
+		select {
+		case err := <-s.ended:
+			t.Errorf("%s: ended by itself: %v: %s", line, err, s.said.String())
+			background = background[:len(background)-1]
+		case <-time.After(4 * time.Second):
+		}
+	}
+	for i := len(background) - 1; i >= 0; i-- {
+		s := background[i]
+		if err := syscall.Kill(-s.process.Process.Pid, syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := s.wait(time.Minute); err != nil {
+			t.Errorf("%s: stopped: %v: %s", s.line, err, s.said.String())
+		}
+	}
+}
+
+// shell is one line of a document that is being run.
+type shell struct {
+	line    string
+	process *exec.Cmd
+	said    bytes.Buffer
+	ended   chan error
+}
+
+func start(t *testing.T, tree string, env []string, line string) *shell {
+	t.Helper()
+	// exec: the signal is then the program's, and so is the exit code; go run passes neither on.
+	line = strings.Replace(line, "go run ./cmd/slkstream", "slkstream", 1)
+	script := line
+	if _, ours := ourArguments(line); ours && !strings.Contains(line, " | ") {
+		script = "exec " + line
+	}
+	s := &shell{line: line, process: exec.Command("bash", "-c", "set -o pipefail; "+script), ended: make(chan error, 1)}
+	s.process.Dir, s.process.Env = tree, env
+	s.process.Stdout, s.process.Stderr = &s.said, &s.said
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.ended <- s.process.Wait() }()
+	return s
+}
+
+func (s *shell) wait(limit time.Duration) error {
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("still runs after %v: %w", limit, syscall.Kill(-s.process.Process.Pid, syscall.SIGKILL))
+	}
+}
+
+// copyOfTheTree is a clean clone with what is not committed yet.
+func copyOfTheTree(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	list := exec.CommandContext(ctx, "git", "ls-files", "-co", "--exclude-standard")
+	list.Dir = "../.."
+	names, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := t.TempDir()
+	for name := range strings.Lines(string(names)) {
+		name = strings.TrimSpace(name)
+		content, err := os.ReadFile(filepath.Join("../..", name))
+		if os.IsNotExist(err) {
+			continue // deleted, not committed
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(tree, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tree, name), content, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tree
+}
