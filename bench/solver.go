@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"slkstream/index"
+	"slkstream/internal/array"
+	"slkstream/solver"
+)
+
+// solverSection times the solver beside scikit-learn on the very same rows.
+var solverSection = section{name: "solver", title: "Solver speed", run: func(ctx context.Context, b *bench) error {
+	folder, err := os.MkdirTemp("", "slkstream-solver-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for _, part := range []func(context.Context, *bench, string) error{solverEpisodes, solverLarge, solverScaling} {
+		if err := part(ctx, b, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}}
+
+// gaussians are n rows around k centres, row p around centre p mod k.
+func gaussians(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
+	random := rand.New(rand.NewPCG(seed, 2))
+	centres := make([]float64, k*d)
+	for i := range centres {
+		centres[i] = random.NormFloat64()
+	}
+	rows, truth := make([]float32, n*d), make([]int32, n)
+	for p := range n {
+		truth[p] = int32(p % k)
+		for i := range d {
+			rows[p*d+i] = float32(centres[p%k*d+i] + spread*random.NormFloat64())
+		}
+	}
+	return rows, truth
+}
+
+// sameClass joins each row with rho others of its class: a given graph, as a search for one costs more than the solve.
+func sameClass(truth []int32, k, rho int) *index.Affinity {
+	random := rand.New(rand.NewPCG(3, 3))
+	members := make([][]int32, k)
+	for p, y := range truth {
+		members[y] = append(members[y], int32(p))
+	}
+	lists := &index.Neighbours{N: len(truth), Rho: rho, IDs: make([]int32, len(truth)*rho)}
+	for p, y := range truth {
+		list := lists.IDs[p*rho : p*rho+rho]
+		for j := range list {
+			q := int32(p)
+			for q == int32(p) || slices.Contains(list[:j], q) {
+				q = members[y][random.IntN(len(members[y]))]
+			}
+			list[j] = q
+		}
+	}
+	return lists.Symmetric()
+}
+
+// solverEpisodes: one episode from raw rows to labels, one core, the metric learned from earlier ones.
+func solverEpisodes(ctx context.Context, b *bench, folder string) error {
+	b.Text("One episode from raw float32 rows to labels on one core: power, metric of rank 32, graph, solve; preset `default`, 5 labelled rows a class. scikit-learn: the fit alone, on rows that are embedded already; KMeans starts from the support means. Medians of %d rounds of 200 episodes.", b.Rounds())
+	var table [][]string
+	for _, size := range []struct{ n, d, k int }{{100, 512, 5}, {400, 1280, 20}} {
+		settings, err := solver.Preset("default")
+		if err != nil {
+			return err
+		}
+		solve, err := solver.New(settings)
+		if err != nil {
+			return err
+		}
+		scatter := solver.NewScatter(size.d, 0)
+		embedding := &solver.Embedding{Mean: make([]float32, size.d)}
+		var p *solver.Problem
+		for seed := range uint64(9) {
+			rows, truth := gaussians(seed, size.n, size.d, size.k, 3)
+			p = &solver.Problem{Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n), Embedding: embedding}
+			for i := range p.Labels {
+				if p.Labels[i] = -1; i < 5*size.k {
+					p.Labels[i] = truth[i]
+				}
+			}
+			r, err := solve.Solve(ctx, p)
+			if err != nil {
+				return err
+			}
+			scatter.Update(p, r)
+		}
+		if embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
+			return err
+		}
+		if embedding.Metric == nil {
+			return fmt.Errorf("no metric from 9 episodes of %d rows", size.n)
+		}
+		if err := array.WriteNPYFile(filepath.Join(folder, "episode.npy"), p.Rows, size.n, size.d); err != nil {
+			return err
+		}
+		if err := array.WriteNPYFile(filepath.Join(folder, "labels.npy"), p.Labels, size.n); err != nil {
+			return err
+		}
+		var theirs struct{ KMeans, Spreading []float64 }
+		ours := func() (float64, error) {
+			var times []time.Duration
+			for range 200 {
+				from := time.Now()
+				if _, err := solve.Solve(ctx, p); err != nil {
+					return 0, err
+				}
+				times = append(times, time.Since(from))
+			}
+			slices.Sort(times)
+			return float64(times[100].Nanoseconds()) / 1e3, nil
+		}
+		measures := []func() (float64, error){ours}
+		if b.Has("scikit-learn") == nil {
+			measures = append(measures, func() (float64, error) {
+				var seen struct{ KMeans, Spreading float64 }
+				err := b.Python(ctx, 1, &seen, "solver.py", "episode", folder)
+				theirs.KMeans, theirs.Spreading = append(theirs.KMeans, seen.KMeans), append(theirs.Spreading, seen.Spreading)
+				return seen.KMeans, err
+			})
+		}
+		medians, err := b.Alternate(measures...)
+		if err != nil {
+			return err
+		}
+		row := []string{fmt.Sprintf("N %d, d %d, K %d", size.n, size.d, size.k), fmt.Sprintf("%.0f", medians[0]), "", "", "", ""}
+		if len(medians) > 1 {
+			slices.Sort(theirs.Spreading)
+			spreading := theirs.Spreading[len(theirs.Spreading)/2]
+			row = append(row[:2], fmt.Sprintf("%.0f", medians[1]), fmt.Sprintf("%.1f", medians[1]/medians[0]), fmt.Sprintf("%.0f", spreading), fmt.Sprintf("%.1f", spreading/medians[0]))
+		}
+		table = append(table, row)
+		b.Figure(fmt.Sprintf("solver.episode.%d", size.n), "%.0f µs", medians[0])
+	}
+	b.Table([]string{"episode", "ours µs", "KMeans µs", "times ours", "LabelSpreading µs", "times ours"}, table)
+	return nil
+}
+
+// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd iterations.
+func solverLarge(ctx context.Context, b *bench, folder string) error {
+	n, d, k := 100_000, 128, 100
+	if b.Quick {
+		n, k = 10_000, 70
+	}
+	rows, truth := gaussians(1, n, d, k, 1)
+	graph := sameClass(truth, k, 5)
+	start := make([]float32, k*d)
+	for c := range k { // both begin at the same rows
+		copy(start[c*d:c*d+d], rows[c*d:c*d+d])
+	}
+	for name, values := range map[string][]float32{"rows.npy": rows, "start.npy": start} {
+		if err := array.WriteNPYFile(filepath.Join(folder, name), values, len(values)/d, d); err != nil {
+			return err
+		}
+	}
+	settings, err := solver.Clustering("slk-means")
+	if err != nil {
+		return err
+	}
+	settings.Outer, settings.Inner, settings.Tolerance, settings.Tau = 12, 1, 0, 5
+	solve, err := solver.New(settings)
+	if err != nil {
+		return err
+	}
+	labels := make([]int32, n)
+	for i := range labels {
+		if labels[i] = -1; i < k {
+			labels[i] = truth[i]
+		}
+	}
+	ours := func() (float64, error) {
+		from := time.Now()
+		_, err := solve.Solve(ctx, &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph})
+		return time.Since(from).Seconds(), err
+	}
+	measures := []func() (float64, error){ours}
+	if b.Has("scikit-learn") == nil {
+		measures = append(measures, func() (seconds float64, err error) {
+			err = b.Python(ctx, 0, &seconds, "solver.py", "lloyd", folder)
+			return seconds, err
+		})
+		if !b.Quick {
+			measures = append(measures, func() (seconds float64, err error) {
+				err = b.Python(ctx, 0, &seconds, "solver.py", "mixture", folder)
+				return seconds, err
+			})
+		}
+	}
+	medians, err := b.Alternate(measures...)
+	if err != nil {
+		return err
+	}
+	b.Text("%d x %d rows, K = %d, rho 5, given graph, 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical). Ours computes the products of rows and prototypes as they do, sums the prototypes from a soft S, walks the graph, and R and E at both ends.", n, d, k, runtime.GOMAXPROCS(0))
+	row := []string{fmt.Sprintf("%.2f", medians[0]), "", "", ""}
+	for i, v := range medians[1:] {
+		row[i+1] = fmt.Sprintf("%.2f", v)
+	}
+	if len(medians) > 1 {
+		row[3] = fmt.Sprintf("%.2f", medians[1]/medians[0])
+		b.Figure("solver.large.ratio", "%.2f", medians[1]/medians[0])
+	}
+	b.Table([]string{"ours s", "KMeans s", "GaussianMixture s", "KMeans times ours"}, [][]string{row})
+	return nil
+}
+
+// solverScaling: what a point costs a sweep at growing N.
+func solverScaling(ctx context.Context, b *bench, _ string) error {
+	sizes := []int{10_000, 100_000, 1_000_000}
+	if b.Quick {
+		sizes = sizes[:2]
+	}
+	const d, k = 64, 10
+	var table [][]string
+	var costs []float64
+	for _, n := range sizes {
+		rows, truth := gaussians(1, n, d, k, 1)
+		graph := sameClass(truth, k, 5)
+		settings, err := solver.Clustering("slk-means")
+		if err != nil {
+			return err
+		}
+		settings.Start, settings.Outer, settings.Inner, settings.Tolerance = "k-means++", 12, 1, 0
+		solve, err := solver.New(settings)
+		if err != nil {
+			return err
+		}
+		var last time.Time
+		var sweeps []time.Duration
+		p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Affinity: graph, Progress: func(int, int) {
+			if now := time.Now(); !last.IsZero() {
+				sweeps = append(sweeps, now.Sub(last))
+				last = now
+			} else {
+				last = now
+			}
+		}}
+		for range b.Rounds() {
+			last = time.Time{}
+			if _, err := solve.Solve(ctx, p); err != nil {
+				return err
+			}
+		}
+		slices.Sort(sweeps)
+		cost := float64(sweeps[len(sweeps)/2].Nanoseconds()) / float64(n)
+		costs = append(costs, cost)
+		table = append(table, []string{fmt.Sprint(n), fmt.Sprintf("%.0f", cost), fmt.Sprintf("%.2f", cost/costs[0])})
+	}
+	b.Text("A point's cost in one sweep and one prototype step: d = %d, K = %d, rho 5, given graph, %d threads.", d, k, runtime.GOMAXPROCS(0))
+	b.Table([]string{"N", "ns a point", "times the smallest"}, table)
+	b.Figure("solver.scaling", "%.2f", costs[len(costs)-1]/costs[0])
+	return nil
+}

@@ -1,0 +1,48 @@
+"""Times scikit-learn on the rows that the solver section wrote: solver.py WHAT FOLDER prints JSON."""
+import json
+import os
+import sys
+import time
+import warnings
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
+from sklearn.semi_supervised import LabelSpreading
+
+warnings.filterwarnings("ignore")  # that 12 iterations do not converge is the point
+what, folder = sys.argv[1:3]
+
+
+def load(name):
+    return np.load(os.path.join(folder, name + ".npy"))
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def median(fit, rounds=200):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        fit()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+if what == "episode":
+    rows, labels = unit(load("episode")), load("labels")
+    means = np.stack([rows[labels == k].mean(0) for k in range(labels.max() + 1)])
+    print(json.dumps({
+        "KMeans": 1e6 * median(lambda: KMeans(len(means), init=means, n_init=1).fit(rows)),
+        "Spreading": 1e6 * median(lambda: LabelSpreading(kernel="knn").fit(rows, labels)),
+    }))
+else:
+    rows, start = unit(load("rows")), unit(load("start"))
+    k = len(start)
+    fit = {
+        "lloyd": lambda: KMeans(k, init=start, n_init=1, max_iter=12, tol=0, algorithm="lloyd").fit(rows),
+        "mixture": lambda: GaussianMixture(k, covariance_type="spherical", means_init=start, max_iter=12, tol=0, init_params="random_from_data").fit(rows),
+    }[what]
+    print(json.dumps(median(fit, 1)))
