@@ -17,7 +17,8 @@ type Server struct {
 	// Cluster is the broker itself, for tests: its Fault and Control make single requests fail or wait.
 	Cluster *kfake.Cluster
 	Address string
-	making  *maker
+	maker   *maker
+	sweeper *sweeper
 }
 
 // Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last and win.
@@ -41,12 +42,13 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
 	address := cluster.ListenAddrs()[0]
-	return &Server{cluster, address, startMaker(cluster, address, log)}, nil
+	return &Server{cluster, address, startMaker(cluster, address, log), startSweeper(cluster, address)}, nil
 }
 
 // Close writes what is not on disk yet and stops the broker.
 func (s *Server) Close() {
-	s.making.close()
+	s.sweeper.close()
+	s.maker.close()
 	s.Cluster.Close()
 }
 

@@ -36,6 +36,8 @@ type Settings struct {
 	User     string
 	Password string
 	Log      *slog.Logger // nil: slog.Default()
+	// Dial opens every connection, for tests that cut, hold and falsify them; nil: plain TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client is a process's way to its Kafka cluster; any number of goroutines may use it.
@@ -72,7 +74,10 @@ func Connect(s Settings) (*Client, error) {
 		log = slog.Default()
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	dial := (&net.Dialer{Timeout: 3 * time.Second}).DialContext
+	dial := s.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 3 * time.Second}).DialContext
+	}
 	transport := &kafka.Transport{
 		Dial:     dial,
 		ClientID: s.ClientID,

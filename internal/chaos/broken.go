@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+
+	"github.com/segmentio/kafka-go"
+
+	"slkstream/internal/topic"
+	"slkstream/producer"
+)
+
+// A fault is a mistake that a build of the stage could hold. The tool is worth something only if it finds each of them.
+type fault string
+
+const (
+	sound          fault = ""
+	offsetsFirst   fault = "offsets-first"   // at least once: offsets are committed before results are written
+	epochUnchecked fault = "epoch-unchecked" // exactly once: neither the identity's epoch nor the generation is checked
+	sequenceReused fault = "sequence-reused" // exactly once: a sequence number is given to other records again
+	stateOutside   fault = "state-outside"   // exactly once: state is written outside the transaction
+)
+
+// mistaken makes a sound delivery commit a mistake.
+func mistaken(f fault, sound producer.Delivery, client *topic.Client) producer.Delivery {
+	switch f {
+	case offsetsFirst, stateOutside:
+		return &reordered{sound, f, client}
+	case epochUnchecked:
+		return &unchecked{sound.(*producer.ExactlyOnce)}
+	}
+	return sound
+}
+
+// reordered hands parts of a commit over in the wrong order.
+type reordered struct {
+	producer.Delivery
+	fault  fault
+	client *topic.Client
+}
+
+func (r *reordered) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
+	inner, offset, err := r.Delivery.Claim(ctx, c)
+	return &reorderedCommitter{inner, r}, offset, err
+}
+
+type reorderedCommitter struct {
+	producer.Committer
+	*reordered
+}
+
+func (r *reorderedCommitter) Commit(ctx context.Context, c *producer.Commit) error {
+	switch r.fault {
+	case offsetsFirst:
+		if err := r.Committer.Commit(ctx, &producer.Commit{State: c.State, Offset: c.Offset}); err != nil {
+			return err
+		}
+		return r.Committer.Commit(ctx, &producer.Commit{Records: c.Records, Offset: -1})
+	default:
+		if err := r.client.Write(ctx, c.State); err != nil {
+			return err
+		}
+		return r.Committer.Commit(ctx, &producer.Commit{Records: c.Records, Offset: c.Offset})
+	}
+}
+
+// unchecked gives every owner an identity of its own, which fences nobody, and commits as a member of no generation.
+type unchecked struct{ *producer.ExactlyOnce }
+
+func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
+	own := *u.ExactlyOnce
+	own.Prefix = fmt.Sprintf("%s-%08x", own.Prefix, rand.Uint32())
+	claimed := &kafka.Generation{ID: c.Generation.ID, GroupID: c.Group, MemberID: c.Generation.MemberID}
+	c.Generation = claimed
+	inner, offset, err := own.Claim(ctx, c)
+	claimed.ID, claimed.MemberID = -1, ""
+	return inner, offset, err
+}
+
+// reuseSequences makes every batch of an identified producer start with the sequence number zero. Request and batch are
+// taken apart by the places their parts have when a request holds any number of topics, see the Kafka protocol.
+func reuseSequences(request []byte) {
+	const produce = 0
+	if len(request) < 14 || binary.BigEndian.Uint16(request[4:]) != produce {
+		return
+	}
+	at := 12 // behind size, key, version and correlation
+	text := func() {
+		n := int(int16(binary.BigEndian.Uint16(request[at:])))
+		at += 2 + max(n, 0)
+	}
+	text()      // client
+	text()      // transactional id
+	at += 2 + 4 // acks, timeout
+	topics := int(binary.BigEndian.Uint32(request[at:]))
+	at += 4
+	for range topics {
+		text()
+		partitions := int(binary.BigEndian.Uint32(request[at:]))
+		at += 4
+		for range partitions {
+			at += 4
+			size := int(binary.BigEndian.Uint32(request[at:]))
+			at += 4
+			batch := request[at : at+size]
+			at += size
+			if int64(binary.BigEndian.Uint64(batch[43:])) >= 0 {
+				binary.BigEndian.PutUint32(batch[53:], 0)
+				binary.BigEndian.PutUint32(batch[17:], crc32.Checksum(batch[21:], crc32.MakeTable(crc32.Castagnoli)))
+			}
+		}
+	}
+}

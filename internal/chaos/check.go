@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// promise is what a run is held to.
+type promise struct {
+	once bool // each answer is there once
+	same bool // each answer is that of an undisturbed run
+}
+
+// answers are what the output topic holds, as a reader of committed records sees it.
+type answers struct {
+	byID    map[string][][]byte              // as they stand, in order of their appearance
+	streams map[string][]record.ResultSource // each stream's, in order of their appearance
+	total   int
+}
+
+// truth is what the input topic holds.
+type truth struct {
+	items  map[string]string // id -> stream
+	poison map[string]bool   // place
+}
+
+// readAll reads what is visible of a topic, partition by partition, to its end.
+func readAll(ctx context.Context, client *topic.Client, name string, each func(*record.Raw) error) error {
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return err
+	}
+	for p := range int32(n) {
+		first, err := place(ctx, client, name, p, topic.Earliest)
+		if err != nil {
+			return err
+		}
+		end, err := place(ctx, client, name, p, topic.Latest)
+		if err != nil {
+			return err
+		}
+		r := client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: first})
+		for r.Position() < end {
+			b, err := r.Read(ctx)
+			if err != nil {
+				return err
+			}
+			for i := range b.Records {
+				if err := each(&b.Records[i]); err != nil {
+					return err
+				}
+			}
+			r.Recycle(b)
+		}
+	}
+	return nil
+}
+
+// place asks for an end of a partition until its leader, which may just have moved, answers.
+func place(ctx context.Context, client *topic.Client, name string, partition int32, end int64) (int64, error) {
+	for {
+		offset, err := client.Offset(ctx, name, partition, end, false)
+		if !topic.Temporary(err) || ctx.Err() != nil {
+			return offset, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func readTruth(ctx context.Context, client *topic.Client, name string) (*truth, error) {
+	t := &truth{map[string]string{}, map[string]bool{}}
+	return t, readAll(ctx, client, name, func(r *record.Raw) error {
+		kind, _ := r.Header(kindHeader)
+		switch string(kind) {
+		case kindItem:
+			t.items[record.Source{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Object: -1}.ID()] = string(r.Key)
+		case kindPoison:
+			t.poison[fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)] = true
+		}
+		return nil
+	})
+}
+
+func readAnswers(ctx context.Context, client *topic.Client, name string) (*answers, error) {
+	a := &answers{byID: map[string][][]byte{}, streams: map[string][]record.ResultSource{}}
+	return a, readAll(ctx, client, name, func(r *record.Raw) error {
+		var result record.Result
+		if err := json.Unmarshal(r.Value, &result); err != nil {
+			return fmt.Errorf("%s/%d/%d is no result: %w", r.Topic, r.Partition, r.Offset, err)
+		}
+		a.byID[result.ID] = append(a.byID[result.ID], bytes.Clone(r.Value))
+		a.streams[result.Stream] = append(a.streams[result.Stream], result.Source)
+		a.total++
+		return nil
+	})
+}
+
+// readLetters counts the dead letters of each place.
+func readLetters(ctx context.Context, client *topic.Client, name string) (map[string]int, error) {
+	letters := map[string]int{}
+	return letters, readAll(ctx, client, name, func(r *record.Raw) error {
+		var parts []string
+		for _, h := range []string{record.TopicHeader, record.PartitionHeader, record.OffsetHeader} {
+			v, _ := r.Header(h)
+			parts = append(parts, string(v))
+		}
+		letters[strings.Join(parts, "/")]++
+		return nil
+	})
+}
+
+// verify holds what came out against what went in.
+func verify(h *history, p promise, in *truth, got *answers, letters map[string]int, calm *answers) {
+	few := limited{h: h}
+	for id := range in.items {
+		switch n := len(got.byID[id]); {
+		case n == 0:
+			few.say("lost", "%s has no answer", id)
+		case n > 1 && p.once:
+			few.say("twice", "%s is answered %d times", id, n)
+		}
+	}
+	for id, list := range got.byID {
+		if _, ok := in.items[id]; !ok {
+			few.say("strange", "an answer to %s, which is no item of the input", id)
+			continue
+		}
+		if !p.same {
+			continue
+		}
+		want := calm.byID[id]
+		if len(want) == 0 {
+			few.say("calm", "the undisturbed run has no answer to %s", id)
+			continue
+		}
+		for _, text := range list {
+			if !bytes.Equal(text, want[0]) {
+				few.say("differs", "%s is answered %s, undisturbed %s", id, text, want[0])
+				break
+			}
+		}
+	}
+	for place := range in.poison {
+		if n := letters[place]; n == 0 {
+			few.say("letter lost", "bad record %s is in no dead letter", place)
+		} else if n > 1 && p.once {
+			few.say("letter twice", "bad record %s is in %d dead letters", place, n)
+		}
+	}
+	for place := range letters {
+		if !in.poison[place] {
+			few.say("letter strange", "a dead letter of %s, which is no bad record", place)
+		}
+	}
+	for stream, sources := range got.streams {
+		if before, after, ok := disorder(sources, p.once); !ok {
+			few.say("order", "stream %s: the answer to %d/%d follows that to %d/%d", stream, after.Partition, after.Offset, before.Partition, before.Offset)
+		}
+	}
+	few.sum()
+}
+
+// disorder looks for an answer that comes before one to an earlier item of its stream and partition. Where repeats are
+// allowed, only the first answer to an item counts.
+func disorder(sources []record.ResultSource, once bool) (before, after record.ResultSource, ok bool) {
+	seen := map[record.ResultSource]bool{}
+	last := map[int32]record.ResultSource{}
+	for _, s := range sources {
+		if seen[s] && !once {
+			continue
+		}
+		seen[s] = true
+		if l, found := last[s.Partition]; found && s.Offset <= l.Offset {
+			return l, s, false
+		}
+		last[s.Partition] = s
+	}
+	return before, after, true
+}
+
+// limited says the first few violations of each kind, and how many there were.
+type limited struct {
+	h      *history
+	counts map[string]int
+}
+
+func (l *limited) say(kind, format string, args ...any) {
+	if l.counts == nil {
+		l.counts = map[string]int{}
+	}
+	if l.counts[kind]++; l.counts[kind] <= 3 {
+		l.h.violation(kind+": "+format, args...)
+	}
+}
+
+func (l *limited) sum() {
+	kinds := make([]string, 0, len(l.counts))
+	for k, n := range l.counts {
+		kinds = append(kinds, k+" "+strconv.Itoa(n))
+	}
+	slices.Sort(kinds)
+	if len(kinds) > 0 {
+		l.h.note("violations by kind: %s", strings.Join(kinds, ", "))
+	}
+}
+
+// offsets watches that committed offsets never move backwards.
+type offsets struct {
+	h     *history
+	group string
+	topic string
+	high  map[int32]int64
+}
+
+func newOffsets(h *history, group, topic string) *offsets {
+	return &offsets{h, group, topic, map[int32]int64{}}
+}
+
+// look asks once for each partition; a broker that does not answer is asked another time.
+func (o *offsets) look(ctx context.Context, client *topic.Client, partitions int32) {
+	for p := range partitions {
+		at, err := client.Committed(ctx, o.group, o.topic, p)
+		if err != nil || at < 0 {
+			continue
+		}
+		if at < o.high[p] {
+			o.h.violation("backwards: the committed offset of %s/%d moved from %d to %d", o.topic, p, o.high[p], at)
+		}
+		o.high[p] = at
+	}
+}
+
+// reached says whether everything up to the end of the input is committed.
+func (o *offsets) reached(ctx context.Context, client *topic.Client, partitions int32) (bool, string) {
+	o.look(ctx, client, partitions)
+	var missing []string
+	for p := range partitions {
+		end, err := client.Offset(ctx, o.topic, p, topic.Latest, true)
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("%d: %v", p, err))
+		} else if o.high[p] < end {
+			missing = append(missing, fmt.Sprintf("%d: %d of %d", p, o.high[p], end))
+		}
+	}
+	return len(missing) == 0, strings.Join(missing, ", ")
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+)
+
+// kindHeader says of an input record what is to become of it; the stage takes no notice.
+const kindHeader = "chaos-kind"
+
+// What a record of the input is.
+const (
+	kindItem   = "item"   // to be answered
+	kindPoison = "poison" // to be found in the dead letters
+	kindMarker = "marker" // ends an episode
+)
+
+// feedSettings say what an input looks like.
+type feedSettings struct {
+	Topic      string
+	Partitions int
+	Streams    int
+	Records    int
+	Dimension  int
+	Classes    int
+	Poison     float64       // share of records that cannot be read
+	Label      float64       // share of items that teach
+	Step       time.Duration // of event time from record to record
+}
+
+// feed makes input, labels and nothing else from a seed.
+type feed struct {
+	feedSettings
+	random *rand.Rand
+	begin  time.Time
+	n      int
+}
+
+func newFeed(seed uint64, s feedSettings) *feed {
+	return &feed{s, rand.New(rand.NewPCG(seed, 0)), time.Now().Add(-time.Minute).Truncate(time.Second), 0}
+}
+
+// support are examples of every class.
+func (f *feed) support() []example {
+	var all []example
+	for c := range f.Classes {
+		for i := range 3 {
+			all = append(all, example{fmt.Sprintf("s-%d-%d", c, i), className(c), f.vector(c)})
+		}
+	}
+	return all
+}
+
+type example struct {
+	ID     string    `json:"id"`
+	Label  string    `json:"label"`
+	Vector []float32 `json:"vector"`
+}
+
+func className(c int) string { return fmt.Sprintf("class-%d", c) }
+
+func (f *feed) vector(class int) []float32 {
+	v := make([]float32, f.Dimension)
+	for i := range v {
+		v[i] = .4 * float32(f.random.NormFloat64())
+	}
+	v[class%f.Dimension] += 2
+	return v
+}
+
+// next makes the next n records, fewer at the end.
+func (f *feed) next(n int) []record.Out {
+	var out []record.Out
+	for ; n > 0 && f.n < f.Records; n-- {
+		stream := f.random.IntN(f.Streams)
+		value, kind := raw(f.vector(f.random.IntN(f.Classes))), kindItem
+		var headers []record.Header
+		switch {
+		case f.random.Float64() < f.Poison:
+			value, kind = f.poison(value), kindPoison
+		case f.random.Float64() < f.Label:
+			headers = append(headers, record.Header{Key: "label", Value: []byte(className(f.random.IntN(f.Classes)))})
+		case f.random.IntN(200) == 0:
+			value, kind = []byte{}, kindMarker
+			headers = append(headers, record.Header{Key: record.MarkerHeader})
+		}
+		out = append(out, f.record(stream, value, kind, headers))
+		f.n++
+	}
+	return out
+}
+
+// ends closes every stream, wherever its key has ever led.
+func (f *feed) ends() []record.Out {
+	var out []record.Out
+	for s := range f.Streams {
+		for p := range f.Partitions {
+			marker := f.record(s, []byte{}, kindMarker, []record.Header{{Key: record.MarkerHeader}})
+			marker.Partition = int32(p)
+			out = append(out, marker)
+		}
+	}
+	return out
+}
+
+func (f *feed) record(stream int, value []byte, kind string, headers []record.Header) record.Out {
+	key := fmt.Appendf(nil, "cam-%d", stream)
+	partition := topic.Partition(key, f.Partitions)
+	return record.Out{Topic: f.Topic, Partition: partition, Key: key, Value: value,
+		Headers: append(headers, record.Header{Key: kindHeader, Value: []byte(kind)}),
+		Time:    f.begin.Add(time.Duration(f.n) * f.Step)}
+}
+
+// poison spoils a good value in one of the ways in which values are spoilt.
+func (f *feed) poison(value []byte) []byte {
+	switch f.random.IntN(5) {
+	case 0:
+		return value[:len(value)-1]
+	case 1:
+		binary.LittleEndian.PutUint32(value, math.Float32bits(float32(math.NaN())))
+		return value
+	case 2:
+		binary.LittleEndian.PutUint32(value[4:], math.Float32bits(float32(math.Inf(-1))))
+		return value
+	case 3:
+		return make([]byte, len(value))
+	default:
+		return append(value, 0, 0, 128, 63)
+	}
+}
+
+func raw(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// lesson is a record of the labels topic: an example that is taught, or, by chance, one that is forgotten.
+func (f *feed) lesson(labels string) record.Out {
+	id := fmt.Sprintf("taught-%d", f.random.IntN(20))
+	out := record.Out{Topic: labels, Partition: -1, Key: []byte(id), Time: time.Now(),
+		Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}}}
+	if f.random.IntN(3) > 0 {
+		class := f.random.IntN(f.Classes)
+		out.Value, _ = json.Marshal(example{id, className(class), f.vector(class)}) // finite numbers and plain text
+	}
+	return out
+}

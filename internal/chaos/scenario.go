@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"slkstream/internal/topic"
+)
+
+// scenario is a run of real processes.
+type scenario struct {
+	name, delivery, broker, binary                string
+	seed                                          uint64
+	brokers, records, events, brokerKills, stages int
+	pause, session                                time.Duration
+
+	dir     string
+	h       *history
+	random  *rand.Rand
+	cluster brokers
+	client  *topic.Client
+	feed    *feed
+	procs   []*process
+	started int
+	largest int64 // resident bytes of a stage
+}
+
+const (
+	scenarioPartitions = 6
+	scenarioStreams    = 40
+	scenarioDimension  = 32
+)
+
+// run plays the scenario and reports.
+func (s *scenario) run(ctx context.Context, verbose bool) error {
+	var live io.Writer
+	if verbose {
+		live = os.Stdout
+	}
+	s.h = newHistory(live)
+	s.random = rand.New(rand.NewPCG(s.seed, 2))
+	dir, err := os.MkdirTemp("", "chaos-")
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	began := time.Now()
+	if err := s.prepare(ctx); err != nil {
+		return errors.Join(err, s.close())
+	}
+	outcome, err := s.play(ctx)
+	if err != nil {
+		err = fmt.Errorf("seed %d: %w\n%s", s.seed, err, s.h.last(40))
+	}
+	if err = errors.Join(err, s.close()); err != nil {
+		return fmt.Errorf("%w\nlogs are in %s", err, dir)
+	}
+	fmt.Printf("scenario %s, %s, %s brokers: %d, seed %d, %d events, %d kills of brokers, %v\n%s\n",
+		s.name, s.delivery, s.broker, len(s.cluster.Brokers()), s.seed, s.events, s.brokerKills, time.Since(began).Round(time.Second), outcome)
+	if violations := s.h.failed(); len(violations) > 0 {
+		fmt.Printf("history:\n%s\nlogs are in %s\n", s.h.last(0), dir)
+		return errBroken
+	}
+	return os.RemoveAll(dir)
+}
+
+// prepare builds the program, starts brokers, makes topics.
+func (s *scenario) prepare(ctx context.Context) error {
+	if s.name != "kills" {
+		s.brokerKills = 0
+	}
+	if s.binary == "" {
+		s.binary = filepath.Join(s.dir, "slkstream")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "slkstream/cmd/slkstream").CombinedOutput(); err != nil {
+			return fmt.Errorf("build slkstream: %w\n%s", err, out)
+		}
+	}
+	var err error
+	if s.cluster, err = startBrokers(ctx, s, s.dir); err != nil {
+		return err
+	}
+	s.client, err = topic.Connect(topic.Settings{Brokers: s.cluster.Brokers(), ClientID: "chaos", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{inTopic, outTopic, calmTopic} {
+		if err := s.client.Ensure(ctx, topic.Description{Name: name, Partitions: scenarioPartitions}); err != nil {
+			return err
+		}
+	}
+	s.feed = newFeed(s.seed, feedSettings{Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
+		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Step: 5 * time.Millisecond})
+	var lines strings.Builder
+	for _, e := range s.feed.support() {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+	}
+	return os.WriteFile(filepath.Join(s.dir, "support.jsonl"), []byte(lines.String()), 0o644)
+}
+
+func (s *scenario) close() error {
+	for _, p := range s.procs {
+		p.end(syscall.SIGKILL)
+	}
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.cluster != nil {
+		return s.cluster.Close()
+	}
+	return nil
+}
+
+// play feeds, breaks and checks.
+func (s *scenario) play(ctx context.Context) (string, error) {
+	for range s.stages {
+		if err := s.launch(groupName, outTopic, s.delivery); err != nil {
+			return "", err
+		}
+	}
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	watching := newOffsets(s.h, groupName, inTopic)
+	fed := make(chan error, 1)
+	go func() { fed <- s.pour(playing) }()
+	var looking sync.WaitGroup
+	looked, end := context.WithCancel(playing)
+	looking.Go(func() {
+		for looked.Err() == nil {
+			watching.look(looked, s.client, scenarioPartitions)
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	err := s.disturb(playing)
+	if err == nil {
+		err = <-fed
+	}
+	end()
+	looking.Wait()
+	if err != nil {
+		return "", err
+	}
+	s.h.note("the input is fed, and peace begins")
+	if err := s.await(playing, watching); err != nil {
+		return "", err
+	}
+	s.leave()
+	return s.judge(playing)
+}
+
+// pour feeds the input over the time that the events take.
+func (s *scenario) pour(ctx context.Context) error {
+	const share = 100
+	pause := time.Duration(s.events) * s.pause * share / time.Duration(s.records)
+	for s.feed.n < s.records {
+		if err := s.client.Write(ctx, s.feed.next(share)); err != nil {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return s.client.Write(ctx, s.feed.ends())
+}
+
+// await waits until everything is committed.
+func (s *scenario) await(ctx context.Context, watching *offsets) error {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		done, missing := watching.reached(ctx, s.client, scenarioPartitions)
+		if done {
+			return nil
+		}
+		if time.Since(began) > 3*time.Minute {
+			s.h.violation("stuck: the input is not worked off: %s", missing)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// judge compares with a run that nothing happens to.
+func (s *scenario) judge(ctx context.Context) (string, error) {
+	const calmGroup = "calm"
+	if err := s.launch(calmGroup, calmTopic, "at-least-once"); err != nil {
+		return "", err
+	}
+	if err := s.await(ctx, newOffsets(s.h, calmGroup, inTopic)); err != nil {
+		return "", err
+	}
+	s.leave()
+	in, err := readTruth(ctx, s.client, inTopic)
+	if err != nil {
+		return "", err
+	}
+	got, err := readAnswers(ctx, s.client, outTopic)
+	if err != nil {
+		return "", err
+	}
+	calm, err := readAnswers(ctx, s.client, calmTopic)
+	if err != nil {
+		return "", err
+	}
+	letters, err := readLetters(ctx, s.client, outTopic+"-dead")
+	if err != nil {
+		return "", err
+	}
+	verify(s.h, promise{once: s.delivery == "exactly-once", same: true}, in, got, letters, calm)
+	lost, repeats, different := 0, got.total-len(got.byID), 0
+	for id := range in.items {
+		list := got.byID[id]
+		if len(list) == 0 {
+			lost++
+			continue
+		}
+		for _, text := range list {
+			if want := calm.byID[id]; len(want) == 0 || string(text) != string(want[0]) {
+				different++
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d items: %d lost, %d repeats, %d unlike the undisturbed run; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
+		len(in.items), lost, repeats, different, len(in.poison), len(letters), s.largest>>20, len(s.h.failed())), nil
+}
+
+// process is a stage.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+func (s *scenario) launch(group, out, delivery string) error {
+	s.started++
+	p := &process{name: fmt.Sprint("stage-", s.started), ended: make(chan struct{})}
+	log, err := os.Create(filepath.Join(s.dir, p.name+".log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(s.cluster.Brokers(), ","), "--in", inTopic, "--out", out, "--group", group,
+		"--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-size", "20", "--episode-age", "5s", "--episode-idle", "off",
+		"--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
+		"--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start a stage: %w", err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is in its log
+		close(p.ended)
+	}()
+	s.h.note("%s starts", p.name)
+	s.procs = append(s.procs, p)
+	return nil
+}
+
+// end sends a signal and waits for the end.
+func (p *process) end(signal syscall.Signal) {
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a frozen one must hear it; one that is gone need not
+	_ = p.cmd.Process.Signal(signal)
+	<-p.ended
+}
+
+// leave ends every stage in order.
+func (s *scenario) leave() {
+	for _, p := range s.procs {
+		s.measure(p)
+		p.end(syscall.SIGTERM)
+	}
+	s.procs = nil
+}
+
+// measure notes what a stage holds in memory.
+func (s *scenario) measure(p *process) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		return // not there any more, or not on Linux
+	}
+	var total, resident int64
+	if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
+		s.largest = max(s.largest, resident*int64(os.Getpagesize()))
+	}
+}
