@@ -42,15 +42,18 @@ func (k camera) run(ctx context.Context) error {
 	const every = 50 * time.Millisecond
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	due := 0.
+	due, last := 0., time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
+		now := time.Now()
+		due += k.rate * min(now.Sub(last), time.Second).Seconds() // after a longer pause the belt goes on, and does not race
+		last = now
 		var pictures []record.Out
-		for due += k.rate * every.Seconds(); due >= 1; due-- {
+		for ; due >= 1; due-- {
 			picture := k.belt.Next()
 			example, err := picture.Example()
 			if err != nil {

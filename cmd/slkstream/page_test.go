@@ -76,6 +76,16 @@ func TestPageOfRun(t *testing.T) {
 	if all < 60 || right < all*2/3 || len(last.Edges) == 0 || last.Items[0].Image != "https://pictures.example/"+last.Items[0].Name {
 		t.Errorf("%d of %d right, %d edges, picture %q", right, all, len(last.Edges), last.Items[0].Image)
 	}
+	for answered := 0.; answered < 60; { // the figures follow within a second
+		if !lines.Scan() {
+			t.Fatal("the events end")
+		}
+		if text, ok := strings.CutPrefix(lines.Text(), `data: {"answered":`); ok {
+			if _, err := fmt.Sscanf(text, "%g", &answered); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for path, want := range map[string]int{"/": http.StatusOK, "/metrics": http.StatusOK, "/livez": http.StatusOK, "/readyz": http.StatusOK} {
 		r, err := http.Get("http://" + address + path)
 		if err != nil {
