@@ -23,7 +23,7 @@ func newEvalCommand() *cobra.Command {
 		Short: "measure on labelled data: fewshot, cluster, stream, index, paper",
 		RunE:  refuseUnknown,
 	}
-	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalIndexCommand())
+	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalIndexCommand(), newEvalPaperCommand())
 	return eval
 }
 

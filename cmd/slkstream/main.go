@@ -41,6 +41,7 @@ var commands = []func() *cobra.Command{
 	newCheckCommand,
 	newHealthCommand,
 	newEvalCommand,
+	newTuneCommand,
 	newBrokerCommand,
 	newConfigCommand,
 	newVersionCommand,
