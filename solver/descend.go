@@ -213,11 +213,11 @@ func (e *episode) addNeighbours(p int, row []float32) {
 	columns, weights := e.graph.Row(p)
 	for j, q := range columns {
 		w := float32(e.lambda) * weights[j]
-		if y := e.label[q]; y >= 0 {
-			row[y] += w
+		if int(q) < e.n { // labelled rows are one-hot in S: they need no case of their own
+			e.s.add(w, int(q), row)
 			continue
 		}
-		e.s.add(w, int(q), row)
+		row[e.label[q]] += w
 	}
 }
 
