@@ -11,13 +11,17 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"slkstream/internal/record"
 	"slkstream/internal/topic"
+	"slkstream/producer"
 )
 
 // passThrough is what kafka-go can do at best: a consumer group's partitions read with one connection each, one batch after
 // the other written as it was read, values of the results' size, offsets committed ten times a second. It returns the
 // records a second and, where asked, how long each took from being read to being acknowledged.
-func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64) (float64, error) {
+//
+// In transactions each batch read is one commit, with its offset.
+func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64, transactions bool) (float64, error) {
 	in, n, fed, err := k.source(ctx, rate)
 	if err != nil {
 		return 0, err
@@ -43,7 +47,7 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	collected := &waitsOf{list: waits}
 	for _, p := range generation.Assignments[in] {
 		generation.Start(func(ended context.Context) {
-			if err := k.pass(running, generation, in, out, p, collected); err != nil && running.Err() == nil {
+			if err := k.pass(running, generation, in, out, p, collected, transactions); err != nil && running.Err() == nil {
 				failed <- err
 			}
 			<-ended.Done()
@@ -67,7 +71,7 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 }
 
 // pass is the loop of one partition.
-func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string, p kafka.PartitionAssignment, waits *waitsOf) error {
+func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string, p kafka.PartitionAssignment, waits *waitsOf, transactions bool) error {
 	conn, err := k.client.Dialer().DialLeader(ctx, "tcp", k.client.Brokers()[0], in, p.ID)
 	if err != nil {
 		return err
@@ -79,12 +83,20 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 	}
 	value := bytes.Repeat([]byte{'x'}, k.out)
 	committed := time.Now()
+	var committer producer.Committer
+	if transactions {
+		delivery := &producer.ExactlyOnce{Client: k.client, Prefix: "passthrough", Log: k.log}
+		if committer, _, err = delivery.Claim(ctx, producer.Claim{Group: out, Topic: in, Partition: int32(p.ID), Generation: generation}); err != nil {
+			return err
+		}
+	}
 	for ctx.Err() == nil {
 		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 			return err
 		}
 		batch := conn.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 500 * time.Millisecond})
 		var records []kafka.Record
+		var together []record.Out
 		for {
 			m, err := batch.ReadMessage()
 			if err != nil {
@@ -93,12 +105,22 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 				}
 				break
 			}
-			records = append(records, kafka.Record{Key: kafka.NewBytes(m.Key), Value: kafka.NewBytes(value)})
+			if transactions {
+				together = append(together, record.Out{Topic: out, Partition: int32(p.ID), Key: m.Key, Value: value})
+			} else {
+				records = append(records, kafka.Record{Key: kafka.NewBytes(m.Key), Value: kafka.NewBytes(value)})
+			}
 		}
 		read := time.Now()
 		offset := batch.Offset()
 		if err := batch.Close(); err != nil && !errors.Is(err, kafka.RequestTimedOut) && !errors.Is(err, io.EOF) {
 			return err
+		}
+		if len(together) > 0 {
+			if err := committer.Commit(ctx, &producer.Commit{Records: together, Offset: offset}); err != nil {
+				return err
+			}
+			waits.add(time.Since(read).Seconds(), len(together))
 		}
 		if len(records) == 0 {
 			continue

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,10 +60,8 @@ func benchStream(ctx context.Context, b *bench) error {
 	if err := k.fill(ctx); err != nil {
 		return err
 	}
-	var half float64
-	var delay, passing []float64
 	medians, err := b.Alternate(
-		func() (float64, error) { return k.passThrough(ctx, nil, 0) },
+		func() (float64, error) { return k.passThrough(ctx, nil, 0, false) },
 		func() (float64, error) {
 			rate, _, err := k.stage(ctx, false, 0)
 			return rate, err
@@ -75,54 +74,80 @@ func benchStream(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	half = medians[1] / 2
-	for range b.Rounds() {
-		_, seconds, err := k.stage(ctx, false, half)
-		if err != nil {
-			return err
-		}
-		delay = append(delay, seconds)
-		var waits []float64
-		if _, err := k.passThrough(ctx, &waits, half); err != nil {
-			return err
-		}
-		slices.Sort(waits)
-		passing = append(passing, waits[len(waits)*99/100])
+	half := medians[1] / 2
+	d, p, err := k.waits(ctx, b, half, false)
+	if err != nil {
+		return err
 	}
-	slices.Sort(delay)
-	slices.Sort(passing)
-	b.Text("%d records of %d streams in %d partitions on the embedded broker in the same process, %d-d float32, episodes of %d, %d classes with five labelled items each, results of %d bytes. "+
+	inTransactions := medians[2] / 2
+	td, tp, err := k.waits(ctx, b, inTransactions, true)
+	if err != nil {
+		return err
+	}
+	where := "on the embedded broker in the same process"
+	if os.Getenv("SLKSTREAM_TEST_BROKERS") != "" {
+		where = "on a real Apache Kafka on the same machine"
+	}
+	b.Text("%d records of %d streams in %d partitions %s, %d-d float32, episodes of %d, %d classes with five labelled items each, results of %d bytes. "+
 		"Passthrough reads with kafka-go's connections in a consumer group, decodes nothing, and writes values of the results' size with acknowledgement of all replicas.",
-		k.n, streamStreams, streamPartitions, streamDimension, streamEpisode, streamClasses, k.out)
+		k.n, streamStreams, streamPartitions, where, streamDimension, streamEpisode, streamClasses, k.out)
 	b.Table([]string{"", "records/s", "of passthrough"}, [][]string{
 		{"passthrough", fmt.Sprintf("%.0f", medians[0]), "100 %"},
 		{"at least once", fmt.Sprintf("%.0f", medians[1]), percent(medians[1] / medians[0])},
 		{"exactly once", fmt.Sprintf("%.0f", medians[2]), percent(medians[2] / medians[0])},
 	})
-	d, p := delay[len(delay)/2], passing[len(passing)/2]
 	b.Text("At half that load (%.0f records/s): p99 from an episode's close to the acknowledgement of its results %.1f ms; p99 of a passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 3 x that = %.1f ms.",
 		half, 1e3*d, 1e3*p, 2+3e3*p)
+	b.Text("In transactions, at half of what it does then (%.0f records/s): p99 %.1f ms; of a passthrough in transactions %.1f ms; bar the commit interval of 100 ms + 3 x that = %.1f ms. Exactly once does %s of at least once.",
+		inTransactions, 1e3*td, 1e3*tp, 100+3e3*tp, percent(medians[2]/medians[1]))
 	b.Figure("stream-share", "%s", percent(medians[1]/medians[0]))
 	b.Figure("stream-rate", "%.0f", medians[1])
 	return nil
 }
 
+// waits are the p99 from an episode's close to its results' acknowledgement, and from a passthrough's read to the same, at a
+// rate: medians of the rounds.
+func (k *kafkaBench) waits(ctx context.Context, b *bench, rate float64, transactions bool) (stage, passing float64, err error) {
+	var stages, passings []float64
+	for range b.Rounds() {
+		_, seconds, err := k.stage(ctx, transactions, rate)
+		if err != nil {
+			return 0, 0, err
+		}
+		stages = append(stages, seconds)
+		var waits []float64
+		if _, err := k.passThrough(ctx, &waits, rate, transactions); err != nil {
+			return 0, 0, err
+		}
+		slices.Sort(waits)
+		passings = append(passings, waits[len(waits)*99/100])
+	}
+	slices.Sort(stages)
+	slices.Sort(passings)
+	return stages[len(stages)/2], passings[len(passings)/2], nil
+}
+
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
+// startKafka is the embedded broker, or the real one that the environment names (see test/kafka/with).
 func startKafka() (*kafkaBench, func(), error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return nil, nil, err
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	server, err := broker.Serve(dir, 0, log)
-	if err != nil {
-		os.RemoveAll(dir)
-		return nil, nil, err
+	addresses, close := strings.Split(os.Getenv("SLKSTREAM_TEST_BROKERS"), ","), func() {}
+	if addresses[0] == "" {
+		server, err := broker.Serve(dir, 0, log)
+		if err != nil {
+			os.RemoveAll(dir)
+			return nil, nil, err
+		}
+		addresses, close = []string{server.Address}, server.Close
 	}
-	client, err := topic.Connect(topic.Settings{Brokers: []string{server.Address}, ClientID: "bench", Log: log})
+	client, err := topic.Connect(topic.Settings{Brokers: addresses, ClientID: "bench", Log: log})
 	if err != nil {
-		server.Close()
+		close()
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
@@ -154,7 +179,7 @@ func startKafka() (*kafkaBench, func(), error) {
 	}
 	return k, func() {
 		client.Close()
-		server.Close()
+		close()
 		os.RemoveAll(dir)
 	}, nil
 }
