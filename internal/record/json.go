@@ -158,7 +158,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 			field = e.field
 		}
 	}
-	return d.append(raw, e, items, bytesOf(f.vector), -1, text(f.attributes), field)
+	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes), field)
 }
 
 // over puts what the value itself says above what surrounds it.
@@ -173,8 +173,8 @@ func (e *envelope) over(f *fields) {
 	}
 }
 
-// bytesOf is a copy of the scratch vector.
-func bytesOf(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
+// clone is a copy of the scratch vector.
+func clone(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
 
 // text is a copy of JSON that holds nothing but UTF-8, so that the result which carries it stays JSON, and that does not
 // keep the whole record in memory.
@@ -222,7 +222,7 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 			}
 			if bad == nil {
 				attributes := frame.attributes(o.kind, o.confidence, o.box, o.info)
-				items, bad = d.object(raw, &frame, items, i, o.id, label, bytesOf(o.vector), attributes)
+				items, bad = d.object(raw, &frame, items, i, o.id, label, clone(o.vector), attributes)
 			}
 		}
 		faults.add(i, bad)

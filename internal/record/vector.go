@@ -79,7 +79,7 @@ func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 		return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n), nil
 	case e == float32s:
 		v := make([]float32, n)
-		appendFloat32(v, b)
+		fillFloat32(v, b)
 		return v, nil
 	case e == float16s:
 		v := make([]float32, n)
@@ -96,8 +96,8 @@ func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 	}
 }
 
-// appendFloat32 fills v from its little-endian bytes.
-func appendFloat32(v []float32, b []byte) {
+// fillFloat32 fills v from its little-endian bytes.
+func fillFloat32(v []float32, b []byte) {
 	if littleEndian && len(v) > 0 {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), 4*len(v)), b)
 		return
