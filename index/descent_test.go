@@ -43,7 +43,7 @@ func recall(rows []float32, d int, got, want *Neighbours) float64 {
 }
 
 func TestApproximateSearchFindsNearlyAll(t *testing.T) {
-	const n, d, rho = 4000, 24, 6
+	const n, d, rho = 2500, 24, 6
 	rows := clustered(n, d, 40, .4, 1)
 	want, err := Build(context.Background(), rows, n, d, Options{Rho: rho, Method: "exact"})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestBelowTheFloorTheSearchIsExact(t *testing.T) {
 
 func TestApproximateSearchOfHardRows(t *testing.T) {
 	for _, kind := range hardKinds {
-		const n, d, rho = 700, 5, 4
+		const n, d, rho = 400, 5, 4
 		rows := hardRows(kind, n, d, 6)
 		want := brute(rows, n, d, rho)
 		for _, method := range []string{"descent", "hnsw"} {
