@@ -114,3 +114,24 @@ func BenchmarkLarge(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUpdate is what learning costs an episode, with the full scatter and with a sketch.
+func BenchmarkUpdate(b *testing.B) {
+	for _, rank := range []int{0, 32, 64} {
+		b.Run(fmt.Sprintf("rank%d", rank), func(b *testing.B) {
+			settings, p := episodeOf(b, 100, 512, 5, 1)
+			solve, err := solver.New(settings)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			scatter := solver.NewScatter(p.D, rank)
+			for b.Loop() {
+				scatter.Update(p, r)
+			}
+		})
+	}
+}

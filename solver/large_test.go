@@ -10,7 +10,7 @@ import (
 
 // Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of a dense S.
 func TestSparseAssignments(t *testing.T) {
-	const n, d, k = serial + 904, 16, sparseClasses + 36
+	const n, d, k = serial + 304, 12, sparseClasses + 6
 	random := rand.New(rand.NewPCG(4, 4))
 	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
 	centres := make([]float32, k*d)

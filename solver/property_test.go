@@ -163,7 +163,7 @@ func numbers(n int) []int {
 
 // The same input gives the same bits whatever GOMAXPROCS, and in a used Solver as in a fresh one.
 func TestSameAnswerOnAnyCores(t *testing.T) {
-	const n, d, k = serial + 1500, 12, 7
+	const n, d, k = serial + 300, 8, 7
 	p := drawn(5)
 	big := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
 	for i := range n * d {
@@ -186,9 +186,9 @@ func TestSameAnswerOnAnyCores(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.Method, s.Check = method, true
+				s.Method, s.Check, s.Outer = method, true, 3
 				var first *Result
-				for _, cores := range []int{1, 2, 5} {
+				for _, cores := range []int{1, 5} {
 					before := runtime.GOMAXPROCS(cores)
 					solve, err := New(s)
 					if err != nil {

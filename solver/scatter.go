@@ -23,8 +23,8 @@ type Scatter struct {
 	Points   Residuals // all points from the S-weighted means of their own episode
 }
 
-// Residuals is a sum of r r' over residual rows r: the whole matrix, or a deterministic frequent-directions sketch of it
-// beside its exact trace.
+// Residuals is a sum of r r' over residual rows r: the whole matrix, or a deterministic sketch of its principal rows beside
+// its exact trace.
 type Residuals struct {
 	Freedom float64 // degrees of freedom
 	Trace   float64
@@ -238,40 +238,33 @@ func addOuter(full, rows []float32, d int) {
 	if n == 0 {
 		return
 	}
-	turned := make([]float32, d*n)
-	for p := range n {
+	turned, outer := make([]float32, d*n), make([]float32, d*d)
+	const block = 16 // both sides of the turn stay in the cache
+	for from := 0; from < n; from += block {
 		for i := range d {
-			turned[i*n+p] = rows[p*d+i]
+			for p := from; p < min(from+block, n); p++ {
+				turned[i*n+p] = rows[p*d+i]
+			}
 		}
 	}
-	band := make([]float32, 64*d)
-	for from := 0; from < d; from += 64 {
-		m := min(64, d-from)
-		kernel.Products(band[:m*d], turned[from*n:(from+m)*n], turned, m, d, n)
-		kernel.Axpy(1, band[:m*d], full[from*d:(from+m)*d])
-	}
+	kernel.Gram(outer, turned, d, n)
+	kernel.Axpy(1, outer, full)
 }
 
-// halve is the step of frequent directions: the sketch turned to its principal rows, each shortened by the first that is
-// dropped, so that no direction is ever overestimated.
+// halve turns the sketch to its principal rows and keeps the first half. Frequent directions would also shorten them by the
+// first that is dropped, which bounds the error from one side; measured at rank 32 that cost half a point of accuracy
+// against the full scatter, where unshortened rows cost a tenth.
 func (r *Residuals) halve(d, rank int) {
-	values, vectors, err := principalRows(r.Values[:r.Filled*d], d, rank+1)
-	if err != nil { // cannot happen for finite rows; keeping the first half is still a valid sketch
+	values, vectors, err := principalRows(r.Values[:r.Filled*d], d, rank)
+	if err != nil { // cannot happen for finite rows; keeping the first half is still a sketch
 		r.Filled = rank
 		return
 	}
-	var cut float64
-	if len(values) > rank {
-		cut = values[rank]
-	}
-	r.Filled = 0
-	for i, w := range values[:min(rank, len(values))] {
-		if w > cut {
-			row := r.Values[r.Filled*d : r.Filled*d+d]
-			copy(row, vectors[i*d:i*d+d])
-			kernel.Scale(float32(math.Sqrt(w-cut)), row)
-			r.Filled++
-		}
+	r.Filled = len(values)
+	for i, w := range values {
+		row := r.Values[i*d : i*d+d]
+		copy(row, vectors[i*d:i*d+d])
+		kernel.Scale(float32(math.Sqrt(w)), row)
 	}
 }
 
