@@ -146,18 +146,19 @@ func (s *Scatter) wantsPoints() bool { return s.Labelled.Freedom < .4*float64(s.
 // Freedom is the degrees of freedom that the next metric would stand on.
 func (s *Scatter) Freedom() float64 {
 	f := s.Labelled.Freedom
-	if s.wantsPoints() || f < .5*float64(s.Dimension) {
+	if s.wantsPoints() {
 		f += s.Points.Freedom
 	}
 	return f
 }
 
 // Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each with scale
-// sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/2 degrees of freedom.
+// sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/5 degrees of
+// freedom: what is drawn to a sphere as far as the default does no harm with so few.
 func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension
 	freedom := s.Freedom()
-	if freedom < .5*float64(d) || s.Count == 0 {
+	if freedom < .2*float64(d) || s.Count == 0 {
 		return nil, nil
 	}
 	parts := []*Residuals{&s.Labelled}

@@ -26,6 +26,8 @@ type Settings struct {
 	Clusters  int     // clusters kept; the one longest unseen is retired beyond it
 	Neighbour int     // with more examples than this in force, an episode sees those nearest to its items
 
+	Share *SharedMetric // streams that share one learn their metric together; nil: each its own
+
 	UnknownRate float64 // share of known items that may be called unknown
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
 }

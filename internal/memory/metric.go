@@ -19,6 +19,7 @@ type metricState struct {
 // depends on how fast anything was.
 type Refresh struct {
 	Due     int64 // the first episode it is in force for
+	publish func(*solver.Metric)
 	once    sync.Once
 	scatter *solver.Scatter
 	rank    int
@@ -31,6 +32,7 @@ func (r *Refresh) Compute() {
 	r.once.Do(func() {
 		if m, err := r.scatter.Refresh(r.rank, r.shrink); err == nil {
 			r.metric = m // no metric is an answer too: what is seen does not determine one yet
+			r.publish(m)
 		}
 		r.scatter = nil
 	})
@@ -47,6 +49,9 @@ func refreshes(episode int64) bool {
 // install brings the due metric into force.
 func (s *Stream) install() {
 	m := &s.metric
+	if m.current == nil {
+		m.current = s.settings.Share.carried(s)
+	}
 	if m.next == nil || s.episode+1 < m.next.Due {
 		return
 	}
@@ -87,16 +92,21 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 	}
 	if freedom += len(p.classes); float64(freedom) < .4*float64(p.D) {
 		m.seen.AddPoints(r.Z, r.S, p.K)
+		s.settings.Share.lend(s, r.Z, r.S, p.K)
 	}
 	if episode := s.episode + 1; refreshes(episode) {
 		scatter := m.seen.Clone()
+		if all := s.settings.Share.points(s); all != nil {
+			scatter.Points = *all
+		}
+		key := feed{s.model, s.dimension}
 		z := append(slices.Clone(r.Z), r.AnchorZ...)
 		scatter.AddLabelled(z, append(slices.Clone(p.labels), p.classes...), p.K)
 		due := episode + 1
 		if episode >= 10 {
 			due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
 		}
-		m.next = &Refresh{Due: due, scatter: scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
+		m.next = &Refresh{Due: due, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }, scatter: scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
 	}
 }
 

@@ -36,7 +36,7 @@ func sound(t *testing.T, answers []Answer) {
 
 func TestRefusedItems(t *testing.T) {
 	set := settings(t)
-	f := newFeed(1, 3, 8, 1)
+	f := newCamera(1, 3, 8, 1)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	items, _ := f.episode(10, 0)
@@ -81,7 +81,7 @@ func TestRefusedItems(t *testing.T) {
 // Two examples with one vector and two labels: one of the two labels is the answer, and no other class suffers.
 func TestContradictingLabels(t *testing.T) {
 	set := settings(t)
-	f := newFeed(2, 4, 16, .3)
+	f := newCamera(2, 4, 16, .3)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	labels.Everyone = append(labels.Everyone, Example{ID: "lie", Label: label(1), Vector: labels.Everyone[0].Vector})
@@ -100,7 +100,7 @@ func TestContradictingLabels(t *testing.T) {
 func TestOneClassOnly(t *testing.T) {
 	for _, shots := range []int{1, 4} {
 		set := settings(t)
-		f := newFeed(3, 1, 16, 1)
+		f := newCamera(3, 1, 16, 1)
 		s, e := New("cam", set), engine(t, set)
 		for range 3 {
 			items, _ := f.episode(12, .1)
@@ -117,7 +117,7 @@ func TestOneClassOnly(t *testing.T) {
 
 func TestEpisodeOfOneItem(t *testing.T) {
 	set := settings(t)
-	f := newFeed(4, 3, 16, .3)
+	f := newCamera(4, 3, 16, .3)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(2)
 	for range 30 {
@@ -137,7 +137,7 @@ func TestEpisodeOfOneItem(t *testing.T) {
 // taken back ends.
 func TestClassesComeAndGo(t *testing.T) {
 	set := settings(t)
-	f := newFeed(5, 4, 16, .3)
+	f := newCamera(5, 4, 16, .3)
 	s, e := New("cam", set), engine(t, set)
 	three := f.labels(2)
 	three.Everyone = slices.DeleteFunc(three.Everyone, func(e Example) bool { return e.Label == label(3) })
@@ -181,7 +181,7 @@ func TestClassesComeAndGo(t *testing.T) {
 // Relabelling every example of a class renames it; giving them another class's label merges the two.
 func TestRenameAndMerge(t *testing.T) {
 	set := settings(t)
-	f := newFeed(6, 3, 16, .3)
+	f := newCamera(6, 3, 16, .3)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(2)
 	items, _ := f.episode(20, .2)
@@ -221,7 +221,7 @@ func TestRenameAndMerge(t *testing.T) {
 
 func TestModelChange(t *testing.T) {
 	set := settings(t)
-	f, g := newFeed(7, 3, 16, .3), newFeed(8, 3, 24, .3)
+	f, g := newCamera(7, 3, 16, .3), newCamera(8, 3, 24, .3)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(2)
 	for i := range labels.Everyone {
@@ -232,7 +232,7 @@ func TestModelChange(t *testing.T) {
 		fresh.Everyone[i].Model, fresh.Everyone[i].ID = "new", "n"+fresh.Everyone[i].ID
 	}
 	labels = &Labels{Everyone: append(labels.Everyone, fresh.Everyone...)}
-	say := func(f *feed, model string) ([]Item, []string) {
+	say := func(f *camera, model string) ([]Item, []string) {
 		items, truth := f.episode(20, .1)
 		for i := range items {
 			items[i].Model = model
@@ -260,7 +260,7 @@ func TestModelChange(t *testing.T) {
 // A setting that changes what the state means starts the stream from its labels and is said; one that does not, does not.
 func TestSettingsChange(t *testing.T) {
 	set := settings(t)
-	f := newFeed(9, 3, 16, 1)
+	f := newCamera(9, 3, 16, 1)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	for range 4 {
@@ -297,7 +297,7 @@ func TestSettingsChange(t *testing.T) {
 // Ten thousand classes: an episode sees those near its items, in bounded memory, and finds the right ones.
 func TestTenThousandClasses(t *testing.T) {
 	set := settings(t)
-	f := newFeed(10, 10_000, 32, .3)
+	f := newCamera(10, 10_000, 32, .3)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	for range 3 {
@@ -322,7 +322,7 @@ func TestTenThousandClasses(t *testing.T) {
 func TestFullClass(t *testing.T) {
 	set := settings(t)
 	set.Examples = 5
-	f := newFeed(11, 2, 16, 1)
+	f := newCamera(11, 2, 16, 1)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	dropped := map[string]bool{}
@@ -352,7 +352,7 @@ func TestFullClass(t *testing.T) {
 // Taught after its first episode, a stream answers from its labels and no longer from prototypes of its own answers.
 func TestTeachingEndsThePrior(t *testing.T) {
 	set := settings(t)
-	f := newFeed(12, 3, 16, 1)
+	f := newCamera(12, 3, 16, 1)
 	s, e := New("cam", set), engine(t, set)
 	labels := f.labels(1)
 	items, _ := f.episode(30, 0)

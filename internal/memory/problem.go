@@ -149,8 +149,8 @@ func (p *problem) fill(s *Stream, items []Item) {
 	}
 }
 
-// unseen is what a class counts for beside what was seen of it: half an item, so that one not seen for long is still possible.
-const unseen = .5
+// unseen is what a class counts for beside what was seen of it: a quarter of an item, so that one not seen for long is still possible.
+const unseen = .25
 
 // prior is the warm start: each learned prototype, weighing no more than the labelled items of its class.
 func (p *problem) prior(s *Stream) {

@@ -32,7 +32,7 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	t.Helper()
 	set := settings(t)
 	set.Discover, set.Warm = c.discover, c.warm
-	f := newFeed(3, 7, 24, 1.2)
+	f := newCamera(3, 7, 24, 1.2)
 	labels := f.labels(c.shots)
 	if c.discover { // two classes nobody has labelled
 		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(5) })
@@ -77,7 +77,7 @@ func TestReplay(t *testing.T) {
 			},
 			"cloned": func(s *Stream, e *Engine) (*Stream, *Engine) {
 				next := s.Clone()
-				f := newFeed(9, 7, 24, 3)
+				f := newCamera(9, 7, 24, 3)
 				items, _ := f.episode(30, .3)
 				answer(t, s, e, items, f.labels(2)) // what the original does now must not reach the clone
 				return next, e
@@ -113,7 +113,7 @@ func refresh(s *Stream) {
 // between, ends in the same state.
 func TestRelearning(t *testing.T) {
 	set := settings(t)
-	f := newFeed(4, 5, 16, 1)
+	f := newCamera(4, 5, 16, 1)
 	labels := f.labels(1)
 	s, e := New("cam", set), engine(t, set)
 	var episodes [][]Item
@@ -146,7 +146,7 @@ func TestRelearning(t *testing.T) {
 
 func TestRestoreRefuses(t *testing.T) {
 	set := settings(t)
-	f := newFeed(5, 4, 16, 1)
+	f := newCamera(5, 4, 16, 1)
 	s, e := New("cam", set), engine(t, set)
 	for range 5 {
 		items, _ := f.episode(20, .1)
@@ -175,7 +175,7 @@ func TestRestoreRefuses(t *testing.T) {
 // Fields that a later version adds are stepped over.
 func TestRestoreStepsOverUnknownFields(t *testing.T) {
 	set := settings(t)
-	f := newFeed(6, 4, 16, 1)
+	f := newCamera(6, 4, 16, 1)
 	s, e := New("cam", set), engine(t, set)
 	items, _ := f.episode(20, .1)
 	answer(t, s, e, items, f.labels(1))
@@ -197,7 +197,7 @@ func TestRestoreStepsOverUnknownFields(t *testing.T) {
 
 func FuzzRestore(f *testing.F) {
 	set := settings(f)
-	feed := newFeed(6, 3, 8, 1)
+	feed := newCamera(6, 3, 8, 1)
 	s, e := New("cam", set), engine(f, set)
 	for range 3 {
 		items, _ := feed.episode(12, .1)
@@ -221,7 +221,7 @@ func FuzzRestore(f *testing.F) {
 			}
 			restored.State()
 			if d := restored.Dimension(); d > 0 && d < 100 {
-				items, _ := newFeed(8, 2, d, 1).episode(3, 0)
+				items, _ := newCamera(8, 2, d, 1).episode(3, 0)
 				items[0].Model, items[1].Model, items[2].Model = restored.Model(), restored.Model(), restored.Model()
 				if _, _, err := restored.Answer(context.Background(), e, items, nil); err != nil {
 					t.Logf("answers %v", err) // no panic is what matters

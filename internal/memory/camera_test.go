@@ -9,16 +9,16 @@ import (
 	"slkstream/solver"
 )
 
-// feed draws a stream of classes around fixed centres, a few of them at a time, as a camera would see them.
-type feed struct {
+// camera draws a stream of classes around fixed centres, a few of them at a time, as a camera would see them.
+type camera struct {
 	random  *rand.Rand
 	centres [][]float32
 	spread  float64
 	offset  int64
 }
 
-func newFeed(seed uint64, classes, d int, spread float64) *feed {
-	f := &feed{random: rand.New(rand.NewPCG(seed, 7)), spread: spread}
+func newCamera(seed uint64, classes, d int, spread float64) *camera {
+	f := &camera{random: rand.New(rand.NewPCG(seed, 7)), spread: spread}
 	for range classes {
 		centre := make([]float32, d)
 		for j := range centre {
@@ -29,7 +29,7 @@ func newFeed(seed uint64, classes, d int, spread float64) *feed {
 	return f
 }
 
-func (f *feed) vector(class int) []float32 {
+func (f *camera) vector(class int) []float32 {
 	v := make([]float32, len(f.centres[class]))
 	for j := range v {
 		v[j] = f.centres[class][j] + float32(f.spread*f.random.NormFloat64())
@@ -39,7 +39,7 @@ func (f *feed) vector(class int) []float32 {
 
 func label(class int) string { return fmt.Sprintf("class-%02d", class) }
 
-func (f *feed) labels(shots int) *Labels {
+func (f *camera) labels(shots int) *Labels {
 	l := &Labels{Stream: map[string][]Example{}}
 	for c := range f.centres {
 		for i := range shots {
@@ -50,7 +50,7 @@ func (f *feed) labels(shots int) *Labels {
 }
 
 // episode draws n items; each is taught with the chance given.
-func (f *feed) episode(n int, taught float64) (items []Item, truth []string) {
+func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 	from := f.random.IntN(len(f.centres))
 	for range n {
 		c := (from + f.random.IntN(min(3, len(f.centres)))) % len(f.centres)
