@@ -49,5 +49,8 @@ func memorySettings(c *config.Config) (memory.Settings, error) {
 	solving, err := solverSettings(c.Solver)
 	s := memory.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
+	if c.Memory.ShareMetric {
+		s.Share = memory.NewSharedMetric()
+	}
 	return s, err
 }
