@@ -203,18 +203,3 @@ func TestSearchesInAUsedWorkspaceAllocateNothing(t *testing.T) {
 		t.Errorf("%g allocations", allocations)
 	}
 }
-
-func BenchmarkExact(b *testing.B) {
-	for _, size := range []struct{ n, d int }{{100, 512}, {1000, 512}, {10000, 128}} {
-		b.Run(fmt.Sprintf("%dx%d", size.n, size.d), func(b *testing.B) {
-			rows := uniform(size.n*size.d, 1)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := w.Build(context.Background(), rows, size.n, size.d, Options{Rho: 5, Method: "exact", Workers: 1}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

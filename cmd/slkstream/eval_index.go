@@ -29,7 +29,7 @@ func evalIndex(ctx context.Context, c *call) error {
 	p := newPrinter(c, "data\tn\td\tindex\tchosen\trecall\tbuild s\tquery s\t")
 	for _, set := range sets {
 		progress := progressOf(c, set.Name)
-		o := index.Options{Method: c.Config.Index.Method, Progress: func(_ string, done, total int64) {
+		o := index.Options{Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, Seed: c.Config.Solver.Seed, Progress: func(_ string, done, total int64) {
 			if progress != nil {
 				progress(int(done), int(total))
 			}
