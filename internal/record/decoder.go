@@ -14,8 +14,9 @@ import (
 // Formats are the names of the forms a record's value may have where no content-type header says.
 var Formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
 
-// DefaultMaxBytes is the size above which a record is refused.
-const DefaultMaxBytes = 1 << 20
+// DefaultMaxBytes is the size above which a record is refused: far above what brokers take unless they are told to, so that
+// a topic of large frames needs no setting here.
+const DefaultMaxBytes = 16 << 20
 
 // longestName bounds ids, labels, streams and models, in bytes.
 const longestName = 1024
