@@ -85,10 +85,7 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 			case <-time.After(200 * time.Millisecond):
 			}
 			now, err := s.left(working, plan)
-			if err != nil {
-				if topic.Temporary(err) || working.Err() != nil {
-					continue
-				}
+			if err != nil && working.Err() == nil {
 				checked <- err
 				return
 			}
@@ -113,7 +110,9 @@ func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
 		if r.From >= r.To {
 			continue
 		}
-		committed, err := s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
+		committed, err := waitFor(ctx, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
+			return s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -128,7 +127,8 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.readPlan(ctx, b.Job)
+	read := func() (*Plan, error) { return s.readPlan(ctx, b.Job) }
+	plan, err := waitFor(ctx, s.log, "reading the job's plan", read)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
 			return nil, err
 		}
-		if plan, err = s.readPlan(ctx, b.Job); err != nil {
+		if plan, err = waitFor(ctx, s.log, "reading the job's plan", read); err != nil {
 			return nil, err
 		}
 		if plan == nil {

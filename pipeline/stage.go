@@ -222,7 +222,7 @@ func (s *Stage) work(ctx context.Context) error {
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	outage := topic.NewOutage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
 	for ctx.Err() == nil {
-		err := s.hold(ctx, a, outage)
+		held, err := s.hold(ctx, a, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -234,6 +234,12 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			<-ctx.Done() // the group will say so too
 			return nil
 		}
+		if !held && topic.Temporary(err) { // a coordinator that is not ready yet, a leader that moves
+			if outage.Wait(ctx, err) != nil {
+				return nil
+			}
+			continue
+		}
 		s.metrics.restarts.Add(1)
 		s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "error", err)
 		if outage.Wait(ctx, err) != nil {
@@ -243,11 +249,11 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// hold is one ownership from claim to hand-over.
-func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) error {
+// hold is one ownership from claim to hand-over; held says whether the claim came through.
+func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (held bool, err error) {
 	p, reader, decoder, err := s.claim(ctx, a)
 	if err != nil {
-		return err
+		return false, err
 	}
 	outage.Over()
 	var abandon context.CancelFunc
@@ -258,11 +264,11 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	err = p.run(ctx, reader, decoder, s.end(a))
 	abandon()
 	if !p.leave(s.options.HandOver) {
-		return errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
+		return true, errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return errors.Join(err, p.committer.Close(closing))
+	return true, errors.Join(err, p.committer.Close(closing))
 }
 
 // leave waits until no commit is on its way. A worker may still be busy with an episode of the partition: nobody wants what
