@@ -65,7 +65,7 @@ const (
 
 const (
 	historySession = time.Second
-	historyLimit   = 60 * time.Second
+	historyLimit   = 4 * time.Minute // far beyond what one takes: a machine may be busy
 )
 
 // draw makes the plan of a seed.
@@ -375,6 +375,10 @@ func (w *world) start() {
 }
 
 func (w *world) launch(group, out, name string) *stage {
+	session := historySession
+	if group != groupName {
+		session = 10 * time.Second // nothing is to happen to it
+	}
 	n := newNetwork()
 	if w.plan.fault == sequenceReused {
 		n.change = reuseSequences
@@ -393,7 +397,7 @@ func (w *world) launch(group, out, name string) *stage {
 	}
 	o := pipeline.Options{Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true, Eager: !w.plan.once,
 		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
-		Session: historySession, Rebalance: historySession, Watch: 100 * time.Millisecond, Workers: 1,
+		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
 		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: memory.Settings{Solver: settings, Warm: true}, Log: log}
 	if w.plan.clock {

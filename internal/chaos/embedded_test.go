@@ -58,7 +58,7 @@ func play(t *testing.T, first uint64, n int, f fault, stop func(seed uint64, h *
 
 // Random histories, each with its own faults, keep every promise.
 func TestRandomHistoriesKeepThePromises(t *testing.T) {
-	play(t, 1, histories(t, 40), sound, func(seed uint64, h *history) bool {
+	play(t, 1, histories(t, 30), sound, func(seed uint64, h *history) bool {
 		if len(h.failed()) > 0 {
 			t.Errorf("seed %d breaks a promise:\n%s", seed, h.last(0))
 			return true
