@@ -65,9 +65,8 @@ func (c *crew) run(count int, do func(w *worker, block int)) {
 
 // sequence is the order in which a sweep updates points. Small episodes go in row order. Large ones go colour by colour:
 // no two points of a colour are neighbours, so that all of a colour may be updated side by side and it is still exact
-// Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) would need
-// a second S to fall back to whenever R rose; measured at 100,000 points it was no faster, and at lambda 50 it fell back in
-// most sweeps.
+// Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) may raise R
+// and would need a second S, N x K, to fall back to.
 type sequence struct {
 	points  []int32 // nil: row order
 	offsets []int   // of colours in points
