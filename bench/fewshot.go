@@ -23,7 +23,7 @@ var fewShotSection = section{name: "fewshot", title: "Few-shot accuracy", run: f
 	if err != nil {
 		return err
 	}
-	few := evaluate.FewShot{Ways: 5, Shots: []int{1, 5}, Tasks: 300, Seed: 1, SplitSeed: 1, MetricEpisodes: 20}
+	few := evaluate.FewShot{Ways: 5, Shots: []int{1, 5}, Tasks: 200, Seed: 1, SplitSeed: 1, MetricEpisodes: 20}
 	if b.Quick {
 		few.Tasks = 20
 	}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"slkstream/internal/array"
+	"slkstream/internal/sample"
+)
+
+// digitsFolder is the tree's own handwritten digits as a folder of X.npy and y.npy.
+func digitsFolder(t *testing.T) string {
+	t.Helper()
+	set := sample.Digits()
+	folder := filepath.Join(t.TempDir(), "digits")
+	rows := set.Rows()
+	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows, set.N(), len(rows)/set.N()),
+		array.WriteNPYFile(folder+"/y.npy", set.Labels, set.N())); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// evalLines runs a line with --json and returns its objects.
+func evalLines(t *testing.T, line string) []map[string]any {
+	t.Helper()
+	code, out, messages := runLine(t, strings.Fields(line)...)
+	if code != exitDone || messages != "" { // progress belongs to terminals
+		t.Fatalf("slkstream %s: exit %d: %s", line, code, messages)
+	}
+	var lines []map[string]any
+	for text := range strings.Lines(out) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatalf("slkstream %s: %q: %v", line, text, err)
+		}
+		lines = append(lines, object)
+	}
+	return lines
+}
+
+func TestEvalJSON(t *testing.T) {
+	data := digitsFolder(t)
+	for _, c := range []struct {
+		line   string
+		lines  int
+		fields string
+	}{
+		{"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,clamped", 8,
+			"data ways shots mix tasks method preset accuracy ci95 episode_us iterations objective_rises lost_supports"},
+		{"eval cluster --k 10 --method slk-ms,ncut", 2, "data n k method nmi ari accuracy energy objective graph_seconds solve_seconds objective_rises"},
+		{"eval stream --order bursts --episode-size 50 --shots 1 --unlabelled-classes 0.2", 1,
+			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc ece objective_rises"},
+		{"eval stream --order bursts --shots 0", 1, "nmi pair_f1 clusters id_switches"},
+		{"eval index --neighbours 3 --index exact", 1, "data n d index chosen recall build_seconds query_seconds"},
+		{"tune --shots 5 --mix balanced --tasks 1", 54, "lambda rho tau beta accuracy chosen"},
+	} {
+		lines := evalLines(t, c.line+" --json --data "+data)
+		if len(lines) != c.lines {
+			t.Errorf("%s: %d lines, want %d", c.line, len(lines), c.lines)
+		}
+		for _, name := range strings.Fields(c.fields) {
+			if _, there := lines[0][name]; !there {
+				t.Errorf("%s: no field %s in %v", c.line, name, lines[0])
+			}
+		}
+		if rises, there := lines[0]["objective_rises"].(float64); there && rises != 0 {
+			t.Errorf("%s: the objective rose %v times", c.line, rises)
+		}
+	}
+}
+
+func TestEvalTables(t *testing.T) {
+	data := digitsFolder(t)
+	for line, says := range map[string]string{
+		"eval fewshot --shots 1 --mix balanced --tasks 2":       "1-shot balanced  default  slk-means",
+		"eval cluster --method kmeans":                          "one cluster",
+		"eval stream --order bursts --method slk-means,nearest": "against the first",
+		"eval index": "recall",
+	} {
+		code, out, messages := runLine(t, strings.Fields(line+" --data "+data)...)
+		if code != exitDone || !strings.Contains(out, says) {
+			t.Errorf("slkstream %s: exit %d, %s%s", line, code, out, messages)
+		}
+	}
+}
+
+func TestTuneWritesAConfigThatRunTakes(t *testing.T) {
+	data, file := digitsFolder(t), filepath.Join(t.TempDir(), "slkstream.yaml")
+	if code, _, messages := runLine(t, "tune", "--data", data, "--shots", "5", "--mix", "balanced", "--tasks", "3", "--output", file); code != exitDone {
+		t.Fatal(messages)
+	}
+	code, out, messages := runLine(t, "config", "run", "--config", file)
+	if code != exitDone || !strings.Contains(out, file) {
+		t.Errorf("exit %d: %s%s", code, out, messages)
+	}
+}
+
+func TestEvalRefusesBadInputBeforeItWorks(t *testing.T) {
+	data := digitsFolder(t)
+	for line, c := range map[string]struct {
+		code int
+		says string
+	}{
+		"eval fewshot --data /nowhere":                        {exitFailed, "/nowhere/X.npy"},
+		"eval fewshot --data DIGITS,/nowhere":                 {exitFailed, "/nowhere/X.npy"},
+		"eval fewshot --data DIGITS --ways 6":                 {exitFailed, "fewer than ways 6"},
+		"eval fewshot --data DIGITS --shots 200":              {exitFailed, "shots 200"},
+		"eval fewshot --data DIGITS --shots 1.5":              {exitUsage, "whole numbers"},
+		"eval fewshot --data DIGITS --mix even":               {exitUsage, `mix "even"`},
+		"eval fewshot --data DIGITS --preset fast":            {exitUsage, "preset is fast"},
+		"eval fewshot --data DIGITS --preset default,default": {exitUsage, "named twice"},
+		"eval fewshot":                                          {exitUsage, "data is not set"},
+		"eval cluster --data DIGITS --k 5000":                   {exitFailed, "k 5000"},
+		"eval cluster --data DIGITS --method lkk":               {exitUsage, "method is lkk"},
+		"eval stream --data DIGITS --order sideways":            {exitFailed, "order"},
+		"eval stream --data DIGITS --support-by group:/nowhere": {exitFailed, "support-by"},
+		"eval stream --data DIGITS --teach 2":                   {exitUsage, "teach is 2"},
+		"eval index --data DIGITS --neighbours 1000000":         {exitUsage, "neighbours is 1000000"},
+		"tune --data DIGITS --ways 9":                           {exitFailed, "fewer than ways 9"},
+		"eval":                                                  {exitDone, "fewshot"},
+		"eval fewshots":                                         {exitUsage, `did you mean "fewshot"`},
+	} {
+		code, out, messages := runLine(t, strings.Fields(strings.ReplaceAll(line, "DIGITS", data))...)
+		if code != c.code || !strings.Contains(out+messages, c.says) {
+			t.Errorf("slkstream %s: exit %d, %s%s; want exit %d, %q", line, code, out, messages, c.code, c.says)
+		}
+	}
+}
+
+func TestEvalPaperSaysWhatCannotBeRun(t *testing.T) {
+	code, out, messages := runLine(t, "eval", "paper", "--data", t.TempDir())
+	if code != exitDone || !strings.Contains(out, "no folder mnist under the root") || !strings.Contains(out, "0.800") || !strings.Contains(out, "not public") {
+		t.Errorf("exit %d: %s%s", code, out, messages)
+	}
+}
