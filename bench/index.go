@@ -242,7 +242,11 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 func (b *bench) tuned(ctx context.Context, method, path, check string, rho, threads int, target float64) (string, error) {
 	var best string
 	cheapest := 1e300
-	for _, m := range []int{12, 16, 24} {
+	links := []int{12, 16, 24}
+	if b.Quick {
+		links = links[1:2]
+	}
+	for _, m := range links {
 		for _, ef := range []int{20, 40, 80, 160, 320} {
 			settings := fmt.Sprintf(`{"M":%d,"construction":%d,"ef":%d}`, m, max(40, ef), ef)
 			var a answer

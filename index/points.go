@@ -31,17 +31,12 @@ type points struct {
 // epsilon is the largest relative error of one float32 rounding.
 const epsilon = 1. / (1 << 24)
 
-// roundings bounds how many roundings a product of length d passes through, in the version of four sums: those have the
-// longest chains.
-func roundings(d int) float64 {
-	return float64(min(d, kernel.Chunk))/4 + float64(d)/kernel.Chunk + 16
-}
-
 // take checks the rows and prepares them.
 func (p *points) take(rows []float32, n, d int, cosine bool) error {
 	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
 	p.norms, p.low, p.high = grown(p.norms, n), grown(p.low, n), grown(p.high, n)
-	p.share = float32((2*roundings(d) + 16) * epsilon)
+	tile, dot := kernel.Roundings(d)
+	p.share = float32((tile + dot + 16) * epsilon) // 16: of centring, and of adding the three terms
 	p.least = float32(math.Ldexp(float64(d)+16, -146))
 	if cosine {
 		if err := p.toUnitLength(); err != nil {

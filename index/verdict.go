@@ -1,6 +1,10 @@
 package index
 
-import "math"
+import (
+	"math"
+
+	"slkstream/internal/kernel"
+)
 
 // verdict turns a short list into an answer. Where the bounds of two candidates overlap it goes back to the original
 // rows, first in float32 differences, then in float64: the order of an answer is that of the true distances.
@@ -8,6 +12,7 @@ type verdict struct {
 	ids   []int32
 	exact []float64
 	kept  candidates
+	low   []float32
 }
 
 // crowd is how many candidates at one distance float64 tells apart; larger crowds are left in the order that float32
@@ -19,7 +24,7 @@ const precise = 1e-3
 
 // settle writes the answer of list i, to which all rows were offered.
 func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
-	if l.lostness[i] <= l.reach(i)+l.apart(i) {
+	if l.lostness[i] <= l.limits[i] {
 		answer, distances := out.Row(i)
 		v.crowded(p, l.rho, l.row(i), answer, distances)
 		return
@@ -35,38 +40,43 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 	row := l.row(i)
 	own := p.norms[row]
 	wanted := min(l.rho, count)
-	if doubtful(p, values, ids, wanted, own) {
-		reach := l.reach(i) + l.apart(i)
-		v.kept.reset(l.rho + spare)
-		for k, id := range ids {
-			if values[k]-p.share*p.norms[id]-p.least <= reach {
+	inverse := 1 / (p.scale * p.scale)
+	v.lowest(p, values, ids)
+	for k := 0; k < wanted; {
+		// The candidates from k to end cannot be told apart from each other, but from all others.
+		highest, end := -infinity, k
+		for end < count && (end == k || v.low[end] <= highest) {
+			highest = max(highest, values[end]+p.share*(p.norms[ids[end]]+2*own)+2*p.least)
+			end++
+		}
+		if end-k > 1 {
+			v.kept.reset(end - k)
+			for _, id := range ids[k:end] {
 				v.kept.offer(p.squaredExactly(row, int(id)), id)
 			}
-		}
-		v.kept.answer(p, l.rho, answer, distances)
-		return
-	}
-	inverse := 1 / (p.scale * p.scale)
-	for k := range wanted {
-		id := ids[k]
-		d2 := values[k] + own
-		if d2*precise < p.doubt(row, int(id)) {
-			distances[k] = p.report(p.squared(row, int(id)))
+			v.kept.answer(p, wanted-k, answer[k:], distances[k:])
 		} else {
-			distances[k] = p.report(float64(d2) * inverse)
+			id := ids[k]
+			d2 := values[k] + own
+			if d2*precise < p.doubt(row, int(id)) {
+				distances[k] = p.report(p.squared(row, int(id)))
+			} else {
+				distances[k] = p.report(float64(d2) * inverse)
+			}
+			answer[k] = id
 		}
-		answer[k] = id
+		k = end
 	}
 }
 
-// doubtful says whether rounding could have put two of the first rho candidates, or the next, in the wrong order.
-func doubtful(p *points, values []float32, ids []int32, rho int, own float32) bool {
-	for k := 0; k < rho && k+1 < len(values); k++ {
-		if values[k]+p.share*(p.norms[ids[k]]+2*own)+p.least >= values[k+1]-p.share*p.norms[ids[k+1]]-p.least {
-			return true
-		}
+// lowest fills in, for each place of a list, the lowest that the value of any candidate from there on can truly be.
+func (v *verdict) lowest(p *points, values []float32, ids []int32) {
+	v.low = grown(v.low, len(values))
+	least := infinity
+	for k := len(values) - 1; k >= 0; k-- {
+		least = min(least, values[k]-p.share*p.norms[ids[k]]-p.least)
+		v.low[k] = least
 	}
-	return false
 }
 
 // crowded compares row i with every other one: so many are equally near that a short list cannot hold them.
@@ -82,7 +92,8 @@ func (v *verdict) crowded(p *points, rho, i int, answer []int32, distances []flo
 			return
 		}
 	}
-	slack := 2 * roundings(p.d) * epsilon
+	_, dot := kernel.Roundings(p.d)
+	slack := 2 * dot * epsilon
 	reach := v.kept.values[rho-1] * (1 + slack)
 	if v.kept.dropped*(1-slack) > reach {
 		count := v.kept.count

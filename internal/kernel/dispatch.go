@@ -12,6 +12,7 @@ import (
 type version struct {
 	name              string
 	rows, columns     int // of a tile: blocks are multiples of them
+	tileSums, dotSums int // independent sums that an inner product is made of, in a tile and alone
 	dot               func(a, b []float32) float32
 	squaredDistance   func(a, b []float32) float32
 	axpy              func(alpha float32, x, y []float32)

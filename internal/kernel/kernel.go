@@ -96,6 +96,13 @@ func ProductsInto(out []float32, stride int, a, b []float32, m, n, d int) {
 	productsInto(out, stride, a, b, m, n, d)
 }
 
+// Roundings bounds how many roundings, one after the other, an inner product of length d passes through in a tile of the
+// version in use, and in Dot and SquaredDistance: times 2^-24 it is their error, relative to the sum of absolute terms.
+func Roundings(d int) (tile, dot float64) {
+	const ends = 12 // tails, reduction, and the product or difference itself
+	return float64(min(d, Chunk))/float64(active.tileSums) + float64(d)/Chunk + ends, float64(d)/float64(active.dotSums) + ends
+}
+
 // Gram fills out (n x n, symmetric to the bit) with the inner products of the n rows of x, each of length d. It computes
 // half of them.
 func Gram(out, x []float32, n, d int) {

@@ -3,7 +3,7 @@ package kernel
 // native lists the versions that this machine can run: every arm64 processor has NEON.
 func native() []version {
 	return []version{{
-		name: "neon", rows: 4, columns: 4, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
+		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}

@@ -12,6 +12,8 @@ var portable = version{
 	name:              "portable",
 	rows:              1,
 	columns:           4,
+	tileSums:          4,
+	dotSums:           4,
 	dot:               portableDot,
 	squaredDistance:   portableSquaredDistance,
 	axpy:              portableAxpy,
