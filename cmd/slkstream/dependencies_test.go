@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var dependencyRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| (\\d+) \\|$")
+
+// docs/dependencies.md names every module that is built in, and how many of its packages.
+func TestDependenciesAreThoseOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]string{}
+	for _, row := range dependencyRow.FindAllStringSubmatch(string(page), -1) {
+		told[row[1]] = row[2]
+	}
+	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := map[string]int{}
+	for module := range strings.FieldsSeq(string(out)) {
+		if module != "slkstream" {
+			built[module]++
+		}
+	}
+	for module, packages := range built {
+		if told[module] != fmt.Sprint(packages) {
+			t.Errorf("%s has %d packages in the binary, docs/dependencies.md says %q", module, packages, told[module])
+		}
+	}
+	for module := range told {
+		if built[module] == 0 {
+			t.Errorf("docs/dependencies.md names %s, which is not built in", module)
+		}
+	}
+}
