@@ -48,11 +48,9 @@ const (
 	fieldVectors
 	fieldScales
 	fieldDue
-	fieldRank
 	fieldSum
 	fieldFreedom
 	fieldTrace
-	fieldFilled
 	fieldValues
 	fieldNote
 	fieldLimit
@@ -178,17 +176,11 @@ func (m *metricState) encode() []Piece {
 	if m.seen != nil {
 		w := newWriter()
 		w.text(fieldKind, "scatter")
-		w.integer(fieldRank, int64(m.seen.Rank))
 		w.float(fieldCount, m.seen.Count)
 		w.doubles(fieldSum, m.seen.Sum)
 		w.float(fieldFreedom, m.seen.Points.Freedom)
 		w.float(fieldTrace, m.seen.Points.Trace)
-		w.integer(fieldFilled, int64(m.seen.Points.Filled))
-		if m.seen.Rank > 0 {
-			w.vector(fieldValues, m.seen.Points.Values[:m.seen.Points.Filled*m.seen.Dimension])
-		} else {
-			w.vector(fieldValues, m.seen.Points.Values)
-		}
+		w.vector(fieldValues, triangle(m.seen.Points.Values, m.seen.Dimension))
 		parts = append(parts, Piece{"scatter", w.sealed()})
 	}
 	return parts
@@ -444,8 +436,6 @@ func (s *Stream) decodeScatter(r *reader) {
 	m := &solver.Scatter{Dimension: s.dimension}
 	for field := r.next(); field != 0; field = r.next() {
 		switch field {
-		case fieldRank:
-			m.Rank = int(r.integer())
 		case fieldCount:
 			m.Count = r.float()
 		case fieldSum:
@@ -454,28 +444,45 @@ func (s *Stream) decodeScatter(r *reader) {
 			m.Points.Freedom = r.float()
 		case fieldTrace:
 			m.Points.Trace = r.float()
-		case fieldFilled:
-			m.Points.Filled = int(r.integer())
 		case fieldValues:
 			m.Points.Values = r.vector(-1)
 		}
 	}
-	if m.Rank != scatterRank || len(m.Sum) != s.dimension {
+	if len(m.Sum) != s.dimension || !(m.Count >= 0) || !(m.Points.Freedom >= 0) || !(m.Points.Trace >= 0) {
 		r.fail("scatter")
 		return
 	}
-	want := s.dimension * s.dimension
-	if m.Rank > 0 {
-		want = m.Points.Filled * s.dimension
-	}
-	if len(m.Points.Values) != want && len(m.Points.Values) != 0 {
+	if n := len(m.Points.Values); n == 0 {
+		m.Points.Values = nil
+	} else if n != s.dimension*(s.dimension+1)/2 {
 		r.fail("scatter values")
 		return
-	}
-	if len(m.Points.Values) == 0 {
-		m.Points.Values = nil
-	} else if m.Rank > 0 {
-		m.Points.Values = append(m.Points.Values, make([]float32, 2*m.Rank*s.dimension-want)...)
+	} else {
+		m.Points.Values = square(m.Points.Values, s.dimension)
 	}
 	s.metric.seen = m
+}
+
+// triangle is the upper half of a symmetric matrix, row by row.
+func triangle(full []float32, d int) []float32 {
+	if full == nil {
+		return nil
+	}
+	out := make([]float32, 0, d*(d+1)/2)
+	for i := range d {
+		out = append(out, full[i*d+i:i*d+d]...)
+	}
+	return out
+}
+
+// square is the matrix of its upper half.
+func square(half []float32, d int) []float32 {
+	full := make([]float32, d*d)
+	for i := range d {
+		for j := i; j < d; j++ {
+			full[i*d+j], full[j*d+i] = half[0], half[0]
+			half = half[1:]
+		}
+	}
+	return full
 }
