@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"slkstream/index"
 	"testing"
+
+	"slkstream/index"
 
 	"slkstream/solver"
 )

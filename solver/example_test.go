@@ -67,8 +67,10 @@ func ExampleScatter() {
 	prior := &solver.Prior{Means: make([]float32, k*d), Weights: make([]float32, k)}
 	for episode := range 4 {
 		rows, truth := blobs(1, n, d, k, .5+.03*float64(episode))
-		p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Embedding: embedding, Prior: prior,
-			Anchors: rows[:k*d], AnchorLabels: truth[:k]} // one labelled row a class, kept from before
+		p := &solver.Problem{
+			Rows: rows, N: n, D: d, K: k, Embedding: embedding, Prior: prior,
+			Anchors: rows[:k*d], AnchorLabels: truth[:k],
+		} // one labelled row a class, kept from before
 		r, err := solve.Solve(context.Background(), p)
 		if err != nil {
 			log.Fatal(err)

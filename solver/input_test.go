@@ -112,8 +112,10 @@ func TestOddEpisodes(t *testing.T) {
 		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
 		"absent proportions": {N: 4, D: 2, K: 3, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
 		"zero proportion":    {N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
-		"prior alone": {N: 2, D: 2, K: 3, Rows: []float32{1, 0, 0, 1},
-			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}}},
+		"prior alone": {
+			N: 2, D: 2, K: 3, Rows: []float32{1, 0, 0, 1},
+			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}},
+		},
 	} {
 		p.Assess = true
 		for _, preset := range []string{"default", "clamped", "paper", "clustering"} {

@@ -94,8 +94,10 @@ func (r *Result) Row(p int, out []float32) {
 
 // clear empties a result but for its memory.
 func (r *Result) clear() {
-	*r = Result{Trace: r.Trace[:0], Labels: r.Labels, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
-		Agreement: r.Agreement, Distance: r.Distance}
+	*r = Result{
+		Trace: r.Trace[:0], Labels: r.Labels, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
+		Agreement: r.Agreement, Distance: r.Distance,
+	}
 }
 
 // check reports the first fault of a problem: the row, the class or the setting that is wrong.

@@ -44,8 +44,10 @@ type Settings struct {
 
 // Preset returns the settings of a name; "" is the default.
 func Preset(name string) (Settings, error) {
-	s := Settings{Method: "slk-means", Lambda: .8, Rho: 4, Tau: 5, U: .75, Kappa: 10, Sigma: math.Sqrt(1.2), Beta: .25, CPI: 10,
-		Outer: 12, Inner: 1, Tolerance: .01, Power: .75, MetricRank: 32, MetricShrink: .85}
+	s := Settings{
+		Method: "slk-means", Lambda: .8, Rho: 4, Tau: 5, U: .75, Kappa: 10, Sigma: math.Sqrt(1.2), Beta: .25, CPI: 10,
+		Outer: 12, Inner: 1, Tolerance: .01, Power: .75, MetricRank: 32, MetricShrink: .85,
+	}
 	switch name {
 	case "", "default":
 	case "balanced":
