@@ -24,7 +24,11 @@ type brokers interface {
 func startBrokers(ctx context.Context, s *scenario, dir string) (brokers, error) {
 	switch s.broker {
 	case "real":
-		return kafka.Start(ctx, kafka.Options{Dir: filepath.Join(dir, "kafka"), Brokers: s.brokers})
+		cluster, err := kafka.Start(ctx, kafka.Options{Dir: filepath.Join(dir, "kafka"), Brokers: s.brokers})
+		if err != nil {
+			return nil, err // not a nil cluster in an interface that is not nil
+		}
+		return cluster, nil
 	case "embedded":
 		e := &embeddedBroker{binary: s.binary, dir: filepath.Join(dir, "embedded")}
 		return e, e.Restart(ctx, 0)

@@ -220,7 +220,7 @@ func (c *Cluster) launch(n *node) error {
 // awaitStarted waits for the line that Kafka logs when it serves.
 func (c *Cluster) awaitStarted(ctx context.Context, i int) error {
 	n := c.nodes[i]
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	for {
 		log, err := os.ReadFile(n.file("log"))
