@@ -115,8 +115,10 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		} else if err := b.Python(ctx, 1, &theirs, "index.py", "small", path, fmt.Sprint(rho)); err != nil {
 			return err
 		}
-		row := []string{fmt.Sprintf("exact, %d x %d", n, d), micro(ours), fmt.Sprint(after.Mallocs - before.Mallocs),
-			fmt.Sprintf("%.0f %%", 100*float64(n)*float64(n)*d/ours/top), fmt.Sprintf("%.0f %%", 100*2*tile*tile*d/tiles/top), fmt.Sprintf("%.0f", top/1e9)}
+		row := []string{
+			fmt.Sprintf("exact, %d x %d", n, d), micro(ours), fmt.Sprint(after.Mallocs - before.Mallocs),
+			fmt.Sprintf("%.0f %%", 100*float64(n)*float64(n)*d/ours/top), fmt.Sprintf("%.0f %%", 100*2*tile*tile*d/tiles/top), fmt.Sprintf("%.0f", top/1e9),
+		}
 		for _, name := range []string{"numpy", "faiss flat", "sklearn brute"} {
 			if v, there := theirs[name]; there {
 				row = append(row, micro(v))

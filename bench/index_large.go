@@ -33,8 +33,10 @@ func (b *bench) millionRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		table = append(table, []string{g.name, fmt.Sprintf("%.2f", a.Seconds), fmt.Sprintf("%.1f", 1e6*a.CPU/float64(n)), fmt.Sprintf("%.4f", a.Recall),
-			fmt.Sprintf("%.2f", beside/float64(4*len(g.rows)))})
+		table = append(table, []string{
+			g.name, fmt.Sprintf("%.2f", a.Seconds), fmt.Sprintf("%.1f", 1e6*a.CPU/float64(n)), fmt.Sprintf("%.4f", a.Recall),
+			fmt.Sprintf("%.2f", beside/float64(4*len(g.rows))),
+		})
 	}
 	b.Text("From thousands of rows to a million, descent, 5 nearest, %d threads. Memory is the largest heap during the build, less the input, as a multiple of the input.", runtime.GOMAXPROCS(0))
 	b.Table([]string{"rows", "seconds", "CPU us a row", "recall", "memory beside the input"}, table)
@@ -108,7 +110,8 @@ func (b *bench) savedGraph(ctx context.Context) error {
 	b.Text("coder/hnsw on %s: by itself (insertion alone, its own distance), and as --index hnsw (insertion, search, ranking, refinement, gate).", g.name)
 	b.Table([]string{"", "seconds", "CPU seconds", "recall"}, [][]string{
 		{"raw", fmt.Sprintf("%.1f", seconds), fmt.Sprintf("%.1f", spent), fmt.Sprintf("%.4f", recall)},
-		{"ours over it", fmt.Sprintf("%.1f", a.Seconds), fmt.Sprintf("%.1f", a.CPU), fmt.Sprintf("%.4f", a.Recall)}})
+		{"ours over it", fmt.Sprintf("%.1f", a.Seconds), fmt.Sprintf("%.1f", a.CPU), fmt.Sprintf("%.4f", a.Recall)},
+	})
 	return nil
 }
 

@@ -31,8 +31,10 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	if err := k.client.Create(ctx, topic.Description{Name: out, Partitions: streamPartitions}); err != nil {
 		return 0, err
 	}
-	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: out, Brokers: k.client.Brokers(), Dialer: k.client.Dialer(), Topics: []string{in},
-		StartOffset: kafka.FirstOffset, HeartbeatInterval: 2 * time.Second, SessionTimeout: 10 * time.Second, JoinGroupBackoff: 200 * time.Millisecond})
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
+		ID: out, Brokers: k.client.Brokers(), Dialer: k.client.Dialer(), Topics: []string{in},
+		StartOffset: kafka.FirstOffset, HeartbeatInterval: 2 * time.Second, SessionTimeout: 10 * time.Second, JoinGroupBackoff: 200 * time.Millisecond,
+	})
 	if err != nil {
 		return 0, err
 	}

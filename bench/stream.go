@@ -272,9 +272,11 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (flo
 		return 0, 0, err
 	}
 	k.runs++
-	o := pipeline.Options{Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs), Eager: !exactly, Committed: true,
+	o := pipeline.Options{
+		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs), Eager: !exactly, Committed: true,
 		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
-		Memory: memory.Defaults(preset), Support: k.support, Log: k.log}
+		Memory: memory.Defaults(preset), Support: k.support, Log: k.log,
+	}
 	if exactly {
 		o.Delivery = &producer.ExactlyOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
 	} else {

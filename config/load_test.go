@@ -160,8 +160,10 @@ func TestSecretsAreMasked(t *testing.T) {
 // A default must be one that its own bounds allow, and read back as it is shown.
 func TestDefinitions(t *testing.T) {
 	commands := map[string]bool{}
-	for _, command := range []string{"run", "backfill", "label", "feed", "teach", "demo", "broker", "state show", "state reset", "health",
-		"eval fewshot", "eval cluster", "eval stream", "eval index", "eval paper", "tune", "check", "version"} {
+	for _, command := range []string{
+		"run", "backfill", "label", "feed", "teach", "demo", "broker", "state show", "state reset", "health",
+		"eval fewshot", "eval cluster", "eval stream", "eval index", "eval paper", "tune", "check", "version",
+	} {
 		commands[command] = true
 		c := config.Default(command)
 		seen := map[string]bool{}

@@ -130,8 +130,10 @@ func hardRows(kind string, n, d int, seed uint64) []float32 {
 	return x
 }
 
-var hardKinds = []string{"uniform", "identical", "few distinct", "near duplicates", "far from the origin", "two far clusters", "far apart in scale",
-	"tiny", "huge", "integers", "one-hot", "one tiny column"}
+var hardKinds = []string{
+	"uniform", "identical", "few distinct", "near duplicates", "far from the origin", "two far clusters", "far apart in scale",
+	"tiny", "huge", "integers", "one-hot", "one tiny column",
+}
 
 func TestExactIsExact(t *testing.T) {
 	var w Workspace

@@ -40,8 +40,15 @@ func TestSmallAndExtremeInput(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		n, d, rho int
-	}{{"none", 0, 3, 2}, {"one", 1, 3, 2}, {"two", 2, 3, 5}, {"no neighbours wanted", 9, 2, 0}, {"one dimension", 300, 1, 3}, {"many dimensions", 6, 44604, 3},
-		{"all of them", 40, 3, 100}} {
+	}{
+		{"none", 0, 3, 2},
+		{"one", 1, 3, 2},
+		{"two", 2, 3, 5},
+		{"no neighbours wanted", 9, 2, 0},
+		{"one dimension", 300, 1, 3},
+		{"many dimensions", 6, 44604, 3},
+		{"all of them", 40, 3, 100},
+	} {
 		rows := uniform(c.n*c.d, 11)
 		for _, method := range Methods() {
 			got, err := Build(context.Background(), rows, c.n, c.d, Options{Rho: c.rho, Method: method})

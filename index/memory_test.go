@@ -76,8 +76,15 @@ func TestMemoryRefusesWhatItCannotHold(t *testing.T) {
 		name   string
 		cosine bool
 		vector []float32
-	}{{"nan", false, []float32{0, nan}}, {"infinite", true, []float32{infinite, 0}}, {"short", false, []float32{1}}, {"long", true, []float32{1, 2, 3}},
-		{"none", false, nil}, {"zero", true, []float32{0, 0}}, {"too large", false, []float32{3e38, 3e38}}} {
+	}{
+		{"nan", false, []float32{0, nan}},
+		{"infinite", true, []float32{infinite, 0}},
+		{"short", false, []float32{1}},
+		{"long", true, []float32{1, 2, 3}},
+		{"none", false, nil},
+		{"zero", true, []float32{0, 0}},
+		{"too large", false, []float32{3e38, 3e38}},
+	} {
 		m, err := NewMemory(2, MemoryOptions{Cosine: c.cosine})
 		if err != nil {
 			t.Fatal(err)

@@ -99,7 +99,7 @@ func (l *shortlists) drop(i int, value float32, id int32) {
 // reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the bound.
 func (l *shortlists) reach(i int) float32 {
 	p, from := l.points, i*l.length
-	var most = -infinity
+	most := -infinity
 	for k := range l.rho {
 		most = max(most, l.values[from+k]+p.share*p.norms[l.ids[from+k]]+p.least)
 	}

@@ -15,10 +15,12 @@ func (j *job) encode(answers []memory.Answer) []record.Result {
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
-		*r = record.Result{ID: it.Source.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
+		*r = record.Result{
+			ID: it.Source.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
 			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
 			Model: it.Model, Attributes: it.Attributes,
-			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}}
+			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
+		}
 		for _, other := range a.Alternatives {
 			r.Alternatives = append(r.Alternatives, record.Alternative(other))
 		}
@@ -49,8 +51,10 @@ func (j *job) refuse(why error) {
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]
 		example := record.NewReview(it, &record.Result{ID: it.Source.ID(), Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}})
-		raw := record.Raw{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset, Key: it.Key,
-			Value: record.AppendReview(nil, &example), Time: it.Time, Headers: append(trace(it), record.Header{Key: "content-type", Value: []byte("application/json")})}
+		raw := record.Raw{
+			Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset, Key: it.Key,
+			Value: record.AppendReview(nil, &example), Time: it.Time, Headers: append(trace(it), record.Header{Key: "content-type", Value: []byte("application/json")}),
+		}
 		j.add(record.DeadLetter(j.stream.partition.stage.options.Dead, &raw, why.Error(), 0))
 	}
 }
@@ -63,9 +67,11 @@ func (j *job) add(r record.Out) {
 // summary is the episode's record.
 func (j *job) summary() *record.Episode {
 	e, r := j.episode, &j.report
-	s := &record.Episode{Stream: e.Key.Stream, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
+	s := &record.Episode{
+		Stream: e.Key.Stream, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
 		ObjectiveBefore: r.Before, ObjectiveAfter: r.After, Warm: r.Warm, Admitted: r.Admitted, SolveSeconds: j.took.Seconds(),
-		Topic: e.Items[0].Source.Topic, Partition: e.Items[0].Source.Partition, FirstOffset: e.First().Offset, LastOffset: e.Last().Offset}
+		Topic: e.Items[0].Source.Topic, Partition: e.Items[0].Source.Partition, FirstOffset: e.First().Offset, LastOffset: e.Last().Offset,
+	}
 	for i := range e.Items {
 		if t := e.Items[i].Time; t.After(s.Time) {
 			s.Time = t

@@ -165,8 +165,10 @@ func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 	for _, e := range o.Support {
 		fmt.Fprintf(examples, "%q %q %q %v\n", e.ID, e.Label, e.Model, e.Vector)
 	}
-	return json.Marshal(map[string]any{"in": o.In, "from": b.From, "to": b.To, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
-		"support": hex.EncodeToString(examples.Sum(nil)), "labels": o.Labels, "fromState": o.FromState})
+	return json.Marshal(map[string]any{
+		"in": o.In, "from": b.From, "to": b.To, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
+		"support": hex.EncodeToString(examples.Sum(nil)), "labels": o.Labels, "fromState": o.FromState,
+	})
 }
 
 func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {

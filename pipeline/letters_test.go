@@ -137,8 +137,10 @@ func TestAnotherClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := other.ProduceSync(ctx, &kgo.Record{Topic: in, Key: []byte("cam"), Value: value,
-			Headers: []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")}}}).FirstErr(); err != nil {
+		if err := other.ProduceSync(ctx, &kgo.Record{
+			Topic: in, Key: []byte("cam"), Value: value,
+			Headers: []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")}},
+		}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}

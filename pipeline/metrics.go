@@ -76,8 +76,10 @@ type Summary struct {
 
 // Summary adds the metrics up.
 func (m *Metrics) Summary() Summary {
-	return Summary{Answered: int64(m.records.Value("answered")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
-		Refused: int64(m.rejections.Sum() + m.records.Value("refused")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max()}
+	return Summary{
+		Answered: int64(m.records.Value("answered")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
+		Refused: int64(m.rejections.Sum() + m.records.Value("refused")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max(),
+	}
 }
 
 // AnswerSeconds is the time from an episode's close to the acknowledgement of its results that the share q of episodes does

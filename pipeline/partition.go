@@ -286,8 +286,10 @@ func (p *partition) settle(j *job) {
 		p.records = append(p.records, j.records...)
 		p.sending = append(p.sending, j)
 		p.inflight += j.bytes
-		p.answered = append(p.answered, state.Answered{Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
-			First: e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels})
+		p.answered = append(p.answered, state.Answered{
+			Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
+			First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
+		})
 		for len(p.closed) > 0 && p.closed[0].answered {
 			if len(p.together) > 0 && p.together[0].episode.At != p.closed[0].episode.At {
 				p.together = p.together[:0]
@@ -383,8 +385,10 @@ func (p *partition) hand(last bool) bool {
 			return false
 		}
 		p.retired = false
-		c.State = p.keeper.Commit(&state.Journal{From: from, High: high, Decided: decided, Rejected: p.rejected,
-			Dimensions: p.dimensions, Answered: p.answered}, p.snapshots)
+		c.State = p.keeper.Commit(&state.Journal{
+			From: from, High: high, Decided: decided, Rejected: p.rejected,
+			Dimensions: p.dimensions, Answered: p.answered,
+		}, p.snapshots)
 		c.Offset = from.Offset
 		p.committed = from
 		p.answered, p.snapshots = nil, nil

@@ -138,8 +138,10 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			f := newFeed(7)
 			f.support() // the child draws its own first
 			in := brokertest.Topic(t, client, "in", 3, nil)
-			disturbed := child{Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 3, nil), Group: brokertest.Name("group"), Seed: 7, Limits: c.limits,
-				Session: session, StateInterval: 500 * time.Millisecond, ExactlyOnce: c.once}
+			disturbed := child{
+				Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 3, nil), Group: brokertest.Name("group"), Seed: 7, Limits: c.limits,
+				Session: session, StateInterval: 500 * time.Millisecond, ExactlyOnce: c.once,
+			}
 			records := f.records(in, streams, n)
 			random := rand.New(rand.NewPCG(11, 1))
 			fed := make(chan struct{})

@@ -50,10 +50,12 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p := &partition{stage: s, topic: a.Topic, number: a.Partition, log: log, committer: committer,
+	p := &partition{
+		stage: s, topic: a.Topic, number: a.Partition, log: log, committer: committer,
 		keeper:  state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored),
 		streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
-		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now()}
+		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now(),
+	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {

@@ -315,8 +315,11 @@ func (s *Stage) prepare(ctx context.Context) error {
 		}
 		partitions = max(partitions, n)
 	}
-	own := []topic.Description{{Name: o.Out, Partitions: partitions}, {Name: o.Dead, Partitions: partitions},
-		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()}}
+	own := []topic.Description{
+		{Name: o.Out, Partitions: partitions},
+		{Name: o.Dead, Partitions: partitions},
+		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()},
+	}
 	for _, optional := range []string{o.Episodes, o.Review} {
 		if optional != "" {
 			own = append(own, topic.Description{Name: optional, Partitions: partitions})

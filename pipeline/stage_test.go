@@ -58,8 +58,10 @@ func (f *feed) records(name string, streams, n int) []record.Out {
 	list := make([]record.Out, n)
 	for i := range list {
 		value := encode(f.vector(f.random.IntN(classes)))
-		list[i] = record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(streams)), Value: value,
-			Time: start.Add(time.Duration(i) * 20 * time.Millisecond)}
+		list[i] = record.Out{
+			Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(streams)), Value: value,
+			Time: start.Add(time.Duration(i) * 20 * time.Millisecond),
+		}
 		if f.random.IntN(50) == 0 {
 			list[i].Headers = []record.Header{{Key: "label", Value: fmt.Appendf(nil, "class-%d", f.random.IntN(classes))}}
 		}
@@ -103,11 +105,13 @@ func basics(client *topic.Client, in string, f *feed) Options {
 	if err != nil {
 		panic(err)
 	}
-	o := Options{Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out"), Eager: true, Committed: true,
+	o := Options{
+		Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out"), Eager: true, Committed: true,
 		Limits:  consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20},
 		Decode:  record.Options{Format: "f32"},
 		Memory:  memory.Settings{Solver: s, Warm: true},
-		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet()}
+		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet(),
+	}
 	o.Dead = o.Out + "-dead"
 	o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
 	return o

@@ -29,7 +29,8 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 		return nil, 0, err
 	}
 	a := &atLeastOnce{AtLeastOnce: d, claim: c}
-	a.outbox = outbox{client: d.Client, log: d.Log, dead: d.Dead,
+	a.outbox = outbox{
+		client: d.Client, log: d.Log, dead: d.Dead,
 		stamp: func(topic.Place) topic.Stamp { return topic.Anonymous },
 		sent:  func(topic.Place, int) {},
 		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed over.

@@ -44,7 +44,8 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 		return nil, 0, err
 	}
 	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
-	e.outbox = outbox{client: d.Client, log: d.Log, dead: d.Dead, transaction: id.transaction,
+	e.outbox = outbox{
+		client: d.Client, log: d.Log, dead: d.Dead, transaction: id.transaction,
 		stamp:   e.stamp,
 		sent:    e.sequences.moved,
 		patient: topic.Temporary,

@@ -23,14 +23,13 @@ import (
 
 // bench is the topics of a stage, and a member of its group.
 type bench struct {
-	t                *testing.T
-	ctx              context.Context
-	client           *topic.Client
-	in, out, state   string
-	group            string
-	delivery         *ExactlyOnce
-	leave            func()
-	generationNumber int
+	t              *testing.T
+	ctx            context.Context
+	client         *topic.Client
+	in, out, state string
+	group          string
+	delivery       *ExactlyOnce
+	leave          func()
 }
 
 func newBench(t *testing.T, brokers []string) *bench {
@@ -49,8 +48,10 @@ func newBench(t *testing.T, brokers []string) *bench {
 func (b *bench) join() *kafka.Generation {
 	b.t.Helper()
 	b.leave()
-	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: b.group, Brokers: b.client.Brokers(), Topics: []string{b.in},
-		Dialer: b.client.Dialer(), JoinGroupBackoff: 100 * time.Millisecond, SessionTimeout: 6 * time.Second, HeartbeatInterval: time.Second})
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
+		ID: b.group, Brokers: b.client.Brokers(), Topics: []string{b.in},
+		Dialer: b.client.Dialer(), JoinGroupBackoff: 100 * time.Millisecond, SessionTimeout: 6 * time.Second, HeartbeatInterval: time.Second,
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -33,8 +33,10 @@ func takeOver(ctx context.Context, client *kafka.Client, transaction string, log
 	outage := topic.NewOutage(log, "taking over the transactions of "+transaction)
 	for {
 		answer, err := limited(ctx, func(ctx context.Context) (*kafka.InitProducerIDResponse, error) {
-			return client.InitProducerID(ctx, &kafka.InitProducerIDRequest{Addr: client.Addr, TransactionalID: transaction,
-				TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1})
+			return client.InitProducerID(ctx, &kafka.InitProducerIDRequest{
+				Addr: client.Addr, TransactionalID: transaction,
+				TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
+			})
 		})
 		if err == nil {
 			err = answer.Error

@@ -21,8 +21,10 @@ func (e *exactlyOnce) addPartitions(ctx context.Context, places []topic.Place) e
 	}
 	k := e.client.Kafka()
 	return e.until(ctx, "adding partitions to", func(ctx context.Context) error {
-		answer, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{Addr: k.Addr, TransactionalID: e.identity.transaction,
-			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Topics: topics})
+		answer, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{
+			Addr: k.Addr, TransactionalID: e.identity.transaction,
+			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Topics: topics,
+		})
 		if err != nil {
 			return err
 		}
@@ -41,8 +43,10 @@ func (e *exactlyOnce) addPartitions(ctx context.Context, places []topic.Place) e
 func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "adding the group to", func(ctx context.Context) error {
-		answer, err := k.AddOffsetsToTxn(ctx, &kafka.AddOffsetsToTxnRequest{Addr: k.Addr, TransactionalID: e.identity.transaction,
-			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), GroupID: e.claim.Group})
+		answer, err := k.AddOffsetsToTxn(ctx, &kafka.AddOffsetsToTxnRequest{
+			Addr: k.Addr, TransactionalID: e.identity.transaction,
+			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), GroupID: e.claim.Group,
+		})
 		if err != nil {
 			return err
 		}
@@ -55,10 +59,12 @@ func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "putting the offset into", func(ctx context.Context) error {
-		answer, err := k.TxnOffsetCommit(ctx, &kafka.TxnOffsetCommitRequest{Addr: k.Addr, TransactionalID: e.identity.transaction,
+		answer, err := k.TxnOffsetCommit(ctx, &kafka.TxnOffsetCommitRequest{
+			Addr: k.Addr, TransactionalID: e.identity.transaction,
 			GroupID: e.claim.Group, ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch),
 			GenerationID: int(e.claim.Generation.ID), MemberID: e.claim.Generation.MemberID,
-			Topics: map[string][]kafka.TxnOffsetCommit{e.claim.Topic: {{Partition: int(e.claim.Partition), Offset: offset}}}})
+			Topics: map[string][]kafka.TxnOffsetCommit{e.claim.Topic: {{Partition: int(e.claim.Partition), Offset: offset}}},
+		})
 		if err != nil {
 			return err
 		}
@@ -75,8 +81,10 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "ending", func(ctx context.Context) error {
-		answer, err := k.EndTxn(ctx, &kafka.EndTxnRequest{Addr: k.Addr, TransactionalID: e.identity.transaction,
-			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Committed: commit})
+		answer, err := k.EndTxn(ctx, &kafka.EndTxnRequest{
+			Addr: k.Addr, TransactionalID: e.identity.transaction,
+			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Committed: commit,
+		})
 		if err != nil {
 			return err
 		}

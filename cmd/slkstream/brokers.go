@@ -14,8 +14,10 @@ import (
 // which, as topics of the embedded broker appear when they are first used. disconnect comes last.
 func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool, disconnect func(), err error) {
 	k := c.Config.Kafka
-	s := topic.Settings{Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
-		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), Log: c.Log}
+	s := topic.Settings{
+		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
+		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), Log: c.Log,
+	}
 	if len(k.Brokers) > 0 {
 		client, err = topic.Connect(s)
 		if err != nil {

@@ -201,7 +201,8 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	policy, told := d.Settings["cleanup.policy"]
 	if told && w.compacted != strings.Contains(policy, "compact") {
 		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
-			true: "it must be compact, or what it holds is deleted", false: "records of one key would replace each other, it must not be compact"}[w.compacted])
+			true: "it must be compact, or what it holds is deleted", false: "records of one key would replace each other, it must not be compact",
+		}[w.compacted])
 	}
 	if w.atLeast && d.Partitions < k.partitions {
 		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions, k.partitions)

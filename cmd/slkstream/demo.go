@@ -74,11 +74,15 @@ func runDemo(ctx context.Context, c *call) error {
 
 	c.Config.Topics.Labels = demoLabels
 	var metrics *pipeline.Metrics
-	page := newPage(c, client, web.Options{Title: "demo", Labels: belt.Classes, Status: func() web.Status { return status(metrics) },
-		Note: fmt.Sprintf("A sorting belt: %d kinds of clothing, five labelled pictures of each, and the light drifts.", len(belt.Classes()))})
+	page := newPage(c, client, web.Options{
+		Title: "demo", Labels: belt.Classes, Status: func() web.Status { return status(metrics) },
+		Note: fmt.Sprintf("A sorting belt: %d kinds of clothing, five labelled pictures of each, and the light drifts.", len(belt.Classes())),
+	})
 	score := newScore(judge, page, c)
-	options := pipeline.Options{Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Observer: score,
-		Limits: consumer.Limits{Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge, Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory)}}
+	options := pipeline.Options{
+		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Observer: score,
+		Limits: consumer.Limits{Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge, Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory)},
+	}
 	if err := deliver(&options, "at-least-once", client); err != nil {
 		return err
 	}

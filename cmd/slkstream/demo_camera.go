@@ -13,8 +13,11 @@ import (
 // setUp makes the topics and teaches the examples.
 func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 	small := map[string]string{"retention.bytes": "67108864", "segment.bytes": "16777216"} // the belt never ends, a disk does
-	for _, d := range []topic.Description{{Name: demoIn, Partitions: 1, Settings: small}, {Name: demoOut, Partitions: 1, Settings: small},
-		{Name: demoLabels, Partitions: 1, Settings: topic.StateSettings()}} {
+	for _, d := range []topic.Description{
+		{Name: demoIn, Partitions: 1, Settings: small},
+		{Name: demoOut, Partitions: 1, Settings: small},
+		{Name: demoLabels, Partitions: 1, Settings: topic.StateSettings()},
+	} {
 		if err := client.Ensure(ctx, d); err != nil {
 			return err
 		}
@@ -60,8 +63,10 @@ func (k camera) run(ctx context.Context) error {
 				return err
 			}
 			example.Time = time.Now()
-			pictures = append(pictures, record.Out{Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example), Time: example.Time,
-				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}}})
+			pictures = append(pictures, record.Out{
+				Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example), Time: example.Time,
+				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}},
+			})
 		}
 		if err := k.client.Write(ctx, pictures); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("camera: %w", err)

@@ -41,8 +41,10 @@ func (s *score) Answered(a *pipeline.Answered) {
 	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
 	for i := range a.Episode.Items {
 		item := &a.Episode.Items[i]
-		e.judged = append(e.judged, demo.Judged{Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
-			Item: memory.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: memory.Place(item.Source.Place())}})
+		e.judged = append(e.judged, demo.Judged{
+			Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
+			Item: memory.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: memory.Place(item.Source.Place())},
+		})
 	}
 	select {
 	case s.episodes <- e:

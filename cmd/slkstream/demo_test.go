@@ -57,9 +57,6 @@ func (d *demoRun) line(t *testing.T, pattern string) []string {
 	}
 }
 
-// discard lets the demo print on unread.
-func (d *demoRun) discard() { go func() { _, _ = io.Copy(io.Discard, d.out) }() }
-
 // end stops the demo and returns the rest of what it printed.
 func (d *demoRun) end(t *testing.T) string {
 	t.Helper()

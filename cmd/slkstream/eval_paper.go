@@ -34,7 +34,8 @@ func evalPaper(ctx context.Context, c *call) error {
 	}
 	steps := 0
 	progress := progressOf(c, "steps")
-	p := evaluate.Paper{Root: e.Data[0], Seed: c.Config.Solver.Seed, Trials: 5, Index: c.Config.Index.Method,
+	p := evaluate.Paper{
+		Root: e.Data[0], Seed: c.Config.Solver.Seed, Trials: 5, Index: c.Config.Index.Method,
 		Settings: func(method string) (solver.Settings, error) { return clusterSettings(c, method) },
 		Note: func(text string) {
 			steps++
@@ -42,7 +43,8 @@ func evalPaper(ctx context.Context, c *call) error {
 				progress(steps, steps+1)
 			}
 			c.Log.Debug(text)
-		}}
+		},
+	}
 	if err := paperClustering(ctx, c, &p); err != nil {
 		return err
 	}

@@ -117,8 +117,10 @@ func cell(v *float64) string {
 // streamProtocol is how streams are drawn, but for the shots.
 func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	e := c.Config.Evaluate
-	p := evaluate.StreamProtocol{Order: e.Order, Episode: e.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
-		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports}
+	p := evaluate.StreamProtocol{
+		Order: e.Order, Episode: e.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
+		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports,
+	}
 	if !slices.Contains([]string{"rows", "bursts", "class"}, e.Order) {
 		order, err := array.ReadIntegers(e.Order)
 		if err != nil {

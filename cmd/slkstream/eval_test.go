@@ -50,11 +50,15 @@ func TestEvalJSON(t *testing.T) {
 		lines  int
 		fields string
 	}{
-		{"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,clamped", 8,
-			"data ways shots mix tasks method preset accuracy ci95 episode_us iterations objective_rises lost_supports"},
+		{
+			"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,clamped", 8,
+			"data ways shots mix tasks method preset accuracy ci95 episode_us iterations objective_rises lost_supports",
+		},
 		{"eval cluster --k 10 --method slk-ms,ncut", 2, "data n k method nmi ari accuracy energy objective graph_seconds solve_seconds objective_rises"},
-		{"eval stream --order bursts --episode-size 50 --shots 1 --unlabelled-classes 0.2", 1,
-			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc ece objective_rises"},
+		{
+			"eval stream --order bursts --episode-size 50 --shots 1 --unlabelled-classes 0.2", 1,
+			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc ece objective_rises",
+		},
 		{"eval stream --order bursts --shots 0", 1, "nmi pair_f1 clusters id_switches"},
 		{"eval index --neighbours 3 --index exact", 1, "data n d index chosen recall build_seconds query_seconds"},
 		{"tune --shots 5 --mix balanced --tasks 1", 54, "lambda rho tau beta accuracy chosen"},

@@ -57,8 +57,10 @@ func (s *supported) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	}
 	items := make([]memory.Item, rows.len())
 	for i := range items {
-		items[i] = memory.Item{ID: rows.ids[i], Vector: rows.vectors[i*rows.dimension : (i+1)*rows.dimension], Label: rows.labels[i], Model: s.model,
-			Place: memory.Place{Offset: s.rows, Object: -1}}
+		items[i] = memory.Item{
+			ID: rows.ids[i], Vector: rows.vectors[i*rows.dimension : (i+1)*rows.dimension], Label: rows.labels[i], Model: s.model,
+			Place: memory.Place{Offset: s.rows, Object: -1},
+		}
 		s.rows++
 	}
 	answers, _, err := s.stream.Answer(ctx, s.engine, items, s.labels)

@@ -56,8 +56,10 @@ func (w watcher) Answered(a *pipeline.Answered) {
 func shown(a *pipeline.Answered) *web.Episode {
 	const most = 120 // items: an eye tells no more apart
 	items := a.Episode.Items[:min(len(a.Episode.Items), most)]
-	e := &web.Episode{Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed), Iterations: a.Report.Iterations,
-		Warm: a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took, Trace: []float64{a.Report.Before, a.Report.After}}
+	e := &web.Episode{
+		Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed), Iterations: a.Report.Iterations,
+		Warm: a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took, Trace: []float64{a.Report.Before, a.Report.After},
+	}
 	if a.Solved != nil {
 		if len(a.Solved.Trace) > 1 {
 			e.Trace = slices.Clone(a.Solved.Trace)

@@ -37,8 +37,10 @@ func TestPageOfRun(t *testing.T) {
 	var messages strings.Builder
 	code := make(chan int, 1)
 	go func() {
-		code <- execute(ctx, []string{"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size", "20",
-			"--listen", address, "--log-level", "warn"}, strings.NewReader(""), io.Discard, &messages)
+		code <- execute(ctx, []string{
+			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size", "20",
+			"--listen", address, "--log-level", "warn",
+		}, strings.NewReader(""), io.Discard, &messages)
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -49,7 +49,7 @@ func progressLine(what string, done, total int64, spent time.Duration) string {
 	}
 	line := fmt.Sprintf("%s: %d of %d (%d %%)", what, done, total, 100*done/total)
 	if done > 0 && spent > time.Second {
-		line += fmt.Sprintf(", %v left", (time.Duration(float64(spent) * float64(total-done) / float64(done))).Round(time.Second))
+		line += fmt.Sprintf(", %v left", time.Duration(float64(spent)*float64(total-done)/float64(done)).Round(time.Second))
 	}
 	return line
 }

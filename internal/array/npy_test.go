@@ -41,8 +41,10 @@ func TestReadNPY(t *testing.T) {
 		kind string
 		data []byte
 	}{
-		{"<i4", []byte{5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}}, {"<i8", []byte{5, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
-		{"<i2", []byte{5, 0, 0xff, 0xff}}, {"|i1", []byte{5, 0xff}},
+		{"<i4", []byte{5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}},
+		{"<i8", []byte{5, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
+		{"<i2", []byte{5, 0, 0xff, 0xff}},
+		{"|i1", []byte{5, 0xff}},
 	} {
 		a, err := ReadNPY(bytes.NewReader(npy(describe(c.kind, "2,"), c.data...)), true)
 		if err != nil || !slices.Equal(a.Integers, []int32{5, -1}) {

@@ -26,8 +26,10 @@ func open(t *testing.T, dir string) *Broker {
 
 func write(t *testing.T, address, value string) {
 	t.Helper()
-	w := &kafka.Writer{Addr: kafka.TCP(address), Topic: "t", RequiredAcks: kafka.RequireAll, BatchTimeout: time.Millisecond,
-		AllowAutoTopicCreation: true, Transport: &kafka.Transport{}, MaxAttempts: 50}
+	w := &kafka.Writer{
+		Addr: kafka.TCP(address), Topic: "t", RequiredAcks: kafka.RequireAll, BatchTimeout: time.Millisecond,
+		AllowAutoTopicCreation: true, Transport: &kafka.Transport{}, MaxAttempts: 50,
+	}
 	defer w.Transport.(*kafka.Transport).CloseIdleConnections()
 	defer w.Close()
 	if err := w.WriteMessages(context.Background(), kafka.Message{Key: []byte("k"), Value: []byte(value)}); err != nil {

@@ -30,8 +30,10 @@ type maker struct {
 func startMaker(cluster *kfake.Cluster, address string, log *slog.Logger) *maker {
 	ctx, stop := context.WithCancel(context.Background())
 	transport := &kafka.Transport{Context: ctx}
-	m := &maker{cluster: cluster, transport: transport, log: log, stop: stop, ctx: ctx, made: map[string]bool{},
-		client: &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second}}
+	m := &maker{
+		cluster: cluster, transport: transport, log: log, stop: stop, ctx: ctx, made: map[string]bool{},
+		client: &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second},
+	}
 	cluster.ControlKey(int16(kmsg.Metadata), m.asked)
 	cluster.ControlKey(int16(kmsg.DeleteTopics), m.deleted)
 	return m

@@ -30,9 +30,11 @@ type groupMember struct{ group, member string }
 func startSweeper(cluster *kfake.Cluster, address string) *sweeper {
 	ctx, stop := context.WithCancel(context.Background())
 	transport := &kafka.Transport{Context: ctx}
-	s := &sweeper{cluster: cluster, transport: transport, stop: stop,
+	s := &sweeper{
+		cluster: cluster, transport: transport, stop: stop,
 		client:   &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second},
-		sessions: map[string]time.Duration{}, heard: map[groupMember]time.Time{}}
+		sessions: map[string]time.Duration{}, heard: map[groupMember]time.Time{},
+	}
 	for _, key := range []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat} {
 		cluster.ControlKey(int16(key), s.listen)
 	}

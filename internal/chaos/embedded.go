@@ -70,10 +70,12 @@ const (
 
 // draw makes the plan of a seed.
 func draw(r *rand.Rand, f fault) plan {
-	p := plan{once: r.IntN(2) == 0, clock: r.IntN(4) == 0, labels: r.IntN(4) == 0, grow: r.IntN(8) == 0,
+	p := plan{
+		once: r.IntN(2) == 0, clock: r.IntN(4) == 0, labels: r.IntN(4) == 0, grow: r.IntN(8) == 0,
 		streams: 1 + r.IntN(5), records: 60 + r.IntN(140), size: 3 + r.IntN(6), memory: 1 << 20,
 		commit: time.Duration(1+r.IntN(20)) * time.Millisecond, state: time.Duration(5+r.IntN(100)) * time.Millisecond,
-		stages: 1 + r.IntN(3), events: 2 + r.IntN(6), fault: f}
+		stages: 1 + r.IntN(3), events: 2 + r.IntN(6), fault: f,
+	}
 	if r.IntN(2) == 0 {
 		p.poison = .05
 	}
@@ -140,15 +142,22 @@ func runHistory(ctx context.Context, seed uint64, f fault) (*history, error) {
 
 func (w *world) play(ctx context.Context, seed uint64) error {
 	partitions := 1 + w.random.IntN(3)
-	for _, d := range []topic.Description{{Name: inTopic, Partitions: partitions}, {Name: outTopic, Partitions: partitions},
-		{Name: outTopic + "-dead", Partitions: 1}, {Name: groupName + "-state", Partitions: partitions, Settings: topic.StateSettings()},
-		{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()}, {Name: calmTopic, Partitions: partitions}} {
+	for _, d := range []topic.Description{
+		{Name: inTopic, Partitions: partitions},
+		{Name: outTopic, Partitions: partitions},
+		{Name: outTopic + "-dead", Partitions: 1},
+		{Name: groupName + "-state", Partitions: partitions, Settings: topic.StateSettings()},
+		{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()},
+		{Name: calmTopic, Partitions: partitions},
+	} {
 		if err := w.client.Create(ctx, d); err != nil {
 			return err
 		}
 	}
-	w.feed = newFeed(seed, feedSettings{Topic: inTopic, Partitions: partitions, Streams: w.plan.streams, Records: w.plan.records,
-		Dimension: 8, Classes: 3, Poison: w.plan.poison, Label: .05, Step: 50 * time.Millisecond})
+	w.feed = newFeed(seed, feedSettings{
+		Topic: inTopic, Partitions: partitions, Streams: w.plan.streams, Records: w.plan.records,
+		Dimension: 8, Classes: 3, Poison: w.plan.poison, Label: .05, Step: 50 * time.Millisecond,
+	})
 	w.support = w.feed.support()
 	for range w.plan.stages {
 		w.start()
@@ -395,11 +404,13 @@ func (w *world) launch(group, out, name string) *stage {
 	if err != nil {
 		panic(err)
 	}
-	o := pipeline.Options{Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true, Eager: !w.plan.once,
+	o := pipeline.Options{
+		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true, Eager: !w.plan.once,
 		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
 		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
-		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: memory.Settings{Solver: settings, Warm: true}, Log: log}
+		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: memory.Settings{Solver: settings, Warm: true}, Log: log,
+	}
 	if w.plan.clock {
 		o.Limits.Idle = 50 * time.Millisecond
 	}

@@ -113,9 +113,11 @@ func (f *feed) ends() []record.Out {
 func (f *feed) record(stream int, value []byte, kind string, headers []record.Header) record.Out {
 	key := fmt.Appendf(nil, "cam-%d", stream)
 	partition := topic.Partition(key, f.Partitions)
-	return record.Out{Topic: f.Topic, Partition: partition, Key: key, Value: value,
+	return record.Out{
+		Topic: f.Topic, Partition: partition, Key: key, Value: value,
 		Headers: append(headers, record.Header{Key: kindHeader, Value: []byte(kind)}),
-		Time:    f.begin.Add(time.Duration(f.n) * f.Step)}
+		Time:    f.begin.Add(time.Duration(f.n) * f.Step),
+	}
 }
 
 // poison spoils a good value in one of the ways in which values are spoilt.
@@ -147,8 +149,10 @@ func raw(v []float32) []byte {
 // lesson is a record of the labels topic: an example that is taught, or, by chance, one that is forgotten.
 func (f *feed) lesson(labels string) record.Out {
 	id := fmt.Sprintf("taught-%d", f.random.IntN(20))
-	out := record.Out{Topic: labels, Partition: -1, Key: []byte(id), Time: time.Now(),
-		Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}}}
+	out := record.Out{
+		Topic: labels, Partition: -1, Key: []byte(id), Time: time.Now(),
+		Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}},
+	}
 	if f.random.IntN(3) > 0 {
 		class := f.random.IntN(f.Classes)
 		out.Value, _ = json.Marshal(example{id, className(class), f.vector(class)}) // finite numbers and plain text

@@ -100,8 +100,10 @@ func (s *scenario) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	s.feed = newFeed(s.seed, feedSettings{Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
-		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Step: 5 * time.Millisecond})
+	s.feed = newFeed(s.seed, feedSettings{
+		Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
+		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Step: 5 * time.Millisecond,
+	})
 	var lines strings.Builder
 	for _, e := range s.feed.support() {
 		line, err := json.Marshal(e)

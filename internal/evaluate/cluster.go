@@ -181,8 +181,10 @@ func (c *Cluster) slk(ctx context.Context, space *Space, s solver.Settings, star
 		return nil, 0, err
 	}
 	set := space.set
-	result, err := solve.Solve(ctx, &solver.Problem{Rows: space.rows, N: set.N, D: set.D, K: c.K, Affinity: space.graph, Start: start,
-		Embedding: &solver.Embedding{Mean: make([]float32, set.D)}})
+	result, err := solve.Solve(ctx, &solver.Problem{
+		Rows: space.rows, N: set.N, D: set.D, K: c.K, Affinity: space.graph, Start: start,
+		Embedding: &solver.Embedding{Mean: make([]float32, set.D)},
+	})
 	if err != nil {
 		return nil, 0, err
 	}

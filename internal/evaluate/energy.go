@@ -20,8 +20,10 @@ type model struct {
 }
 
 func newModel(rows []float32, n, d, k int, graph *index.Affinity, s solver.Settings) *model {
-	return &model{rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == "slk-ms" || s.Method == "kmodes",
-		tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma}
+	return &model{
+		rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == "slk-ms" || s.Method == "kmodes",
+		tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
+	}
 }
 
 func (m *model) row(p int) []float32 { return m.rows[p*m.d : p*m.d+m.d] }

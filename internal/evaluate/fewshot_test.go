@@ -23,8 +23,10 @@ func TestFewShotOnDigits(t *testing.T) {
 	set := digits()
 	nearest := preset(t, "clamped")
 	nearest.Method, nearest.Settings.Method = "nearest", "nearest"
-	few := FewShot{Ways: 5, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "absent"), Tasks: 20, Seed: 1, SplitSeed: 1, MetricEpisodes: 10,
-		Candidates: []Candidate{preset(t, "default"), nearest}, Workers: 1}
+	few := FewShot{
+		Ways: 5, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "absent"), Tasks: 20, Seed: 1, SplitSeed: 1, MetricEpisodes: 10,
+		Candidates: []Candidate{preset(t, "default"), nearest}, Workers: 1,
+	}
 	results, err := few.Run(t.Context(), set)
 	if err != nil {
 		t.Fatal(err)

@@ -160,9 +160,15 @@ func TestQueryCountsFollowTheSizeOfTheSet(t *testing.T) {
 		mix   string
 		want  int // queries of a five-way task
 	}{
-		{slices.Repeat([]int{60}, 12), "balanced", 75}, {slices.Repeat([]int{60}, 12), "dirichlet:2", 75}, {slices.Repeat([]int{60}, 12), "absent", 75},
-		{slices.Repeat([]int{29}, 12), "balanced", 75}, {slices.Repeat([]int{29}, 12), "dirichlet:2", 30}, {slices.Repeat([]int{29}, 12), "absent", 45},
-		{slices.Repeat([]int{12}, 12), "balanced", 25}, {slices.Repeat([]int{12}, 12), "dirichlet:2", 12}, {slices.Repeat([]int{12}, 12), "absent", 15},
+		{slices.Repeat([]int{60}, 12), "balanced", 75},
+		{slices.Repeat([]int{60}, 12), "dirichlet:2", 75},
+		{slices.Repeat([]int{60}, 12), "absent", 75},
+		{slices.Repeat([]int{29}, 12), "balanced", 75},
+		{slices.Repeat([]int{29}, 12), "dirichlet:2", 30},
+		{slices.Repeat([]int{29}, 12), "absent", 45},
+		{slices.Repeat([]int{12}, 12), "balanced", 25},
+		{slices.Repeat([]int{12}, 12), "dirichlet:2", 12},
+		{slices.Repeat([]int{12}, 12), "absent", 15},
 	} {
 		split, err := NewSplit(classesOf(c.sizes...), nil, 1)
 		if err != nil {

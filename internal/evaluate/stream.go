@@ -56,8 +56,10 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	if err != nil {
 		return StreamResult{}, err
 	}
-	out := StreamResult{Data: set.Name, Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
-		Shots: s.Protocol.Shots, Classes: len(trial.Classes)}
+	out := StreamResult{
+		Data: set.Name, Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
+		Shots: s.Protocol.Shots, Classes: len(trial.Classes),
+	}
 	var answers []memory.Answer
 	if slices.Contains(Rivals, s.Method) {
 		out.Warm = true

@@ -110,8 +110,20 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 	}
 }
 
-var interpretedShapes = []shape{{1, 1, 1, 0, 1, 0, false}, {3, 4, 8, 1, 2, 0, false}, {4, 4, 16, 3, 3, 1, false}, {7, 9, 33, 5, 4, 2, false}, {13, 21, 130, 7, 5, 0, false}, {5, 5, 0, 0, 7, 0, false}, {2, 3, 1600, 1, 8, 0, false},
-	{9, 6, 15, 0, 9, 1, false}, {6, 11, 17, 2, 10, 0, false}, {11, 3, 47, 0, 11, 0, false}, {26, 3, 64, 4, 12, 0, false}, {3, 17, 100, 0, 13, 3, false}}
+var interpretedShapes = []shape{
+	{1, 1, 1, 0, 1, 0, false},
+	{3, 4, 8, 1, 2, 0, false},
+	{4, 4, 16, 3, 3, 1, false},
+	{7, 9, 33, 5, 4, 2, false},
+	{13, 21, 130, 7, 5, 0, false},
+	{5, 5, 0, 0, 7, 0, false},
+	{2, 3, 1600, 1, 8, 0, false},
+	{9, 6, 15, 0, 9, 1, false},
+	{6, 11, 17, 2, 10, 0, false},
+	{11, 3, 47, 0, 11, 0, false},
+	{26, 3, 64, 4, 12, 0, false},
+	{3, 17, 100, 0, 13, 3, false},
+}
 
 // TestInterpretedAVX512Agrees executes the AVX-512 assembly without a processor that has it.
 func TestInterpretedAVX512Agrees(t *testing.T) {

@@ -58,14 +58,13 @@ const (
 )
 
 type operand struct {
-	kind        kind
-	number      int // of a register; of memory: the base register, -1 for a symbol
-	lanes       int // of a vector register
-	value       uint64
-	index       int // register, -1 for none
-	scale       uint64
-	name        string
-	destination bool
+	kind   kind
+	number int // of a register; of memory: the base register, -1 for a symbol
+	lanes  int // of a vector register
+	value  uint64
+	index  int // register, -1 for none
+	scale  uint64
+	name   string
 }
 
 var generalNames = []string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}

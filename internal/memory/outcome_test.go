@@ -152,12 +152,12 @@ func TestClassesComeAndGo(t *testing.T) {
 	}
 	items = of(3)
 	items[0].Label = label(3)
-	answers, report := answer(t, s, e, items, three)
+	_, report := answer(t, s, e, items, three)
 	if !happened(report, "born", label(3)) {
 		t.Errorf("events %+v", report.Events)
 	}
 	right := 0
-	answers, report = answer(t, s, e, of(3), three)
+	answers, report := answer(t, s, e, of(3), three)
 	for _, a := range answers {
 		if a.Label == label(3) {
 			right++

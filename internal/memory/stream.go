@@ -202,8 +202,10 @@ type Summary struct {
 
 // Summary describes the stream.
 func (s *Stream) Summary() Summary {
-	out := Summary{Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned, Taught: s.taught,
-		Metric: s.metric.current != nil, Answers: len(s.verdicts), Clusters: s.clusters.summary()}
+	out := Summary{
+		Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned, Taught: s.taught,
+		Metric: s.metric.current != nil, Answers: len(s.verdicts), Clusters: s.clusters.summary(),
+	}
 	var total float64
 	for _, k := range s.classes {
 		total += k.count

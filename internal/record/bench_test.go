@@ -71,8 +71,10 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkResult(b *testing.B) {
-	r := Result{ID: "in/3/" + strconv.Itoa(123456), ItemID: "item-1", Stream: "cam-7", Episode: 1234, Label: "milk", Confidence: .9712345, UnknownScore: .21,
-		Alternatives: []Alternative{{"juice", .0212345}, {"bread", .01}}, Time: time.Now(), Source: ResultSource{"in", 3, 123456}}
+	r := Result{
+		ID: "in/3/" + strconv.Itoa(123456), ItemID: "item-1", Stream: "cam-7", Episode: 1234, Label: "milk", Confidence: .9712345, UnknownScore: .21,
+		Alternatives: []Alternative{{"juice", .0212345}, {"bread", .01}}, Time: time.Now(), Source: ResultSource{"in", 3, 123456},
+	}
 	b.Run("append", func(b *testing.B) {
 		var dst []byte
 		b.ReportAllocs()

@@ -280,9 +280,11 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	if want == 0 {
 		d.dimensions[model] = len(vector)
 	}
-	item := Item{Source: Source{raw.Topic, raw.Partition, raw.Offset, object}, Key: raw.Key, ItemID: clean(e.id),
+	item := Item{
+		Source: Source{raw.Topic, raw.Partition, raw.Offset, object}, Key: raw.Key, ItemID: clean(e.id),
 		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label), Model: model,
-		Attributes: attributes, TraceParent: clean(e.traceParent)}
+		Attributes: attributes, TraceParent: clean(e.traceParent),
+	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time
 	}

@@ -264,8 +264,10 @@ func TestCloudEvents(t *testing.T) {
 
 func TestStreamBy(t *testing.T) {
 	value := `{"vector":[1],"room":"hall","attributes":{"floor":2}}`
-	for by, want := range map[string]string{"": "cam-7", "key": "cam-7", "partition": "in/3", "header:zone": "north", "header:none": "in/3",
-		"field:room": "hall", "field:floor": "2", "field:none": "in/3"} {
+	for by, want := range map[string]string{
+		"": "cam-7", "key": "cam-7", "partition": "in/3", "header:zone": "north", "header:none": "in/3",
+		"field:room": "hall", "field:floor": "2", "field:none": "in/3",
+	} {
 		if got := one(t, Options{StreamBy: by}, rawRecord(value, "zone", "north")).Stream; got != want {
 			t.Errorf("stream-by %q: %q, not %q", by, got, want)
 		}

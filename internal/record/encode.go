@@ -217,9 +217,11 @@ type Guess struct {
 
 // NewReview asks for the label of an item whose answer is r.
 func NewReview(item *Item, r *Result) Review {
-	return Review{ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes,
+	return Review{
+		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes,
 		Guess:  Guess{r.ID, r.Episode, r.Label, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives},
-		Source: r.Source}
+		Source: r.Source,
+	}
 }
 
 // AppendReview appends the JSON of a review record to dst.

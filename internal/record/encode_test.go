@@ -16,10 +16,12 @@ func TestResultRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String()
 		score := rapid.Map(rapid.IntRange(0, 1000000), func(n int) float64 { return float64(n) / 1e6 })
-		r := Result{ID: text.Draw(t, "id"), ItemID: text.Draw(t, "item"), Stream: text.Draw(t, "stream"), Episode: rapid.Int64().Draw(t, "episode"),
+		r := Result{
+			ID: text.Draw(t, "id"), ItemID: text.Draw(t, "item"), Stream: text.Draw(t, "stream"), Episode: rapid.Int64().Draw(t, "episode"),
 			Label: text.Draw(t, "label"), Confidence: score.Draw(t, "confidence"), Calibrated: rapid.Bool().Draw(t, "calibrated"), Unknown: rapid.Bool().Draw(t, "unknown"),
 			UnknownScore: score.Draw(t, "unknown score"), Time: time.Unix(rapid.Int64Range(-1e10, 2e11).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
-			Model: text.Draw(t, "model"), Source: ResultSource{text.Draw(t, "topic"), rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "offset")}}
+			Model: text.Draw(t, "model"), Source: ResultSource{text.Draw(t, "topic"), rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "offset")},
+		}
 		for range rapid.IntRange(0, 3).Draw(t, "alternatives") {
 			r.Alternatives = append(r.Alternatives, Alternative{text.Draw(t, "other"), score.Draw(t, "less")})
 		}

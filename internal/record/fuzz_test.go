@@ -37,8 +37,10 @@ func decodeAll(t *testing.T, value []byte) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON, frameProtobuf(), floats(1, 2),
-		`{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`} {
+	for _, seed := range []string{
+		`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON, frameProtobuf(), floats(1, 2),
+		`{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(decodeAll)

@@ -68,8 +68,10 @@ func (d *Decoder) DecodeLabel(raw *Raw) (Label, error) {
 
 // Teach is the record that teaches an example: an item that has a label and an id. A stream makes it that stream's alone.
 func Teach(topic string, e *Example) Out {
-	return Out{Topic: topic, Partition: -1, Key: []byte(e.ID), Value: AppendExample(nil, e), Time: e.Time,
-		Headers: []Header{{"content-type", []byte("application/json")}}}
+	return Out{
+		Topic: topic, Partition: -1, Key: []byte(e.ID), Value: AppendExample(nil, e), Time: e.Time,
+		Headers: []Header{{"content-type", []byte("application/json")}},
+	}
 }
 
 // Forget is the record that makes the stage forget the example of that id.
@@ -77,6 +79,8 @@ func Forget(topic, id string) Out { return Out{Topic: topic, Partition: -1, Key:
 
 // ResetRecord is the record that orders a reset.
 func ResetRecord(topic string, r Reset) Out {
-	return Out{Topic: topic, Partition: -1, Key: []byte(strings.Join([]string{ControlHeader, r.Stream, r.Class}, "/")),
-		Value: appendJSON(nil, r), Headers: []Header{{ControlHeader, []byte(ControlReset)}}}
+	return Out{
+		Topic: topic, Partition: -1, Key: []byte(strings.Join([]string{ControlHeader, r.Stream, r.Class}, "/")),
+		Value: appendJSON(nil, r), Headers: []Header{{ControlHeader, []byte(ControlReset)}},
+	}
 }

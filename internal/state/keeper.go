@@ -59,8 +59,10 @@ type pending struct {
 
 // NewKeeper starts a new ownership of an input partition on what the one before has left.
 func NewKeeper(topic, out string, partition int32, generation int32, r *Restored) *Keeper {
-	k := &Keeper{topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
-		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, stale: r.stale}
+	k := &Keeper{
+		topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
+		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, stale: r.stale,
+	}
 	for stream, keys := range r.keys {
 		k.streams[stream] = &kept{version: r.Snapshots[stream].Version, current: keys}
 	}
@@ -127,8 +129,10 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	} else {
 		k.slots++
 	}
-	w := &written{owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere,
-		key: place{topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()}
+	w := &written{
+		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere,
+		key: place{topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
+	}
 	k.pending = pending{journal: w, decided: j.Decided, answered: j.Answered, snapshots: snapshots}
 	records := []record.Out{k.record(w.key, j.encode())}
 	again := map[string]bool{} // a slot may be written again before its older version was taken away

@@ -77,8 +77,10 @@ func (c *Client) Ensure(ctx context.Context, d Description) error {
 // Grow raises the number of a topic's partitions.
 func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreatePartitionsResponse, error) {
-		return c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{Addr: c.kafka.Addr,
-			Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}}})
+		return c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
+			Addr:   c.kafka.Addr,
+			Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}},
+		})
 	})
 	if err == nil {
 		err = answer.Errors[name]
@@ -146,8 +148,10 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 		d.Replicas = len(t.Partitions[0].ReplicaNodes)
 	}
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.DescribeConfigsResponse, error) {
-		return c.kafka.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Addr: c.kafka.Addr,
-			Resources: []kafka.DescribeConfigRequestResource{{ResourceType: kafka.ResourceTypeTopic, ResourceName: name}}})
+		return c.kafka.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
+			Addr:      c.kafka.Addr,
+			Resources: []kafka.DescribeConfigRequestResource{{ResourceType: kafka.ResourceTypeTopic, ResourceName: name}},
+		})
 	})
 	if err != nil {
 		return d, fmt.Errorf("describe topic %s: %w", name, err)

@@ -138,8 +138,10 @@ func (d *decoder) batch(b []byte, base, position int64, records []record.Raw) ([
 		if appended {
 			delta = 0
 		}
-		records = append(records, record.Raw{Topic: d.topic, Partition: d.partition, Offset: offset, Key: key, Value: value,
-			Headers: headers, Time: time.UnixMilli(first + delta)})
+		records = append(records, record.Raw{
+			Topic: d.topic, Partition: d.partition, Offset: offset, Key: key, Value: value,
+			Headers: headers, Time: time.UnixMilli(first + delta),
+		})
 	}
 	return records, nil
 }

@@ -14,8 +14,10 @@ import (
 func someBatch(n int, stamp Stamp) []byte {
 	var records []record.Out
 	for i := range n {
-		records = append(records, record.Out{Key: fmt.Append(nil, "key-", i%7), Value: make([]byte, 2048), Time: time.UnixMilli(int64(1000 + i)),
-			Headers: []record.Header{{Key: "label", Value: []byte("milk")}}})
+		records = append(records, record.Out{
+			Key: fmt.Append(nil, "key-", i%7), Value: make([]byte, 2048), Time: time.UnixMilli(int64(1000 + i)),
+			Headers: []record.Header{{Key: "label", Value: []byte("milk")}},
+		})
 	}
 	return AppendBatch(nil, records, stamp, time.Now())
 }

@@ -14,8 +14,10 @@ import (
 // franz is another Kafka client, to check ours against.
 func franz(t testing.TB, client *topic.Client, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(client.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0)}, options...)...)
+	c, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(client.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0),
+	}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,20 +41,26 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, p
 		isolation = kafka.ReadCommitted
 	}
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		return c.transport.RoundTrip(ctx, c.kafka.Addr, &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(isolation),
-			Topics: []listoffsets.RequestTopic{{Topic: name,
-				Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: place}}}}})
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &listoffsets.Request{
+			ReplicaID: -1, IsolationLevel: int8(isolation),
+			Topics: []listoffsets.RequestTopic{{
+				Topic:      name,
+				Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: place}},
+			}},
+		})
 	})
 	if err != nil {
 		return -1, fmt.Errorf("find an offset in %s/%d: %w", name, partition, err)
 	}
 	for _, t := range answer.(*listoffsets.Response).Topics {
-		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return -1, &Refused{"find an offset in", name, partition, kafka.Error(p.ErrorCode)}
-			}
-			return p.Offset, nil
+		if len(t.Partitions) == 0 {
+			continue
 		}
+		p := t.Partitions[0]
+		if p.ErrorCode != 0 {
+			return -1, &Refused{"find an offset in", name, partition, kafka.Error(p.ErrorCode)}
+		}
+		return p.Offset, nil
 	}
 	return -1, &Refused{"find an offset in", name, partition, kafka.UnknownTopicOrPartition}
 }
@@ -62,8 +68,10 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, p
 // Committed is the offset a group has committed for a partition, -1 where it has none.
 func (c *Client) Committed(ctx context.Context, group, name string, partition int32) (int64, error) {
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.OffsetFetchResponse, error) {
-		return c.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{Addr: c.kafka.Addr, GroupID: group,
-			Topics: map[string][]int{name: {int(partition)}}})
+		return c.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
+			Addr: c.kafka.Addr, GroupID: group,
+			Topics: map[string][]int{name: {int(partition)}},
+		})
 	})
 	if err == nil {
 		err = answer.Error
@@ -74,14 +82,12 @@ func (c *Client) Committed(ctx context.Context, group, name string, partition in
 	if err != nil {
 		return -1, fmt.Errorf("offset of group %s in %s/%d: %w", group, name, partition, err)
 	}
-	for _, p := range answer.Topics[name] {
-		if errors.Is(p.Error, kafka.GroupIdNotFound) {
-			return -1, nil
-		}
-		if p.Error != nil {
-			return -1, &Refused{"offset of group " + group + " in", name, partition, p.Error}
-		}
-		return p.CommittedOffset, nil
+	partitions := answer.Topics[name]
+	if len(partitions) == 0 || errors.Is(partitions[0].Error, kafka.GroupIdNotFound) {
+		return -1, nil
 	}
-	return -1, nil
+	if err := partitions[0].Error; err != nil {
+		return -1, &Refused{"offset of group " + group + " in", name, partition, err}
+	}
+	return partitions[0].CommittedOffset, nil
 }

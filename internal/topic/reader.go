@@ -58,9 +58,11 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 	if s.MaxWait <= 0 {
 		s.MaxWait = 500 * time.Millisecond
 	}
-	return &Reader{client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes,
+	return &Reader{
+		client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes,
 		decoder: decoder{topic: s.Topic, partition: s.Partition},
-		outage:  NewOutage(c.log, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition))}
+		outage:  NewOutage(c.log, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition)),
+	}
 }
 
 // Position is the offset of the next record wanted.
@@ -109,8 +111,10 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 
 func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	s := &r.settings
-	request := &fetchRequest{ctx: ctx, clientID: r.client.clientID, topic: s.Topic, partition: s.Partition, position: r.position,
-		maxBytes: int32(r.maxBytes), wait: s.MaxWait, committed: !s.Uncommitted, buffer: r.spare}
+	request := &fetchRequest{
+		ctx: ctx, clientID: r.client.clientID, topic: s.Topic, partition: s.Partition, position: r.position,
+		maxBytes: int32(r.maxBytes), wait: s.MaxWait, committed: !s.Uncommitted, buffer: r.spare,
+	}
 	r.spare = nil // the exchange owns it until it is answered
 	message, err := r.client.transport.RoundTrip(ctx, r.client.kafka.Addr, request)
 	if err != nil {

@@ -190,8 +190,10 @@ func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.
 	byLeader := map[int32]*rawproduce.Request{}
 	var messages []protocol.Message
 	for _, b := range s.batches {
-		one := rawproduce.RequestTopic{Topic: b.Topic, Partitions: []rawproduce.RequestPartition{{Partition: b.Partition,
-			RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(b.Data)}}}}
+		one := rawproduce.RequestTopic{Topic: b.Topic, Partitions: []rawproduce.RequestPartition{{
+			Partition: b.Partition,
+			RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(b.Data)},
+		}}}
 		leader, err := (&rawproduce.Request{Topics: []rawproduce.RequestTopic{one}}).Broker(cluster)
 		if err != nil {
 			b.Err = fmt.Errorf("write %s/%d: %w", b.Topic, b.Partition, err)
@@ -200,8 +202,10 @@ func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.
 		b.Err = errNoAnswer
 		request := byLeader[leader.ID]
 		if request == nil {
-			request = &rawproduce.Request{TransactionalID: s.transaction, Acks: int16(kafka.RequireAll),
-				Timeout: int32(requestTimeout.Milliseconds() * 8 / 10)}
+			request = &rawproduce.Request{
+				TransactionalID: s.transaction, Acks: int16(kafka.RequireAll),
+				Timeout: int32(requestTimeout.Milliseconds() * 8 / 10),
+			}
 			byLeader[leader.ID] = request
 			messages = append(messages, request)
 		}

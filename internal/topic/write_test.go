@@ -38,8 +38,10 @@ func TestAFaultInOnePartitionIsSeen(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
 	name := brokertest.Topic(t, client, "partly", 3, nil)
-	faults := server.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: name, Partitions: []int32{1},
-		Err: kerr.NotLeaderForPartition, Count: 3})
+	faults := server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: name, Partitions: []int32{1},
+		Err: kerr.NotLeaderForPartition, Count: 3,
+	})
 	var sent []record.Out
 	for i := range 9 {
 		sent = append(sent, record.Out{Topic: name, Partition: int32(i % 3), Value: fmt.Append(nil, i)})

@@ -97,9 +97,11 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 		}
 		rows = append(rows, example.Vector...)
 		source := record.Source{Topic: "belt", Offset: s.all, Object: -1}
-		e.Items = append(e.Items, Item{Example: picture.ID, Vector: example.Vector, Result: record.Result{ID: source.ID(), ItemID: picture.ID, Stream: "belt",
+		e.Items = append(e.Items, Item{Example: picture.ID, Vector: example.Vector, Result: record.Result{
+			ID: source.ID(), ItemID: picture.ID, Stream: "belt",
 			Episode: s.number, Label: order[0], Confidence: best[order[1]] / (best[order[0]] + best[order[1]]), Unknown: i%23 == 7,
-			Alternatives: []record.Alternative{{Label: order[1], Confidence: .2}}, Time: time.Now(), Attributes: example.Attributes}})
+			Alternatives: []record.Alternative{{Label: order[1], Confidence: .2}}, Time: time.Now(), Attributes: example.Attributes,
+		}})
 	}
 	for i, name := range []string{"warm start", "no memory", "nearest prototype"} {
 		e.Scores = append(e.Scores, Score{name, s.right[i] - int64(i)*s.all/25, s.all})

@@ -60,14 +60,18 @@ type alternativeView struct {
 }
 
 func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
-	v := &episodeView{Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations, Admitted: e.Admitted,
-		Solve: float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges, Scores: e.Scores, Items: make([]itemView, len(e.Items))}
+	v := &episodeView{
+		Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations, Admitted: e.Admitted,
+		Solve: float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges, Scores: e.Scores, Items: make([]itemView, len(e.Items)),
+	}
 	for i := range e.Items {
 		item := &e.Items[i]
 		r := &item.Result
 		about := attributes(r.Attributes)
-		v.Items[i] = itemView{ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown,
-			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image), Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1]}
+		v.Items[i] = itemView{
+			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown,
+			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image), Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
+		}
 		for _, a := range r.Alternatives {
 			v.Items[i].Alternatives = append(v.Items[i].Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
 		}
