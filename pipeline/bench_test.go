@@ -1,11 +1,18 @@
 package pipeline
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"slkstream/consumer"
 	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/state"
+	"slkstream/internal/topic"
 )
 
 // The whole stage on the embedded broker, from record to acknowledged result.
@@ -26,4 +33,76 @@ func BenchmarkStage(b *testing.B) {
 	start(b, client, o)
 	collect(b, client, o.Out, count(n))
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+}
+
+// Restoring a thousand streams of ten classes and 512 dimensions, ten versions of each in the topic. metric-rank 0 leaves
+// out the scatter of the metric, which is most of a state otherwise.
+func BenchmarkRestore(b *testing.B) {
+	client := brokertest.Connect(b, brokertest.Brokers(b))
+	in := brokertest.Topic(b, client, "in", 1, nil)
+	o := basics(client, in, newFeed(1))
+	o.State = brokertest.Topic(b, client, "state", 1, topic.StateSettings())
+	o.Memory.Solver.MetricRank = 0
+	const streams, versions, d, classes = 1000, 10, 512, 10
+	random := rand.New(rand.NewPCG(1, 1))
+	draw := func(class int) []float32 {
+		v := make([]float32, d)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		v[class] += 30
+		return v
+	}
+	labels := &memory.Labels{}
+	for c := range classes {
+		labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
+	}
+	engine, err := memory.NewEngine(o.Memory)
+	if err != nil {
+		b.Fatal(err)
+	}
+	learned := memory.New("stream", o.Memory)
+	for e := range 3 {
+		items := make([]memory.Item, 100)
+		for i := range items {
+			items[i] = memory.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Place: memory.Place{Offset: int64(100*e + i), Object: -1}}
+		}
+		if _, _, err := learned.Answer(context.Background(), engine, items, labels); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var pieces []state.Piece
+	for _, p := range learned.State() {
+		pieces = append(pieces, state.Piece(p))
+	}
+	keeper := state.NewKeeper(in, o.State, 0, 1, state.NewLoader(in).Restore())
+	size := 0
+	for range versions {
+		for from := 0; from < streams; from += 50 {
+			var snapshots []*state.Snapshot
+			for i := from; i < from+50; i++ {
+				snapshots = append(snapshots, &state.Snapshot{Stream: state.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces})
+			}
+			size = snapshots[0].Bytes()
+			write(b, client, keeper.Commit(&state.Journal{}, snapshots))
+			keeper.Committed()
+		}
+	}
+	s, err := New(client, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	for range b.N {
+		loader, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p := &partition{stage: s, topic: in, log: o.Log, streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}}
+		p.remember(loader.Restore())
+		if len(p.streams) != streams {
+			b.Fatalf("%d streams", len(p.streams))
+		}
+	}
+	b.ReportMetric(float64(size), "bytes/stream")
 }
