@@ -139,9 +139,6 @@ func (b *Buffer) Add(item record.Item, now time.Time) {
 	}
 	if o == nil {
 		o = &opened{first: place, base: b.high, ghost: ghost, episode: &Episode{Key: key, Before: previous}}
-		if !ghost {
-			o.episode.Items = make([]record.Item, 0, min(b.limits.Size, 128))
-		}
 		b.open[key] = o
 		if !slices.Contains(b.models, key.Model) {
 			b.models = append(b.models, key.Model)
