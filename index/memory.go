@@ -9,9 +9,9 @@ import (
 )
 
 // Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
-// remembers. Any number of goroutines may search while one adds and removes. Up to Above vectors it looks at every one:
-// the answers are exact, and the same calls give the same answers. Beyond, it asks an HNSW graph for candidates and ranks
-// them by their true distances: answers are nearly exact, and need not be the same in every run.
+// remembers. Any number of goroutines may search while one adds and removes. It looks at every vector: the answers are
+// exact, and the same calls give the same answers. Only beyond MemoryOptions.Above, where that is set, it asks an HNSW graph
+// for candidates and ranks them by their true distances.
 type Memory struct {
 	dimension int
 	cosine    bool
@@ -34,13 +34,14 @@ type Memory struct {
 // MemoryOptions say how a Memory measures and searches.
 type MemoryOptions struct {
 	Cosine bool   // cosine distance in place of Euclidean
-	Above  int    // number of vectors up to which every one is looked at; 0: DefaultAbove
 	Seed   uint64 // of the graph's levels
-}
 
-// DefaultAbove is where a graph begins to be faster than looking at every vector, measured in 128 and 512 dimensions at a
-// recall that can be used.
-const DefaultAbove = 100_000
+	// Above is the number of vectors up to which every one is looked at; 0: however many there are. The graph of the library
+	// in use is faster by then, but finds too little: with 64 candidates in 128 dimensions 0.55 of the 5 nearest among 5,000,
+	// 0.26 among 20,000 and 0.12 among 60,000 clustered vectors, in 0.7, 0.3 and 0.13 of the time of looking at all. With as
+	// many candidates as would make it good it is the slower one. Its answers need not be the same in every run either.
+	Above int
+}
 
 // goneShare is the share of removed slots at which a graph is built anew.
 const goneShare = .25
@@ -60,7 +61,7 @@ func NewMemory(dimension int, o MemoryOptions) (*Memory, error) {
 		return nil, fmt.Errorf("above: %d vectors", o.Above)
 	}
 	if o.Above == 0 {
-		o.Above = DefaultAbove
+		o.Above = maxRows
 	}
 	m := &Memory{dimension: dimension, cosine: o.Cosine, above: o.Above, seed: o.Seed, slots: map[uint64]int32{}}
 	m.scratch.New = func() any { return &memorySearch{query: make([]float32, dimension)} }

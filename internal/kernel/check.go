@@ -32,6 +32,7 @@ func check(v version) error {
 			{"exp", func(v version, out []float32) { v.exp(out[:n], a[:n]) }},
 			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
 			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},
+			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},
 			{"weighted rows", func(v version, out []float32) {
 				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))
 			}},
