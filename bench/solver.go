@@ -183,7 +183,7 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	}
 	ours := func() (float64, error) {
 		from := time.Now()
-		_, err := solve.Solve(ctx, &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph})
+		_, err := solve.Solve(ctx, &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph, SparseResult: true})
 		return time.Since(from).Seconds(), err
 	}
 	measures := []func() (float64, error){ours}

@@ -360,18 +360,20 @@ func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = grown(r.Labels, e.n)
 	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
-	if k == p.K && !e.s.sparse() {
-		r.S = e.s.values // shared: a second N x K is only made where masked classes must be put back
-	} else if !e.s.sparse() {
-		e.wide = cleared(e.wide, e.n*p.K)
+	r.rows, r.class, r.k = &e.s, e.class, p.K
+	apart := false
+	switch {
+	case e.s.sparse() && p.SparseResult:
+	case !e.s.sparse() && k == p.K:
+		r.S = e.s.values // shared: a second N x K is only made where classes must be put back
+	default:
+		e.wide, apart = grown(e.wide, e.n*p.K), true
 		r.S = e.wide
 	}
 	for i := range e.n {
 		r.Labels[i] = e.class[e.s.answer(i)]
-		if k != p.K && !e.s.sparse() {
-			for c, v := range e.s.values[i*k : i*k+k] {
-				r.S[i*p.K+int(e.class[c])] = v
-			}
+		if apart {
+			r.Row(i, r.S[i*p.K:i*p.K+p.K])
 		}
 		if p.labelled(i) && r.Labels[i] != p.Labels[i] {
 			r.LostSupports++
@@ -383,7 +385,6 @@ func (e *episode) finish(p *Problem, r *Result) {
 		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.rowsOut[c*d:c*d+d])
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
-	r.rows, r.class, r.k = &e.s, e.class, p.K
 	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
 	r.Affinity = e.graph
 	if p.Assess {

@@ -45,8 +45,8 @@ func TestSparseAssignments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.S != nil || !solve.episode.s.sparse() {
-				t.Fatal("S is dense")
+			if r.S == nil || !solve.episode.s.sparse() {
+				t.Fatal("S is dense, or the result has none")
 			}
 			if r.Rises > 0 {
 				t.Errorf("%s, tau %g: R rose: %v", method, tau, r.Trace)
@@ -55,7 +55,10 @@ func TestSparseAssignments(t *testing.T) {
 			for i := range n {
 				r.Row(i, row)
 				var sum float64
-				for _, v := range row {
+				for c, v := range row {
+					if v != r.S[i*k+c] {
+						t.Fatalf("s of row %d, class %d is %g and %g", i, c, v, r.S[i*k+c])
+					}
 					sum += float64(v)
 				}
 				if sum < 1-1e-5 || sum > 1+1e-5 {
@@ -63,6 +66,10 @@ func TestSparseAssignments(t *testing.T) {
 				}
 			}
 			sparse := append([]int32(nil), r.Labels...)
+			p.SparseResult = true
+			if r, err = solve.Solve(context.Background(), p); err != nil || r.S != nil {
+				t.Fatalf("error %v, and %d values of S that were not wanted", err, len(r.S))
+			}
 			solve.engine, solve.settings.Check = denseRows, false
 			if r, err = solve.Solve(context.Background(), p); err != nil {
 				t.Fatal(err)

@@ -40,6 +40,9 @@ type Problem struct {
 	// what Result.Z returns. It needs a problem without anchors.
 	Overwrite bool
 
+	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x K.
+	SparseResult bool
+
 	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not at all. A
 	// cancelled context stops the solve at the same places.
 	Progress func(sweeps, most int)
@@ -50,7 +53,7 @@ type Problem struct {
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
 type Result struct {
 	Labels     []int32
-	S          []float32 // N x K; labelled rows are one-hot. Nil beyond 4,096 rows and 64 classes, where S is sparse: see Row
+	S          []float32 // N x K; labelled rows are one-hot. Nil with Problem.SparseResult where S is sparse: see Row
 	Z          []float32 // N x D, rows in z-space, what a stream learns from
 	AnchorZ    []float32 // M x D, anchors in z-space
 	Prototypes []float32 // K x D in u-space; zero where a class is masked
