@@ -41,6 +41,7 @@ func TestSparseAssignments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			p.SparseResult = false
 			r, err := solve.Solve(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
