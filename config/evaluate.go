@@ -98,7 +98,7 @@ func (e *Evaluate) streamSettings() []Setting {
 		define("trials", &e.Trials, 1, "streams drawn, with seed, seed + 1 and so on", atLeast(1), atMost(1<<16)),
 		define("drift", &e.Drift, 0, "how far rows slide over the stream towards another class's mean", share...),
 		define("teach", &e.Teach, 0, "share of the items that carry their label", share...),
-		define("teach-by", &e.TeachBy, "random", "which items: random, or those that the stage proposes for review, whose label comes with the next episode", oneOf("random", "review")),
+		define("teach-by", &e.TeachBy, "random", "which items: random, carrying their label; later, random too, or those that the stage proposes for review: their label comes with the next episode", oneOf("random", "later", "review")),
 		define("unlabelled-classes", &e.UnlabelledClasses, 0, "share of the classes without labelled rows, for the unknown score", share...),
 		define("absent", &e.Absent, 0, "share of the classes that never come", share...),
 		define("garbage", &e.Garbage, 0, "episodes of noise", atLeast(0), atMost(1<<16)),
