@@ -41,12 +41,6 @@ func newDemoCommand() *cobra.Command {
 }
 
 func runDemo(ctx context.Context, c *call) error {
-	if limit := c.Config.Demo.For; limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
-		defer stop()
-		defer time.AfterFunc(limit, stop).Stop()
-	}
 	if c.Config.General.LogLevel == "info" { // the episodes say enough
 		quiet := c.Config.General
 		quiet.LogLevel = "warn"
@@ -68,7 +62,9 @@ func runDemo(ctx context.Context, c *call) error {
 		return usageError{err}
 	}
 	belt := demo.NewBelt(c.Config.Solver.Seed)
-	if err := setUp(ctx, client, belt); err != nil {
+	if err := setUp(ctx, client, belt); errors.Is(err, context.Canceled) {
+		return nil // stopped before it began
+	} else if err != nil {
 		return err
 	}
 
@@ -105,6 +101,13 @@ func runDemo(ctx context.Context, c *call) error {
 				c.Log.Error("closing the page", "error", err)
 			}
 		}()
+	}
+	// From here on, so that a slow start does not eat the show.
+	if limit := c.Config.Demo.For; limit > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		defer time.AfterFunc(limit, stop).Stop()
 	}
 	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n"+
 		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n%s", c.Config.Demo.Rate, len(belt.Classes()),
