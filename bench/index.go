@@ -138,11 +138,10 @@ func micro(seconds float64) string { return fmt.Sprintf("%.0f", 1e6*seconds) }
 
 // graph is a large set of rows.
 type graph struct {
-	name    string
-	rows    []float32
-	n, d    int
-	rho     int
-	threads int
+	name string
+	rows []float32
+	n, d int
+	rho  int
 }
 
 func (b *bench) graphs() []graph {
