@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 go build -o "$work/slkstream" ./cmd/slkstream
 go build -o "$work/chaos" ./internal/chaos
 chaos() { timeout 300 "$work/chaos" -binary "$work/slkstream" "$@"; }
-chaos -scenario histories -histories 200 -seed 1000
+chaos -scenario histories -histories 120 -seed 1000
 chaos -scenario kills -delivery exactly-once -broker embedded -records 5000 -events 8 -broker-kills 2
 chaos -scenario kills -delivery exactly-once -records 5000 -events 8 -broker-kills 1
 chaos -scenario kills -delivery at-least-once -records 5000 -events 8 -broker-kills 1

@@ -115,8 +115,21 @@ func (p plan) String() string {
 		mode, p.records, p.streams, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.poison, p.memory, p.fault)
 }
 
-// runHistory plays one history and returns what happened.
+// runHistory plays the history of a seed and returns what happened. One that cannot be played to its end, as on a machine
+// too busy for its timeouts, says nothing about promises and is played once more.
 func runHistory(ctx context.Context, seed uint64, f fault) (*history, error) {
+	h, err := playOnce(ctx, seed, f)
+	if err == nil || ctx.Err() != nil {
+		return h, err
+	}
+	again, second := playOnce(ctx, seed, f)
+	if second != nil {
+		second = errors.Join(err, second)
+	}
+	return again, second
+}
+
+func playOnce(ctx context.Context, seed uint64, f fault) (*history, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyLimit)
 	defer cancel()
 	w := &world{h: newHistory(nil), random: rand.New(rand.NewPCG(seed, 1))}
