@@ -286,28 +286,24 @@ func TestQuietStreamAmongBusyOnes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	f := newFeed(26)
-	in := brokertest.Topic(t, client, "in", 1, nil)
 	const n = 1000
 	for name, limits := range map[string]consumer.Limits{
 		"age":  {Size: 50, Age: 3 * time.Second, Memory: 64 << 20},
 		"idle": {Size: 50, Idle: 300 * time.Millisecond, Memory: 64 << 20},
 	} {
+		in := brokertest.Topic(t, client, "in", 1, nil)
 		o := basics(client, in, f)
 		o.Limits = limits
-		first, err := client.Offset(ctx, in, 0, topic.Latest, false)
-		if err != nil {
-			t.Fatal(err)
-		}
 		lone := f.records(in, 1, 1)
 		lone[0].Key = []byte("quiet")
 		write(t, client, append(lone, f.records(in, 1, n)...))
 		start(t, client, o)
-		all := int(first) + n + 1
+		all := n + 1
 		if name == "age" {
 			all -= 50 // the last episodes have nothing after them that would close them
 		}
 		got := collect(t, client, o.Out, count(all))
-		id := record.Source{Topic: in, Offset: first, Object: -1}.ID()
+		id := record.Source{Topic: in, Object: -1}.ID()
 		if len(got.answers[id]) == 0 {
 			t.Errorf("%s: the quiet stream's item is not answered", name)
 		}
@@ -316,7 +312,7 @@ func TestQuietStreamAmongBusyOnes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if committed > first {
+			if committed > 0 {
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
