@@ -46,7 +46,7 @@ func (s *Stage) settings() []Setting {
 			define("max-memory", &s.MaxMemory, 64<<20, "bytes of open episodes in a partition at which the oldest close", atLeast[Bytes](64<<10)),
 		),
 		takenBy([]string{"label"},
-			define("max-memory", &s.MaxMemory, 512<<20, "bytes of input beyond which a file is labelled in episodes, in file order", atLeast[Bytes](64<<10)),
+			define("max-memory", &s.MaxMemory, 128<<20, "bytes of input beyond which a file is labelled in episodes, in file order", atLeast[Bytes](64<<10)),
 			define("episode-size", &s.EpisodeSize, 10000, "items of an episode where the file is labelled in episodes", atLeast(1), atMost(1<<20)),
 		),
 		takenBy(with(checked, "label"),

@@ -43,6 +43,8 @@ func elsewhere(line string) string {
 		return "a step of its own runs it"
 	case strings.Contains(line, "git clone"):
 		return "the test has its own copy"
+	case strings.Contains(line, "$D"):
+		return "needs data sets that are not in the tree; .ci/steps/35-evaluate.sh runs evaluations"
 	case strings.Contains(line, "kafka:9092") || strings.Contains(line, "shared/data"):
 		return "needs what a clean clone does not have"
 	}
