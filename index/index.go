@@ -101,8 +101,8 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 // Methods are the names that Options.Method may have.
 func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
 
-// crossover is the number of rows up to which nothing is faster than exact search: measured in several dimensions, where it
-// hardly depends on the dimension, since both methods spend their time in the same tiles.
+// crossover is the number of rows up to which auto searches exactly: an estimate from the processor time of both methods at
+// a few sizes in 64, 128 and 784 dimensions, not a sweep.
 const crossover = 12_000
 
 // search runs the method asked for. What fits one block is one tile, which is the answer.
