@@ -44,7 +44,7 @@ func elsewhere(line string) string {
 	case strings.Contains(line, "git clone"):
 		return "the test has its own copy"
 	case strings.Contains(line, "$D"):
-		return "needs data sets that are not in the tree; .ci/steps/35-evaluate.sh runs evaluations"
+		return "needs data sets that are not in the tree; .ci/watched/35-evaluate.sh runs evaluations"
 	case strings.Contains(line, "kafka:9092") || strings.Contains(line, "shared/data"):
 		return "needs what a clean clone does not have"
 	}
