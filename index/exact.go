@@ -143,10 +143,12 @@ func (w *worker) along(p *points, l *shortlists, i, first int, products []float3
 }
 
 // parallel runs work for the items 0 to total-1, in order but side by side, until all are done or ctx is. number tells
-// the goroutines apart. Progress is reported about a hundred times.
+// the goroutines apart. Progress is reported about a hundred times and never falls: a goroutine that comes to report what
+// another has gone beyond stays silent, so that the end is what is reported last.
 func parallel(ctx context.Context, o Options, stage string, total int64, work func(number int, item int64)) error {
 	var next, done atomic.Int64
 	var reporting sync.Mutex
+	var reported int64
 	each := max(1, total/100)
 	run := func(number int) {
 		for ctx.Err() == nil {
@@ -157,7 +159,10 @@ func parallel(ctx context.Context, o Options, stage string, total int64, work fu
 			work(number, item)
 			if d := done.Add(1); o.Progress != nil && (d%each == 0 || d == total) {
 				reporting.Lock()
-				o.Progress(stage, d, total)
+				if d > reported {
+					reported = d
+					o.Progress(stage, d, total)
+				}
 				reporting.Unlock()
 			}
 		}

@@ -43,7 +43,7 @@ type Options struct {
 
 	Seed     uint64                                // of approximate methods; the same seed gives the same answer
 	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it
-	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once; may be nil
+	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once, with done rising; may be nil
 }
 
 // Workspace keeps the memory of a Build for the next. One goroutine uses it at a time. A small Build in a used Workspace

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -134,6 +135,20 @@ func TestProgressReachesTheEnd(t *testing.T) {
 				t.Errorf("%s: %s did not report its end last", method, stage)
 			}
 		}
+	}
+}
+
+func TestProgressRises(t *testing.T) {
+	var seen []int64
+	o := Options{Workers: 8, Progress: func(_ string, done, total int64) {
+		runtime.Gosched() // so that others come to wait for their turn
+		seen = append(seen, done)
+	}}
+	if err := parallel(context.Background(), o, "work", 100, func(int, int64) { runtime.Gosched() }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(seen) || seen[len(seen)-1] != 100 {
+		t.Errorf("progress %d", seen)
 	}
 }
 
