@@ -32,6 +32,7 @@ type feedSettings struct {
 	Classes    int
 	Poison     float64       // share of records that cannot be read
 	Label      float64       // share of items that teach
+	Marker     float64       // share of records that end an episode
 	Step       time.Duration // of event time from record to record
 }
 
@@ -87,7 +88,7 @@ func (f *feed) next(n int) []record.Out {
 			value, kind = f.poison(value), kindPoison
 		case f.random.Float64() < f.Label:
 			headers = append(headers, record.Header{Key: "label", Value: []byte(className(f.random.IntN(f.Classes)))})
-		case f.random.IntN(200) == 0:
+		case f.random.Float64() < f.Marker:
 			value, kind = []byte{}, kindMarker
 			headers = append(headers, record.Header{Key: record.MarkerHeader})
 		}

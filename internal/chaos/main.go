@@ -35,12 +35,15 @@ func main() {
 	flag.StringVar(&s.binary, "binary", "", "slkstream to run; none: it is built")
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
+	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")
 	verbose := flag.Bool("v", false, "print the history as it happens")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if s.name == "histories" {
+	if *mistake != "" {
+		err = sought(ctx, s.seed, *count, fault(*mistake))
+	} else if s.name == "histories" {
 		err = playHistories(ctx, s.seed, *count, *atOnce)
 	} else {
 		err = s.run(ctx, *verbose)
@@ -53,35 +56,53 @@ func main() {
 
 var errBroken = errors.New("a promise is broken")
 
-// playHistories plays histories with seeds from first on and stops at the first that breaks a promise.
+// playHistories plays histories with seeds from first on and stops at the first that breaks a promise. Each waits more than
+// it computes, so that several are played at once.
 func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	began := time.Now()
-	var next, once atomic.Int64
-	var broken atomic.Bool
+	var next, played atomic.Int64
+	var failure error
+	var once sync.Once
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var players sync.WaitGroup
 	for range atOnce {
 		players.Go(func() {
-			for !broken.Load() && ctx.Err() == nil {
+			for ctx.Err() == nil {
 				i := next.Add(1) - 1
 				if i >= int64(count) {
 					return
 				}
 				seed := first + uint64(i)
-				h, err := runHistory(ctx, seed, sound)
+				h, err := runHistory(ctx, seed, sound, sound)
+				if err == nil && len(h.failed()) > 0 {
+					err = errBroken
+				}
 				if err != nil {
-					h.violation("the history cannot be played: %v", err)
+					once.Do(func() { failure = fmt.Errorf("seed %d: %w\n%s", seed, err, h.last(0)) })
+					stop()
+					return
 				}
-				if len(h.failed()) > 0 && !broken.Swap(true) {
-					fmt.Printf("seed %d:\n%s\n", seed, h.last(0))
-				}
-				once.Add(1)
+				played.Add(1)
 			}
 		})
 	}
 	players.Wait()
-	if broken.Load() {
-		return errBroken
+	if failure != nil {
+		return failure
 	}
-	fmt.Printf("%d histories, seeds %d to %d, in %v: 0 violations\n", once.Load(), first, first+uint64(count)-1, time.Since(began).Round(time.Second))
+	fmt.Printf("%d histories, seeds %d to %d, in %v: 0 violations\n", played.Load(), first, first+uint64(count)-1, time.Since(began).Round(time.Second))
 	return ctx.Err()
+}
+
+// sought reports how a mistake was found.
+func sought(ctx context.Context, first uint64, count int, f fault) error {
+	if _, known := mistakes[f]; !known {
+		return fmt.Errorf("mistake %q is none of offsets-first, epoch-unchecked, sequence-reused, state-outside", f)
+	}
+	played, violation, err := findMistake(ctx, first, count, f)
+	if err == nil {
+		fmt.Printf("mistake %s, seeds from %d: found by history %d: %s\n", f, first, played, violation)
+	}
+	return err
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // network is a stage's way to its brokers, to be cut, held up and ended.
@@ -17,6 +20,15 @@ type network struct {
 	lose   int           // answers still to be lost
 	delay  time.Duration // of everything sent
 	change func([]byte)  // falsifies what is sent, a request at a time; nil: nothing
+	strike *strike       // nil: none
+}
+
+// strike is a blow at a chosen moment: when the count-th request of a kind is about to be sent, or has just been answered.
+type strike struct {
+	key      kmsg.Key
+	count    int
+	answered bool
+	blow     func()
 }
 
 var errDead = errors.New("the process was killed")
@@ -91,6 +103,32 @@ func (n *network) freeze() {
 	}
 }
 
+// strikeAt prepares a blow in place of whichever was prepared before.
+func (n *network) strikeAt(s *strike) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.strike = s
+}
+
+// due counts a request and says whether the blow falls at it.
+func (n *network) due(request []byte) *strike {
+	s := n.strike
+	if s == nil || int16(binary.BigEndian.Uint16(request[4:])) != int16(s.key) {
+		return nil
+	}
+	if s.count--; s.count > 0 {
+		return nil
+	}
+	n.strike = nil
+	return s
+}
+
+func (n *network) isDead() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dead
+}
+
 func (n *network) thaw() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +154,8 @@ func (n *network) slow(by time.Duration) {
 type wire struct {
 	net.Conn
 	network *network
-	request []byte // what has been given to Write and is not a whole request yet
+	request []byte  // what has been given to Write and is not a whole request yet
+	strike  *strike // falls when an answer arrives
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -129,40 +168,63 @@ func (w *wire) Read(p []byte) (int, error) {
 	if lost {
 		w.network.lose--
 	}
+	var struck *strike
+	if k > 0 {
+		struck, w.strike = w.strike, nil
+	}
 	w.network.mu.Unlock()
 	if lost {
 		w.Close()
 		return 0, net.ErrClosed
 	}
+	if struck != nil {
+		struck.blow()
+		if held := w.network.pass(); held != nil {
+			return 0, held
+		}
+	}
 	return k, err
 }
 
+// Write sends whole requests, as things happen at a request or between two.
 func (w *wire) Write(p []byte) (int, error) {
 	if err := w.network.pass(); err != nil {
 		return 0, err
 	}
-	w.network.mu.Lock()
-	delay, change := w.network.delay, w.network.change
-	w.network.mu.Unlock()
-	if delay > 0 {
-		time.Sleep(delay)
-	}
-	if change == nil {
-		return w.Conn.Write(p)
-	}
 	w.request = append(w.request, p...)
 	for len(w.request) >= 4 {
-		size := 4 + int(uint32(w.request[0])<<24|uint32(w.request[1])<<16|uint32(w.request[2])<<8|uint32(w.request[3]))
+		size := 4 + int(binary.BigEndian.Uint32(w.request))
 		if len(w.request) < size {
 			break
 		}
-		change(w.request[:size])
-		if _, err := w.Conn.Write(w.request[:size]); err != nil {
+		if err := w.send(w.request[:size]); err != nil {
 			return 0, err
 		}
 		w.request = append(w.request[:0], w.request[size:]...)
 	}
 	return len(p), nil
+}
+
+func (w *wire) send(request []byte) error {
+	n := w.network
+	n.mu.Lock()
+	delay, change, struck := n.delay, n.change, n.due(request)
+	if struck != nil && struck.answered {
+		w.strike = struck
+	}
+	n.mu.Unlock()
+	time.Sleep(delay)
+	if struck != nil && !struck.answered {
+		struck.blow()
+		if err := n.pass(); err != nil {
+			return err
+		}
+	}
+	if change != nil {
+		change(request)
+	}
+	_, err := w.Conn.Write(request)
+	return err
 }
 
 func (w *wire) Close() error {

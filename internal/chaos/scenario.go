@@ -102,7 +102,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 	}
 	s.feed = newFeed(s.seed, feedSettings{
 		Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
-		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Step: 5 * time.Millisecond,
+		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Marker: .005, Step: 5 * time.Millisecond,
 	})
 	var lines strings.Builder
 	for _, e := range s.feed.support() {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A mistake does its harm at one moment only: between the two halves that it has put in the wrong order, or when an owner
+// comes back from the dead. mistakes say at which request that is, and by which violations each is known.
+var mistakes = map[fault]struct {
+	signs    []string
+	key      kmsg.Key
+	answered bool
+	frozen   bool // until another has the partition; otherwise killed
+}{
+	offsetsFirst:   {signs: []string{"lost"}, key: kmsg.OffsetCommit, answered: true},
+	epochUnchecked: {signs: []string{"twice", "backwards"}, key: kmsg.AddPartitionsToTxn, frozen: true},
+	stateOutside:   {signs: []string{"lost", "twice"}, key: kmsg.EndTxn},
+	sequenceReused: {signs: []string{"lost"}}, // needs no blow: its second batch is taken for the first one sent again
+}
+
+// findMistake plays histories until one is found by its signs, and says after how many and by what.
+func findMistake(ctx context.Context, first uint64, count int, f fault) (played int, violation string, err error) {
+	for seed := first; seed < first+uint64(count); seed++ {
+		h, err := runHistory(ctx, seed, f, f)
+		if err != nil {
+			return played, "", fmt.Errorf("seed %d: %w\n%s", seed, err, h.last(60))
+		}
+		played++
+		for _, v := range h.failed() {
+			for _, sign := range mistakes[f].signs {
+				if strings.HasPrefix(v, sign+":") {
+					return played, v, nil
+				}
+			}
+		}
+	}
+	return played, "", fmt.Errorf("%d histories do not find the mistake %q", played, f)
+}
+
+// aim feeds one stream episode by episode, each when the one before is committed, and strikes the stage at one of them, at
+// the request where the mistake that is looked for matters.
+func (w *world) aim(ctx context.Context) error {
+	first := w.stages[0]
+	struck := make(chan struct{})
+	target := mistakes[w.plan.aim]
+	strikes := w.plan.aim != sequenceReused
+	if strikes {
+		// What comes first of each kind belongs to taking the partition over, when there is nothing yet to go wrong.
+		moment := &strike{key: target.key, count: 2 + w.random.IntN(3), answered: target.answered}
+		moment.blow = sync.OnceFunc(func() {
+			if target.frozen {
+				first.network.freeze()
+			} else {
+				first.network.kill()
+			}
+			close(struck)
+		})
+		w.h.note("%s is to be struck at request %d of kind %s", first.name, moment.count, moment.key.Name())
+		first.network.strikeAt(moment)
+	}
+	const episodes = 8
+	for range episodes {
+		if err := w.client.Write(ctx, w.feed.next(w.plan.size)); err != nil {
+			return err
+		}
+		if w.worked(ctx, struck) {
+			w.h.note("%s is struck", first.name)
+			return w.followUp(ctx, first, target.frozen)
+		}
+	}
+	if strikes {
+		return fmt.Errorf("%s has got through %d episodes and was not struck", first.name, episodes)
+	}
+	return w.client.Write(ctx, w.feed.ends())
+}
+
+// followUp lets another stage have the partition, and a frozen one come back.
+func (w *world) followUp(ctx context.Context, struck *stage, frozen bool) error {
+	if frozen {
+		w.start()
+		w.worked(ctx, nil)
+		w.h.note("%s goes on", struck.name)
+		struck.network.thaw()
+		time.Sleep(historySession / 2) // what it has in hand arrives, and it learns that it is missed
+	} else {
+		w.replace(struck)
+	}
+	return w.client.Write(ctx, w.feed.ends())
+}
+
+// worked waits until all that is fed is committed, which a build with a mistake may never achieve, and says whether the
+// stage was struck before.
+func (w *world) worked(ctx context.Context, struck <-chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, w.plan.patience())
+	defer cancel()
+	for {
+		if at, err := w.client.Committed(ctx, groupName, inTopic, 0); err == nil && at >= int64(w.feed.n) {
+			return false
+		}
+		select {
+		case <-struck:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

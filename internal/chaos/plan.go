@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// plan is what a seed decides before anything happens.
+type plan struct {
+	once          bool // exactly once
+	clock         bool // idle streams are closed by the clock
+	labels        bool // examples are taught and forgotten meanwhile
+	grow          bool // the input gets another partition
+	poison        float64
+	marker        float64
+	partitions    int
+	streams       int
+	records       int
+	size          int
+	memory        int64
+	commit, state time.Duration
+	stages        int
+	events        int
+	aim           fault // the mistake that the history looks for; sound: anything
+	fault         fault // the mistake that the build holds
+}
+
+// draw makes the plan of a seed.
+func draw(r *rand.Rand, aim, held fault) plan {
+	p := plan{
+		once: r.IntN(2) == 0, clock: r.IntN(4) == 0, labels: r.IntN(4) == 0, grow: r.IntN(8) == 0,
+		marker: .005, partitions: 1 + r.IntN(3), streams: 1 + r.IntN(5), records: 60 + r.IntN(140), size: 3 + r.IntN(6), memory: 1 << 20,
+		commit: time.Duration(1+r.IntN(20)) * time.Millisecond, state: time.Duration(5+r.IntN(100)) * time.Millisecond,
+		stages: 1 + r.IntN(3), events: 2 + r.IntN(6), aim: aim, fault: held,
+	}
+	if r.IntN(2) == 0 {
+		p.poison = .05
+	}
+	if r.IntN(4) == 0 {
+		p.memory = 4 << 10
+	}
+	if aim != sound { // see aim: episodes of one size, one after the other, each with a commit of its own
+		p.once, p.clock, p.labels, p.grow, p.poison, p.marker, p.memory = aim != offsetsFirst, false, false, false, 0, 0, 1<<20
+		p.partitions, p.streams, p.commit, p.state, p.stages = 1, 1, time.Millisecond, time.Hour, 1
+	}
+	return p
+}
+
+// once or not, answers are those of an undisturbed run only where nothing but the input decides them. When partitions are
+// added, keys move, and what their streams have learned stays behind. A mistake is found without them.
+func (p plan) promise() promise {
+	return promise{once: p.once, same: !p.clock && !p.labels && !p.grow && p.fault == sound}
+}
+
+// patience is how long the stages may take to work the input off in peace. A build that holds a mistake may never.
+func (p plan) patience() time.Duration {
+	if p.fault != sound {
+		return 8 * time.Second
+	}
+	return historyLimit / 2
+}
+
+func (p plan) String() string {
+	mode := "at least once"
+	if p.once {
+		mode = "exactly once"
+	}
+	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, poison %g, memory %d, aimed at %q, mistake %q",
+		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.poison, p.memory, p.aim, p.fault)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"slkstream/consumer"
+	"slkstream/internal/memory"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/pipeline"
+	"slkstream/producer"
+	"slkstream/solver"
+)
+
+// stage is one that runs in this process.
+type stage struct {
+	name    string
+	network *network
+	client  *topic.Client
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+func (w *world) start() {
+	w.launched++
+	s := w.launch(groupName, outTopic, fmt.Sprint("stage-", w.launched))
+	w.h.note("%s is started", s.name)
+	w.stages = append(w.stages, s)
+	if len(w.stages) > 4 { // an old one leaves, dead or not
+		w.stages[0].stop()
+		w.stages = w.stages[1:]
+	}
+}
+
+func (w *world) launch(group, out, name string) *stage {
+	session := historySession
+	if group != groupName {
+		session = 10 * time.Second // nothing is to happen to it
+	}
+	n := newNetwork()
+	if w.plan.fault == sequenceReused {
+		n.change = reuseSequences
+	}
+	log := w.h.logger(name)
+	client, err := topic.Connect(topic.Settings{Brokers: w.server.Cluster.ListenAddrs(), ClientID: name, Log: log, Dial: n.dial})
+	if err != nil {
+		panic(err) // the addresses are those of a cluster that runs
+	}
+	settings, err := solver.Preset("default")
+	if err != nil {
+		panic(err)
+	}
+	o := pipeline.Options{
+		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true, Eager: !w.plan.once,
+		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
+		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
+		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
+		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: memory.Settings{Solver: settings, Warm: true}, Log: log,
+	}
+	if w.plan.clock {
+		o.Limits.Idle = 50 * time.Millisecond
+	}
+	for _, e := range w.support {
+		o.Support = append(o.Support, memory.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
+	}
+	if w.plan.once {
+		o.Delivery = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: log}
+	} else {
+		o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: log}
+	}
+	o.Delivery = mistaken(w.plan.fault, o.Delivery, client)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &stage{name: name, network: n, client: client, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer client.Close()
+		p, err := pipeline.New(client, o)
+		if err == nil {
+			err = p.Run(ctx)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			w.h.note("%s ends: %v", name, err)
+		}
+	}()
+	return s
+}
+
+// stop ends a stage as SIGTERM does.
+func (s *stage) stop() {
+	s.network.thaw()
+	s.cancel()
+	<-s.done
+}
+
+// kill ends a stage as kill -9 does: nothing it sends arrives any more.
+func (s *stage) kill() {
+	s.network.kill()
+	s.cancel()
+	<-s.done
+}
