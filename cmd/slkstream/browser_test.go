@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,17 @@ func (c *complaints) check(t *testing.T) {
 	for _, s := range c.said {
 		t.Errorf("the browser says: %s", s)
 	}
+}
+
+// discard lets the rest of what the demo prints go by, until the test ends.
+func (d *demoRun) discard(t *testing.T) {
+	rest, done := d.out, make(chan struct{})
+	d.out = bufio.NewReader(strings.NewReader(""))
+	go func() {
+		_, _ = io.Copy(io.Discard, rest)
+		close(done)
+	}()
+	t.Cleanup(func() { d.stop(); <-done })
 }
 
 // browse opens a headless browser and gathers its complaints.
@@ -88,7 +101,7 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 func TestPageInABrowser(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "120")
 	address, broker := d.line(t, `page +(http://\S+)`)[1], d.line(t, `broker +(\S+),`)[1]
-	d.discard()
+	d.discard(t)
 	ctx, complaints := browse(t)
 	run := func(actions ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -129,7 +142,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "40")
 	address := d.line(t, `page +(http://\S+)`)[1]
 	d.line(t, `^ +12 `) // episodes, so that there is something to see
-	d.discard()
+	d.discard(t)
 	ctx, complaints := browse(t)
 	keep, tiles := os.Getenv("SLKSTREAM_SCREENSHOTS"), "12"
 	if keep != "" {
