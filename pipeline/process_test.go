@@ -147,7 +147,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 			fed := make(chan struct{})
 			go func() {
 				defer close(fed)
-				pause := time.Duration(kills) * 600 * time.Millisecond / time.Duration(n/200)
+				pause := time.Duration(kills) * (session + 600*time.Millisecond) / time.Duration(n/200)
 				for from := 0; from < n; from += 200 {
 					write(t, client, records[from:min(n, from+200)])
 					time.Sleep(pause)

@@ -8,10 +8,8 @@ trap 'rm -rf "$dir"' EXIT
 go test -c -o "$dir/pipeline.test" ./pipeline
 go build -o "$dir/with" ./test/kafka/with
 cd pipeline
-# Exactly once is killed at length on the real Kafka only, and in short form on the embedded broker by go test: what
-# docs/delivery.md says of twenty kills on the embedded broker is an open fault.
 embedded() {
-	SLKSTREAM_TEST_LONG=1 "$dir/pipeline.test" -test.timeout 25m -test.v -test.skip 'TestKilled.*/exactly_once'
+	SLKSTREAM_TEST_LONG=1 "$dir/pipeline.test" -test.timeout 25m -test.v
 }
 real() {
 	"$dir/with" bash -euc "

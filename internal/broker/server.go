@@ -41,6 +41,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
+	completeFetches(cluster)
 	address := cluster.ListenAddrs()[0]
 	return &Server{cluster, address, startMaker(cluster, address, log), startSweeper(cluster, address)}, nil
 }

@@ -270,15 +270,17 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	if end != stable+2 {
 		t.Errorf("last stable offset %d, end %d: the open transaction holds two records back", stable, end)
 	}
-	for start := int64(0); start < stable; start++ { // wherever a reader begins, it sees the same
-		got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start}), stable)
-		expect := want[len(want)-min(len(got), len(want)):]
-		if start == 0 && len(got) != len(want) {
-			t.Errorf("%d records, want %d", len(got), len(want))
-		}
-		for i, r := range got {
-			if string(r.Value) != expect[i] {
-				t.Fatalf("from %d, record %d is %q, want %q", start, i, r.Value, expect[i])
+	for start := int64(0); start < stable; start++ { // wherever a reader begins, and however little it takes at a time, it sees the same
+		for _, size := range []int{1, 300, 1 << 20} {
+			got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start, MaxBytes: size}), stable)
+			expect := want[len(want)-min(len(got), len(want)):]
+			if start == 0 && len(got) != len(want) {
+				t.Errorf("%d records in fetches of %d bytes, want %d", len(got), size, len(want))
+			}
+			for i, r := range got {
+				if string(r.Value) != expect[i] {
+					t.Fatalf("from %d in fetches of %d bytes, record %d is %q, want %q", start, size, i, r.Value, expect[i])
+				}
 			}
 		}
 	}
