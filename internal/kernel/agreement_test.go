@@ -118,6 +118,14 @@ func (s shape) agreesWith(v, other version) error {
 			}
 			return sum
 		}, func(out []float32) { Accumulate(out, weights, b, s.n, s.m, s.d) })
+		side := min(s.d, 130)
+		keep("outer products", side*side, false, func(i int) float64 {
+			sum := math.Pow(10, s.spread)
+			for r := range s.n {
+				sum += math.Abs(float64(b[r*side+i/side]) * float64(b[r*side+i%side]))
+			}
+			return sum
+		}, func(out []float32) { AddOuter(out, b[:s.n*side], s.n, side); Mirror(out, side) })
 		minima := [Groups]float32{}
 		GroupMinima(&minima, b, b)
 		keep("group minima", Groups, true, one, func(out []float32) { copy(out, minima[:]) })

@@ -36,6 +36,13 @@ func check(v version) error {
 			{"weighted rows", func(v version, out []float32) {
 				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))
 			}},
+			{"outer products", func(v version, out []float32) {
+				d := min(n, 12)
+				v.outer(new(panel), out[:d*d], b[:3*d], 3, d)
+				for i := range d {
+					clear(out[i*d : i*d+i]) // what lies below the diagonal is undefined
+				}
+			}},
 		} {
 			copy(got[:], a[:])
 			copy(want[:], a[:])

@@ -21,6 +21,7 @@ type version struct {
 	threeQuarterPower func(out, x []float32)
 	strip             func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
 	accumulate        func(out, weights, rows []float32, n, k, d int)
+	outer             func(t *panel, out, rows []float32, n, d int)
 	groupMinima       func(minima *[Groups]float32, norms, products []float32)
 	below             func(places []int32, norms, products []float32, limit float32) int
 	belowEach         func(places []int32, norm float32, products, limits []float32) int

@@ -88,6 +88,10 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			w := fmt.Sprint(vectors)
 			accumulateOf(wide, sums("4x"+w), sums("4x1"), sums("1x"+w), sums("1x1"), out, weights, x, n, k, d)
 		},
+		outer: func(t *panel, out, x []float32, n, d int) {
+			m.pin(out, x, t.rows[:], t.sums[:])
+			outerOf(t, wide, sums("4x"+fmt.Sprint(vectors)), sums("4x1"), sums("1x1"), portableAxpy, out, x, n, d)
+		},
 		groupMinima: func(minima *[Groups]float32, norms, products []float32) {
 			m.pin(minima[:], norms, products)
 			m.run(name+"GroupMinima", frame("minima", &minima[0], "norms", norms, "products", products))

@@ -7,7 +7,10 @@
 // differ among each other in the last bits, because they sum in different orders.
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Dot returns the inner product of a and b. b is at least as long as a.
 func Dot(a, b []float32) float32 {
@@ -116,6 +119,24 @@ func Accumulate(out, weights, rows []float32, n, k, d int) {
 		return
 	}
 	active.accumulate(out[:k*d], weights[:n*k], rows[:n*d], n, k, d)
+}
+
+var panels = sync.Pool{New: func() any { return new(panel) }}
+
+// AddOuter adds rows' rows, for n rows of length d, to the upper triangle of out (d x d). What lies below the diagonal is
+// undefined afterwards, until Mirror. Rows are added in their order.
+func AddOuter(out, rows []float32, n, d int) {
+	if n == 0 || d == 0 {
+		return
+	}
+	t := panels.Get().(*panel)
+	defer panels.Put(t)
+	active.outer(t, out[:d*d], rows[:n*d], n, d)
+}
+
+// Mirror copies the upper triangle of a square matrix of n rows to the lower one.
+func Mirror(x []float32, n int) {
+	mirror(x[:n*n], n)
 }
 
 // MultiplyAdds runs independent multiply-adds in registers and returns how many floating-point operations they were: timed

@@ -4,7 +4,7 @@ package kernel
 func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
-		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, groupMinima: neonGroupMinima, below: neonBelow,
+		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
@@ -15,4 +15,8 @@ func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, colum
 
 func neonAccumulate(out, weights, rows []float32, n, k, d int) {
 	accumulateOf(16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, out, weights, rows, n, k, d)
+}
+
+func neonOuter(t *panel, out, rows []float32, n, d int) {
+	outerOf(t, 16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x1, neonAxpy, out, rows, n, d)
 }

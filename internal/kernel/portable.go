@@ -22,6 +22,7 @@ var portable = version{
 	threeQuarterPower: portableThreeQuarterPower,
 	strip:             portableStrip,
 	accumulate:        portableAccumulate,
+	outer:             portableOuter,
 	groupMinima:       portableGroupMinima,
 	below:             portableBelow,
 	belowEach:         portableBelowEach,
@@ -138,6 +139,15 @@ func portableAccumulate(out, weights, rows []float32, n, k, d int) {
 	for i := range n {
 		for c := range k {
 			portableAxpy(weights[i*k+c], rows[i*d:i*d+d], out[c*d:c*d+d])
+		}
+	}
+}
+
+func portableOuter(_ *panel, out, rows []float32, n, d int) {
+	for i := range n {
+		row := rows[i*d : i*d+d]
+		for c, v := range row {
+			portableAxpy(v, row[c:], out[c*d+c:c*d+d])
 		}
 	}
 }

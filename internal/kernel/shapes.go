@@ -77,3 +77,56 @@ func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, o
 		}
 	}
 }
+
+// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of its sets, as
+// those of a matrix whose width is a power of two do.
+const (
+	panelRows    = 128
+	panelColumns = 72
+)
+
+// panel is the workspace of an outer product.
+type panel struct {
+	rows [panelRows * panelColumns]float32
+	sums [4 * panelColumns]float32
+}
+
+// outerOf adds rows' rows to the upper triangle of out, panel by panel of columns, with tiles of 4 x wide values. What it
+// writes below the diagonal is nobody's.
+func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add func(alpha float32, x, y []float32), out, rows []float32, n, d int) {
+	width := panelColumns / wide * wide
+	step := (n + panelRows - 1) / panelRows
+	step = (n + step - 1) / step // none of the panels is left with a few rows
+	for from := 0; from < n; from += step {
+		x := rows[from*d : min(from+step, n)*d]
+		count := len(x) / d
+		for left := 0; left < d; left += width {
+			columns := min(width, d-left)
+			for i := range count {
+				copy(t.rows[i*panelColumns:], x[i*d+left:i*d+left+columns])
+			}
+			for c := 0; c < left+columns; c += 4 {
+				high := min(4, d-c)
+				skip := max(0, c-left) / wide * wide // what lies left of the diagonal, in whole tiles
+				sums := t.sums[:(high-1)*panelColumns+columns]
+				clear(sums)
+				whole := skip + (columns-skip)/wide*wide
+				if high < 4 {
+					for r := range high {
+						oneNarrow(&sums[r*panelColumns+skip], &x[c+r], d, &t.rows[skip], panelColumns, count, columns-skip)
+					}
+				} else {
+					if skip < whole {
+						fourWide(&sums[skip], &x[c], d, &t.rows[skip], panelColumns, count, whole-skip)
+					}
+					if whole < columns {
+						fourNarrow(&sums[whole], &x[c], d, &t.rows[whole], panelColumns, count, columns-whole)
+					}
+				}
+				for r := range high {
+					add(1, sums[r*panelColumns+skip:r*panelColumns+columns], out[(c+r)*d+left+skip:(c+r)*d+left+columns])
+				}
+			}
+		}
+	}
+}
