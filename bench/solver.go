@@ -81,7 +81,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		if err != nil {
 			return err
 		}
-		scatter := solver.NewScatter(size.d, 0)
+		scatter := solver.NewScatter(size.d)
 		embedding := &solver.Embedding{Mean: make([]float32, size.d)}
 		var p *solver.Problem
 		for seed := range uint64(9) {
@@ -98,7 +98,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			}
 			scatter.Update(p, r)
 		}
-		if embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
+		if embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
 			return err
 		}
 		if embedding.Metric == nil {

@@ -32,7 +32,7 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	if err != nil {
 		tb.Fatal(err)
 	}
-	scatter := solver.NewScatter(d, 0)
+	scatter := solver.NewScatter(d)
 	for seed := range uint64(8) {
 		p := task(seed)
 		r, err := solve.Solve(context.Background(), p)
@@ -42,7 +42,7 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 		scatter.Update(p, r)
 	}
 	p := task(99)
-	if p.Embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
+	if p.Embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
 		tb.Fatal(err)
 	}
 	return settings, p
@@ -116,22 +116,45 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate is what learning costs an episode, with the full scatter and with a sketch.
+// BenchmarkUpdate is what learning costs an episode.
 func BenchmarkUpdate(b *testing.B) {
-	for _, rank := range []int{0, 32, 64} {
-		b.Run(fmt.Sprintf("rank%d", rank), func(b *testing.B) {
-			settings, p := episodeOf(b, 100, 512, 5, 1)
-			solve, err := solver.New(settings)
-			if err != nil {
-				b.Fatal(err)
-			}
-			r, err := solve.Solve(context.Background(), p)
-			if err != nil {
-				b.Fatal(err)
-			}
-			scatter := solver.NewScatter(p.D, rank)
+	settings, p := episodeOf(b, 100, 512, 5, 1)
+	solve, err := solver.New(settings)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	scatter := solver.NewScatter(p.D)
+	b.ReportAllocs()
+	for b.Loop() {
+		scatter.Update(p, r)
+	}
+}
+
+// BenchmarkRefresh is a metric made at random start, and from the one before.
+func BenchmarkRefresh(b *testing.B) {
+	settings, p := episodeOf(b, 100, 512, 5, 1)
+	solve, err := solver.New(settings)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	scatter := solver.NewScatter(p.D)
+	for range 4 {
+		scatter.Update(p, r)
+	}
+	for name, before := range map[string]*solver.Metric{"cold": nil, "warm": p.Embedding.Metric} {
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				scatter.Update(p, r)
+				if _, err := scatter.Refresh(before, settings.MetricRank, settings.MetricShrink); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

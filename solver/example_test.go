@@ -62,7 +62,7 @@ func ExampleScatter() {
 		log.Fatal(err)
 	}
 	const n, d, k = 60, 8, 3
-	scatter := solver.NewScatter(d, 0)
+	scatter := solver.NewScatter(d)
 	embedding := &solver.Embedding{Mean: make([]float32, d)}
 	prior := &solver.Prior{Means: make([]float32, k*d), Weights: make([]float32, k)}
 	for episode := range 4 {
@@ -76,7 +76,7 @@ func ExampleScatter() {
 			log.Fatal(err)
 		}
 		scatter.Update(p, r)
-		if embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
+		if embedding.Metric, err = scatter.Refresh(embedding.Metric, settings.MetricRank, settings.MetricShrink); err != nil {
 			log.Fatal(err)
 		}
 		learn(prior, p, r)

@@ -10,78 +10,84 @@ import (
 )
 
 // Scatter learns a Metric: how points of one class lie around their mean. It is fed solved episodes in z-space and is
-// plain data, so that a stream's state can hold it. Labelled residuals are the better teacher; residuals of all points
-// stand in while those are few.
+// plain data beside its workspace. Labelled residuals are the better teacher; residuals of all points stand in while those
+// are few.
 type Scatter struct {
 	Dimension int
-	Rank      int // 0: the full scatter, d x d; else a sketch of 2 Rank rows of dimension d
 
 	Count float64   // rows seen
 	Sum   []float64 // their sum: m2, the centre of the metric, is Sum/Count
 
 	Labelled Residuals // labelled items from the mean of their class
 	Points   Residuals // all points from the S-weighted means of their own episode
+
+	rows, full, soft, mean, mass, ones []float32
+	labels                             []int32
 }
 
-// Residuals is a sum of r r' over residual rows r: the whole matrix, or a deterministic sketch of its principal rows beside
-// its exact trace.
+// Residuals is a sum of r r' over residual rows r.
 type Residuals struct {
-	Freedom float64 // degrees of freedom
-	Trace   float64
-	Filled  int       // rows of a sketch in use
-	Values  []float32 // d x d, or 2 Rank x d
+	Freedom float64   // degrees of freedom
+	Trace   float64   // sum of |r|^2
+	Values  []float32 // d x d, of which the upper triangle counts; nil: no residuals yet
 }
 
-// NewScatter returns a Scatter for rows of dimension d; rank 0 keeps the full matrix.
-func NewScatter(d, rank int) *Scatter {
-	return &Scatter{Dimension: d, Rank: rank, Sum: make([]float64, d)}
+// NewScatter returns a Scatter for rows of dimension d.
+func NewScatter(d int) *Scatter {
+	return &Scatter{Dimension: d, Sum: make([]float64, d)}
 }
 
-// Clone returns a copy that shares nothing.
-func (s *Scatter) Clone() *Scatter {
-	c := *s
-	c.Sum = append([]float64(nil), s.Sum...)
-	c.Labelled.Values = append([]float32(nil), s.Labelled.Values...)
-	c.Points.Values = append([]float32(nil), s.Points.Values...)
-	return &c
+// Reset forgets everything seen.
+func (s *Scatter) Reset() {
+	clear(s.Sum)
+	s.Count = 0
+	for _, r := range []*Residuals{&s.Labelled, &s.Points} {
+		clear(r.Values)
+		r.Freedom, r.Trace = 0, 0
+	}
 }
 
 // Observe adds rows to the mean of all z, the centre of the next metric.
 func (s *Scatter) Observe(z []float32) {
 	d := s.Dimension
-	for from := 0; from < len(z); from += d {
-		for i, v := range z[from : from+d] {
-			s.Sum[i] += float64(v)
-		}
-		s.Count++
+	n := len(z) / d
+	s.ones = grown(s.ones, n)
+	for i := range s.ones {
+		s.ones[i] = 1
 	}
+	s.mean = cleared(s.mean, d)
+	kernel.Accumulate(s.mean, s.ones, z, n, 1, d)
+	for i, v := range s.mean {
+		s.Sum[i] += float64(v)
+	}
+	s.Count += float64(n)
 }
 
 // AddLabelled adds the residuals of labelled z-rows from the mean of their class. A label below 0 is passed over.
 func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 	d := s.Dimension
-	mean, count := make([]float32, k*d), make([]float32, k)
+	s.mean, s.mass = cleared(s.mean, k*d), cleared(s.mass, k)
 	for i, y := range labels {
 		if y >= 0 {
-			count[y]++
-			kernel.Axpy(1, z[i*d:i*d+d], mean[int(y)*d:int(y)*d+d])
+			s.mass[y]++
+			kernel.Axpy(1, z[i*d:i*d+d], s.mean[int(y)*d:int(y)*d+d])
 		}
 	}
 	freedom := 0.
-	for c, n := range count {
+	for c, n := range s.mass {
 		if n > 0 {
-			kernel.Scale(1/n, mean[c*d:c*d+d])
+			kernel.Scale(1/n, s.mean[c*d:c*d+d])
 			freedom += float64(n) - 1
 		}
 	}
-	var residuals []float32
+	s.rows = s.rows[:0]
 	for i, y := range labels {
-		if y >= 0 && count[y] > 1 {
-			residuals = append(residuals, z[i*d:i*d+d]...)
-			kernel.Axpy(-1, mean[int(y)*d:int(y)*d+d], residuals[len(residuals)-d:])
+		if y >= 0 && s.mass[y] > 1 {
+			s.rows = append(s.rows, z[i*d:i*d+d]...)
+			kernel.Axpy(-1, s.mean[int(y)*d:int(y)*d+d], s.rows[len(s.rows)-d:])
 		}
 	}
-	s.Labelled.add(residuals, d, s.Rank, freedom)
+	s.Labelled.add(s.rows, d, freedom)
 }
 
 // AddPoints adds the residuals of an episode's z-rows from its own S-weighted class means: z - sum_k s_pk mean_k, with
@@ -92,52 +98,54 @@ func (s *Scatter) AddPoints(z, soft []float32, k int) {
 	}
 	d := s.Dimension
 	n := len(z) / d
-	mean, mass := make([]float32, k*d), make([]float32, k)
+	s.mean, s.mass = cleared(s.mean, k*d), cleared(s.mass, k)
+	kernel.Accumulate(s.mean, soft, z, n, k, d)
 	for p := range n {
-		for c, v := range soft[p*k : p*k+k] {
-			if v > 0 {
-				mass[c] += v
-				kernel.Axpy(v, z[p*d:p*d+d], mean[c*d:c*d+d])
-			}
-		}
+		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
 	}
 	freedom := float64(n)
-	for c, m := range mass {
+	for c, m := range s.mass {
 		freedom -= min(1, float64(m))
 		if m > 0 {
-			kernel.Scale(1/m, mean[c*d:c*d+d])
+			kernel.Scale(1/m, s.mean[c*d:c*d+d])
 		}
 	}
-	residuals := append([]float32(nil), z...)
+	less := grown(s.ones, k*n) // -S, a column a point: what is taken of each mean
+	s.ones = less
 	for p := range n {
 		for c, v := range soft[p*k : p*k+k] {
-			if v > 0 {
-				kernel.Axpy(-v, mean[c*d:c*d+d], residuals[p*d:p*d+d])
-			}
+			less[c*n+p] = -v
 		}
 	}
-	s.Points.add(residuals, d, s.Rank, freedom)
+	s.rows = append(s.rows[:0], z...)
+	kernel.Accumulate(s.rows, less, s.mean, k, n, d)
+	s.Points.add(s.rows, d, freedom)
 }
 
 // Update learns from a solved episode of its own, such as a task: its labelled rows and anchors, all its points, its mean.
 // A stream whose anchors come again each episode feeds AddLabelled, AddPoints and Observe itself, each item once.
 func (s *Scatter) Update(p *Problem, r *Result) {
-	z := append(append([]float32(nil), r.Z...), r.AnchorZ...)
-	labels := make([]int32, p.N, p.N+len(p.AnchorLabels))
-	for i := range labels {
-		labels[i] = -1
+	z, soft := r.Z, r.S
+	s.labels = s.labels[:0]
+	for i := range p.N {
+		y := int32(-1)
 		if p.labelled(i) {
-			labels[i] = p.Labels[i]
+			y = p.Labels[i]
 		}
+		s.labels = append(s.labels, y)
 	}
-	labels = append(labels, p.AnchorLabels...)
-	soft := append([]float32(nil), r.S...)
-	for _, y := range p.AnchorLabels {
-		soft = append(soft, make([]float32, p.K)...)
-		soft[len(soft)-p.K+int(y)] = 1
+	if len(p.AnchorLabels) > 0 {
+		z = append(append(make([]float32, 0, len(r.Z)+len(r.AnchorZ)), r.Z...), r.AnchorZ...)
+		s.labels = append(s.labels, p.AnchorLabels...)
+		s.soft = append(cleared(s.soft, 0), r.S...)
+		for _, y := range p.AnchorLabels {
+			s.soft = append(s.soft, make([]float32, p.K)...)
+			s.soft[len(s.soft)-p.K+int(y)] = 1
+		}
+		soft = s.soft
 	}
 	s.Observe(z)
-	s.AddLabelled(z, labels, p.K)
+	s.AddLabelled(z, s.labels, p.K)
 	s.AddPoints(z, soft, p.K)
 }
 
@@ -154,43 +162,32 @@ func (s *Scatter) Freedom() float64 {
 
 // Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each with scale
 // sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/5 degrees of
-// freedom: what is drawn to a sphere as far as the default does no harm with so few.
-func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
+// freedom: what is drawn to a sphere as far as the default does no harm with so few. The search for eigenpairs starts from
+// those of the metric before, nil for none, and is shorter by it.
+func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension
 	freedom := s.Freedom()
 	if freedom < .2*float64(d) || s.Count == 0 {
 		return nil, nil
 	}
+	s.full = cleared(s.full, d*d)
+	full, trace := s.full, s.Labelled.Trace
 	parts := []*Residuals{&s.Labelled}
 	if freedom > s.Labelled.Freedom {
 		parts = append(parts, &s.Points)
+		trace += s.Points.Trace
 	}
-	var trace float64
 	for _, part := range parts {
-		trace += part.Trace
+		if part.Values != nil {
+			kernel.Axpy(1, part.Values, full)
+		}
 	}
+	kernel.Mirror(full, d)
 	t := trace / freedom / float64(d)
 	if !(t > 0) {
 		return nil, nil
 	}
-	var values []float64
-	var vectors []float32
-	var err error
-	if s.Rank == 0 {
-		full := make([]float32, d*d)
-		for _, part := range parts {
-			if part.Values != nil {
-				kernel.Axpy(1, part.Values, full)
-			}
-		}
-		values, vectors, err = topEigenpairs(full, d, min(rank, d))
-	} else {
-		var rows []float32
-		for _, part := range parts {
-			rows = append(rows, part.Values[:part.Filled*d]...)
-		}
-		values, vectors, err = principalRows(rows, d, min(rank, d))
-	}
+	values, vectors, err := topEigenpairs(full, d, min(rank, d), before)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
@@ -208,116 +205,52 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 }
 
 // add takes residual rows into the sum.
-func (r *Residuals) add(rows []float32, d, rank int, freedom float64) {
+func (r *Residuals) add(rows []float32, d int, freedom float64) {
 	r.Freedom += freedom
 	for from := 0; from < len(rows); from += d {
 		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
 	}
-	if rank == 0 {
-		if r.Values == nil {
-			r.Values = make([]float32, d*d)
-		}
-		addOuter(r.Values, rows, d)
-		return
-	}
 	if r.Values == nil {
-		r.Values = make([]float32, 2*rank*d)
+		r.Values = make([]float32, d*d)
 	}
-	for len(rows) > 0 {
-		n := copy(r.Values[r.Filled*d:], rows) / d
-		r.Filled += n
-		rows = rows[n*d:]
-		if r.Filled == 2*rank {
-			r.halve(d, rank)
-		}
-	}
+	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
 }
 
-// addOuter adds rows' rows to full.
-func addOuter(full, rows []float32, d int) {
-	n := len(rows) / d
-	if n == 0 {
-		return
-	}
-	turned, outer := make([]float32, d*n), make([]float32, d*d)
-	const block = 16 // both sides of the turn stay in the cache
-	for from := 0; from < n; from += block {
-		for i := range d {
-			for p := from; p < min(from+block, n); p++ {
-				turned[i*n+p] = rows[p*d+i]
-			}
-		}
-	}
-	kernel.Gram(outer, turned, d, n)
-	kernel.Axpy(1, outer, full)
+// Clone returns a copy that shares nothing.
+func (r *Residuals) Clone() *Residuals {
+	c := *r
+	c.Values = append([]float32(nil), r.Values...)
+	return &c
 }
 
-// halve turns the sketch to its principal rows and keeps the first half. Frequent directions would also shorten them by the
-// first that is dropped, which bounds the error from one side; measured at rank 32 that cost half a point of accuracy
-// against the full scatter, where unshortened rows cost a tenth.
-func (r *Residuals) halve(d, rank int) {
-	values, vectors, err := principalRows(r.Values[:r.Filled*d], d, rank)
-	if err != nil { // cannot happen for finite rows; keeping the first half is still a sketch
-		r.Filled = rank
-		return
+// Fade gives what was seen the weight of at most so many degrees of freedom, so that what comes still counts.
+func (r *Residuals) Fade(most float64) {
+	if r.Freedom > most {
+		share := most / r.Freedom
+		r.Freedom, r.Trace = most, share*r.Trace
+		kernel.Scale(float32(share), r.Values)
 	}
-	r.Filled = len(values)
-	for i, w := range values {
-		row := r.Values[i*d : i*d+d]
-		copy(row, vectors[i*d:i*d+d])
-		kernel.Scale(float32(math.Sqrt(w)), row)
-	}
-}
-
-// principalRows returns the top eigenpairs of rows' rows, from the small Gram matrix of the rows.
-func principalRows(rows []float32, d, rank int) ([]float64, []float32, error) {
-	n := len(rows) / d
-	if n == 0 {
-		return nil, nil, nil
-	}
-	gram := make([]float32, n*n)
-	kernel.Products(gram, rows, rows, n, n, d)
-	small := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			small.SetSym(i, j, float64(gram[i*n+j]))
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(small, true) {
-		return nil, nil, fmt.Errorf("no eigenvectors of %d rows", n)
-	}
-	all := eigen.Values(nil)
-	var q mat.Dense
-	eigen.VectorsTo(&q)
-	var values []float64
-	var vectors []float32
-	for i := n - 1; i >= 0 && len(values) < rank; i-- {
-		if all[i] <= 1e-7*all[n-1] {
-			break
-		}
-		v := make([]float32, d)
-		for p := range n {
-			kernel.Axpy(float32(q.At(p, i)), rows[p*d:p*d+d], v)
-		}
-		unit(v)
-		values, vectors = append(values, all[i]), append(vectors, v...)
-	}
-	return values, vectors, nil
 }
 
 // topEigenpairs returns the top eigenpairs of a symmetric d x d matrix by subspace iteration: thousands of times cheaper
 // than all of them, and the metric's scales do not feel an error in the lowest.
-func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
+func topEigenpairs(full []float32, d, rank int, before *Metric) ([]float64, []float32, error) {
 	width := min(d, rank+16)
 	basis := make([]float32, width*d) // rows
+	rounds, known := coldRounds, 0
+	if before != nil {
+		known = copy(basis, before.Vectors) / d
+	}
+	if known >= rank {
+		rounds = warmRounds
+	}
 	state := uint64(1)
-	for i := range basis { // any start that is not orthogonal to the answer will do; this one is the same each time
+	for i := known * d; i < len(basis); i++ { // any start that is not orthogonal to the answer will do; this one is the same each time
 		state = state*6364136223846793005 + 1442695040888963407
 		basis[i] = float32(int32(state>>32)) / (1 << 31)
 	}
 	next := make([]float32, width*d)
-	for range 12 {
+	for range rounds {
 		kernel.Products(next, basis, full, width, d, d)
 		orthonormal(basis, next, d, width)
 	}
@@ -344,6 +277,12 @@ func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	}
 	return values, vectors, nil
 }
+
+// A start at random has to turn to the answer; the metric before lies near it.
+const (
+	coldRounds = 12
+	warmRounds = 4
+)
 
 // orthonormal fills basis with an orthonormal basis of the span of rows, zero rows where they depend on one another.
 func orthonormal(basis, rows []float32, d, width int) {

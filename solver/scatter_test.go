@@ -3,11 +3,12 @@ package solver
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 )
 
 // learned feeds episodes of one spread-out direction to a scatter and returns it.
-func learned(t *testing.T, rank int) *Scatter {
+func learned(t *testing.T) *Scatter {
 	t.Helper()
 	settings, err := Preset("default")
 	if err != nil {
@@ -17,7 +18,7 @@ func learned(t *testing.T, rank int) *Scatter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scatter := NewScatter(40, rank)
+	scatter := NewScatter(40)
 	for seed := range uint64(12) {
 		p := drawn(1)
 		p.D, p.N, p.K, p.Labels, p.Rows, p.Anchors, p.AnchorLabels = 40, 60, 3, nil, nil, nil, nil
@@ -54,18 +55,19 @@ func learned(t *testing.T, rank int) *Scatter {
 }
 
 func TestMetricShrinksWhereClassesSpread(t *testing.T) {
-	for _, rank := range []int{0, 8} {
-		scatter := learned(t, rank)
-		m, err := scatter.Refresh(4, .85)
-		if err != nil || m == nil {
-			t.Fatalf("rank %d: %v, %v", rank, m, err)
+	scatter := learned(t)
+	var m *Metric
+	for _, start := range []string{"at random", "from the one before"} {
+		var err error
+		if m, err = scatter.Refresh(m, 4, .85); err != nil || m == nil {
+			t.Fatalf("%s: %v, %v", start, m, err)
 		}
 		if v := math.Abs(float64(m.Vectors[20])); v < .95 {
-			t.Errorf("rank %d: the first direction has %g along the widest axis", rank, v)
+			t.Errorf("%s: the first direction has %g along the widest axis", start, v)
 		}
 		for i, s := range m.Scales {
 			if !(s > 0 && s < 1) || i > 0 && s < m.Scales[i-1] {
-				t.Errorf("rank %d: scales %v", rank, m.Scales)
+				t.Errorf("%s: scales %v", start, m.Scales)
 			}
 		}
 		for i := range m.Scales {
@@ -79,34 +81,44 @@ func TestMetricShrinksWhereClassesSpread(t *testing.T) {
 					want = 1
 				}
 				if math.Abs(dot-want) > 1e-3 {
-					t.Errorf("rank %d: vectors %d and %d have product %g", rank, i, j, dot)
+					t.Errorf("%s: vectors %d and %d have product %g", start, i, j, dot)
 				}
 			}
 		}
 	}
 }
 
-// A sketch has the trace of the full scatter exactly, and nearly its principal scale.
-func TestSketchIsNearTheFullScatter(t *testing.T) {
-	full, sketch := learned(t, 0), learned(t, 8)
-	if math.Abs(full.Labelled.Trace-sketch.Labelled.Trace) > 1e-6*full.Labelled.Trace || full.Freedom() != sketch.Freedom() {
-		t.Errorf("trace %g and %g, freedom %g and %g", full.Labelled.Trace, sketch.Labelled.Trace, full.Freedom(), sketch.Freedom())
-	}
-	a, err := full.Refresh(1, .85)
+// What was seen may fade: the metric stays, as long as nothing new comes, and so does the room for what does.
+func TestResidualsFade(t *testing.T) {
+	scatter := learned(t)
+	before, err := scatter.Refresh(nil, 4, .85)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := sketch.Refresh(1, .85)
+	for _, r := range []*Residuals{&scatter.Labelled, &scatter.Points} {
+		freedom, trace := r.Freedom/2, r.Trace/2
+		r.Fade(freedom)
+		if r.Freedom != freedom || math.Abs(r.Trace-trace) > 1e-9*trace {
+			t.Errorf("freedom %g and trace %g, want %g and %g", r.Freedom, r.Trace, freedom, trace)
+		}
+		copied := r.Clone()
+		r.Fade(freedom)
+		r.Fade(freedom + 1)
+		if r.Freedom != freedom || !slices.Equal(copied.Values, r.Values) {
+			t.Errorf("faded again where there was nothing to fade")
+		}
+	}
+	after, err := scatter.Refresh(nil, 4, .85)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(float64(a.Scales[0]-b.Scales[0])) > .02 {
-		t.Errorf("scale %g, of the sketch %g", a.Scales[0], b.Scales[0])
+	for i, s := range before.Scales {
+		if math.Abs(float64(s-after.Scales[i])) > 1e-3 {
+			t.Errorf("scale %d: %g, before %g", i, after.Scales[i], s)
+		}
 	}
-	if c := full.Clone(); c.Freedom() != full.Freedom() {
-		t.Error("a clone differs")
-	}
-	if few, err := NewScatter(40, 0).Refresh(4, .85); few != nil || err != nil {
+	scatter.Reset()
+	if few, err := scatter.Refresh(before, 4, .85); few != nil || err != nil {
 		t.Errorf("a metric of nothing: %v, %v", few, err)
 	}
 }
@@ -119,7 +131,7 @@ func TestTopEigenpairs(t *testing.T) {
 		full[i*d+i] = float32(1)
 	}
 	full[7*d+7], full[3*d+3], full[7*d+3], full[3*d+7] = 50, 20, 5, 5
-	values, vectors, err := topEigenpairs(full, d, 2)
+	values, vectors, err := topEigenpairs(full, d, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

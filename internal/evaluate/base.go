@@ -25,7 +25,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	if err != nil {
 		return nil, err
 	}
-	scatter := solver.NewScatter(set.D, 0)
+	scatter := solver.NewScatter(set.D)
 	for i, task := range earlier {
 		p := task.Problem(set, e)
 		r, err := solve.Solve(ctx, p)
@@ -34,7 +34,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 		}
 		scatter.Update(p, r)
 		if n := i + 1; metricRefreshes[n] || n%10 == 0 || n == len(earlier) {
-			if e.Metric, err = scatter.Refresh(s.MetricRank, s.MetricShrink); err != nil {
+			if e.Metric, err = scatter.Refresh(e.Metric, s.MetricRank, s.MetricShrink); err != nil {
 				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
 			}
 		}

@@ -9,10 +9,9 @@ import (
 
 // metricState is a stream's metric: what it has seen, the metric in force, and the one that is being made.
 type metricState struct {
-	shared  bool            // somebody else reads seen too: it is copied before it changes
-	seen    *solver.Scatter // all z and, while labelled items are few, the residuals of solved episodes
-	current *solver.Metric  // nil: none yet
-	next    *Refresh        // nil: none under way
+	seen    *residue       // the mean of all z and, while labelled items are few, the residuals of solved episodes
+	current *solver.Metric // nil: none yet
+	next    *Refresh       // nil: none under way
 }
 
 // Refresh makes a stream's next metric. It may be computed beside the path, on any goroutine, and takes effect at a fixed
@@ -22,29 +21,73 @@ type Refresh struct {
 	Due     int64 // the first episode it is in force for
 	publish func(*solver.Metric)
 	once    sync.Once
-	scatter *solver.Scatter
-	rank    int
-	shrink  float64
+	from    *material
 	metric  *solver.Metric
+}
+
+// material is what a metric is made of.
+type material struct {
+	seen   *residue
+	shared *solver.Residuals // of all streams, in the place of the stream's own; nil: not shared
+	before *solver.Metric
+	z      []float32 // labelled items
+	labels []int32
+	k      int
+	rank   int
+	shrink float64
 }
 
 // Compute makes the metric, once, whoever calls it and however often.
 func (r *Refresh) Compute() {
 	r.once.Do(func() {
-		if m, err := r.scatter.Refresh(r.rank, r.shrink); err == nil {
+		if m, err := r.from.metric(); err == nil {
 			r.metric = m // no metric is an answer too: what is seen does not determine one yet
 			r.publish(m)
 		}
-		r.scatter = nil
+		r.from = nil
 	})
+}
+
+func (f *material) metric() (*solver.Metric, error) {
+	w := workspace(len(f.seen.sum))
+	defer workspaces.Put(w)
+	f.seen.unpack(w)
+	if f.shared != nil {
+		w.Points = *f.shared
+	}
+	w.AddLabelled(f.z, f.labels, f.k)
+	m, err := w.Refresh(f.before, f.rank, f.shrink)
+	if m != nil {
+		round(m.Vectors)
+	}
+	return m, err
+}
+
+// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of it.
+var workspaces sync.Pool
+
+func workspace(d int) *solver.Scatter {
+	if w, ok := workspaces.Get().(*solver.Scatter); ok && w.Dimension == d {
+		w.Reset()
+		return w
+	}
+	return solver.NewScatter(d)
 }
 
 // Refresh is the metric that is to be made, nil if there is none.
 func (s *Stream) Refresh() *Refresh { return s.metric.next }
 
-// refreshes tells after which episodes a metric is made: the first ones change most.
+// refreshes tells after which episodes a metric is made: the first ones change most, and later ones keep it up with a stream
+// that drifts.
 func refreshes(episode int64) bool {
-	return episode == 1 || episode == 2 || episode == 4 || episode == 8 || episode%10 == 0
+	switch {
+	case episode < 10:
+		return episode&(episode-1) == 0
+	case episode <= 40:
+		return episode%10 == 0
+	default:
+		return episode%40 == 0
+	}
 }
 
 // install brings the due metric into force.
@@ -64,23 +107,13 @@ func (s *Stream) install() {
 	m.next = nil
 }
 
-// clone shares everything: what changes in place is copied by whoever changes it first.
-func (m *metricState) clone() metricState {
-	m.shared = true
-	return *m
-}
+// folds tells which episodes a stream's residuals take in: all of the first, which decide the metric, and later on as many
+// as keep it up with a stream that drifts.
+func folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 
-// own returns the scatter for writing.
-func (m *metricState) own(d int) *solver.Scatter {
-	switch {
-	case m.seen == nil:
-		m.seen = solver.NewScatter(d, scatterRank)
-	case m.shared:
-		m.seen = m.seen.Clone()
-	}
-	m.shared = false
-	return m.seen
-}
+// freedomKept is how many degrees of freedom a dimension the residuals of the past count for at most: with as many, the
+// noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
+const freedomKept = 8
 
 // learnMetric takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
 // them at each refresh, so that a corrected label leaves nothing behind. Residuals of answered items stand in while those
@@ -89,36 +122,30 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 	if s.settings.Solver.MetricRank == 0 {
 		return
 	}
-	m := &s.metric
-	seen := m.own(p.D)
-	seen.Observe(r.Z)
-	freedom := -len(p.names)
-	for _, c := range p.labels {
-		if c >= 0 {
-			freedom++
+	m, episode := &s.metric, s.episode+1
+	if folds(episode) {
+		freedom := len(p.classes) - len(p.names)
+		for _, c := range p.labels {
+			if c >= 0 {
+				freedom++
+			}
+		}
+		few := float64(freedom) < .4*float64(p.D)
+		m.seen = m.seen.with(p, r, few)
+		if few {
+			s.settings.Share.lend(s, r.Z, r.S, p.K)
 		}
 	}
-	if freedom += len(p.classes); float64(freedom) < .4*float64(p.D) {
-		seen.AddPoints(r.Z, r.S, p.K)
-		s.settings.Share.lend(s, r.Z, r.S, p.K)
-	}
-	if episode := s.episode + 1; refreshes(episode) {
-		scatter := *seen
-		m.shared = true
-		if all := s.settings.Share.points(s); all != nil {
-			scatter.Points = *all
-		}
-		key := feed{s.model, s.dimension}
-		z := append(slices.Clone(r.Z), r.AnchorZ...)
-		scatter.AddLabelled(z, append(slices.Clone(p.labels), p.classes...), p.K)
+	if refreshes(episode) {
 		due := episode + 1
 		if episode >= 10 {
 			due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
 		}
-		m.next = &Refresh{Due: due, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }, scatter: &scatter, rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink}
+		key := feed{s.model, s.dimension}
+		m.next = &Refresh{Due: due, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }, from: &material{
+			seen: m.seen, shared: s.settings.Share.points(s), before: m.current,
+			z: append(slices.Clone(r.Z), r.AnchorZ...), labels: append(slices.Clone(p.labels), p.classes...), k: p.K,
+			rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
+		}}
 	}
 }
-
-// scatterRank 0 keeps residuals as a whole matrix: a sketch of 128 rows is a sixth of it at 1,280 dimensions, and cost .011
-// of accuracy there.
-const scatterRank = 0

@@ -103,24 +103,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Half of the scatter is written: it must be symmetric to the last bit, at any dimension.
-func TestScatterIsSymmetric(t *testing.T) {
-	for _, d := range []int{5, 64, 97, 131} {
-		set := settings(t)
-		f := newCamera(6, 3, d, 1)
-		s, e := New("cam", set), engine(t, set)
-		items, _ := f.episode(33, 0)
-		answer(t, s, e, items, f.labels(1))
-		full := s.metric.seen.Points.Values
-		if full == nil {
-			t.Fatal("no residuals: this test tests nothing")
-		}
-		if !reflect.DeepEqual(square(triangle(full, d), d), full) {
-			t.Errorf("dimension %d: not symmetric", d)
-		}
-	}
-}
-
 func refresh(s *Stream) {
 	if r := s.Refresh(); r != nil {
 		r.Compute()

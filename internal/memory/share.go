@@ -33,7 +33,7 @@ func (m *SharedMetric) of(s *Stream) *sharedFeed {
 	key := feed{s.model, s.dimension}
 	f := m.feeds[key]
 	if f == nil {
-		f = &sharedFeed{scatter: solver.NewScatter(s.dimension, scatterRank)}
+		f = &sharedFeed{scatter: solver.NewScatter(s.dimension)}
 		m.feeds[key] = f
 	}
 	return f
@@ -46,7 +46,9 @@ func (m *SharedMetric) lend(s *Stream, z, soft []float32, k int) {
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	points := &m.of(s).scatter.Points
 	m.of(s).scatter.AddPoints(z, soft, k)
+	points.Fade(freedomKept * float64(s.dimension))
 }
 
 // points are the residuals of all streams, nil where none are shared.
@@ -56,7 +58,7 @@ func (m *SharedMetric) points(s *Stream) *solver.Residuals {
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return &m.of(s).scatter.Clone().Points
+	return m.of(s).scatter.Points.Clone()
 }
 
 // publish makes a stream's new metric the one that new streams start with.

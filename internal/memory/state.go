@@ -45,15 +45,17 @@ const (
 	fieldDistance
 	fieldItems
 	fieldCentre
-	fieldVectors
+	_ // vectors of a metric at full precision, no longer written
 	fieldScales
 	fieldDue
 	fieldSum
 	fieldFreedom
 	fieldTrace
-	fieldValues
+	_ // a scatter at full precision, no longer written
 	fieldNote
 	fieldLimit
+	fieldCodes
+	fieldUnits
 )
 
 // State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
@@ -162,7 +164,7 @@ func (m *metricState) encode() []Piece {
 		if m != nil {
 			w.vector(fieldCentre, m.Centre)
 			w.vector(fieldScales, m.Scales)
-			w.vector(fieldVectors, m.Vectors)
+			w.units(fieldUnits, m.Vectors)
 		}
 		parts = append(parts, Piece{kind, w.sealed()})
 	}
@@ -173,14 +175,17 @@ func (m *metricState) encode() []Piece {
 		m.next.Compute()
 		metric("next", m.next.metric, m.next.Due)
 	}
-	if m.seen != nil {
+	if r := m.seen; r != nil {
 		w := newWriter()
 		w.text(fieldKind, "scatter")
-		w.float(fieldCount, m.seen.Count)
-		w.doubles(fieldSum, m.seen.Sum)
-		w.float(fieldFreedom, m.seen.Points.Freedom)
-		w.float(fieldTrace, m.seen.Points.Trace)
-		w.vector(fieldValues, triangle(m.seen.Points.Values, m.seen.Dimension))
+		w.float(fieldCount, r.count)
+		w.doubles(fieldSum, r.sum)
+		w.float(fieldFreedom, r.freedom)
+		w.float(fieldTrace, r.trace)
+		if r.scales != nil {
+			w.vector(fieldScales, r.scales)
+			w.bytes(fieldCodes, r.codes)
+		}
 		parts = append(parts, Piece{"scatter", w.sealed()})
 	}
 	return parts
@@ -419,8 +424,8 @@ func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
 			m.Centre = r.vector(s.dimension)
 		case fieldScales:
 			m.Scales = r.vector(-1)
-		case fieldVectors:
-			m.Vectors = r.vector(-1)
+		case fieldUnits:
+			m.Vectors = r.units()
 		}
 	}
 	if m.Centre == nil {
@@ -433,56 +438,29 @@ func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
 }
 
 func (s *Stream) decodeScatter(r *reader) {
-	m := &solver.Scatter{Dimension: s.dimension}
+	m := &residue{}
 	for field := r.next(); field != 0; field = r.next() {
 		switch field {
 		case fieldCount:
-			m.Count = r.float()
+			m.count = r.float()
 		case fieldSum:
-			m.Sum = r.doubles(s.dimension)
+			m.sum = r.doubles(s.dimension)
 		case fieldFreedom:
-			m.Points.Freedom = r.float()
+			m.freedom = r.float()
 		case fieldTrace:
-			m.Points.Trace = r.float()
-		case fieldValues:
-			m.Points.Values = r.vector(-1)
+			m.trace = r.float()
+		case fieldScales:
+			m.scales = r.vector(s.dimension)
+		case fieldCodes:
+			m.codes = bytes.Clone(r.value)
 		}
 	}
-	if len(m.Sum) != s.dimension || !(m.Count >= 0) || !(m.Points.Freedom >= 0) || !(m.Points.Trace >= 0) {
+	if m.scales == nil {
+		m.freedom, m.trace = 0, 0
+	}
+	if len(m.sum) != s.dimension || !(m.count >= 0) || !(m.freedom >= 0) || !(m.trace >= 0) || len(m.codes) != len(m.scales)*(len(m.scales)-1)/2 {
 		r.fail("scatter")
 		return
 	}
-	if n := len(m.Points.Values); n == 0 {
-		m.Points.Values = nil
-	} else if n != s.dimension*(s.dimension+1)/2 {
-		r.fail("scatter values")
-		return
-	} else {
-		m.Points.Values = square(m.Points.Values, s.dimension)
-	}
 	s.metric.seen = m
-}
-
-// triangle is the upper half of a symmetric matrix, row by row.
-func triangle(full []float32, d int) []float32 {
-	if full == nil {
-		return nil
-	}
-	out := make([]float32, 0, d*(d+1)/2)
-	for i := range d {
-		out = append(out, full[i*d+i:i*d+d]...)
-	}
-	return out
-}
-
-// square is the matrix of its upper half.
-func square(half []float32, d int) []float32 {
-	full := make([]float32, d*d)
-	for i := range d {
-		for j := i; j < d; j++ {
-			full[i*d+j], full[j*d+i] = half[0], half[0]
-			half = half[1:]
-		}
-	}
-	return full
 }

@@ -73,7 +73,6 @@ func (s *Stream) Clone() *Stream {
 		k.shared = true
 		c.classes[name] = k
 	}
-	c.metric = s.metric.clone()
 	c.verdicts = slices.Clone(s.verdicts)
 	c.clusters = s.clusters.clone()
 	c.notes = slices.Clone(s.notes)

@@ -61,6 +61,15 @@ func (w *writer) doubles(field int, v []float64) {
 	}
 }
 
+// units writes values of unit vectors, in 16 bits each.
+func (w *writer) units(field int, v []float32) {
+	w.b = binary.AppendUvarint(w.b, uint64(field))
+	w.b = binary.AppendUvarint(w.b, uint64(2*len(v)))
+	for _, x := range v {
+		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(toUnit(x)))
+	}
+}
+
 // group writes a field that is itself a list of fields.
 func (w *writer) group(field int, write func(*writer)) {
 	inner := &writer{}
@@ -152,6 +161,18 @@ func (r *reader) vector(want int) []float32 {
 			r.fail("vector value that is not finite")
 			return nil
 		}
+	}
+	return v
+}
+
+func (r *reader) units() []float32 {
+	if len(r.value)%2 != 0 {
+		r.fail("vector length")
+		return nil
+	}
+	v := make([]float32, len(r.value)/2)
+	for i := range v {
+		v[i] = ofUnit(int16(binary.LittleEndian.Uint16(r.value[2*i:])))
 	}
 	return v
 }

@@ -1,0 +1,127 @@
+package memory
+
+import (
+	"math"
+	"slices"
+
+	"slkstream/internal/kernel"
+	"slkstream/solver"
+)
+
+// residue is what a stream keeps of a solver.Scatter: the mean of all z, and the residuals of its points as correlations in
+// a byte each, beside the scale of each dimension. A quarter of the size of the matrix's half; the rounding is a few times
+// smaller than what so few residuals leave open. It is never changed: clones share it.
+type residue struct {
+	count          float64
+	sum            []float64
+	freedom, trace float64
+	scales         []float32 // of each dimension: the root of its sum of squares; nil: no residuals yet
+	codes          []byte    // above the diagonal, row by row
+}
+
+// with returns the residue after a solved episode: its z, and where they count, its residuals.
+func (r *residue) with(p *problem, solved *solver.Result, residuals bool) *residue {
+	next := residue{sum: make([]float64, p.D)}
+	if r != nil {
+		next = *r
+		next.sum = slices.Clone(r.sum)
+	}
+	mean := solver.Scatter{Dimension: p.D, Count: next.count, Sum: next.sum}
+	mean.Observe(solved.Z)
+	next.count = mean.Count
+	if most := freedomKept * float64(p.D); next.count > most {
+		for i := range next.sum {
+			next.sum[i] *= most / next.count
+		}
+		next.count = most
+	}
+	if residuals {
+		w := workspace(p.D)
+		defer workspaces.Put(w)
+		next.unpack(w)
+		w.AddPoints(solved.Z, solved.S, p.K)
+		w.Points.Fade(freedomKept * float64(p.D))
+		next.pack(&w.Points)
+	}
+	return &next
+}
+
+// A code is 127 sign(r) |r|^.75 of a correlation r: finer where most of them lie.
+const codeMost = 127
+
+var decoded = func() (table [256]float32) {
+	for code := range table {
+		v := float64(int8(code)) / codeMost
+		table[code] = float32(math.Copysign(math.Pow(math.Abs(v), 4./3), v))
+	}
+	return table
+}()
+
+// unpack fills a scatter of nothing.
+func (r *residue) unpack(w *solver.Scatter) {
+	w.Count = r.count
+	copy(w.Sum, r.sum)
+	if r.scales == nil {
+		return
+	}
+	d := len(r.scales)
+	w.Points.Freedom, w.Points.Trace = r.freedom, r.trace
+	if w.Points.Values == nil {
+		w.Points.Values = make([]float32, d*d)
+	}
+	codes := r.codes
+	for i, scale := range r.scales {
+		row := w.Points.Values[i*d+i : i*d+d]
+		row[0] = scale * scale
+		others := r.scales[i+1:]
+		for j, code := range codes[:len(others)] {
+			row[j+1] = decoded[code] * scale * others[j]
+		}
+		codes = codes[len(others):]
+	}
+}
+
+// pack takes residuals in place of those it held.
+func (r *residue) pack(points *solver.Residuals) {
+	d := len(r.sum)
+	r.freedom, r.trace = points.Freedom, points.Trace
+	r.scales, r.codes = make([]float32, d), make([]byte, 0, d*(d-1)/2)
+	inverse, row := make([]float32, d), make([]float32, d)
+	for i := range d {
+		r.scales[i] = float32(math.Sqrt(max(0, float64(points.Values[i*d+i]))))
+		if r.scales[i] > 0 {
+			inverse[i] = 1 / r.scales[i]
+		}
+	}
+	for i, scale := range inverse {
+		values, others := points.Values[i*d+i+1:i*d+d], inverse[i+1:]
+		row = row[:len(values)]
+		for j, v := range values {
+			row[j] = v * scale * others[j]
+		}
+		kernel.ThreeQuarterPower(row, row)
+		for _, v := range row {
+			v *= codeMost
+			if v < 0 {
+				v = max(v-.5, -codeMost)
+			} else {
+				v = min(v+.5, codeMost)
+			}
+			r.codes = append(r.codes, byte(int8(v)))
+		}
+	}
+}
+
+// Values of unit vectors are kept in 16 bits.
+const unitMost = 1<<15 - 1
+
+func toUnit(v float32) int16 { return int16(math.RoundToEven(float64(max(-1, min(1, v)) * unitMost))) }
+
+func ofUnit(code int16) float32 { return float32(code) / unitMost }
+
+// round leaves the values of unit vectors as they are kept: a stream that is restored answers as if it had never stopped.
+func round(unit []float32) {
+	for i, v := range unit {
+		unit[i] = ofUnit(toUnit(v))
+	}
+}
