@@ -2,6 +2,7 @@
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY internal/renameio internal/renameio
 RUN go mod download
 COPY . .
 ARG VERSION=""

@@ -62,3 +62,5 @@ require (
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 )
+
+replace github.com/google/renameio => ./internal/renameio

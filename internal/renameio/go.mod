@@ -1,0 +1,3 @@
+module github.com/google/renameio
+
+go 1.26.0
