@@ -23,9 +23,7 @@ type worker struct {
 	dots    []float32 // tile x k
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
-	near    [sparseWidth]float32
-	zeros   []float32 // k
-	places  []int32   // k
+	choice  choice
 }
 
 func (c *crew) hire(workers int) {
@@ -39,7 +37,7 @@ func (c *crew) hire(workers int) {
 func (c *crew) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = grown(w.dots, tile*k), grown(w.scores, tile*k), grown(w.weights, tile*k)
-		w.zeros, w.places = cleared(w.zeros, k), grown(w.places, k)
+		w.choice.size(k)
 	}
 }
 

@@ -95,6 +95,9 @@ func (e *episode) sweep(graph bool) float64 {
 			base[c] += e.beta * math.Log(e.pi[c])
 		}
 	}
+	if e.s.sparse() {
+		e.price(base)
+	}
 	var change float64
 	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
 		hi := e.order.offsets[colour+1]
@@ -127,6 +130,10 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	if e.order.points != nil {
 		listed = e.order.points[lo : lo+n]
 	}
+	if e.s.sparse() {
+		e.changes[block] = e.updateShares(w, lo, listed, graph)
+		return
+	}
 	scores := e.scores(w, lo, n, listed)
 	var change float64
 	if e.order.points == nil && graph { // neighbours may share the tile: one point after the other
@@ -146,13 +153,6 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 		for i, p := range listed {
 			e.addNeighbours(int(p), scores[i*k:i*k+k])
 		}
-	}
-	if e.s.sparse() {
-		for i, p := range listed {
-			change += e.s.update(w, int(p), scores[i*k:i*k+k])
-		}
-		e.changes[block] = change
-		return
 	}
 	kernel.SoftmaxRows(scores, n, k)
 	for i := range n {
@@ -329,20 +329,20 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 			clear(row)
 			continue
 		}
-		values, classes := s.row(p)
-		if classes == nil {
-			for c, v := range values {
+		if !s.sparse() {
+			for c, v := range s.row(p) {
 				row[c] *= v
 			}
 			continue
 		}
-		near := w.near[:len(classes)]
-		for j, c := range classes {
-			near[j] = row[c] * values[j]
+		var near [sparseWidth]float32
+		shares := s.shares(p)
+		for j, v := range shares {
+			near[j] = row[v.class] * v.value
 		}
 		clear(row)
-		for j, c := range classes {
-			row[c] = near[j]
+		for j, v := range shares {
+			row[v.class] = near[j]
 		}
 	}
 	sum := e.density[lo/tile*k : lo/tile*k+k]
@@ -362,12 +362,13 @@ func (e *episode) masses() {
 	}
 	for p, y := range e.label[:e.n] {
 		if y < 0 {
-			values, classes := e.s.row(p)
-			for i, v := range values {
-				c := i
-				if classes != nil {
-					c = int(classes[i])
+			if e.s.sparse() {
+				for _, v := range e.s.shares(p) {
+					e.soft[v.class] += float64(v.value)
 				}
+				continue
+			}
+			for c, v := range e.s.row(p) {
 				e.soft[c] += float64(v)
 			}
 		}

@@ -26,6 +26,7 @@ type episode struct {
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                assignments
+	costs                  costs
 	wide                   []float32 // n x K: S with the masked classes put back
 	pi0, pi                []float64 // k
 	soft                   []float64 // k: sum of s over unlabelled rows

@@ -155,6 +155,8 @@ func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
 	return out
 }
 
+func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.e.rows+p] }
+
 func (g *gramSpace) place(count int, base, density bool) {
 	e, t, k := g.e, g.e.rows, g.e.k
 	clear(e.soft)

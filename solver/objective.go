@@ -14,13 +14,10 @@ import "math"
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
 	e.sums, e.answers = grown(e.sums, e.n), grown(e.answers, e.n)
-	for p := range e.n {
-		var sum float64
-		values, _ := e.s.row(p)
-		for _, v := range values {
-			sum += float64(v)
-		}
-		e.sums[p], e.answers[p] = 1/sum, int32(e.s.answer(p))
+	if blocks := (e.n + tile - 1) / tile; len(e.crew.workers) > 1 {
+		e.crew.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
+	} else {
+		e.weighRows(0, e.n)
 	}
 	e.logPi, e.pulled = grown(e.logPi, k), grown(e.pulled, k)
 	length := e.length
@@ -59,36 +56,51 @@ func (e *episode) objectives() (objective, energy float64) {
 	return objective, energy
 }
 
+// weighRows notes for some rows 1 / sum s and the answer.
+func (e *episode) weighRows(from, to int) {
+	for p := from; p < to; p++ {
+		e.sums[p], e.answers[p] = 1/e.s.sum(p), int32(e.s.answer(p))
+	}
+}
+
 // objectiveBlock is what the unlabelled points of one tile add.
 func (e *episode) objectiveBlock(w *worker, block int) {
 	k, lo := e.k, block*tile
 	n := min(tile, e.n-lo)
-	dots := e.space.dots(w, lo, n, nil)
+	var dots []float32
+	if !e.s.sparse() {
+		dots = e.space.dots(w, lo, n, nil)
+	}
 	var objective, energy float64
 	for i := range n {
 		p := lo + i
 		if e.label[p] >= 0 {
 			continue
 		}
-		values, classes := e.s.row(p)
-		scale := e.sums[p]
-		row := values
-		if classes != nil {
+		scale, label := e.sums[p], e.answers[p]
+		var row []float32
+		if e.s.sparse() { // few products are asked for
 			row = w.scores[:k]
 			clear(row)
-		}
-		for i, v := range values {
-			c := i
-			if classes != nil {
-				c = int(classes[i])
-				row[c] = v
+			for _, v := range e.s.shares(p) {
+				row[v.class] = v.value
+				cost := e.cost(p, int(v.class), e.space.dot(p, int(v.class)))
+				if s := float64(v.value) * scale; s > 0 {
+					objective += s * (cost + math.Log(s) - e.logPi[v.class])
+				}
+				if v.class == label {
+					energy += cost
+				}
 			}
-			if s := float64(v) * scale; s > 0 {
-				objective += s * (e.cost(p, c, dots[(p-lo)*k+c]) + math.Log(s) - e.logPi[c])
+		} else {
+			row = e.s.row(p)
+			for c, v := range row {
+				if s := float64(v) * scale; s > 0 {
+					objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.logPi[c])
+				}
 			}
+			energy += e.cost(p, int(label), dots[i*k+int(label)])
 		}
-		label := e.answers[p]
-		energy += e.cost(p, int(label), dots[(p-lo)*k+int(label)])
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])

@@ -85,12 +85,13 @@ type Result struct {
 // Row writes row p of S, K values, to out: the way to S where Result.S is nil.
 func (r *Result) Row(p int, out []float32) {
 	clear(out[:r.k])
-	values, classes := r.rows.row(p)
-	for i, v := range values {
-		c := i
-		if classes != nil {
-			c = int(classes[i])
+	if r.rows.sparse() {
+		for _, v := range r.rows.shares(p) {
+			out[r.class[v.class]] = v.value
 		}
+		return
+	}
+	for c, v := range r.rows.row(p) {
 		out[r.class[c]] = v
 	}
 }

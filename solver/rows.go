@@ -48,6 +48,11 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	return out
 }
 
+func (r *rowSpace) dot(p, c int) float32 {
+	d := r.e.d
+	return kernel.Dot(r.e.u[p*d:p*d+d], r.c[c*d:c*d+d])
+}
+
 func (r *rowSpace) place(count int, base, density bool) {
 	e, k, d := r.e, r.e.k, r.e.d
 	chunk := (count + r.chunks - 1) / r.chunks
@@ -166,12 +171,11 @@ func (r *rowSpace) accumulateSparse(s *assignments, sum []float32, mass []float6
 		if r.e.label[p] >= 0 {
 			continue
 		}
-		values, classes := s.row(p)
-		for i, v := range values {
-			c := int(classes[i])
-			mass[c] += float64(v)
-			if v > 1.0/(1<<24) {
-				kernel.Axpy(v, r.e.u[p*d:p*d+d], sum[c*d:c*d+d])
+		for _, v := range s.shares(p) {
+			c := int(v.class)
+			mass[c] += float64(v.value)
+			if v.value > 1.0/(1<<24) {
+				kernel.Axpy(v.value, r.e.u[p*d:p*d+d], sum[c*d:c*d+d])
 			}
 		}
 	}

@@ -5,6 +5,8 @@ package solver
 type space interface {
 	// dots returns x_p . C_k, k a row, for count rows from lo on, or for those listed; in the worker's memory.
 	dots(w *worker, lo, count int, listed []int32) []float32
+	// dot is x_p . C_c.
+	dot(p, c int) float32
 	// place moves each prototype that has mass to the mean of rows 0 to count-1, weighed as the episode weighs them, and
 	// with base of the labelled rows and the prior. One without mass keeps its prototype: R does not feel it.
 	place(count int, base, density bool)
