@@ -11,6 +11,7 @@ import (
 // How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
 const (
 	fewTrees = 2    // and one more for every time that the rows are halved to fit a leaf
+	planted  = 2    // trees at a time: each takes memory
 	passes   = 4    // at most
 	settled  = .002 // share of the neighbours that the last pass replaces
 	joined   = 12   // neighbours of a neighbour that are looked at, where no more than 8 are wanted
@@ -21,42 +22,72 @@ const (
 // graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named whom. What
 // came in since the pass before is marked: two old steps lead to a candidate that was looked at already.
 type graph struct {
-	width    int
+	width    int      // of near
+	backward int      // of reverse: most of who names a row is among its nearest anyway
 	near     []int32  // n x width, nearest first; -1 where there are fewer
 	fresh    []uint32 // a bit for each neighbour that the pass before did not see
-	reverse  []int32  // n x width: rows that have this one among their nearest, the nearest of them first
+	reverse  []int32  // n x backward: rows that have this one among their nearest, the nearest of them first
 	renewed  []uint32 // a bit for each of them
-	reversed []int32  // how many they are
+	reversed []uint8  // how many they are
 }
 
 // descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then passes in which
 // rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
+// The rows are arranged by the first tree: a million of them are compared from memory that is near.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.hire(o.Workers)
-	w.lists.reset(&w.points, max(o.Rho+o.Rho/2, joined), nil)
-	w.graph = graph{}
-	return w.refine(ctx, o)
-}
-
-// refine betters the lists by new trees and passes over what they hold then.
-func (w *Workspace) refine(ctx context.Context, o Options) error {
-	p, l := &w.points, &w.lists
 	for _, worker := range w.workers {
 		worker.pairs = 0
 	}
-	f, err := plant(ctx, w, fewTrees+bits.Len(uint(p.n/block)), o)
-	if err != nil {
+	var f forest
+	if err := f.plant(ctx, w, 0, 1, o); err != nil {
 		return err
 	}
-	for t, order := range f.orders {
-		if err := parallel(ctx, o, "leaves", int64(len(f.leaves[t])), func(number int, item int64) {
-			leaf := f.leaves[t][item]
-			w.workers[number].leaf(p, l, order[leaf.from:leaf.to])
-		}); err != nil {
+	if err := w.points.arrange(ctx, o, f.orders[0]); err != nil {
+		return err
+	}
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, joined))
+	w.graph = graph{}
+	if err := w.solveLeaves(ctx, o, nil, f.leaves[0]); err != nil {
+		return err
+	}
+	return w.refine(ctx, o)
+}
+
+// refine betters the lists by more trees, and passes over what they hold then. Few trees are kept at a time.
+func (w *Workspace) refine(ctx context.Context, o Options) error {
+	var f forest
+	trees := fewTrees + bits.Len(uint(w.points.n/block))
+	for first := 1; first < trees; first += planted {
+		if err := f.plant(ctx, w, first, min(planted, trees-first), o); err != nil {
 			return err
 		}
+		for t, order := range f.orders {
+			if err := w.solveLeaves(ctx, o, order, f.leaves[t]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, worker := range w.workers {
+		worker.projected = nil // as large as the rows are many
 	}
 	return w.descendOver(ctx, o, f.orders)
+}
+
+// solveLeaves compares the rows of each leaf of a tree, nil for that which the rows are arranged by.
+func (w *Workspace) solveLeaves(ctx context.Context, o Options, order []int32, leaves []span) error {
+	return parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
+		worker, leaf := w.workers[number], leaves[item]
+		if order != nil {
+			worker.leaf(&w.points, &w.lists, order[leaf.from:leaf.to])
+			return
+		}
+		worker.candidates = worker.candidates[:0]
+		for i := leaf.from; i < leaf.to; i++ {
+			worker.candidates = append(worker.candidates, int32(i))
+		}
+		worker.leaf(&w.points, &w.lists, worker.candidates)
+	})
 }
 
 // descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
@@ -78,6 +109,8 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	p := &w.points
 	l := w.lists // with another rho: what is wanted, not what is kept
 	l.rho = min(o.Rho, p.n-1)
+	w.result.IDs, w.graph = w.graph.near, graph{} // the passes are over, and their memory serves the answer
+	w.result.reset(p.n, o.Rho)
 	return parallel(ctx, o, "ranking", int64((p.n+block-1)/block), func(number int, item int64) {
 		for i := int(item) * block; i < min(int(item+1)*block, p.n); i++ {
 			w.workers[number].verdict.choose(p, &l, i, &w.result)
@@ -94,27 +127,27 @@ func (w *worker) leaf(p *points, l *shortlists, ids []int32) {
 	for i, id := range ids {
 		row := w.products[i*n : i*n+n]
 		if l.limits[id] == infinity {
-			l.bound(int(id), w.high[:n], row, w.minima)
+			l.bound(int(id), w.norms[:n], row, w.minima)
 		}
 		w.meet(p, l, id, ids, row)
 	}
 }
 
-// gather copies rows side by side, and the bounds of their norms.
+// gather copies rows side by side, and their norms.
 func (w *worker) gather(p *points, ids []int32) {
-	w.rows, w.low, w.high = grown(w.rows, block*p.d), grown(w.low, block), grown(w.high, block)
+	w.rows, w.norms = grown(w.rows, block*p.d), grown(w.norms, block)
 	for i, id := range ids {
 		copy(w.rows[i*p.d:i*p.d+p.d], p.row(int(id)))
-		w.low[i], w.high[i] = p.low[id], p.high[id]
+		w.norms[i] = p.norms[id]
 	}
 }
 
 // meet offers row i what is near enough among its products with the gathered rows.
 func (w *worker) meet(p *points, l *shortlists, i int32, ids []int32, products []float32) {
-	found := kernel.Below(w.places, w.low[:len(products)], products, l.limits[i])
+	found := kernel.Below(w.places, w.norms[:len(products)], products, l.limits[i])
 	for _, c := range w.places[:found] {
 		if id := ids[c]; id != i {
-			if l.insert(int(i), p.norms[id]-2*products[c], id) < w.wanted {
+			if l.insert(int(i), w.norms[c]-2*products[c], id) < w.wanted {
 				w.gained++
 			}
 		}
@@ -130,9 +163,8 @@ func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained 
 	p, l, g := &w.points, &w.lists, &w.graph
 	g.take(l, p.n)
 	for _, worker := range w.workers {
-		worker.seen = grown(worker.seen, p.n)
-		clear(worker.seen)
-		worker.mark, worker.gained, worker.wanted = 0, 0, o.Rho
+		worker.marked = grown(worker.marked, (p.n+63)/64)
+		worker.gained, worker.wanted = 0, o.Rho
 	}
 	err = parallel(ctx, o, "descent", int64((p.n+together-1)/together), func(number int, item int64) {
 		w.workers[number].join(p, l, g, order[int(item)*together:min(int(item+1)*together, p.n)])
@@ -148,8 +180,9 @@ func (g *graph) take(l *shortlists, n int) {
 	first := g.near == nil
 	if first {
 		g.width = min(l.rho, widest)
+		g.backward = (2*g.width + 2) / 3
 		g.near, g.fresh = make([]int32, n*g.width), make([]uint32, n)
-		g.reverse, g.renewed, g.reversed = make([]int32, n*g.width), make([]uint32, n), make([]int32, n)
+		g.reverse, g.renewed, g.reversed = make([]int32, n*g.backward), make([]uint32, n), make([]uint8, n)
 		for k := range g.near {
 			g.near[k] = -1
 		}
@@ -170,10 +203,10 @@ func (g *graph) take(l *shortlists, n int) {
 	for k := range g.width {
 		for i := range n {
 			j := g.near[i*g.width+k]
-			if j < 0 || int(g.reversed[j]) == g.width {
+			if j < 0 || int(g.reversed[j]) == g.backward {
 				continue
 			}
-			g.reverse[int(j)*g.width+int(g.reversed[j])] = int32(i)
+			g.reverse[int(j)*g.backward+int(g.reversed[j])] = int32(i)
 			g.renewed[j] |= g.fresh[i] >> k & 1 << g.reversed[j]
 			g.reversed[j]++
 		}
@@ -182,15 +215,17 @@ func (g *graph) take(l *shortlists, n int) {
 
 // join compares a few rows with all that is two steps away from any of them.
 func (w *worker) join(p *points, l *shortlists, g *graph, ids []int32) {
-	w.mark++
 	w.candidates = w.candidates[:0]
 	for _, i := range ids {
 		for k, j := range g.near[int(i)*g.width : (int(i)+1)*g.width] {
 			w.visit(g, j, g.fresh[i]>>k&1 != 0)
 		}
-		for k, j := range g.reverse[int(i)*g.width : int(i)*g.width+int(g.reversed[i])] {
+		for k, j := range g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reversed[i])] {
 			w.visit(g, j, g.renewed[i]>>k&1 != 0)
 		}
+	}
+	for _, id := range w.candidates {
+		w.marked[id>>6] = 0
 	}
 	w.pairs += int64(len(ids)) * int64(len(w.candidates))
 	w.own = grown(w.own, together*p.d)
@@ -214,8 +249,8 @@ func (w *worker) visit(g *graph, j int32, fresh bool) {
 		return
 	}
 	for k, id := range g.near[int(j)*g.width : (int(j)+1)*g.width] {
-		if id >= 0 && w.seen[id] != w.mark && (fresh || g.fresh[j]>>k&1 != 0) {
-			w.seen[id] = w.mark
+		if id >= 0 && w.marked[id>>6]>>(id&63)&1 == 0 && (fresh || g.fresh[j]>>k&1 != 0) {
+			w.marked[id>>6] |= 1 << (id & 63)
 			w.candidates = append(w.candidates, id)
 		}
 	}

@@ -22,11 +22,10 @@ type worker struct {
 	// of approximate search
 	direction  []float32
 	projected  []projected
+	marked     []uint64 // a bit for each row; none is set but while a split or a join works
 	rows, own  []float32
-	low, high  []float32
+	norms      []float32
 	candidates []int32
-	seen       []int32
-	mark       int32
 	wanted     int   // neighbours, and
 	gained     int64 // how often one of them was replaced
 	pairs      int64 // compared
@@ -43,6 +42,7 @@ func (w *Workspace) hire(workers int) {
 // tile read along its rows and along its columns.
 func (w *Workspace) exact(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
+	w.result.reset(p.n, o.Rho)
 	l.reset(p, o.Rho, nil)
 	w.result.Report = Report{Chosen: "exact", Recall: 1}
 	blocks := (p.n + block - 1) / block

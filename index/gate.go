@@ -83,16 +83,17 @@ func (w *Workspace) gate(ctx context.Context, o Options) (recall float64, sample
 	found, there := 0, 0
 	for r, row := range rows {
 		right, _ := truth.Row(r)
+		own := p.id(int(row))
 		limit := 0.
 		for _, id := range right {
 			if id >= 0 {
-				limit = max(limit, p.squared(int(row), int(id)))
+				limit = max(limit, p.squared(own, id))
 				there++
 			}
 		}
-		ids, _ := w.result.Row(int(row))
+		ids, _ := w.result.Row(int(own))
 		for _, id := range ids {
-			if id >= 0 && p.squared(int(row), int(id)) <= limit*(1+1e-6) {
+			if id >= 0 && p.squared(own, id) <= limit*(1+1e-6) {
 				found++
 			}
 		}

@@ -70,7 +70,7 @@ const overFetch = 64
 func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
 	w.hire(o.Workers)
-	l.reset(p, max(o.Rho+o.Rho/2, joined), nil)
+	l.resetRough(p, max(o.Rho+o.Rho/2, joined))
 	w.graph = graph{}
 	for _, worker := range w.workers {
 		worker.pairs = 0
@@ -88,8 +88,8 @@ func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	}); err != nil {
 		return err
 	}
-	f, err := plant(ctx, w, 1, o)
-	if err != nil {
+	var f forest
+	if err := f.plant(ctx, w, 0, 1, o); err != nil {
 		return err
 	}
 	return w.descendOver(ctx, o, f.orders)

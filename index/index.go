@@ -87,8 +87,8 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 	if err := w.points.take(rows, n, d, o.Cosine); err != nil {
 		return nil, err
 	}
-	w.result.reset(n, o.Rho)
 	if o.Rho == 0 || n < 2 {
+		w.result.reset(n, o.Rho)
 		w.result.Report = Report{Chosen: "exact", Recall: 1}
 		return &w.result, nil
 	}

@@ -10,6 +10,7 @@ type shortlists struct {
 	rho      int     // neighbours wanted
 	length   int     // of a list
 	of       []int32 // the row of each list, if not all rows have one
+	rough    bool    // of an approximate search: it looks at the norms of no row but those in its tile
 	counts   []int32
 	values   []float32
 	ids      []int32
@@ -22,16 +23,36 @@ const spare = 8
 
 // reset makes empty lists: one for each row, or for each of some.
 func (l *shortlists) reset(p *points, rho int, some []int32) {
-	l.points, l.rho, l.length, l.of = p, min(rho, p.n-1), min(rho, p.n-1)+spare, some
 	n := p.n
 	if some != nil {
 		n = len(some)
 	}
-	l.counts, l.limits, l.lostness = grown(l.counts, n), grown(l.limits, n), grown(l.lostness, n)
+	l.of = some
+	l.empty(p, n, rho, spare, false)
+}
+
+// resetRough makes empty lists of an approximate search, one for each row. What rounding pushes off such a list is one of
+// its last, which are spare themselves: limits are the values as computed, and what is dropped is forgotten. Bounds would
+// need the norm of every row on the list, which lie all over the memory.
+func (l *shortlists) resetRough(p *points, rho int) {
+	l.of = nil
+	l.empty(p, p.n, rho, 0, true)
+}
+
+func (l *shortlists) empty(p *points, n, rho, spare int, rough bool) {
+	l.points, l.rho, l.rough = p, min(rho, p.n-1), rough
+	l.length = l.rho + spare
+	l.counts, l.limits = grown(l.counts, n), grown(l.limits, n)
+	if !rough {
+		l.lostness = grown(l.lostness, n)
+	}
 	l.values, l.ids = grown(l.values, n*l.length), grown(l.ids, n*l.length)
 	clear(l.counts)
 	for i := range l.limits {
-		l.limits[i], l.lostness[i] = infinity, infinity
+		l.limits[i] = infinity
+		if !rough {
+			l.lostness[i] = infinity
+		}
 	}
 }
 
@@ -41,6 +62,14 @@ func (l *shortlists) row(i int) int {
 		return i
 	}
 	return int(l.of[i])
+}
+
+// place is where the answer of list i goes.
+func (l *shortlists) place(i int) int {
+	if l.of == nil {
+		return int(l.points.id(i))
+	}
+	return i
 }
 
 // apart is how far two values of list i must be from each other, beyond the shares of their own rows in the bound.
@@ -56,7 +85,11 @@ func (l *shortlists) offer(i int, value float32, id int32) {
 
 // lower sets the limit of row i to what its list can tell.
 func (l *shortlists) lower(i int) {
-	if int(l.counts[i]) >= l.rho {
+	switch {
+	case int(l.counts[i]) < l.rho:
+	case l.rough:
+		l.limits[i] = min(l.limits[i], l.values[i*l.length+l.rho-1])
+	default:
 		l.limits[i] = min(l.limits[i], l.reach(i)+l.apart(i))
 	}
 }
@@ -92,6 +125,9 @@ func (l *shortlists) insert(i int, value float32, id int32) int {
 
 // drop remembers how near a candidate that is not kept can be.
 func (l *shortlists) drop(i int, value float32, id int32) {
+	if l.rough {
+		return
+	}
 	p := l.points
 	l.lostness[i] = min(l.lostness[i], value-p.share*p.norms[id]-p.least)
 }

@@ -29,14 +29,14 @@ type projected struct {
 	id    int32
 }
 
-// plant grows trees until every leaf holds at most block rows. Every split is drawn from the seed, the tree and the
-// place in it alone, so that goroutines may take them in any order.
-func plant(ctx context.Context, w *Workspace, trees int, o Options) (*forest, error) {
+// plant grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
+// the number of the tree and the place in it alone, so that goroutines may take them in any order.
+func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Options) error {
 	n := w.points.n
-	f := &forest{orders: make([][]int32, trees), leaves: make([][]span, trees)}
+	f.orders, f.leaves = grown(f.orders, trees), make([][]span, trees)
 	var level []node
 	for t := range trees {
-		f.orders[t] = make([]int32, n)
+		f.orders[t] = grown(f.orders[t], n)
 		for i := range f.orders[t] {
 			f.orders[t][i] = int32(i)
 		}
@@ -45,10 +45,10 @@ func plant(ctx context.Context, w *Workspace, trees int, o Options) (*forest, er
 	for !allLeaves(level) {
 		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 			if at := level[item]; at.to-at.from > block {
-				w.workers[number].split(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, at))
+				w.workers[number].split(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
 			}
 		}); err != nil {
-			return nil, err
+			return err
 		}
 		var next []node
 		for _, at := range level {
@@ -64,15 +64,15 @@ func plant(ctx context.Context, w *Workspace, trees int, o Options) (*forest, er
 	for _, at := range level {
 		f.leaves[at.tree] = append(f.leaves[at.tree], at.span)
 	}
-	return f, parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
+	return parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 		at := level[item]
-		w.workers[number].sort(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, at))
+		w.workers[number].sort(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
 	})
 }
 
 // drawFor is the source of randomness of a node.
-func drawFor(o Options, at node) *rand.Rand {
-	return rand.New(rand.NewPCG(o.Seed, uint64(at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
+func drawFor(o Options, first int, at node) *rand.Rand {
+	return rand.New(rand.NewPCG(o.Seed, uint64(first+at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
 }
 
 func allLeaves(level []node) bool {
@@ -84,7 +84,8 @@ func allLeaves(level []node) bool {
 	return true
 }
 
-// split orders ids so that the lower half lies to one side of a plane between two rows drawn from them.
+// split orders ids so that the lower half lies to one side of a plane between two rows drawn from them. Within each half
+// they keep their order: ids that ascend are met in the order of the memory.
 func (w *worker) split(p *points, ids []int32, random *rand.Rand) {
 	w.direction = grown(w.direction, p.d)
 	for range 4 {
@@ -99,9 +100,26 @@ func (w *worker) split(p *points, ids []int32, random *rand.Rand) {
 	for i, id := range ids {
 		w.projected[i] = projected{kernel.Dot(w.direction, p.row(int(id))), id}
 	}
-	halve(w.projected, len(ids)/2)
-	for i, at := range w.projected {
-		ids[i] = at.id
+	middle := len(ids) / 2
+	halve(w.projected, middle)
+	w.marked = grown(w.marked, (p.n+63)/64) // nothing is marked between two calls
+	for _, at := range w.projected[:middle] {
+		w.marked[at.id>>6] |= 1 << (at.id & 63)
+	}
+	lower, upper := 0, w.projected[:0]
+	for _, id := range ids {
+		if w.marked[id>>6]>>(id&63)&1 != 0 {
+			ids[lower] = id
+			lower++
+		} else {
+			upper = append(upper, projected{id: id})
+		}
+	}
+	for k, at := range upper {
+		ids[lower+k] = at.id
+	}
+	for _, id := range ids[:lower] {
+		w.marked[id>>6] = 0
 	}
 }
 

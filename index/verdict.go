@@ -25,8 +25,8 @@ const precise = 1e-3
 // settle writes the answer of list i, to which all rows were offered.
 func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
 	if l.lostness[i] <= l.limits[i] {
-		answer, distances := out.Row(i)
-		v.crowded(p, l.rho, l.row(i), answer, distances)
+		answer, distances := out.Row(l.place(i))
+		v.crowded(p, l.rho, p.id(l.row(i)), answer, distances)
 		return
 	}
 	v.choose(p, l, i, out)
@@ -36,8 +36,9 @@ func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
 func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 	from, count := i*l.length, int(l.counts[i])
 	values, ids := l.values[from:from+count], l.ids[from:from+count]
-	answer, distances := out.Row(i)
+	answer, distances := out.Row(l.place(i))
 	row := l.row(i)
+	given := p.id(row)
 	own := p.norms[row]
 	wanted := min(l.rho, count)
 	inverse := 1 / (p.scale * p.scale)
@@ -52,18 +53,18 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 		if end-k > 1 {
 			v.kept.reset(end - k)
 			for _, id := range ids[k:end] {
-				v.kept.offer(p.squaredExactly(row, int(id)), id)
+				v.kept.offer(p.squaredExactly(given, p.id(int(id))), p.id(int(id)))
 			}
 			v.kept.answer(p, wanted-k, answer[k:], distances[k:])
 		} else {
 			id := ids[k]
 			d2 := values[k] + own
 			if d2*precise < p.doubt(row, int(id)) {
-				distances[k] = p.report(p.squared(row, int(id)))
+				distances[k] = p.report(p.squared(given, p.id(int(id))))
 			} else {
 				distances[k] = p.report(float64(d2) * inverse)
 			}
-			answer[k] = id
+			answer[k] = p.id(int(id))
 		}
 		k = end
 	}
@@ -79,14 +80,14 @@ func (v *verdict) lowest(p *points, values []float32, ids []int32) {
 	}
 }
 
-// crowded compares row i with every other one: so many are equally near that a short list cannot hold them.
-func (v *verdict) crowded(p *points, rho, i int, answer []int32, distances []float32) {
+// crowded compares row i, by id, with every other one: so many are equally near that a short list cannot hold them.
+func (v *verdict) crowded(p *points, rho int, i int32, answer []int32, distances []float32) {
 	v.kept.reset(rho + crowd)
-	for j := range p.n {
+	for j := range int32(p.n) {
 		if j == i {
 			continue
 		}
-		v.kept.offer(p.squared(i, j), int32(j))
+		v.kept.offer(p.squared(i, j), j)
 		if v.kept.count >= rho && v.kept.values[rho-1] == 0 {
 			v.kept.answer(p, rho, answer, distances) // nothing is nearer than equal rows of lower id
 			return
@@ -102,7 +103,7 @@ func (v *verdict) crowded(p *points, rho, i int, answer []int32, distances []flo
 		v.kept.reset(rho + crowd)
 		for k, id := range v.ids {
 			if v.exact[k]*(1-slack) <= reach {
-				v.kept.offer(p.squaredExactly(i, int(id)), id)
+				v.kept.offer(p.squaredExactly(i, id), id)
 			}
 		}
 	}
