@@ -20,7 +20,7 @@ func newCheckCommand() *cobra.Command {
 	return withSettings("check", &cobra.Command{
 		Use:   "check",
 		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
-		Long: "check takes the settings of run and tests what they name: brokers, topics, rights to read, labels, state. It tells every fault at once,\n" +
+		Long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
 			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
 		Args: cobra.NoArgs,
 	}, check)
@@ -139,18 +139,27 @@ type wanted struct {
 	setting, name string
 	compacted     bool
 	atLeast       bool // as many partitions as the input
+	reads, writes bool // what the stage does with it
 }
 
 func (k *checker) topics(ctx context.Context) {
 	k.exists = map[string]bool{}
 	t := &k.config.Topics
 	for _, in := range t.In {
-		if n := k.topic(ctx, wanted{setting: "in", name: in}, k.config.Check.Partitions); n > 0 {
+		if n := k.topic(ctx, wanted{setting: "in", name: in, reads: true}, k.config.Check.Partitions); n > 0 {
 			k.inputs, k.partitions = append(k.inputs, in), max(k.partitions, n)
 		}
 	}
-	own := []wanted{{setting: "out", name: t.Out}, {setting: "dead", name: t.DeadTopic()}, {setting: "state", name: t.StateTopic(), compacted: true, atLeast: true}}
-	for _, optional := range []wanted{{setting: "labels", name: t.Labels, compacted: true}, {setting: "episodes", name: t.Episodes}, {setting: "review", name: t.Review}} {
+	own := []wanted{
+		{setting: "out", name: t.Out, writes: true},
+		{setting: "dead", name: t.DeadTopic(), writes: true},
+		{setting: "state", name: t.StateTopic(), compacted: true, atLeast: true, reads: true, writes: true},
+	}
+	for _, optional := range []wanted{
+		{setting: "labels", name: t.Labels, compacted: true, reads: true},
+		{setting: "episodes", name: t.Episodes, writes: true},
+		{setting: "review", name: t.Review, writes: true},
+	} {
 		if optional.name != "" {
 			own = append(own, optional)
 		}
@@ -198,6 +207,9 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 		return 0
 	}
 	k.exists[w.name] = true
+	if d.Settings == nil {
+		k.warn("topic %s: no right to see its settings (DescribeConfigs): whether it is compacted is not known", w.name)
+	}
 	policy, told := d.Settings["cleanup.policy"]
 	if told && w.compacted != strings.Contains(policy, "compact") {
 		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
@@ -207,8 +219,33 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	if w.atLeast && d.Partitions < k.partitions {
 		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions, k.partitions)
 	}
+	k.rights(ctx, w)
 	k.good("topic %s: %d partitions, %d replicas%s", w.name, d.Partitions, d.Replicas, made)
 	return d.Partitions
+}
+
+// rights tests that the stage may do with a topic what it is going to do.
+func (k *checker) rights(ctx context.Context, w wanted) {
+	var rights topic.Rights
+	err := within(ctx, func(ctx context.Context) (err error) {
+		rights, err = k.client.Rights(ctx, w.name)
+		return err
+	})
+	switch {
+	case err != nil:
+		k.fault(w.setting+" sasl-user", "topic %s: %v", w.name, err)
+	case !rights.Known:
+		k.warn("topic %s: the brokers do not tell the rights to it", w.name)
+	default:
+		for _, need := range []struct {
+			what         string
+			needed, held bool
+		}{{"read", w.reads, rights.Read}, {"write", w.writes, rights.Write}} {
+			if need.needed && !need.held {
+				k.fault(w.setting+" sasl-user", "topic %s: no right to %s it", w.name, need.what)
+			}
+		}
+	}
 }
 
 // group tests the right to the consumer group, and what it has committed.

@@ -2,10 +2,17 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"slkstream/internal/broker"
 	"slkstream/internal/record"
 	"slkstream/internal/topic"
 )
@@ -76,6 +83,43 @@ func TestCheck(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out)
+	}
+}
+
+// A right that is missing is found before anything has to be written.
+func TestCheckTellsMissingRights(t *testing.T) {
+	allow := func(operation kmsg.ACLOperation, resource kmsg.ACLResourceType, name string) kfake.ACL {
+		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true}
+	}
+	server, err := broker.Serve("", 0, slog.New(slog.DiscardHandler), kfake.EnableSASL(), kfake.EnableACLs(),
+		kfake.Superuser("PLAIN", "root", "secret"),
+		kfake.User("PLAIN", "camera", "secret",
+			allow(kmsg.ACLOperationRead, kmsg.ACLResourceTypeTopic, "embeddings"), allow(kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, "results"),
+			allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "results-dead"), allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "slkstream-state")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line := "check --in embeddings --out results --brokers " + server.Address + " --sasl plain --sasl-password-file " + password + " --sasl-user "
+	if code, out, messages := runLine(t, strings.Fields(line+"root --create")...); code != exitDone {
+		t.Fatalf("--create: exit %d:\n%s%s", code, out, messages)
+	}
+	code, out, _ := runLine(t, strings.Fields(line+"camera")...)
+	for _, want := range []string{
+		"FAULT topic results: no right to write it (--out, --sasl-user)",
+		"FAULT topic slkstream-state: no right to read it (--state, --sasl-user)",
+		"warn  topic results: no right to see its settings",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("exit %d, not told: %s:\n%s", code, want, out)
+		}
+	}
+	if strings.Contains(out, "FAULT topic embeddings") || strings.Contains(out, "FAULT topic results-dead") {
+		t.Errorf("rights that are there are missed:\n%s", out)
 	}
 }
 

@@ -16,7 +16,7 @@ type Description struct {
 	Name       string
 	Partitions int               // 0 in a request: the cluster's default
 	Replicas   int               // 0 in a request: the cluster's default
-	Settings   map[string]string // as Kafka names them: cleanup.policy, segment.bytes...
+	Settings   map[string]string // as Kafka names them: cleanup.policy, segment.bytes...; nil: no right to see them
 }
 
 // StateSettings are the settings of a compacted topic that is read to its end at every start: small segments closed
@@ -157,6 +157,10 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 		return d, fmt.Errorf("describe topic %s: %w", name, err)
 	}
 	for _, r := range answer.Resources {
+		if errors.Is(r.Error, kafka.TopicAuthorizationFailed) {
+			d.Settings = nil // who may see a topic need not be one who may see its settings
+			return d, nil
+		}
 		if r.Error != nil {
 			return d, fmt.Errorf("describe topic %s: %w", name, r.Error)
 		}
