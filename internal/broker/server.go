@@ -28,6 +28,11 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		kfake.ClusterID("slkstream-embedded"),
 		kfake.DefaultNumPartitions(4),
 		kfake.GroupMinSessionTimeout(time.Second),
+		// A request that waits, see maker, is watched by a goroutine of its own. In order, one goroutine watches all of a
+		// connection, and when it is held up between two requests a second one starts beside it: both wake the same
+		// request, and the broker waits for ever for its second end. A connection has one request at a time here in
+		// any case.
+		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
 		kfake.BrokerConfigs(map[string]string{
 			"log.cleaner.backoff.ms": "15000", // how often topics are compacted and old records let go
