@@ -28,11 +28,8 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	}
 	var answers []Answer
 	changed := p.sum != s.seen
-	if changed {
-		s.limit.settled = false
-		if s.episode > 0 {
-			s.stopPrior()
-		}
+	if changed && s.episode > 0 {
+		s.stopPrior()
 	}
 	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
@@ -95,7 +92,6 @@ func (s *Stream) follow(labels *Labels) {
 				k := s.own(name)
 				k.examples = slices.Delete(k.examples, i, i+1)
 				i--
-				s.limit.settled = false
 			}
 		}
 	}
@@ -131,8 +127,9 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 	report.PriorShare = p.priorShare(s.settings.Solver.WS)
 
 	fit := s.calibration()
-	s.setLimit(p, r)
 	scores := novelty(&p.Problem, r)
+	seen := s.spread.with(r, items, scores)
+	limit, limited := s.unknownLimit(seen)
 	answers := make([]Answer, len(items))
 	for i := range answers {
 		c := r.Labels[i]
@@ -142,7 +139,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 			continue
 		}
 		answers[i].Alternatives = alternatives(p.names, r.S[i*p.K:i*p.K+p.K], c, answers[i].Confidence)
-		if s.limit.known && answers[i].UnknownScore > s.limit.score {
+		if limited && answers[i].UnknownScore > limit {
 			answers[i].Unknown = true
 			report.Unknown++
 		}
@@ -154,6 +151,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, items []Item, re
 	}
 	if s.settings.Warm {
 		s.review(r, items, answers)
+		s.spread = *seen
 		s.learn(p, r, items, tested, report)
 	}
 	return answers, nil
@@ -203,9 +201,6 @@ func (s *Stream) stopPrior() {
 func (s *Stream) learn(p *problem, r *solver.Result, items []Item, tested []verdict, report *Report) {
 	s.updateClasses(p, r, items, report)
 	s.learnMetric(p, r)
-	if len(tested) > 0 {
-		s.limit.settled = false
-	}
 	s.verdicts = append(s.verdicts, tested...)
 	if over := len(s.verdicts) - verdictsKept; over > 0 {
 		s.verdicts = slices.Delete(s.verdicts, 0, over)
@@ -219,7 +214,6 @@ func (s *Stream) keepTaught(items []Item, report *Report) {
 		if item.Label == "" {
 			continue
 		}
-		s.limit.settled = false
 		if dropped := s.keep(item.Label, example{id: s.idOf(items, i), vector: slices.Clone(item.Vector), episode: s.episode + 1}); dropped != "" {
 			report.Dropped = append(report.Dropped, dropped)
 		}

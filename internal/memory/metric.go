@@ -102,7 +102,6 @@ func (s *Stream) install() {
 	m.next.Compute()
 	if m.next.metric != nil {
 		m.current = m.next.metric
-		s.limit.settled = false
 	}
 	m.next = nil
 }

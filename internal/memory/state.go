@@ -53,9 +53,10 @@ const (
 	fieldTrace
 	_ // a scatter at full precision, no longer written
 	fieldNote
-	fieldLimit
+	_ // a settled unknown limit, no longer written
 	fieldCodes
 	fieldUnits
+	fieldSpread
 )
 
 // State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
@@ -87,16 +88,7 @@ func (s *Stream) encodeHead(parts int) []byte {
 		w.integer(fieldTaught, 1)
 	}
 	w.float(fieldCredit, s.credit)
-	if s.limit.settled {
-		known := int64(0)
-		if s.limit.known {
-			known = 1
-		}
-		w.group(fieldLimit, func(w *writer) {
-			w.float(fieldDistance, s.limit.score)
-			w.integer(fieldCount, known)
-		})
-	}
+	w.doubles(fieldSpread, s.spread[:])
 	w.integer(fieldNextCluster, s.clusters.next)
 	if s.clusters.sum != nil {
 		w.doubles(fieldSum, s.clusters.sum)
@@ -262,18 +254,8 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 			s.taught = r.integer() != 0
 		case fieldCredit:
 			s.credit = r.float()
-		case fieldLimit:
-			s.limit.settled = true
-			r.group(func(r *reader) {
-				for field := r.next(); field != 0; field = r.next() {
-					switch field {
-					case fieldDistance:
-						s.limit.score = r.float()
-					case fieldCount:
-						s.limit.known = r.integer() != 0
-					}
-				}
-			})
+		case fieldSpread:
+			copy(s.spread[:], r.doubles(len(s.spread)))
 		case fieldNextCluster:
 			s.clusters.next = r.integer()
 		case fieldSum:

@@ -25,7 +25,7 @@ type Stream struct {
 
 	metric   metricState
 	verdicts []verdict
-	limit    limit
+	spread   spread  // of unknown scores
 	credit   float64 // review: what the bounded rate has not spent yet
 	clusters clusterSet
 
@@ -87,7 +87,6 @@ func (s *Stream) Reset(label string) bool {
 		s.fresh("reset")
 		return had
 	}
-	s.limit.settled = false
 	_, had := s.classes[label]
 	delete(s.classes, label)
 	if s.clusters.drop(label) {

@@ -8,12 +8,8 @@ import (
 	"slkstream/solver"
 )
 
-// enoughDistances is how many left-out items the unknown limit must rest on; fewer are joined by the distances among the
-// labelled items.
-const enoughDistances = 20
-
-// probed bounds the labelled items whose distance to the next of their class is taken.
-const probed = 256
+// enoughScores is how many unknown scores a limit must rest on.
+const enoughScores = 20
 
 // novelty is the unknown score of each row of a solved problem: its distance to the nearest labelled item, smoothed over the
 // graph, (W h + h)/(deg + 1). The distance is the mean of those with and without the metric: the metric, learned on the
@@ -60,93 +56,65 @@ func novelty(p *solver.Problem, r *solver.Result) []float64 {
 // unitDistance is the distance of two unit rows with a dot product.
 func unitDistance(dot float32) float64 { return math.Sqrt(max(0, 2-2*float64(dot))) }
 
-// limit is the score above which an item is called unknown, kept until something it rests on changes.
-type limit struct {
-	settled bool
-	known   bool // there is anything to set it by
-	score   float64
+// spread is how the unknown scores of the stream's own items lie, in equal bins of the distances that unit rows can have.
+type spread [128]float64
+
+const widest = 2
+
+// add counts a score.
+func (s *spread) add(score, weight float64) {
+	s[min(len(s)-1, int(score/widest*float64(len(s))))] += weight
 }
 
-// setLimit settles the limit where something changed.
-func (s *Stream) setLimit(p *problem, r *solver.Result) {
-	if !s.limit.settled {
-		s.limit.score, s.limit.known = s.unknownLimit(p, r)
-		s.limit.settled = true
+// quantile is the score that a share q of what was counted stays below, to the upper edge of its bin; false where too little
+// was counted.
+func (s *spread) quantile(q float64) (score float64, known bool) {
+	var total, below float64
+	for _, v := range s {
+		total += v
 	}
-}
-
-// unknownLimit is the score above which an item is called unknown: the distance that all but the chosen share of known items
-// stay below. Left-out items are the best witnesses, as they were scored as any item is. Until there are enough of them,
-// labelled items say how far the next of their class is; and with one item a class, nothing but the distances between
-// classes can be gone by.
-func (s *Stream) unknownLimit(p *problem, r *solver.Result) (score float64, known bool) {
-	var distances []float64
-	for i := range s.verdicts {
-		distances = append(distances, float64(s.verdicts[i].distance))
-	}
-	rate := 1 - s.settings.UnknownRate
-	if len(distances) < enoughDistances {
-		same, other := s.labelledDistances(p, r)
-		if distances = append(distances, same...); len(distances) == 0 {
-			distances, rate = other, s.settings.UnknownRate
-		}
-	}
-	if len(distances) == 0 {
+	if total < enoughScores {
 		return 0, false
 	}
-	slices.Sort(distances)
-	return quantile(distances, rate), true
+	for i, v := range s {
+		if below += v; below >= q*total {
+			return widest * float64(i+1) / float64(len(s)), true
+		}
+	}
+	return widest, true
 }
 
-// labelledDistances are the distances from labelled items, evenly chosen where there are many, to the next of their own
-// class and to the next of another.
-func (s *Stream) labelledDistances(p *problem, r *solver.Result) (same, other []float64) {
-	d, m := p.D, len(p.classes)
-	n := min(m, probed)
-	if n == 0 {
-		return nil, nil
+// spreadKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
+const spreadKept = .9
+
+// with adds the scores of an episode's unlabelled items, each counting as much as the answer that it is of a known class is
+// sure.
+func (s spread) with(r *solver.Result, items []Item, scores []float64) *spread {
+	for i := range s {
+		s[i] *= spreadKept
 	}
-	chosen := make([]int, n)
-	gather := func(z []float32) []float32 {
-		out := make([]float32, 0, n*d)
-		for i := range chosen {
-			chosen[i] = i * m / n
-			out = append(out, z[chosen[i]*d:chosen[i]*d+d]...)
+	for i := range items {
+		if items[i].Label == "" {
+			s.add(scores[i], float64(r.Confidence[i]))
 		}
-		return out
 	}
-	z := make([]float32, n*m)
-	kernel.Products(z, gather(r.AnchorZ), r.AnchorZ, n, m, d)
-	var u []float32
-	if metric := s.metric.current; metric != nil && s.settings.Warm {
-		rows := slices.Clone(r.AnchorZ)
-		metric.Apply(rows)
-		u = make([]float32, n*m)
-		kernel.Products(u, gather(rows), rows, n, m, d)
+	return &s
+}
+
+// unknownLimit is the score above which an item is called unknown: what all but the chosen share of known items stay below.
+// Left-out items are the best witnesses, as their class is known. Until there are enough of them it is the stream's own
+// items: labelled ones cannot say how far the stream lies from them, as they may be almost the same picture, or one a class.
+func (s *Stream) unknownLimit(seen *spread) (score float64, known bool) {
+	share := 1 - s.settings.UnknownRate
+	if len(s.verdicts) < enoughScores {
+		return seen.quantile(share)
 	}
-	for i, at := range chosen {
-		nearest := func(products []float32, own bool) float64 {
-			best := float32(math.Inf(-1))
-			for j, v := range products[i*m : i*m+m] {
-				if j != at && (p.classes[j] == p.classes[at]) == own {
-					best = max(best, v)
-				}
-			}
-			return unitDistance(best)
-		}
-		add := func(list []float64, own bool) []float64 {
-			h := nearest(z, own)
-			if u != nil {
-				h = (h + nearest(u, own)) / 2
-			}
-			if math.IsInf(h, 1) {
-				return list
-			}
-			return append(list, h)
-		}
-		same, other = add(same, true), add(other, false)
+	distances := make([]float64, len(s.verdicts))
+	for i := range s.verdicts {
+		distances[i] = float64(s.verdicts[i].distance)
 	}
-	return same, other
+	slices.Sort(distances)
+	return quantile(distances, share), true
 }
 
 // quantile interpolates between the sorted values.
