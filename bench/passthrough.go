@@ -59,7 +59,7 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	var speed float64
 	go func() {
 		defer close(measured)
-		speed, err = k.rateOf(running, out, n)
+		speed, _, err = k.rateOf(running, out, n)
 	}()
 	select {
 	case <-measured:

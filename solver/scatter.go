@@ -42,7 +42,9 @@ func (s *Scatter) Reset() {
 	clear(s.Sum)
 	s.Count = 0
 	for _, r := range []*Residuals{&s.Labelled, &s.Points} {
-		clear(r.Values)
+		if r.Freedom > 0 {
+			clear(r.Values)
+		}
 		r.Freedom, r.Trace = 0, 0
 	}
 }

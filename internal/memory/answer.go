@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"slkstream/internal/kernel"
 	"slkstream/solver"
 )
 
@@ -245,7 +246,14 @@ func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, repor
 		}
 	}
 	report.Admitted = len(admitted)
-	sum := make([]float64, p.D)
+	weights := make([]float32, 0, len(admitted)*p.K)
+	rows := make([]float32, 0, len(admitted)*p.D)
+	for _, i := range admitted {
+		weights = append(weights, r.S[i*p.K:i*p.K+p.K]...)
+		rows = append(rows, r.Z[i*p.D:i*p.D+p.D]...)
+	}
+	sums := make([]float32, p.K*p.D)
+	kernel.Accumulate(sums, weights, rows, len(admitted), p.K, p.D)
 	for c, name := range p.names {
 		if s.classes[name] == nil && s.episode > 0 {
 			report.Events = append(report.Events, Event{Kind: "born", Class: name})
@@ -265,19 +273,11 @@ func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, repor
 		if mass < 1e-6 {
 			continue
 		}
-		clear(sum)
-		for _, i := range admitted {
-			w := float64(r.S[i*p.K+c])
-			for j, v := range r.Z[i*p.D : i*p.D+p.D] {
-				sum[j] += w * float64(v)
-			}
-		}
 		if k.mean == nil {
 			k.mean = make([]float32, p.D)
 		}
-		for j := range sum {
-			k.mean[j] = float32((k.mass*float64(k.mean[j]) + sum[j]) / (k.mass + mass))
-		}
+		kernel.Scale(float32(k.mass/(k.mass+mass)), k.mean)
+		kernel.Axpy(float32(1/(k.mass+mass)), sums[c*p.D:c*p.D+p.D], k.mean)
 		k.mass = min(s.settings.Mass, k.mass+mass)
 	}
 	for _, name := range s.names() {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"sync"
 
 	"slkstream/solver"
@@ -141,10 +140,18 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 			due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
 		}
 		key := feed{s.model, s.dimension}
-		m.next = &Refresh{Due: due, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }, from: &material{
-			seen: m.seen, shared: s.settings.Share.points(s), before: m.current,
-			z: append(slices.Clone(r.Z), r.AnchorZ...), labels: append(slices.Clone(p.labels), p.classes...), k: p.K,
+		from := &material{
+			seen: m.seen, shared: s.settings.Share.points(s), before: m.current, k: p.K,
 			rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
-		}}
+		}
+		for i, c := range p.labels {
+			if c >= 0 {
+				from.z = append(from.z, r.Z[i*p.D:i*p.D+p.D]...)
+				from.labels = append(from.labels, c)
+			}
+		}
+		from.z = append(from.z, r.AnchorZ...)
+		from.labels = append(from.labels, p.classes...)
+		m.next = &Refresh{Due: due, from: from, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"slkstream/internal/kernel"
 	"slkstream/solver"
 )
 
@@ -208,6 +209,9 @@ func checkItems(items []Item) (d int, err error) {
 		}
 		if item.Model != items[0].Model {
 			return 0, fmt.Errorf("%w: row %d: model %q, not the episode's %q", ErrItem, i, item.Model, items[0].Model)
+		}
+		if length := kernel.Dot(item.Vector, item.Vector); length > 0 && length-length == 0 {
+			continue
 		}
 		zero := true
 		for j, v := range item.Vector {

@@ -100,15 +100,11 @@ func (r *residue) pack(points *solver.Residuals) {
 			row[j] = v * scale * others[j]
 		}
 		kernel.ThreeQuarterPower(row, row)
-		for _, v := range row {
-			v *= codeMost
-			if v < 0 {
-				v = max(v-.5, -codeMost)
-			} else {
-				v = min(v+.5, codeMost)
-			}
-			r.codes = append(r.codes, byte(int8(v)))
+		codes := r.codes[len(r.codes) : len(r.codes)+len(row)]
+		for j, v := range row { // rounded to the nearest without a branch, which would be taken at random
+			codes[j] = byte(max(-codeMost, min(codeMost, int32(v*codeMost+(codeMost+1.5))-(codeMost+1))))
 		}
+		r.codes = r.codes[:len(r.codes)+len(row)]
 	}
 }
 
