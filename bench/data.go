@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
 	"slkstream/internal/sample"
 )
 
@@ -47,16 +46,3 @@ func (b *bench) Sets(names ...string) (folders []string, forget func(), err erro
 
 // fewShotSets are the sets of the accuracy bars.
 var fewShotSets = []string{"clip-dtd", "clip-flowers", "clip-caltech101", "grocery", "omniglot28"}
-
-// readSets reads all folders.
-func readSets(folders []string) ([]*evaluate.Set, error) {
-	var sets []*evaluate.Set
-	for _, folder := range folders {
-		set, err := evaluate.ReadSet(folder)
-		if err != nil {
-			return nil, err
-		}
-		sets = append(sets, set)
-	}
-	return sets, nil
-}

@@ -19,7 +19,7 @@ var fewShotSection = section{name: "fewshot", title: "Few-shot accuracy", run: f
 		return err
 	}
 	defer forget()
-	sets, err := readSets(folders)
+	sets, err := evaluate.ReadSets(folders)
 	if err != nil {
 		return err
 	}

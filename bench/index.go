@@ -13,6 +13,7 @@ import (
 
 	"slkstream/index"
 	"slkstream/internal/array"
+	"slkstream/internal/evaluate"
 	"slkstream/internal/kernel"
 )
 
@@ -153,7 +154,7 @@ func (b *bench) graphs() []graph {
 	if folders, forget, err := b.Sets("mnist"); err == nil {
 		defer forget()
 		if filepath.Base(folders[0]) == "mnist" && !b.Quick {
-			if sets, err := readSets(folders); err == nil {
+			if sets, err := evaluate.ReadSets(folders); err == nil {
 				s := sets[0]
 				all = append(all, graph{name: fmt.Sprintf("%s, %d x %d", s.Name, s.N, s.D), rows: s.Rows, n: s.N, d: s.D, rho: 10})
 			}

@@ -19,7 +19,7 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 		return err
 	}
 	defer forget()
-	sets, err := readSets(folders)
+	sets, err := evaluate.ReadSets(folders)
 	if err != nil {
 		return err
 	}

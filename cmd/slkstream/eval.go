@@ -61,19 +61,6 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 	return out, nil
 }
 
-// readSets reads every folder before any work starts, so that a fault in the last is known at once.
-func readSets(folders []string) ([]*evaluate.Set, error) {
-	var sets []*evaluate.Set
-	for _, folder := range folders {
-		set, err := evaluate.ReadSet(folder)
-		if err != nil {
-			return nil, err
-		}
-		sets = append(sets, set)
-	}
-	return sets, nil
-}
-
 func wholeNumbers(texts []string) ([]int, error) {
 	var out []int
 	for _, text := range texts {

@@ -29,7 +29,7 @@ func newEvalClusterCommand() *cobra.Command {
 
 func evalCluster(ctx context.Context, c *call) error {
 	e := c.Config.Evaluate
-	sets, err := readSets(e.Data)
+	sets, err := evaluate.ReadSets(e.Data)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 	if few.Candidates, err = candidates(c.Config); err != nil {
 		return err
 	}
-	sets, err := readSets(c.Config.Evaluate.Data)
+	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func newEvalIndexCommand() *cobra.Command {
 
 func evalIndex(ctx context.Context, c *call) error {
 	e := c.Config.Evaluate
-	sets, err := readSets(e.Data)
+	sets, err := evaluate.ReadSets(e.Data)
 	if err != nil {
 		return err
 	}

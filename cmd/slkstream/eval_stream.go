@@ -38,7 +38,7 @@ func evalStream(ctx context.Context, c *call) error {
 		return err
 	}
 	e := c.Config.Evaluate
-	sets, err := readSets(e.Data)
+	sets, err := evaluate.ReadSets(e.Data)
 	if err != nil {
 		return err
 	}

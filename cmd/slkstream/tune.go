@@ -38,7 +38,7 @@ func tune(ctx context.Context, c *call) error {
 		return usageError{err}
 	}
 	few.Candidates = []evaluate.Candidate{{Method: s.Method, Preset: c.Config.Solver.Preset, Settings: s}}
-	sets, err := readSets(c.Config.Evaluate.Data)
+	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,21 @@ func (c contingency) each(visit func(truth, answer int, count float64)) {
 	}
 }
 
+// pairs is how many pairs v items make.
+func pairs(v float64) float64 { return v * (v - 1) / 2 }
+
+// together counts the pairs of items that are one in both, in truth, in answers.
+func (c contingency) together() (both, truth, answers float64) {
+	c.each(func(_, _ int, v float64) { both += pairs(v) })
+	for _, v := range c.truth {
+		truth += pairs(v)
+	}
+	for _, v := range c.answers {
+		answers += pairs(v)
+	}
+	return both, truth, answers
+}
+
 // NMI is the mutual information of truth and answer over the mean of their entropies; 1 where both are one cluster.
 func NMI(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
@@ -73,15 +88,7 @@ func NMI(truth, answer []int32) float64 {
 // ARI is the share of pairs that truth and answer agree on, corrected for chance: 0 is chance, 1 equal.
 func ARI(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
-	pairs := func(v float64) float64 { return v * (v - 1) / 2 }
-	var both, t, a float64
-	c.each(func(_, _ int, v float64) { both += pairs(v) })
-	for _, v := range c.truth {
-		t += pairs(v)
-	}
-	for _, v := range c.answers {
-		a += pairs(v)
-	}
+	both, t, a := c.together()
 	expected := t * a / max(1, pairs(c.n))
 	if most := (t + a) / 2; most != expected {
 		return (both - expected) / (most - expected)

@@ -21,6 +21,19 @@ type Set struct {
 	Novel  []int32 // the task pool that the set itself names, nil for none
 }
 
+// ReadSets reads every folder before any work starts, so that a fault in the last is known at once.
+func ReadSets(folders []string) ([]*Set, error) {
+	var sets []*Set
+	for _, folder := range folders {
+		set, err := ReadSet(folder)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
 // ReadSet reads a folder of X.npy and y.npy, and novel.npy where there is one.
 func ReadSet(folder string) (*Set, error) {
 	rows, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))

@@ -66,16 +66,7 @@ func ECE(confidence []float64, right []bool) float64 {
 
 // PairF1 is the harmonic mean of precision and recall over pairs of items put together.
 func PairF1(truth, answer []int32) float64 {
-	c := countPairs(truth, answer)
-	pairs := func(v float64) float64 { return v * (v - 1) / 2 }
-	var both, t, a float64
-	c.each(func(_, _ int, v float64) { both += pairs(v) })
-	for _, v := range c.truth {
-		t += pairs(v)
-	}
-	for _, v := range c.answers {
-		a += pairs(v)
-	}
+	both, t, a := countPairs(truth, answer).together()
 	if t+a == 0 {
 		return 1
 	}
