@@ -150,16 +150,39 @@ func (r *rowSpace) precise(out *exact) {
 	for c := range k {
 		out.length[c] = squaredLength(r.c[c*d : c*d+d])
 	}
-	for p := range r.e.rows {
-		row := r.e.u[p*d : p*d+d]
-		out.own[p] = squaredLength(row)
-		for c := range k {
-			var dot float64
-			for i, v := range r.c[c*d : c*d+d] {
-				dot += float64(v) * float64(row[i])
-			}
-			out.dots[p*k+c] = dot
+	blocks := (r.e.rows + tile - 1) / tile
+	r.e.crew.run(blocks, func(_ *worker, block int) {
+		for p := block * tile; p < min(r.e.rows, (block+1)*tile); p++ {
+			row := r.e.u[p*d : p*d+d]
+			out.own[p] = squaredLength(row)
+			preciseDots(out.dots[p*k:p*k+k], row, r.c)
 		}
+	})
+}
+
+// preciseDots fills out with the products of a row and each of some vectors in float64, four at a time: one sum waits for
+// its last addition, four do not.
+func preciseDots(out []float64, row, vectors []float32) {
+	d := len(row)
+	c := 0
+	for ; c+4 <= len(out); c += 4 {
+		v0, v1, v2, v3 := vectors[c*d:c*d+d], vectors[(c+1)*d:(c+1)*d+d], vectors[(c+2)*d:(c+2)*d+d], vectors[(c+3)*d:(c+3)*d+d]
+		var s0, s1, s2, s3 float64
+		for i, x := range row {
+			x := float64(x)
+			s0 += float64(v0[i]) * x
+			s1 += float64(v1[i]) * x
+			s2 += float64(v2[i]) * x
+			s3 += float64(v3[i]) * x
+		}
+		out[c], out[c+1], out[c+2], out[c+3] = s0, s1, s2, s3
+	}
+	for ; c < len(out); c++ {
+		var sum float64
+		for i, v := range vectors[c*d : c*d+d] {
+			sum += float64(v) * float64(row[i])
+		}
+		out[c] = sum
 	}
 }
 

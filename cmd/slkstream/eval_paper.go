@@ -42,7 +42,9 @@ func evalPaper(ctx context.Context, c *call) error {
 			if progress != nil {
 				progress(steps, steps+1)
 			}
-			c.Log.Debug(text)
+			if progress == nil {
+				c.Log.Info(text)
+			}
 		},
 	}
 	if err := paperClustering(ctx, c, &p); err != nil {
