@@ -29,59 +29,75 @@ type projected struct {
 	id    int32
 }
 
+// nearby is how many floats of rows stay in the second-level cache while a worker splits on within them.
+const nearby = 64 << 10
+
 // plant grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
-// the number of the tree and the place in it alone, so that goroutines may take them in any order.
+// the number of the tree and the place in it alone, so that goroutines may take them in any order. The first splits pass over
+// all rows; what has become small enough for the cache, one goroutine splits to its end.
 func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Options) error {
-	n := w.points.n
+	p := &w.points
 	f.orders, f.leaves = grown(f.orders, trees), make([][]span, trees)
 	var level []node
 	for t := range trees {
-		f.orders[t] = grown(f.orders[t], n)
+		f.orders[t] = grown(f.orders[t], p.n)
 		for i := range f.orders[t] {
 			f.orders[t][i] = int32(i)
 		}
-		level = append(level, node{t, span{0, n}})
+		f.leaves[t] = leavesOf(nil, span{0, p.n})
+		level = append(level, node{t, span{0, p.n}})
 	}
-	for !allLeaves(level) {
+	for small := max(block, nearby/p.d); level[0].to-level[0].from > small; {
 		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
-			if at := level[item]; at.to-at.from > block {
-				w.workers[number].split(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
-			}
+			at := level[item]
+			w.workers[number].split(p, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
 		}); err != nil {
 			return err
 		}
 		var next []node
 		for _, at := range level {
-			if at.to-at.from <= block {
-				next = append(next, at)
-				continue
-			}
-			middle := (at.from + at.to) / 2
-			next = append(next, node{at.tree, span{at.from, middle}}, node{at.tree, span{middle, at.to}})
+			lower, upper := at.halves()
+			next = append(next, node{at.tree, lower}, node{at.tree, upper})
 		}
 		level = next
 	}
-	for _, at := range level {
-		f.leaves[at.tree] = append(f.leaves[at.tree], at.span)
-	}
 	return parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 		at := level[item]
-		w.workers[number].sort(&w.points, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
+		w.workers[number].finish(p, f.orders[at.tree], at, func(at node) *rand.Rand { return drawFor(o, first, at) })
 	})
+}
+
+// halves are where the rows of a span are when it is split.
+func (s span) halves() (lower, upper span) {
+	middle := (s.from + s.to) / 2
+	return span{s.from, middle}, span{middle, s.to}
+}
+
+// leavesOf appends the leaves of a span: where rows are split depends on nothing but their number.
+func leavesOf(leaves []span, s span) []span {
+	if s.to-s.from <= block {
+		return append(leaves, s)
+	}
+	lower, upper := s.halves()
+	return leavesOf(leavesOf(leaves, lower), upper)
+}
+
+// finish splits a node down to its leaves, and puts these in order.
+func (w *worker) finish(p *points, order []int32, at node, draw func(node) *rand.Rand) {
+	ids := order[at.from:at.to]
+	if len(ids) <= block {
+		w.sort(p, ids, draw(at))
+		return
+	}
+	w.split(p, ids, draw(at))
+	lower, upper := at.halves()
+	w.finish(p, order, node{at.tree, lower}, draw)
+	w.finish(p, order, node{at.tree, upper}, draw)
 }
 
 // drawFor is the source of randomness of a node.
 func drawFor(o Options, first int, at node) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, uint64(first+at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
-}
-
-func allLeaves(level []node) bool {
-	for _, at := range level {
-		if at.to-at.from > block {
-			return false
-		}
-	}
-	return true
 }
 
 // split orders ids so that the lower half lies to one side of a plane between two rows drawn from them. Within each half
