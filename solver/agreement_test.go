@@ -92,4 +92,16 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 			check(fmt.Sprintf("drawn %s %d", preset, seed), drawn(seed), settings)
 		}
 	}
+	for _, method := range []string{"slk-ms", "kmodes", "kmeans", "laplacianshot", "nearest"} {
+		settings, err := Preset("default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Method = method
+		p, _ := digits(t, 150, 5)
+		check("digits "+method, p, settings)
+		for seed := range uint64(5) {
+			check(fmt.Sprintf("drawn %s %d", method, seed), drawn(seed), settings)
+		}
+	}
 }

@@ -160,7 +160,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 func (j *judge) cost(p, c int) float64 {
 	s := &j.settings
 	difference := plus(j.u[p], -1, j.c[c])
-	if s.Method == "slk-ms" || s.Method == "kmodes" {
+	if j.modes() {
 		return -s.Kappa * math.Exp(-inner(difference, difference)/(2*j.sigma2))
 	}
 	r := math.Sqrt(inner(j.c[c], j.c[c]))
@@ -211,24 +211,66 @@ func (j *judge) objective() float64 {
 	return r
 }
 
-// prototypes is the exact minimiser of R in C for means; soft counts the points too.
+func (j *judge) modes() bool { return j.settings.Method == "slk-ms" || j.settings.Method == "kmodes" }
+
+// share is what row p counts for class c; soft counts the points too.
+func (j *judge) share(p, c int, soft bool) float64 {
+	switch y := j.label[p]; {
+	case y == c:
+		return j.weight[p]
+	case y < 0 && soft:
+		return j.s[p][c]
+	}
+	return 0
+}
+
+// prototypes is the minimiser of R in C: exact for means, for modes mean shift from where they are, which is the mean of
+// what is known to begin with.
 func (j *judge) prototypes(soft bool) {
+	if !j.modes() || !soft {
+		j.means(soft)
+	}
+	if j.modes() {
+		j.shift(soft)
+	}
+}
+
+// shift moves the modes until no density rises by more than a millionth.
+func (j *judge) shift(soft bool) {
+	before := make([]float64, j.k)
+	for range 100 {
+		moving := false
+		for c := range j.k {
+			sum, density := make([]float64, len(j.u[0])), 0.
+			for p := range j.u {
+				if weight := j.share(p, c, soft); weight > 0 {
+					weight *= j.cost(p, c) / -j.settings.Kappa
+					sum, density = plus(sum, weight, j.u[p]), density+weight
+				}
+			}
+			if density > 0 {
+				j.c[c] = plus(make([]float64, len(sum)), 1/density, sum)
+			}
+			moving = moving || density > before[c]*(1+1e-6)
+			before[c] = density
+		}
+		if !moving {
+			return
+		}
+	}
+}
+
+func (j *judge) means(soft bool) {
 	for c := range j.k {
 		sum, mass := make([]float64, len(j.u[0])), 0.
-		for p, y := range j.label {
-			share := 0.
-			switch {
-			case y == c:
-				share = j.weight[p]
-			case y < 0 && soft:
-				share = j.s[p][c]
-			}
+		for p := range j.label {
+			share := j.share(p, c, soft)
 			sum, mass = plus(sum, share, j.u[p]), mass+share
 		}
 		if mass > 0 {
 			m := plus(make([]float64, len(sum)), 1/mass, sum)
 			length := math.Sqrt(inner(m, m))
-			if length > 0 {
+			if length > 0 && !j.modes() {
 				m = plus(make([]float64, len(sum)), 1/math.Pow(length, j.settings.U), m)
 			}
 			j.c[c] = m
@@ -288,7 +330,7 @@ func (j *judge) sweep(graph bool) float64 {
 	return change / math.Max(1, points)
 }
 
-// solve descends as the method says, for means.
+// solve descends as the method says.
 func (j *judge) solve() {
 	j.c, j.s = make([][]float64, j.k), make([][]float64, j.n)
 	for c := range j.c {
@@ -302,6 +344,11 @@ func (j *judge) solve() {
 	}
 	j.prototypes(false)
 	j.sweep(false)
+	if method := j.settings.Method; method == "laplacianshot" || method == "nearest" { // C stays
+		for sweeps := 0; method == "laplacianshot" && sweeps < 20 && j.sweep(true) > j.settings.Tolerance; sweeps++ {
+		}
+		return
+	}
 	for range j.settings.Outer {
 		still := false
 		for i := range j.settings.Inner {
