@@ -63,8 +63,9 @@ func (c *crew) run(count int, do func(w *worker, block int)) {
 
 // sequence is the order in which a sweep updates points. Small episodes go in row order. Large ones go colour by colour:
 // no two points of a colour are neighbours, so that all of a colour may be updated side by side and it is still exact
-// Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) may raise R
-// and would need a second S, N x K, to fall back to.
+// Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) may raise R,
+// would need a second S, N x K, to fall back to, and takes 1.7 times the sweeps at lambda .8 and 3 times at 4 for the same
+// accuracy: TestJacobiRises measures it.
 type sequence struct {
 	points  []int32 // nil: row order
 	offsets []int   // of colours in points

@@ -278,7 +278,14 @@ func (j *judge) means(soft bool) {
 	}
 }
 
-func (j *judge) sweep(graph bool) float64 {
+// sweep updates one point after the other.
+func (j *judge) sweep(graph bool) float64 { return j.sweepFrom(j.s, graph) }
+
+// jacobi updates all points from the S before it.
+func (j *judge) jacobi() float64 { return j.sweepFrom(append([][]float64(nil), j.s...), true) }
+
+// sweepFrom updates each point by what from says of its neighbours.
+func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 	var change float64
 	points := 0.
 	for p := range j.n {
@@ -302,7 +309,7 @@ func (j *judge) sweep(graph bool) float64 {
 			columns, weights := j.w.Row(p)
 			for e, q := range columns {
 				for c := range j.k {
-					v := j.s[q%int32(j.n)][c]
+					v := from[q%int32(j.n)][c]
 					if y := j.label[q]; y >= 0 {
 						v = 0
 						if y == c {
@@ -330,8 +337,8 @@ func (j *judge) sweep(graph bool) float64 {
 	return change / math.Max(1, points)
 }
 
-// solve descends as the method says.
-func (j *judge) solve() {
+// start is C from what is known and the S that follows.
+func (j *judge) start() {
 	j.c, j.s = make([][]float64, j.k), make([][]float64, j.n)
 	for c := range j.c {
 		j.c[c] = make([]float64, len(j.u[0]))
@@ -344,6 +351,11 @@ func (j *judge) solve() {
 	}
 	j.prototypes(false)
 	j.sweep(false)
+}
+
+// solve descends as the method says.
+func (j *judge) solve() {
+	j.start()
 	if method := j.settings.Method; method == "laplacianshot" || method == "nearest" { // C stays
 		for sweeps := 0; method == "laplacianshot" && sweeps < 20 && j.sweep(true) > j.settings.Tolerance; sweeps++ {
 		}

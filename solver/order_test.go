@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"slkstream/internal/sample"
@@ -13,7 +14,6 @@ import (
 // docs/method.md quotes it.
 func TestOrderOfRowsRarelyMatters(t *testing.T) {
 	const episodes, n = 60, 100
-	set := sample.Digits()
 	settings, err := Preset("default")
 	if err != nil {
 		t.Fatal(err)
@@ -33,18 +33,7 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 		differ, apart := 0, 0
 		for episode := range episodes {
 			random := rand.New(rand.NewPCG(uint64(episode), uint64(shots)))
-			p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names)}
-			seen := make([]int, p.K)
-			for _, i := range random.Perm(set.N())[:n] {
-				for _, v := range set.Image(i) {
-					p.Rows = append(p.Rows, float32(v))
-				}
-				y := set.Labels[i]
-				if seen[y]++; seen[y] > shots {
-					y = -1
-				}
-				p.Labels = append(p.Labels, y)
-			}
+			p, _ := drawDigits(random, n, shots)
 			order := random.Perm(n)
 			q := &Problem{N: n, D: p.D, K: p.K}
 			for _, i := range order {
@@ -63,6 +52,90 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 		t.Logf("%d labelled rows a class: %.2f %% of labels differ, R is apart by more than a thousandth in %d of %d episodes", shots, 100*float64(differ)/episodes/n, apart, episodes)
 		if differ > episodes*n*3/100 {
 			t.Errorf("%d labelled rows a class: %d of %d labels differ", shots, differ, episodes*n)
+		}
+	}
+}
+
+// drawDigits is an episode of n handwritten digits with so many labelled rows a class, and the truth.
+func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
+	set := sample.Digits()
+	p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names)}
+	var truth []int32
+	seen := make([]int, p.K)
+	for _, i := range random.Perm(set.N())[:n] {
+		for _, v := range set.Image(i) {
+			p.Rows = append(p.Rows, float32(v))
+		}
+		y := set.Labels[i]
+		truth = append(truth, y)
+		if seen[y]++; seen[y] > shots {
+			y = -1
+		}
+		p.Labels = append(p.Labels, y)
+	}
+	return p, truth
+}
+
+// Why points are updated one after the other: the same sweeps from the S before (Jacobi) let R rise where the graph weighs
+// much, and need more of them to stand still. docs/method.md quotes what is logged.
+func TestJacobiRises(t *testing.T) {
+	const episodes, n, most = 30, 100, 200
+	settings, err := Preset("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	solve, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lambda := range []float64{.8, 4, 20} {
+		var sweeps, rises, still, right, points [2]int
+		for episode := range uint64(episodes) {
+			p, truth := drawDigits(rand.New(rand.NewPCG(episode, 1)), n, 1)
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings.Lambda = lambda
+			for way := range 2 {
+				j := newJudge(settings, p, r.Affinity)
+				j.start()
+				sweep := func() float64 { return j.sweep(true) }
+				if way == 1 {
+					sweep = j.jacobi
+				}
+				before := j.objective()
+				for range most {
+					change := sweep()
+					sweeps[way]++
+					now := j.objective()
+					if now > before+1e-9*max(1, math.Abs(before)) {
+						rises[way]++
+					}
+					if before = now; change <= 1e-6 {
+						still[way]++
+						break
+					}
+				}
+				for i, y := range truth {
+					if j.label[i] >= 0 {
+						continue
+					}
+					if points[way]++; slices.Index(j.s[i], slices.Max(j.s[i])) == int(y) {
+						right[way]++
+					}
+				}
+			}
+		}
+		for way, name := range []string{"Gauss-Seidel", "Jacobi"} {
+			t.Logf("lambda %g, %s: %.1f sweeps to a change of a millionth, %d of %d episodes reach it within %d, R rose in %d of %d sweeps, %.1f %% right",
+				lambda, name, float64(sweeps[way])/episodes, still[way], episodes, most, rises[way], sweeps[way], 100*float64(right[way])/float64(points[way]))
+		}
+		if rises[0] > 0 {
+			t.Errorf("lambda %g: R rose in %d sweeps of Gauss-Seidel", lambda, rises[0])
+		}
+		if lambda == 20 && rises[1] == 0 {
+			t.Error("R never rose in a sweep of Jacobi: then why go one after the other?")
 		}
 	}
 }
