@@ -185,17 +185,22 @@ func (e *episode) embed(p *Problem) error {
 		e.kept = grown(e.kept, (e.n+e.anchors)*d)
 		e.z = e.kept
 	}
-	raise(e.z[:e.n*d], p.Rows, e.Power)
-	raise(e.z[e.n*d:], p.Anchors, e.Power)
+	given := p.Embedding != nil && p.Embedding.Mean != nil
 	e.mean = grown(e.mean, d)
-	if p.Embedding != nil && p.Embedding.Mean != nil {
+	if given {
 		copy(e.mean, p.Embedding.Mean)
 	} else {
+		for q := range e.n + e.anchors {
+			raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
+		}
 		e.total = cleared(e.total, e.k)
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
 	for q := range e.n + e.anchors {
 		row := e.z[q*d : q*d+d]
+		if given { // while it is in the nearest cache
+			raise(row, p.raw(q), e.Power)
+		}
 		kernel.Axpy(-1, e.mean, row)
 		if !unit(row) {
 			return e.fault(p, q)

@@ -14,11 +14,11 @@ const mostGram = 2048
 // solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
-	v         []float32 // rows x d: z, less the metric's centre; the episode's own z, or apart
+	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or apart
 	apart     []float32
 	g, h      []float32 // rows x rows: inner products in u-space
 	shrunk    []float32 // rows x rank
-	inverse   []float32 // rows: u = metric(v) * inverse
+	lost      []float32 // rank: sqrt(1 - s^2)
 	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
 	product   []float32 // k x rows: products of the prototypes
 	next      []float32 // k x rows
@@ -57,71 +57,64 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	return gram <= direct
 }
 
-// build fills the Gram matrix of u-space: G = (Z - m2)(Z - m2)' + B diag(s^2 - 1) B', B = (Z - m2) V', each entry divided by
-// the lengths of its two rows; a prior prototype keeps its own length |m'|.
+// build fills the Gram matrix of u-space: G = (Z - m2)(Z - m2)' + B diag(s^2 - 1) B', B = (Z - m2) V', with the rows of Z - m2
+// and B divided by their length in u-space; a prior prototype keeps its own length |m'|.
 func (g *gramSpace) build(e *episode, p *Problem) {
 	g.e, g.metric = e, nil
 	if p.Embedding != nil {
 		g.metric = p.Embedding.Metric
 	}
 	t, d := e.rows, e.d
-	g.g, g.inverse = grown(g.g, t*t), grown(g.inverse, t)
-	own := (e.n + e.anchors) * d
-	if g.metric == nil && t == e.n+e.anchors {
+	g.g = grown(g.g, t*t)
+	own := e.n + e.anchors
+	if g.metric == nil && t == own {
 		g.v = e.z
-	} else {
-		g.apart = grown(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
-		g.v = g.apart
-		copy(g.v, e.z)
-		for q, y := e.n+e.anchors, own; q < t; q, y = q+1, y+d {
-			class := int(e.class[e.label[q]])
-			copy(g.v[y:y+d], p.Prior.Means[class*d:class*d+d])
-		}
+		kernel.Gram(g.g, g.v, t, d)
+		return
 	}
+	g.apart = grown(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
+	g.v = g.apart
+	e.scratch = grown(e.scratch, t)
+	length := e.scratch // in u-space: 1, but a prior prototype keeps its own
 	for q := range t {
-		g.inverse[q] = 1 // rows of z are of length 1 or 0, a prior prototype has its own
+		row := g.v[q*d : q*d+d]
+		if q < own {
+			copy(row, e.z[q*d:q*d+d])
+			length[q] = 1
+		} else {
+			class := int(e.class[e.label[q]])
+			copy(row, p.Prior.Means[class*d:class*d+d])
+			length[q] = float32(math.Sqrt(float64(kernel.Dot(row, row))))
+		}
+		if g.metric != nil {
+			kernel.Axpy(-1, g.metric.Centre, row)
+		}
 	}
 	if g.metric == nil {
 		kernel.Gram(g.g, g.v, t, d)
 		return
 	}
 	r := len(g.metric.Scales)
-	for q := range t {
-		row := g.v[q*d : q*d+d]
-		if q >= e.n+e.anchors {
-			g.inverse[q] = float32(math.Sqrt(float64(kernel.Dot(row, row))))
-		}
-		kernel.Axpy(-1, g.metric.Centre, row)
-	}
-	g.h, g.shrunk = grown(g.h, t*t), grown(g.shrunk, t*r)
-	kernel.Gram(g.g, g.v, t, d)
+	g.h, g.shrunk, g.lost = grown(g.h, t*t), grown(g.shrunk, t*r), grown(g.lost, r)
 	kernel.Products(g.shrunk, g.v, g.metric.Vectors, t, r, d)
-	e.scratch = grown(e.scratch, r)
 	for j, s := range g.metric.Scales {
-		e.scratch[j] = float32(math.Sqrt(1 - float64(s)*float64(s)))
+		g.lost[j] = float32(math.Sqrt(1 - float64(s)*float64(s)))
 	}
 	for q := range t {
-		row := g.shrunk[q*r : q*r+r]
-		for j, s := range e.scratch {
-			row[j] *= s
+		row, shrunk := g.v[q*d:q*d+d], g.shrunk[q*r:q*r+r]
+		for j, s := range g.lost {
+			shrunk[j] *= s
 		}
+		by := float32(0)
+		if l := kernel.Dot(row, row) - kernel.Dot(shrunk, shrunk); l > 1e-12 {
+			by = length[q] / float32(math.Sqrt(float64(l)))
+		}
+		kernel.Scale(by, row)
+		kernel.Scale(by, shrunk)
 	}
+	kernel.Gram(g.g, g.v, t, d)
 	kernel.Gram(g.h, g.shrunk, t, r)
-	for q := range t {
-		if l := g.g[q*t+q] - g.h[q*t+q]; l > 1e-12 {
-			g.inverse[q] *= float32(1 / math.Sqrt(float64(l)))
-		} else {
-			g.inverse[q] = 0
-		}
-	}
-	for q := range t {
-		row, off, own := g.g[q*t:q*t+t], g.h[q*t:q*t+t], g.inverse[q]
-		inverse := g.inverse[:len(row)]
-		off = off[:len(row)]
-		for j := range row {
-			row[j] = (row[j] - off[j]) * own * inverse[j]
-		}
-	}
+	kernel.Axpy(-1, g.h, g.g)
 }
 
 // enter readies the space for the descent.
@@ -222,13 +215,13 @@ func (g *gramSpace) squaredDistance(p, q int) float32 {
 	return max(0, g.g[p*t+p]+g.g[q*t+q]-2*g.g[p*t+q])
 }
 
-// prototypes writes the prototypes as rows of u-space: metric(sum of weight * inverse * v), as the metric is linear.
+// prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), as the metric is linear.
 func (g *gramSpace) prototypes(out []float32) {
 	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
 	g.pending = grown(g.pending, t*k)
 	for p := range t {
 		for c := range k {
-			g.pending[p*k+c] = g.weights[p*k+c] * g.inverse[p] * g.factor[c]
+			g.pending[p*k+c] = g.weights[p*k+c] * g.factor[c]
 		}
 	}
 	kernel.Accumulate(out, g.pending, g.v, t, k, d)

@@ -234,4 +234,12 @@ func (p *Problem) checkAffinity() error {
 	return nil
 }
 
+// raw is row q of the rows and the anchors.
+func (p *Problem) raw(q int) []float32 {
+	if q < p.N {
+		return p.Rows[q*p.D : q*p.D+p.D]
+	}
+	return p.Anchors[(q-p.N)*p.D : (q-p.N)*p.D+p.D]
+}
+
 func (p *Problem) labelled(i int) bool { return p.Labels != nil && p.Labels[i] >= 0 }
