@@ -45,7 +45,7 @@ const (
 	fieldDistance
 	fieldItems
 	fieldCentre
-	_ // vectors of a metric at full precision, no longer written
+	_ // vectors of a metric at full precision, no longer written: such a metric is left behind
 	fieldScales
 	fieldDue
 	fieldSum
@@ -410,7 +410,7 @@ func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
 			m.Vectors = r.units()
 		}
 	}
-	if m.Centre == nil {
+	if m.Centre == nil || m.Vectors == nil { // none was made, or it is of a form no longer read: the next one takes its place
 		return nil, due
 	}
 	if len(m.Vectors) != len(m.Scales)*s.dimension {
