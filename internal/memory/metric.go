@@ -3,6 +3,7 @@ package memory
 import (
 	"sync"
 
+	"slkstream/internal/kernel"
 	"slkstream/solver"
 )
 
@@ -29,6 +30,7 @@ type material struct {
 	seen   *residue
 	shared *solver.Residuals // of all streams, in the place of the stream's own; nil: not shared
 	before *solver.Metric
+	varied float32   // how far the mean of what was seen is a centre
 	z      []float32 // labelled items
 	labels []int32
 	k      int
@@ -57,6 +59,7 @@ func (f *material) metric() (*solver.Metric, error) {
 	w.AddLabelled(f.z, f.labels, f.k)
 	m, err := w.Refresh(f.before, f.rank, f.shrink)
 	if m != nil {
+		kernel.Scale(f.varied, m.Centre)
 		round(m.Vectors)
 	}
 	return m, err
@@ -113,6 +116,21 @@ func folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 // noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
 const freedomKept = 8
 
+// varied is 1 - sum p^2 over the stream's proportions p, the chance that two of its items are of two classes. The mean of
+// items of one class is that class, no centre: seen from there all that is left of it is noise, and any other class is as near.
+func (s *Stream) varied() float32 {
+	var sum, squares float64
+	for _, name := range s.names() { // in order: a sum must not depend on a map's
+		n := s.classes[name].count
+		sum += n
+		squares += n * n
+	}
+	if sum == 0 {
+		return 0
+	}
+	return float32(1 - squares/(sum*sum))
+}
+
 // learnMetric takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
 // them at each refresh, so that a corrected label leaves nothing behind. Residuals of answered items stand in while those
 // are few.
@@ -141,7 +159,7 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 		}
 		key := feed{s.model, s.dimension}
 		from := &material{
-			seen: m.seen, shared: s.settings.Share.points(s), before: m.current, k: p.K,
+			seen: m.seen, shared: s.settings.Share.points(s), before: m.current, varied: s.varied(), k: p.K,
 			rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
 		}
 		for i, c := range p.labels {
