@@ -315,7 +315,9 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		join(&e.built, e.lists.GramNeighbours(g, all, min(e.Rho, all-1)), e.n, e.label)
 		return nil
 	}
-	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{Rho: min(e.Rho, all-1)})
+	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
+		Rho: min(e.Rho, all-1), Method: e.Index, RecallFloor: e.RecallFloor, Seed: e.Seed,
+	})
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}

@@ -83,7 +83,7 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `choice "taste"`} {
+	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `choice "taste"`, `index "cards"`, "recall-floor 2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from: %v", want, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"slkstream/index"
 )
 
 // Methods are the names that Settings.Method may have. All are settings of one solver: kmeans and kmodes have no graph
@@ -39,6 +41,8 @@ type Settings struct {
 	Restarts       int     // clustering only: starts tried, the best by Choice is kept; 0 is 1
 	Start          string  // clustering only: graph (default) or k-means++
 	Choice         string  // clustering only: objective (default) or energy chooses among restarts
+	Index          string  // how neighbours are searched for, one of index.Methods; "" is auto. Small episodes are always searched exactly
+	RecallFloor    float64 // share of true neighbours an approximate search must find, else the search is exact; 0: index.DefaultRecallFloor
 	Seed           uint64
 }
 
@@ -104,6 +108,7 @@ func (s Settings) Validate() error {
 		{"metric-rank", float64(s.MetricRank), 0, 1e5},
 		{"metric-shrink", s.MetricShrink, 0, 1},
 		{"restarts", float64(s.Restarts), 0, 1e4},
+		{"recall-floor", s.RecallFloor, 0, 1},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
 			bad("%s %g: not between %g and %g", v.name, v.value, v.low, v.high)
@@ -114,6 +119,9 @@ func (s Settings) Validate() error {
 	}
 	if s.Choice != "" && s.Choice != "objective" && s.Choice != "energy" {
 		bad("choice %q: not one of objective, energy", s.Choice)
+	}
+	if s.Index != "" && !slices.Contains(index.Methods(), s.Index) {
+		bad("index %q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))
 	}
 	return errors.Join(faults...)
 }

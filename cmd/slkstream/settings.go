@@ -47,6 +47,7 @@ func replace[T any](value *T, given *T) {
 // memorySettings are how the streams of a stage answer and learn.
 func memorySettings(c *config.Config) (memory.Settings, error) {
 	solving, err := solverSettings(c.Solver)
+	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
 	s := memory.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	if c.Memory.ShareMetric {
