@@ -78,7 +78,7 @@ func TestSettingsReportEveryFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings.Method, settings.Lambda, settings.Tau, settings.U, settings.Outer = "magic", -1, math.Inf(1), 1.5, 0
-	settings.Power, settings.Start, settings.Choice = math.NaN(), "luck", "taste"
+	settings.Power, settings.Start, settings.Choice, settings.Index, settings.RecallFloor = math.NaN(), "luck", "taste", "cards", 2
 	err = settings.Validate()
 	if err == nil {
 		t.Fatal("no error")
