@@ -89,15 +89,20 @@ func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 			kernel.Axpy(-1, s.mean[int(y)*d:int(y)*d+d], s.rows[len(s.rows)-d:])
 		}
 	}
-	s.Labelled.add(s.rows, d, freedom)
+	s.Labelled.Add(s.rows, d, freedom)
 }
 
 // AddPoints adds the residuals of an episode's z-rows from its own S-weighted class means: z - sum_k s_pk mean_k, with
 // n - sum_k min(1, mass_k) degrees of freedom. s has k values a row. Nothing is added once the labelled ones suffice.
 func (s *Scatter) AddPoints(z, soft []float32, k int) {
-	if !s.wantsPoints() {
-		return
+	if s.wantsPoints() {
+		rows, freedom := s.PointResiduals(z, soft, k)
+		s.Points.Add(rows, s.Dimension, freedom)
 	}
+}
+
+// PointResiduals are the rows that AddPoints adds, and their degrees of freedom; the rows are valid until the next call.
+func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) {
 	d := s.Dimension
 	n := len(z) / d
 	s.mean, s.mass = cleared(s.mean, k*d), cleared(s.mass, k)
@@ -121,7 +126,7 @@ func (s *Scatter) AddPoints(z, soft []float32, k int) {
 	}
 	s.rows = append(s.rows[:0], z...)
 	kernel.Accumulate(s.rows, less, s.mean, k, n, d)
-	s.Points.add(s.rows, d, freedom)
+	return s.rows, freedom
 }
 
 // Update learns from a solved episode of its own, such as a task: its labelled rows and anchors, all its points, its mean.
@@ -162,6 +167,9 @@ func (s *Scatter) Freedom() float64 {
 	return f
 }
 
+// Determined tells whether so many degrees of freedom determine a metric: a fifth of the dimension.
+func Determined(freedom float64, d int) bool { return freedom >= .2*float64(d) }
+
 // Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each with scale
 // sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/5 degrees of
 // freedom: what is drawn to a sphere as far as the default does no harm with so few. The search for eigenpairs starts from
@@ -169,7 +177,7 @@ func (s *Scatter) Freedom() float64 {
 func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension
 	freedom := s.Freedom()
-	if freedom < .2*float64(d) || s.Count == 0 {
+	if !Determined(freedom, d) || s.Count == 0 {
 		return nil, nil
 	}
 	s.full = cleared(s.full, d*d)
@@ -206,8 +214,8 @@ func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, er
 	return m, nil
 }
 
-// add takes residual rows into the sum.
-func (r *Residuals) add(rows []float32, d int, freedom float64) {
+// Add takes residual rows of dimension d into the sum.
+func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	r.Freedom += freedom
 	for from := 0; from < len(rows); from += d {
 		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))

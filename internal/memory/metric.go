@@ -50,7 +50,11 @@ func (r *Refresh) Compute() {
 }
 
 func (f *material) metric() (*solver.Metric, error) {
-	w := workspace(len(f.seen.sum))
+	d := len(f.seen.sum)
+	if f.shared == nil && !solver.Determined(f.seen.known()+float64(len(f.labels)), d) {
+		return nil, nil
+	}
+	w := workspace(d)
 	defer workspaces.Put(w)
 	f.seen.unpack(w)
 	if f.shared != nil {
@@ -60,17 +64,17 @@ func (f *material) metric() (*solver.Metric, error) {
 	m, err := w.Refresh(f.before, f.rank, f.shrink)
 	if m != nil {
 		kernel.Scale(f.varied, m.Centre)
-		round(m.Vectors)
+		round(m.Vectors, unitScale)
 	}
 	return m, err
 }
 
-// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of it.
+// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of it. What is in them is
+// left from the last time.
 var workspaces sync.Pool
 
 func workspace(d int) *solver.Scatter {
 	if w, ok := workspaces.Get().(*solver.Scatter); ok && w.Dimension == d {
-		w.Reset()
 		return w
 	}
 	return solver.NewScatter(d)
@@ -159,8 +163,11 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 		}
 		key := feed{s.model, s.dimension}
 		from := &material{
-			seen: m.seen, shared: s.settings.Share.points(s), before: m.current, varied: s.varied(), k: p.K,
+			seen: m.seen, shared: s.settings.Share.points(s), varied: s.varied(), k: p.K,
 			rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
+		}
+		if episode > 20 { // until then twice as much is known each time, and the metric before is no help
+			from.before = m.current
 		}
 		for i, c := range p.labels {
 			if c >= 0 {

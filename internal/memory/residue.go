@@ -17,7 +17,16 @@ type residue struct {
 	freedom, trace float64
 	scales         []float32 // of each dimension: the root of its sum of squares; nil: no residuals yet
 	codes          []byte    // above the diagonal, row by row
+
+	pending        []float32 // residual rows that are not in it yet, so that small episodes do not pay for the whole matrix
+	pendingFreedom float64
 }
+
+// pendingMost is how many residual rows wait at most.
+const pendingMost = 64
+
+// known bounds the degrees of freedom of the residuals from above.
+func (r *residue) known() float64 { return r.freedom + r.pendingFreedom }
 
 // with returns the residue after a solved episode: its z, and where they count, its residuals.
 func (r *residue) with(p *problem, solved *solver.Result, residuals bool) *residue {
@@ -38,8 +47,15 @@ func (r *residue) with(p *problem, solved *solver.Result, residuals bool) *resid
 	if residuals {
 		w := workspace(p.D)
 		defer workspaces.Put(w)
+		rows, freedom := w.PointResiduals(solved.Z, solved.S, p.K)
+		if len(next.pending)+len(rows) < pendingMost*p.D {
+			round(rows, pendingScale)
+			next.pending = append(slices.Clip(next.pending), rows...)
+			next.pendingFreedom += freedom
+			return &next
+		}
 		next.unpack(w)
-		w.AddPoints(solved.Z, solved.S, p.K)
+		w.Points.Add(rows, p.D, freedom)
 		w.Points.Fade(freedomKept * float64(p.D))
 		next.pack(&w.Points)
 	}
@@ -57,14 +73,18 @@ var decoded = func() (table [256]float32) {
 	return table
 }()
 
-// unpack fills a scatter of nothing.
+// unpack fills a scatter.
 func (r *residue) unpack(w *solver.Scatter) {
+	w.Reset()
 	w.Count = r.count
 	copy(w.Sum, r.sum)
+	d := len(r.sum)
+	if len(r.pending) > 0 {
+		defer func() { w.Points.Add(r.pending, d, r.pendingFreedom) }()
+	}
 	if r.scales == nil {
 		return
 	}
-	d := len(r.scales)
 	w.Points.Freedom, w.Points.Trace = r.freedom, r.trace
 	if w.Points.Values == nil {
 		w.Points.Values = make([]float32, d*d)
@@ -85,6 +105,7 @@ func (r *residue) unpack(w *solver.Scatter) {
 func (r *residue) pack(points *solver.Residuals) {
 	d := len(r.sum)
 	r.freedom, r.trace = points.Freedom, points.Trace
+	r.pending, r.pendingFreedom = nil, 0
 	r.scales, r.codes = make([]float32, d), make([]byte, 0, d*(d-1)/2)
 	inverse, row := make([]float32, d), make([]float32, d)
 	for i := range d {
@@ -108,16 +129,22 @@ func (r *residue) pack(points *solver.Residuals) {
 	}
 }
 
-// Values of unit vectors are kept in 16 bits.
-const unitMost = 1<<15 - 1
+// Values of vectors that are at most so long are kept in 16 bits.
+const (
+	unitScale    = 1 // of unit vectors
+	pendingScale = 2 // of the difference of a unit vector and a mean of some
+	mostCode     = 1<<15 - 1
+)
 
-func toUnit(v float32) int16 { return int16(math.RoundToEven(float64(max(-1, min(1, v)) * unitMost))) }
+func toCode(v, scale float32) int16 {
+	return int16(math.RoundToEven(float64(max(-1, min(1, v/scale)) * mostCode)))
+}
 
-func ofUnit(code int16) float32 { return float32(code) / unitMost }
+func ofCode(code int16, scale float32) float32 { return float32(code) / mostCode * scale }
 
-// round leaves the values of unit vectors as they are kept: a stream that is restored answers as if it had never stopped.
-func round(unit []float32) {
-	for i, v := range unit {
-		unit[i] = ofUnit(toUnit(v))
+// round leaves values as they are kept: a stream that is restored answers as if it had never stopped.
+func round(values []float32, scale float32) {
+	for i, v := range values {
+		values[i] = ofCode(toCode(v, scale), scale)
 	}
 }

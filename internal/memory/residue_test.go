@@ -97,3 +97,31 @@ func TestResidueChangesRarely(t *testing.T) {
 		t.Errorf("the metric changes on its way through the state")
 	}
 }
+
+// The residuals of small episodes wait until there are enough of them, and count from the start.
+func TestResidualsOfSmallEpisodesWait(t *testing.T) {
+	set := settings(t)
+	f := newCamera(9, 3, 40, 1)
+	labels := f.labels(1)
+	s, e := New("cam", set), engine(t, set)
+	last := 0.
+	for episode := range 8 {
+		items, _ := f.episode(10, 0)
+		answer(t, s, e, items, labels)
+		r := s.metric.seen
+		if want := episode < 6; (r.scales == nil) != want {
+			t.Errorf("episode %d: %d rows wait", episode+1, len(r.pending)/40)
+		}
+		if !(r.known() > last) {
+			t.Errorf("episode %d: %g degrees of freedom, %g before", episode+1, r.known(), last)
+		}
+		last = r.known()
+		restored, err := Restore(set, s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(restored.metric.seen, r) {
+			t.Errorf("episode %d: other residuals from the state", episode+1)
+		}
+	}
+}

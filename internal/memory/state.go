@@ -57,6 +57,8 @@ const (
 	fieldCodes
 	fieldUnits
 	fieldSpread
+	fieldPending
+	fieldPendingFreedom
 )
 
 // State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
@@ -156,7 +158,7 @@ func (m *metricState) encode() []Piece {
 		if m != nil {
 			w.vector(fieldCentre, m.Centre)
 			w.vector(fieldScales, m.Scales)
-			w.units(fieldUnits, m.Vectors)
+			w.short(fieldUnits, m.Vectors, unitScale)
 		}
 		parts = append(parts, Piece{kind, w.sealed()})
 	}
@@ -177,6 +179,10 @@ func (m *metricState) encode() []Piece {
 		if r.scales != nil {
 			w.vector(fieldScales, r.scales)
 			w.bytes(fieldCodes, r.codes)
+		}
+		if len(r.pending) > 0 {
+			w.short(fieldPending, r.pending, pendingScale)
+			w.float(fieldPendingFreedom, r.pendingFreedom)
 		}
 		parts = append(parts, Piece{"scatter", w.sealed()})
 	}
@@ -407,7 +413,7 @@ func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
 		case fieldScales:
 			m.Scales = r.vector(-1)
 		case fieldUnits:
-			m.Vectors = r.units()
+			m.Vectors = r.short(unitScale)
 		}
 	}
 	if m.Centre == nil || m.Vectors == nil { // none was made, or it is of a form no longer read: the next one takes its place
@@ -435,12 +441,17 @@ func (s *Stream) decodeScatter(r *reader) {
 			m.scales = r.vector(s.dimension)
 		case fieldCodes:
 			m.codes = bytes.Clone(r.value)
+		case fieldPending:
+			m.pending = r.short(pendingScale)
+		case fieldPendingFreedom:
+			m.pendingFreedom = r.float()
 		}
 	}
 	if m.scales == nil {
 		m.freedom, m.trace = 0, 0
 	}
-	if len(m.sum) != s.dimension || !(m.count >= 0) || !(m.freedom >= 0) || !(m.trace >= 0) || len(m.codes) != len(m.scales)*(len(m.scales)-1)/2 {
+	if len(m.sum) != s.dimension || !(m.count >= 0) || !(m.freedom >= 0) || !(m.trace >= 0) || !(m.pendingFreedom >= 0) ||
+		len(m.codes) != len(m.scales)*(len(m.scales)-1)/2 || s.dimension == 0 || len(m.pending)%s.dimension != 0 {
 		r.fail("scatter")
 		return
 	}

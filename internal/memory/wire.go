@@ -61,12 +61,12 @@ func (w *writer) doubles(field int, v []float64) {
 	}
 }
 
-// units writes values of unit vectors, in 16 bits each.
-func (w *writer) units(field int, v []float32) {
+// short writes values of at most scale, in 16 bits each.
+func (w *writer) short(field int, v []float32, scale float32) {
 	w.b = binary.AppendUvarint(w.b, uint64(field))
 	w.b = binary.AppendUvarint(w.b, uint64(2*len(v)))
 	for _, x := range v {
-		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(toUnit(x)))
+		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(toCode(x, scale)))
 	}
 }
 
@@ -165,14 +165,14 @@ func (r *reader) vector(want int) []float32 {
 	return v
 }
 
-func (r *reader) units() []float32 {
+func (r *reader) short(scale float32) []float32 {
 	if len(r.value)%2 != 0 {
 		r.fail("vector length")
 		return nil
 	}
 	v := make([]float32, len(r.value)/2)
 	for i := range v {
-		v[i] = ofUnit(int16(binary.LittleEndian.Uint16(r.value[2*i:])))
+		v[i] = ofCode(int16(binary.LittleEndian.Uint16(r.value[2*i:])), scale)
 	}
 	return v
 }
