@@ -12,6 +12,7 @@ type Stage struct {
 	StreamBy    string // key, partition, header:NAME, field:NAME
 	Format      string
 	Dimension   int
+	MaxRecord   Bytes
 	Model       string
 	EpisodeSize int
 	EpisodeAge  time.Duration
@@ -32,6 +33,7 @@ func (s *Stage) settings() []Setting {
 			define("stream-by", &s.StreamBy, "key", "what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
 			define("format", &s.Format, "auto", "form of a record without a content-type header", oneOf(formats...)),
 			define("dimension", &s.Dimension, 0, "numbers in an embedding; 0: as the labels, the state or the first good record say", atLeast(0), atMost(1<<20)),
+			define("max-record", &s.MaxRecord, 16<<20, "largest value of a record that is decoded; a larger one goes to the dead letters", atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
 			define("model", &s.Model, "", "name of the embedder of records that do not name theirs"),
 		),
 		takenBy(checked,

@@ -35,14 +35,12 @@ func BenchmarkStage(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
-// Restoring a thousand streams of ten classes and 512 dimensions, ten versions of each in the topic. metric-rank 0 leaves
-// out the scatter of the metric, which is most of a state otherwise.
+// Restoring a thousand streams of ten classes and 512 dimensions with their metric, ten versions of each in the topic.
 func BenchmarkRestore(b *testing.B) {
 	client := brokertest.Connect(b, brokertest.Brokers(b))
 	in := brokertest.Topic(b, client, "in", 1, nil)
 	o := basics(client, in, newFeed(1))
 	o.State = brokertest.Topic(b, client, "state", 1, topic.StateSettings())
-	o.Memory.Solver.MetricRank = 0
 	const streams, versions, d, classes = 1000, 10, 512, 10
 	random := rand.New(rand.NewPCG(1, 1))
 	draw := func(class int) []float32 {

@@ -15,12 +15,14 @@ import (
 	"slkstream/internal/memory"
 	"slkstream/internal/record"
 	"slkstream/internal/topic"
+	"slkstream/producer"
 )
 
 // labels follows the labels topic for the whole process: what it says is held once, however many streams answer by it.
 type labels struct {
 	client  *topic.Client
 	topic   string // "": there is none
+	dead    string
 	decode  record.Options
 	support []memory.Example
 	log     *slog.Logger
@@ -51,9 +53,9 @@ func (r reset) after(next []int64) bool {
 	return r.partition >= len(next) || r.offset >= next[r.partition]
 }
 
-func newLabels(client *topic.Client, name string, decode record.Options, support []memory.Example, log *slog.Logger) *labels {
+func newLabels(client *topic.Client, name, dead string, decode record.Options, support []memory.Example, log *slog.Logger) *labels {
 	decode.StreamBy = ""
-	l := &labels{client: client, topic: name, decode: decode, support: support, log: log}
+	l := &labels{client: client, topic: name, dead: dead, decode: decode, support: support, log: log}
 	l.current.Store(l.begin(0).view())
 	return l
 }
@@ -205,7 +207,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			if part.err != nil {
 				return part.err
 			}
-			l.take(b, decoder, part.partition, part.batch)
+			letters := l.take(b, decoder, part.partition, part.batch)
 			if len(part.batch.Records) > 0 && behind == 0 && !changed {
 				changed = true
 				publish.Reset(20 * time.Millisecond) // many at once are one change
@@ -218,21 +220,41 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 					ready()
 				}
 			}
+			l.bury(ctx, letters)
 		}
 	}
 }
 
-func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *topic.Batch) {
+// take takes in a batch and returns the dead letters of what cannot be used.
+func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *topic.Batch) (letters []record.Out) {
 	for i := range batch.Records {
 		r := &batch.Records[i]
 		what, err := decoder.DecodeLabel(r)
 		if err != nil {
 			l.log.Warn("a record of the labels topic cannot be used", "topic", l.topic, "partition", partition, "offset", r.Offset, "error", err)
+			letters = append(letters, record.DeadLetter(l.dead, r, err.Error(), 0))
 			continue
 		}
 		b.apply(partition, r.Offset, what)
 	}
 	b.next[partition] = batch.Next
+	return letters
+}
+
+// bury writes dead letters. Every process reads the topic to its end when it starts, so that a letter may be there more than
+// once; what a topic refuses for good is said, and keeps no label from taking effect.
+func (l *labels) bury(ctx context.Context, letters []record.Out) {
+	for _, letter := range letters {
+		err := l.client.Write(ctx, []record.Out{letter})
+		for cut := true; cut && errors.Is(err, kafka.MessageSizeTooLarge); {
+			if letter, cut = producer.Cut(letter, l.dead); cut {
+				err = l.client.Write(ctx, []record.Out{letter})
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			l.log.Error("a dead letter of the labels topic cannot be written", "topic", l.dead, "error", err)
+		}
+	}
 }
 
 // at is the view that ended at these offsets, read again from the topic unless it is the current one: what a stream has to

@@ -152,7 +152,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		return nil, err
 	}
 	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
-	s.labels = newLabels(client, o.Labels, o.Decode, o.Support, o.Log)
+	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	return s, nil
 }
 

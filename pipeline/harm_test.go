@@ -1,0 +1,309 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"slkstream/consumer"
+	"slkstream/internal/broker/brokertest"
+	"slkstream/internal/record"
+	"slkstream/internal/topic"
+	"slkstream/producer"
+)
+
+// through connects a client whose connections write by way of harm: it is given the connection and what is to be written.
+func through(t *testing.T, brokers []string, harm func(net.Conn, []byte) (int, error)) *topic.Client {
+	t.Helper()
+	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "harmed", Log: quiet(), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return harmed{conn, harm}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+type harmed struct {
+	net.Conn
+	harm func(net.Conn, []byte) (int, error)
+}
+
+func (h harmed) Write(b []byte) (int, error) { return h.harm(h.Conn, b) }
+
+// large tells a batch of results on its way from everything else that is said to a broker.
+const large = 2000
+
+// Connections that are cut while results go over them, before the last byte or right after it, so that only the
+// acknowledgement is lost: nothing is missing, every answer is the undisturbed one, and exactly once none is there twice.
+func TestConnectionsCutWhileProducing(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	for _, once := range []bool{false, true} {
+		t.Run(fmt.Sprintf("once=%v", once), func(t *testing.T) {
+			f := newFeed(41)
+			in := brokertest.Topic(t, client, "in", 2, nil)
+			const n, streams = 3000, 6
+			o := basics(client, in, f)
+			records := append(f.records(in, streams, n), markers(in, streams)...)
+			var mutex sync.Mutex
+			random := rand.New(rand.NewPCG(5, 5))
+			cuts := 0
+			cut := through(t, brokers, func(conn net.Conn, b []byte) (int, error) {
+				mutex.Lock()
+				strike, part := len(b) > large && random.IntN(8) == 0, random.IntN(len(b)+1)
+				if strike && random.IntN(2) == 0 {
+					part = len(b)
+				}
+				if strike {
+					cuts++
+				}
+				mutex.Unlock()
+				if !strike {
+					return conn.Write(b)
+				}
+				wrote, _ := conn.Write(b[:part])
+				conn.Close()
+				return wrote, errors.New("cut by the test")
+			})
+			harmedOptions := o
+			harmedOptions.Delivery = &producer.AtLeastOnce{Client: cut, Dead: o.Dead, Log: o.Log}
+			if once {
+				harmedOptions.Delivery, harmedOptions.Eager = &producer.ExactlyOnce{Client: cut, Dead: o.Dead, Log: o.Log}, false
+			}
+			start(t, cut, harmedOptions)
+			wait := trickle(t, client, records, 2*time.Second)
+			got := collect(t, client, o.Out, count(n))
+			wait()
+			mutex.Lock()
+			if cuts == 0 {
+				t.Error("nothing was cut: this test tests nothing")
+			}
+			t.Logf("%d cuts", cuts)
+			mutex.Unlock()
+			calm := o
+			calm.Group, calm.Out, calm.State, calm.Dead = brokertest.Name("group"), brokertest.Name("out"), "", ""
+			start(t, client, calm)
+			if repeats := compare(t, got, collect(t, client, calm.Out, count(n)), n); once && repeats > 0 {
+				t.Errorf("%d answers are there twice", repeats)
+			}
+		})
+	}
+}
+
+// An output that takes its time holds the reading up: what waits stays within its bound, and all of it is answered.
+func TestOutputIsSlow(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(42)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	const n, streams = 40_000, 6
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20}
+	o.InFlight = 1 << 20
+	var slow atomic.Bool
+	slow.Store(true)
+	harmed := through(t, brokers, func(conn net.Conn, b []byte) (int, error) {
+		if slow.Load() && len(b) > large {
+			time.Sleep(400 * time.Millisecond)
+		}
+		return conn.Write(b)
+	})
+	o.Delivery = &producer.AtLeastOnce{Client: harmed, Dead: o.Dead, Log: o.Log}
+	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start(t, harmed, o)
+	time.Sleep(3 * time.Second)
+	runtime.GC()
+	runtime.ReadMemStats(&during)
+	slow.Store(false)
+	if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > 48<<20 {
+		t.Errorf("%d MB more on the heap while the output is slow", grown>>20)
+	}
+	if got := collect(t, client, o.Out, count(n)); len(got.answers) != n {
+		t.Errorf("%d of %d answered", len(got.answers), n)
+	}
+}
+
+// A result that the output refuses for its size holds up what comes after it, and is written once the output takes it:
+// results are never skipped.
+func TestResultTooLarge(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(43)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	o.Decode = record.Options{}
+	o.Out = brokertest.Topic(t, client, "out", 1, map[string]string{"max.message.bytes": "4000"})
+	o.Dead = o.Out + "-dead"
+	const n, long = 60, 25
+	var records []record.Out
+	for i := range n {
+		attributes := map[string]string{}
+		if i == long {
+			attributes["note"] = strings.Repeat("long ", 1000)
+		}
+		value, err := json.Marshal(map[string]any{"vector": f.vector(i % classes), "attributes": attributes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: value})
+	}
+	write(t, client, records)
+	start(t, client, o)
+	time.Sleep(2 * time.Second)
+	early := collect(t, client, o.Out, count(20)) // the episodes before, and what of its own was written in smaller batches
+	if len(early.answers) > 30 {
+		t.Errorf("%d answers although item %d cannot be written", len(early.answers), long)
+	}
+	raise(t, brokers, o.Out, "1000000")
+	got := collect(t, client, o.Out, count(n))
+	id := record.Source{Topic: in, Offset: long, Object: -1}.ID()
+	if len(got.answers[id]) != 1 {
+		t.Errorf("the long one was answered %d times", len(got.answers[id]))
+	}
+}
+
+// raise sets the largest record that a topic takes.
+func raise(t *testing.T, brokers []string, name, most string) {
+	t.Helper()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, name
+	entry := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	entry.Name, entry.Value, entry.Op = "max.message.bytes", kmsg.StringPtr(most), kmsg.IncrementalAlterConfigOpSet
+	resource.Configs = append(resource.Configs, entry)
+	request.Resources = append(request.Resources, resource)
+	answer, err := request.RequestWith(ctx, admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := answer.Resources[0].ErrorCode; code != 0 {
+		t.Fatalf("error %d for the topic's settings", code)
+	}
+}
+
+// What cannot be used of the labels topic is in the dead letters, with its bytes and its reason, and the labels around it
+// are in force.
+func TestLabelsThatCannotBeUsed(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(44)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support, o.Decode = nil, record.Options{}
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	bad := map[string]string{"broken": `{"label":"class-0","vector":[1,2`, "nameless": `{"vector":[1,2,3]}`, "vectorless": `{"label":"class-1"}`}
+	var labels []record.Out
+	for c := range classes {
+		value, err := json.Marshal(map[string]any{"label": fmt.Sprintf("class-%d", c), "vector": f.vector(c)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels = append(labels, record.Out{Topic: o.Labels, Partition: -1, Key: fmt.Appendf(nil, "example-%d", c), Value: value})
+	}
+	for key, value := range bad {
+		labels = append(labels, record.Out{Topic: o.Labels, Partition: -1, Key: []byte(key), Value: []byte(value)})
+	}
+	write(t, client, labels)
+	start(t, client, o)
+	var records []record.Out
+	const n = 40
+	for i := range n {
+		value, err := json.Marshal(map[string]any{"vector": f.vector(i % classes)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: value})
+	}
+	write(t, client, records)
+	got := collect(t, client, o.Out, count(n))
+	for i := range n {
+		if a := got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()]; len(a) != 1 || a[0].Label != fmt.Sprintf("class-%d", i%classes) {
+			t.Errorf("item %d: %+v", i, a)
+		}
+	}
+	seen := map[string]bool{}
+	for _, l := range read(t, client, o.Dead, len(bad)) {
+		if string(l.Value) != bad[string(l.Key)] {
+			t.Errorf("a letter %q: %q", l.Key, l.Value)
+		}
+		reason, _ := l.Header(record.ErrorHeader)
+		from, _ := l.Header(record.TopicHeader)
+		if len(reason) == 0 || string(from) != o.Labels {
+			t.Errorf("%s: reason %q, topic %q", l.Key, reason, from)
+		}
+		seen[string(l.Key)] = true
+	}
+	if len(seen) != len(bad) {
+		t.Errorf("letters %v", seen)
+	}
+}
+
+// Three processes of one group share a topic; one is killed now and then and another takes its place: nothing is lost and
+// every answer is the undisturbed one.
+func TestProcessesShareATopic(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(45)
+	f.support() // the child draws its own first
+	n, rounds, streams := 4000, 4, 12
+	if long() {
+		n, rounds = 50_000, 20
+	}
+	in := brokertest.Topic(t, client, "in", 6, nil)
+	shared := child{
+		Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 6, nil), Group: brokertest.Name("group"), Seed: 45,
+		Limits: consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}, Session: session, StateInterval: 500 * time.Millisecond,
+	}
+	var processes []*exec.Cmd
+	for range 3 {
+		processes = append(processes, shared.launch(t))
+	}
+	records := append(f.records(in, streams, n), markers(in, streams)...)
+	wait := trickle(t, client, records, time.Duration(rounds)*2*time.Second)
+	random := rand.New(rand.NewPCG(6, 6))
+	for range rounds {
+		time.Sleep(session + time.Duration(random.IntN(1000))*time.Millisecond)
+		i := random.IntN(len(processes))
+		kill(t, processes[i])
+		processes[i] = shared.launch(t)
+	}
+	wait()
+	got := collect(t, client, shared.Out, count(n))
+	for _, p := range processes {
+		kill(t, p)
+	}
+	calm := shared
+	calm.Out, calm.Group = brokertest.Topic(t, client, "out", 6, nil), brokertest.Name("group")
+	start(t, client, calm.options(client))
+	compare(t, got, collect(t, client, calm.Out, count(n)), n)
+}
