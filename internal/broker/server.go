@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,10 +16,11 @@ import (
 // Server is a Kafka broker in this process, on loopback.
 type Server struct {
 	// Cluster is the broker itself, for tests: its Fault and Control make single requests fail or wait.
-	Cluster *kfake.Cluster
-	Address string
-	maker   *maker
-	sweeper *sweeper
+	Cluster  *kfake.Cluster
+	Address  string
+	maker    *maker
+	sweeper  *sweeper
+	recovery *recovery // nil: nothing is on disk
 }
 
 // Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last and win.
@@ -48,7 +50,15 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	}
 	completeFetches(cluster)
 	address := cluster.ListenAddrs()[0]
-	return &Server{cluster, address, startMaker(cluster, address, log), startSweeper(cluster, address)}, nil
+	s := &Server{Cluster: cluster, Address: address}
+	if dir != "" {
+		if s.recovery, err = startRecovery(context.Background(), cluster, address, dir+".transactions", log); err != nil {
+			cluster.Close()
+			return nil, err
+		}
+	}
+	s.maker, s.sweeper = startMaker(cluster, address, log), startSweeper(cluster, address)
+	return s, nil
 }
 
 // Close writes what is not on disk yet and stops the broker.
@@ -56,6 +66,9 @@ func (s *Server) Close() {
 	s.sweeper.close()
 	s.maker.close()
 	s.Cluster.Close()
+	if s.recovery != nil {
+		s.recovery.close()
+	}
 }
 
 // TopicSettings are what a topic of the embedded broker gets that nobody asked anything special of: a week or 2 GiB a

@@ -1,0 +1,179 @@
+package broker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// recovery ends the transactions that were open when the broker's process was killed. The broker itself takes them for
+// given up when it starts again, but writes so nowhere: without the mark that ends a transaction readers also leave out
+// what its producer has committed later, and after another kill the broker takes the next transaction's mark for both.
+//
+// A journal beside the data names every partition that a producer has ever written to in a transaction, each once, and
+// whether the broker has ended in order. If it has not, each of these pairs gets the mark of a transaction given up, which
+// means nothing where none was open. Until then nobody begins one.
+type recovery struct {
+	cluster *kfake.Cluster
+	log     *slog.Logger
+	done    chan struct{} // closed when there is nothing to recover any more
+
+	mu      sync.Mutex
+	journal *os.File
+	known   map[written]bool
+}
+
+// written is a partition that a producer writes to in transactions.
+type written struct {
+	producer  int64
+	topic     string
+	partition int32
+}
+
+const closedInOrder = "closed"
+
+func startRecovery(ctx context.Context, cluster *kfake.Cluster, address, path string, log *slog.Logger) (*recovery, error) {
+	r := &recovery{cluster: cluster, log: log, done: make(chan struct{}), known: map[written]bool{}}
+	cluster.ControlKey(int16(kmsg.InitProducerID), r.wait)
+	cluster.ControlKey(int16(kmsg.AddPartitionsToTxn), r.added)
+	killed, err := r.open(path)
+	if err == nil && killed {
+		err = r.giveUp(ctx, address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embedded broker: recover transactions: %w", err)
+	}
+	close(r.done)
+	return r, nil
+}
+
+// open reads the journal and says whether the broker that wrote it was killed.
+func (r *recovery) open(path string) (killed bool, err error) {
+	if r.journal, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644); err != nil {
+		return false, err
+	}
+	lines := bufio.NewScanner(r.journal)
+	for lines.Scan() {
+		var w written
+		if killed = lines.Text() != closedInOrder; !killed {
+			continue
+		}
+		if _, err := fmt.Sscan(lines.Text(), &w.producer, &w.topic, &w.partition); err == nil { // else cut short: never acknowledged
+			r.known[w] = true
+		}
+	}
+	return killed, lines.Err()
+}
+
+// wait holds a request up until the recovery is over.
+func (r *recovery) wait(kmsg.Request) (kmsg.Response, error, bool) {
+	select {
+	case <-r.done:
+	default:
+		r.cluster.SleepControl(func() { <-r.done })
+	}
+	return nil, nil, false
+}
+
+// added notes what a transaction is going to write to, before it may.
+func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
+	r.wait(request)
+	add := request.(*kmsg.AddPartitionsToTxnRequest)
+	var lines strings.Builder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range add.Topics {
+		for _, p := range t.Partitions {
+			if w := (written{add.ProducerID, t.Topic, p}); !r.known[w] {
+				r.known[w] = true
+				fmt.Fprintln(&lines, w.producer, w.topic, w.partition)
+			}
+		}
+	}
+	if lines.Len() > 0 {
+		if _, err := r.journal.WriteString(lines.String()); err != nil {
+			r.log.Error("embedded broker: a transaction that a kill cuts short may not be given up in full", "error", err)
+		}
+	}
+	return nil, nil, false
+}
+
+// giveUp marks every pair of the journal.
+func (r *recovery) giveUp(ctx context.Context, address string) error {
+	request := kmsg.NewPtrWriteTxnMarkersRequest()
+	for w := range r.known {
+		topic := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+		topic.Topic, topic.Partitions = w.topic, []int32{w.partition}
+		marker := kmsg.NewWriteTxnMarkersRequestMarker()
+		marker.ProducerID, marker.Topics = w.producer, []kmsg.WriteTxnMarkersRequestMarkerTopic{topic}
+		request.Markers = append(request.Markers, marker)
+	}
+	if len(request.Markers) == 0 {
+		return nil
+	}
+	answer := request.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
+	if err := ask(ctx, address, request, answer); err != nil {
+		return err
+	}
+	for _, m := range answer.Markers {
+		for _, t := range m.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) { // deleted since
+					return fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// close notes that nothing needs to be recovered: an open transaction goes on when the broker is started again.
+func (r *recovery) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.journal.WriteString(closedInOrder + "\n"); err != nil {
+		r.log.Error("embedded broker: open transactions will be given up", "error", err)
+	}
+	r.journal.Close()
+}
+
+// ask makes one request over a connection of its own, in the oldest form, which has no tags.
+func ask(ctx context.Context, address string, request kmsg.Request, answer kmsg.Response) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(kmsg.NewRequestFormatter().AppendRequest(nil, request, 1)); err != nil {
+		return err
+	}
+	var head [8]byte // size and correlation
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return err
+	}
+	size := int32(binary.BigEndian.Uint32(head[:])) - 4
+	if size < 0 || size > 64<<20 {
+		return fmt.Errorf("an answer claims %d bytes", size)
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(conn, body); err != nil {
+		return err
+	}
+	return answer.ReadFrom(body)
+}
