@@ -24,9 +24,23 @@ type brokers interface {
 func startBrokers(ctx context.Context, s *scenario, dir string) (brokers, error) {
 	switch s.broker {
 	case "real":
-		cluster, err := kafka.Start(ctx, kafka.Options{Dir: filepath.Join(dir, "kafka"), Brokers: s.brokers})
+		options := kafka.Options{Dir: filepath.Join(dir, "kafka"), Brokers: s.brokers}
+		for range s.brokers {
+			if s.name == "cut" {
+				p, err := newProxy()
+				if err != nil {
+					return nil, err
+				}
+				s.proxies = append(s.proxies, p)
+				options.Proxies = append(options.Proxies, p.address())
+			}
+		}
+		cluster, err := kafka.Start(ctx, options)
 		if err != nil {
 			return nil, err // not a nil cluster in an interface that is not nil
+		}
+		for i, p := range s.proxies {
+			p.serve(cluster.Proxied()[i])
 		}
 		return cluster, nil
 	case "embedded":

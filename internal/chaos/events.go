@@ -10,19 +10,16 @@ import (
 // disturb does what the scenario is named after, event after event.
 func (s *scenario) disturb(ctx context.Context) error {
 	event, ok := map[string]func(context.Context, int) error{
-		"kills": s.kill, "storm": s.joinOrLeave, "zombie": s.freeze, "rolling": s.roll,
+		"kills": s.kill, "storm": s.joinOrLeave, "zombie": s.freeze, "rolling": s.roll, "cut": s.disconnect, "mixed": s.mix,
 	}[s.name]
 	if !ok {
-		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, histories", s.name)
+		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, cut, mixed, histories", s.name)
 	}
 	for i := range s.events {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(s.pause/2 + time.Duration(s.random.Int64N(int64(s.pause)))):
-		}
-		for _, p := range s.procs {
-			s.measure(p)
 		}
 		if err := event(ctx, i); err != nil {
 			return err
@@ -44,7 +41,10 @@ func (s *scenario) kill(ctx context.Context, i int) error {
 		return nil
 	}
 	b := s.random.IntN(len(s.cluster.Brokers()))
-	away := time.Duration(s.random.Int64N(int64(3 * time.Second)))
+	away := s.away
+	if away == 0 {
+		away = time.Duration(s.random.Int64N(int64(3 * time.Second)))
+	}
 	s.h.note("broker %d is killed, for %v", b+1, away.Round(time.Millisecond))
 	if err := s.cluster.Kill(b); err != nil {
 		return err

@@ -13,6 +13,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,7 +24,7 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, cut, mixed: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")
@@ -29,6 +32,7 @@ func main() {
 	flag.IntVar(&s.records, "records", 20_000, "records to feed")
 	flag.IntVar(&s.events, "events", 20, "kills of stages, joins and leaves, freezes, or restarts of brokers")
 	flag.IntVar(&s.brokerKills, "broker-kills", 2, "kills of brokers among the kills of stages")
+	flag.DurationVar(&s.away, "away", 0, "how long a killed broker is away; 0: up to three seconds, at random")
 	flag.DurationVar(&s.pause, "pause", 1500*time.Millisecond, "time from event to event")
 	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group")
 	flag.IntVar(&s.stages, "stages", 3, "stages at work")
@@ -60,6 +64,7 @@ var errBroken = errors.New("a promise is broken")
 // it computes, so that several are played at once.
 func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	began := time.Now()
+	before := runtime.NumGoroutine()
 	var next, played atomic.Int64
 	var failure error
 	var once sync.Once
@@ -91,6 +96,11 @@ func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	if failure != nil {
 		return failure
 	}
+	for waited := time.Now(); runtime.NumGoroutine() > before; time.Sleep(50 * time.Millisecond) {
+		if time.Since(waited) > 30*time.Second {
+			return fmt.Errorf("%d goroutines are left of the histories, %d were there before:\n%s", runtime.NumGoroutine(), before, goroutines())
+		}
+	}
 	fmt.Printf("%d histories, seeds %d to %d, in %v: 0 violations\n", played.Load(), first, first+uint64(count)-1, time.Since(began).Round(time.Second))
 	return ctx.Err()
 }
@@ -105,4 +115,10 @@ func sought(ctx context.Context, first uint64, count int, f fault) error {
 		fmt.Printf("mistake %s, seeds from %d: found by history %d: %s\n", f, first, played, violation)
 	}
 	return err
+}
+
+func goroutines() string {
+	var text strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 1) // a builder takes everything
+	return text.String()
 }

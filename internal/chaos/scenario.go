@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,16 +26,21 @@ type scenario struct {
 	seed                                          uint64
 	brokers, records, events, brokerKills, stages int
 	pause, session                                time.Duration
+	away                                          time.Duration // of a killed broker; 0: up to three seconds
 
 	dir     string
 	h       *history
 	random  *rand.Rand
 	cluster brokers
 	client  *topic.Client
+	proxies []*proxy // between the stages and each broker; none: they talk directly
 	feed    *feed
+	teacher *feed // of labels
 	procs   []*process
+	all     []*process // those that have ended too
 	started int
-	largest int64 // resident bytes of a stage
+
+	partitions atomic.Int32 // of the input
 }
 
 const (
@@ -81,6 +87,10 @@ func (s *scenario) prepare(ctx context.Context) error {
 	if s.name != "kills" {
 		s.brokerKills = 0
 	}
+	if s.name == "cut" && s.broker != "real" {
+		return errors.New("scenario cut wants real brokers: the embedded one cannot tell clients another address than its own")
+	}
+	s.partitions.Store(scenarioPartitions)
 	if s.binary == "" {
 		s.binary = filepath.Join(s.dir, "slkstream")
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "slkstream/cmd/slkstream").CombinedOutput(); err != nil {
@@ -95,6 +105,9 @@ func (s *scenario) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.client.Ensure(ctx, topic.Description{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()}); err != nil {
+		return err
+	}
 	for _, name := range []string{inTopic, outTopic, calmTopic} {
 		if err := s.client.Ensure(ctx, topic.Description{Name: name, Partitions: scenarioPartitions}); err != nil {
 			return err
@@ -104,6 +117,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 		Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
 		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Marker: .005, Step: 5 * time.Millisecond,
 	})
+	s.teacher = newFeed(s.seed+1, s.feed.feedSettings)
 	var lines strings.Builder
 	for _, e := range s.feed.support() {
 		line, err := json.Marshal(e)
@@ -118,6 +132,9 @@ func (s *scenario) prepare(ctx context.Context) error {
 func (s *scenario) close() error {
 	for _, p := range s.procs {
 		p.end(syscall.SIGKILL)
+	}
+	for _, p := range s.proxies {
+		p.close()
 	}
 	if s.client != nil {
 		s.client.Close()
@@ -144,7 +161,7 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 	looked, end := context.WithCancel(playing)
 	looking.Go(func() {
 		for looked.Err() == nil {
-			watching.look(looked, s.client, scenarioPartitions)
+			watching.look(looked, s.client, s.partitions.Load())
 			time.Sleep(100 * time.Millisecond)
 		}
 	})
@@ -156,6 +173,10 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 	looking.Wait()
 	if err != nil {
 		return "", err
+	}
+	for _, p := range s.proxies {
+		p.network.thaw()
+		p.network.slow(0)
 	}
 	s.h.note("the input is fed, and peace begins")
 	if err := s.await(playing, watching); err != nil {
@@ -170,18 +191,20 @@ func (s *scenario) pour(ctx context.Context) error {
 	const share = 100
 	pause := time.Duration(s.events) * s.pause * share / time.Duration(s.records)
 	for s.feed.n < s.records {
+		s.feed.Partitions = int(s.partitions.Load())
 		if err := s.client.Write(ctx, s.feed.next(share)); err != nil {
 			return err
 		}
 		time.Sleep(pause)
 	}
+	s.feed.Partitions = int(s.partitions.Load())
 	return s.client.Write(ctx, s.feed.ends())
 }
 
 // await waits until everything is committed.
 func (s *scenario) await(ctx context.Context, watching *offsets) error {
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
-		done, missing := watching.reached(ctx, s.client, scenarioPartitions)
+		done, missing := watching.reached(ctx, s.client, s.partitions.Load())
 		if done {
 			return nil
 		}
@@ -195,16 +218,19 @@ func (s *scenario) await(ctx context.Context, watching *offsets) error {
 	}
 }
 
-// judge compares with a run that nothing happens to.
+// judge compares with a run that nothing happens to, where the input alone decides the answers.
 func (s *scenario) judge(ctx context.Context) (string, error) {
-	const calmGroup = "calm"
-	if err := s.launch(calmGroup, calmTopic, "at-least-once"); err != nil {
-		return "", err
+	p := promise{once: s.delivery == "exactly-once", same: s.name != "mixed"}
+	if p.same {
+		const calmGroup = "calm"
+		if err := s.launch(calmGroup, calmTopic, "at-least-once"); err != nil {
+			return "", err
+		}
+		if err := s.await(ctx, newOffsets(s.h, calmGroup, inTopic)); err != nil {
+			return "", err
+		}
+		s.leave()
 	}
-	if err := s.await(ctx, newOffsets(s.h, calmGroup, inTopic)); err != nil {
-		return "", err
-	}
-	s.leave()
 	in, err := readTruth(ctx, s.client, inTopic)
 	if err != nil {
 		return "", err
@@ -221,12 +247,15 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	verify(s.h, promise{once: s.delivery == "exactly-once", same: true}, in, got, letters, calm)
+	verify(s.h, p, in, got, letters, calm)
+	largest := s.judgeMemory()
 	lost, repeats, different := 0, got.total-len(got.byID), 0
 	for id := range in.items {
 		list := got.byID[id]
 		if len(list) == 0 {
 			lost++
+		}
+		if !p.same {
 			continue
 		}
 		for _, text := range list {
@@ -236,29 +265,42 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return fmt.Sprintf("%d items: %d lost, %d repeats, %d unlike the undisturbed run; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
-		len(in.items), lost, repeats, different, len(in.poison), len(letters), s.largest>>20, len(s.h.failed())), nil
+	unlike := fmt.Sprint(different, " unlike the undisturbed run")
+	if !p.same {
+		unlike = "not compared with an undisturbed run"
+	}
+	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
+		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), largest>>20, len(s.h.failed())), nil
 }
 
 // process is a stage.
 type process struct {
-	name  string
-	cmd   *exec.Cmd
-	ended chan struct{}
+	name     string
+	cmd      *exec.Cmd
+	ended    chan struct{}
+	observed chan struct{} // closed when resident is complete
+	resident []int64       // bytes, second by second
 }
 
 func (s *scenario) launch(group, out, delivery string) error {
 	s.started++
-	p := &process{name: fmt.Sprint("stage-", s.started), ended: make(chan struct{})}
+	p := &process{name: fmt.Sprint("stage-", s.started), ended: make(chan struct{}), observed: make(chan struct{})}
 	log, err := os.Create(filepath.Join(s.dir, p.name+".log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(s.cluster.Brokers(), ","), "--in", inTopic, "--out", out, "--group", group,
+	brokers := s.cluster.Brokers()
+	if len(s.proxies) > 0 {
+		brokers = nil
+		for _, p := range s.proxies {
+			brokers = append(brokers, p.address())
+		}
+	}
+	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(brokers, ","), "--in", inTopic, "--out", out, "--group", group,
 		"--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-size", "20", "--episode-age", "5s", "--episode-idle", "off",
 		"--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
-		"--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
+		"--labels", labelsTopic, "--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start a stage: %w", err)
@@ -267,8 +309,12 @@ func (s *scenario) launch(group, out, delivery string) error {
 		_ = p.cmd.Wait() // how it ended is in its log
 		close(p.ended)
 	}()
+	go func() {
+		defer close(p.observed)
+		p.observe()
+	}()
 	s.h.note("%s starts", p.name)
-	s.procs = append(s.procs, p)
+	s.procs, s.all = append(s.procs, p), append(s.all, p)
 	return nil
 }
 
@@ -282,20 +328,9 @@ func (p *process) end(signal syscall.Signal) {
 // leave ends every stage in order.
 func (s *scenario) leave() {
 	for _, p := range s.procs {
-		s.measure(p)
-		p.end(syscall.SIGTERM)
+		if p.end(syscall.SIGTERM); !p.cmd.ProcessState.Success() {
+			s.h.violation("stop: %s, told to end in peace, ended with %v", p.name, p.cmd.ProcessState)
+		}
 	}
 	s.procs = nil
-}
-
-// measure notes what a stage holds in memory.
-func (s *scenario) measure(p *process) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
-	if err != nil {
-		return // not there any more, or not on Linux
-	}
-	var total, resident int64
-	if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
-		s.largest = max(s.largest, resident*int64(os.Getpagesize()))
-	}
 }

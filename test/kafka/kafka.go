@@ -22,8 +22,11 @@ type Options struct {
 	Brokers int    // default 1; from 3 on, topics have three replicas, two of which must be in sync
 	// Secure adds a listener for TLS with client certificates and one for SASL over TLS, see Cluster.TLS and Cluster.SASL.
 	Secure bool
-	Heap   string            // default 512m
-	Extra  map[string]string // more properties, which win
+	// Proxies are addresses, one a broker, that a further plain listener tells clients in place of its own, see
+	// Cluster.Proxied: what passes between such clients and the brokers is in the hands of whoever listens there.
+	Proxies []string
+	Heap    string            // default 512m
+	Extra   map[string]string // more properties, which win
 }
 
 // The user that SASL knows.
@@ -42,11 +45,11 @@ type Cluster struct {
 }
 
 type node struct {
-	id                           int
-	dir                          string
-	port, controller, tls, sasls int
-	process                      *exec.Cmd
-	ended                        chan struct{}
+	id                                    int
+	dir                                   string
+	port, controller, tls, sasls, proxied int
+	process                               *exec.Cmd
+	ended                                 chan struct{}
 }
 
 // Start runs a new cluster and returns when every broker serves.
@@ -70,13 +73,16 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	ports, err := freePorts(4 * o.Brokers)
+	const each = 5
+	ports, err := freePorts(each * o.Brokers)
 	if err != nil {
 		return nil, err
 	}
 	for i := range o.Brokers {
-		p := ports[4*i:]
-		c.nodes = append(c.nodes, &node{id: i + 1, dir: filepath.Join(o.Dir, fmt.Sprint("broker-", i+1)), port: p[0], controller: p[1], tls: p[2], sasls: p[3]})
+		p := ports[each*i:]
+		c.nodes = append(c.nodes, &node{
+			id: i + 1, dir: filepath.Join(o.Dir, fmt.Sprint("broker-", i+1)), port: p[0], controller: p[1], tls: p[2], sasls: p[3], proxied: p[4],
+		})
 	}
 	for _, n := range c.nodes {
 		if err := c.format(ctx, n); err != nil {
@@ -104,6 +110,9 @@ func (c *Cluster) TLS() []string { return c.listeners(func(n *node) int { return
 
 // SASL are the listeners that want User and Password, over TLS.
 func (c *Cluster) SASL() []string { return c.listeners(func(n *node) int { return n.sasls }) }
+
+// Proxied are the listeners that tell clients the addresses of Options.Proxies.
+func (c *Cluster) Proxied() []string { return c.listeners(func(n *node) int { return n.proxied }) }
 
 // Certificates are the files that a client needs for TLS.
 func (c *Cluster) Certificates() Certificates { return c.files }

@@ -23,14 +23,19 @@ func (c *Cluster) properties(n *node) []byte {
 	if c.options.Secure {
 		listeners += fmt.Sprintf(",SSL://127.0.0.1:%d,SASL_SSL://127.0.0.1:%d", n.tls, n.sasls)
 	}
+	advertised := listeners
+	if len(c.options.Proxies) > 0 {
+		listeners += fmt.Sprintf(",PROXIED://127.0.0.1:%d", n.proxied)
+		advertised += ",PROXIED://" + c.options.Proxies[n.id-1]
+	}
 	p := map[string]string{
 		"process.roles":                                               "broker,controller",
 		"node.id":                                                     fmt.Sprint(n.id),
 		"listeners":                                                   fmt.Sprintf("%s,CONTROLLER://127.0.0.1:%d", listeners, n.controller),
-		"advertised.listeners":                                        listeners,
+		"advertised.listeners":                                        advertised,
 		"inter.broker.listener.name":                                  "PLAINTEXT",
 		"controller.listener.names":                                   "CONTROLLER",
-		"listener.security.protocol.map":                              "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL",
+		"listener.security.protocol.map":                              "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL",
 		"controller.quorum.voters":                                    strings.Join(voters, ","),
 		"log.dirs":                                                    n.file("data"),
 		"auto.create.topics.enable":                                   "false",

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"slkstream/internal/record"
+)
+
+// mix does by turns what the other scenarios leave alone: examples are taught and forgotten, the output refuses
+// everything for a while, the input gets another partition, and stages are killed in between.
+func (s *scenario) mix(ctx context.Context, i int) error {
+	switch {
+	case i == s.events/2:
+		return s.grow(ctx)
+	case i%4 == 1:
+		return s.refuseOutput(ctx)
+	case i%4 == 3:
+		return s.kill(ctx, i)
+	default:
+		return s.teach(ctx)
+	}
+}
+
+func (s *scenario) teach(ctx context.Context) error {
+	var lessons []record.Out
+	for range 5 {
+		lessons = append(lessons, s.teacher.lesson(labelsTopic))
+	}
+	s.h.note("%d examples are taught or forgotten", len(lessons))
+	return s.client.Write(ctx, lessons)
+}
+
+// refuseOutput makes every result too large for its topic, as good as a full disk: nothing can be written until it is over.
+func (s *scenario) refuseOutput(ctx context.Context) error {
+	s.h.note("the output refuses everything")
+	if err := s.limitOutput(ctx, "200"); err != nil { // no result fits, but the mark that ends a transaction must
+		return err
+	}
+	time.Sleep(2 * s.pause)
+	s.h.note("the output takes results again")
+	return s.limitOutput(ctx, "1048588")
+}
+
+func (s *scenario) limitOutput(ctx context.Context, size string) error {
+	k := s.client.Kafka()
+	answer, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+		ResourceType: kafka.ResourceTypeTopic, ResourceName: outTopic,
+		Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "max.message.bytes", Value: size, ConfigOperation: kafka.ConfigOperationSet}},
+	}}})
+	if err != nil {
+		return err
+	}
+	return answer.Resources[0].Error
+}
+
+func (s *scenario) grow(ctx context.Context) error {
+	want := int(s.partitions.Load()) + 2
+	s.h.note("the input grows to %d partitions", want)
+	if err := s.client.Grow(ctx, inTopic, want); err != nil {
+		return err
+	}
+	for n := 0; n < want; time.Sleep(20 * time.Millisecond) { // until every broker has noticed, writes there fail
+		var err error
+		if n, err = s.client.Partitions(ctx, inTopic); err != nil {
+			return err
+		}
+	}
+	s.partitions.Store(int32(want))
+	return nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// observe samples what a stage holds in memory until it has ended.
+func (p *process) observe() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-ticker.C:
+		}
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+		if err != nil {
+			continue // not there any more, or not on Linux
+		}
+		var total, resident int64
+		if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
+			p.resident = append(p.resident, resident*int64(os.Getpagesize()))
+		}
+	}
+}
+
+// Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one, when it has
+// every stream and its buffers; garbage that waits to be collected is worth 16 MiB.
+const (
+	fewSamples   = 24
+	mayGrow      = 1.5
+	mayGrowBytes = 16 << 20
+)
+
+// judgeMemory holds every stage that lived long enough against that, and returns the most that any ever took.
+func (s *scenario) judgeMemory() (largest int64) {
+	for _, p := range s.all {
+		<-p.observed
+		n := len(p.resident)
+		if n == 0 {
+			continue
+		}
+		largest = max(largest, slices.Max(p.resident))
+		if n < fewSamples {
+			continue
+		}
+		middle, last := median(p.resident[n/3:2*n/3]), median(p.resident[2*n/3:])
+		if float64(last) > mayGrow*float64(middle)+mayGrowBytes {
+			s.h.violation("memory: %s held %d MiB, and later %d MiB", p.name, middle>>20, last>>20)
+		}
+	}
+	return largest
+}
+
+func median(samples []int64) int64 {
+	sorted := slices.Sorted(slices.Values(samples))
+	return sorted[len(sorted)/2]
+}
