@@ -21,6 +21,7 @@ type StreamResult struct {
 	Shots          int      `json:"shots"`
 	Classes        int      `json:"classes"`
 	Accuracy       *float64 `json:"accuracy,omitempty"`
+	AccuracyAll    *float64 `json:"accuracy_all,omitempty"` // with the items whose label came after their answer
 	FirstTenth     *float64 `json:"first_tenth,omitempty"`
 	LastTenth      *float64 `json:"last_tenth,omitempty"`
 	Iterations     float64  `json:"iterations"` // sweeps an episode
@@ -71,6 +72,9 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 		return StreamResult{}, fmt.Errorf("data %s: %w", set.Name, err)
 	}
 	trial.score(answers, &out)
+	if s.Protocol.TeachBy != "random" && !slices.Contains(Rivals, s.Method) {
+		out.AccuracyAll = trial.accuracyAll(answers)
+	}
 	return out, nil
 }
 
@@ -192,6 +196,21 @@ func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
 		out.UnknownAUROC = pointer(AUROC(scores, unknown))
 		out.TrueUnknown = pointer(called[1] / others)
 	}
+}
+
+// accuracyAll counts every item of a labelled class, for streams in which each was answered before its label came: who asks
+// for the labels of hard items gains nothing by their not being scored.
+func (t *Trial) accuracyAll(answers []memory.Answer) *float64 {
+	right, all := 0., 0.
+	for i, item := range t.Items {
+		if !item.Known {
+			continue
+		}
+		if all++; answers[i].Label == className(item.Truth) {
+			right++
+		}
+	}
+	return pointer(right / all)
 }
 
 func (t *Trial) scoreClusters(answers []memory.Answer, out *StreamResult) {

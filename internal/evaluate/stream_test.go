@@ -332,8 +332,14 @@ func TestStreamRun(t *testing.T) {
 	}
 	p = plain()
 	p.Teach, p.TeachBy = .1, "review"
-	if r := run(p, true); r.Taught < 40 || r.Taught > 100 || r.N+r.Taught > 855-16 {
+	r := run(p, true)
+	if r.Taught < 40 || r.Taught > 100 || r.N+r.Taught > 855-16 {
 		t.Errorf("review %s", line(r))
+	}
+	// The items asked for were answered too: right or wrong, they are in the share of all.
+	right, all := *r.Accuracy*float64(r.N), *r.AccuracyAll*float64(r.N+r.Taught)
+	if all < right-.5 || all > right+float64(r.Taught)+.5 || warm.AccuracyAll != nil {
+		t.Errorf("%g right of all, %g without the %d asked for", all, right, r.Taught)
 	}
 }
 

@@ -8,9 +8,12 @@ import (
 )
 
 // review marks the items whose label would teach most, at the bounded rate: what an episode does not spend the next may, up
-// to one episode's worth. An item teaches about what is like it, so it is worth the doubt and novelty of all items near
-// it, itself included, later ones more, as they are likelier to go on; what one chosen item covers is not counted for the
-// next, so that no two ask the same question.
+// to one episode's worth. An item teaches about what is like it, so it is worth the doubt of all items near it, itself
+// included; what one chosen item covers is not counted for the next, so that no two ask the same question.
+//
+// An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it, and as far as
+// nothing labelled is near it. A label comes with the next episode at the earliest and helps with what is still there then:
+// an item counts by the cube of its place in the episode. Calibration has no say, as it is fitted on what was chosen here.
 func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 	if s.settings.ReviewRate == 0 {
 		return
@@ -28,8 +31,9 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 	}
 	for i := range items {
 		if items[i].Label == "" {
-			novel := answers[i].UnknownScore * answers[i].UnknownScore
-			doubt[i] = math.Sqrt(1-answers[i].Confidence) * novel * novel * float64(i+1) / float64(n)
+			place := float64(i+1) / float64(n)
+			agreed := float64(r.Confidence[i]) * float64(r.Agreement[i])
+			doubt[i] = (1 - agreed) * answers[i].UnknownScore * place * place * place
 		}
 	}
 	for s.credit >= 1 {
