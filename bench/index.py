@@ -1,6 +1,7 @@
 """Neighbours by other libraries. index.py small X.npy K times searches of few rows; index.py METHOD X.npy CHECK K SETTINGS
 builds an index of the rows, asks for the neighbours of each, and prints the seconds of both, the CPU seconds and the recall
-on the rows of CHECK-rows.npy, whose K-th neighbour is at the squared distance of CHECK-limits.npy."""
+on the rows of CHECK-rows.npy, whose K-th neighbour is at the squared distance of CHECK-limits.npy. index.py tune X.npy CHECK K
+METHOD RECALL prints the same for the settings that reach the recall in the least time, or come nearest to it."""
 import json
 import os
 import sys
@@ -45,35 +46,106 @@ def small(x, k):
 
 
 def hnswlib_graph(x, k, settings):
+    index = hnswlib_index(x, settings)
+    return hnswlib_search(index, x, k, settings["ef"])
+
+
+def hnswlib_index(x, settings):
     import hnswlib
 
     index = hnswlib.Index("l2", x.shape[1])
     index.init_index(len(x), M=settings["M"], ef_construction=settings["construction"], random_seed=1)
     index.set_num_threads(threads)
     index.add_items(x)
-    index.set_ef(max(settings["ef"], k + 1))
+    return index
+
+
+def hnswlib_search(index, x, k, ef):
+    index.set_ef(max(ef, k + 1))
     return index.knn_query(x, k + 1)[0]
 
 
 def pynndescent_graph(x, k, settings):
     import pynndescent
 
-    index = pynndescent.NNDescent(x, n_neighbors=settings.get("neighbours", k + 1), random_state=1, n_jobs=threads)
+    index = pynndescent.NNDescent(x, n_neighbors=settings["neighbours"], random_state=1, n_jobs=threads)
     return index.neighbor_graph[0][:, :k + 1]
 
 
 def faiss_graph(x, k, settings):
+    return faiss_search(faiss_index(x, settings), x, k, settings["ef"])
+
+
+def faiss_index(x, settings):
     import faiss
 
     faiss.omp_set_num_threads(threads)
-    if "M" in settings:
-        index = faiss.IndexHNSWFlat(x.shape[1], settings["M"])
-        index.hnsw.efConstruction = settings["construction"]
-        index.hnsw.efSearch = settings["ef"]
-    else:
-        index = faiss.IndexFlatL2(x.shape[1])
+    index = faiss.IndexHNSWFlat(x.shape[1], settings["M"])
+    index.hnsw.efConstruction = settings["construction"]
+    index.add(x)
+    return index
+
+
+def faiss_search(index, x, k, ef):
+    index.hnsw.efSearch = ef
+    return index.search(x, k + 1)[1]
+
+
+def flat_graph(x, k, settings):
+    import faiss
+
+    faiss.omp_set_num_threads(threads)
+    index = faiss.IndexFlatL2(x.shape[1])
     index.add(x)
     return index.search(x, k + 1)[1]
+
+
+def timed(run):
+    start, cpu = time.perf_counter(), time.process_time()
+    result = run()
+    return result, time.perf_counter() - start, time.process_time() - cpu
+
+
+def compile_pynndescent(x, k):
+    pynndescent_graph(x[:2000], k, {"neighbours": k + 1})
+
+
+def attempts(x, k, method, reached):
+    """Settings from cheap to dear, each with its graph, seconds and CPU seconds. A built HNSW is asked again with more effort
+    until its number of links is among the reached."""
+    if method == "flat":
+        yield {}, *timed(lambda: flat_graph(x, k, {}))
+    elif method == "pynndescent":
+        compile_pynndescent(x, k)
+        for neighbours in sorted({k + 1, 2 * k, 3 * k, 30}):
+            settings = {"neighbours": neighbours}
+            yield settings, *timed(lambda: pynndescent_graph(x, k, settings))
+    else:
+        build, search = {"hnswlib": (hnswlib_index, hnswlib_search), "faiss": (faiss_index, faiss_search)}[method]
+        for links, construction in [(12, 40), (16, 80), (24, 160)]:
+            settings = {"M": links, "construction": construction}
+            index, seconds, cpu = timed(lambda: build(x, settings))
+            for ef in [10, 20, 40, 80, 160, 320]:
+                if links in reached:
+                    break
+                ids, more, morecpu = timed(lambda: search(index, x, k, ef))
+                yield {**settings, "ef": ef}, ids, seconds + more, cpu + morecpu
+
+
+def tune(x, k, method, check, target):
+    """The first settings of a family to reach the target are its cheapest; dearer families may still be quicker in all."""
+    best, reached = None, set()
+    for settings, ids, seconds, cpu in attempts(x, k, method, reached):
+        found = {"settings": settings, "seconds": seconds, "cpu": cpu, "recall": recall(x, np.asarray(ids), check, k)}
+        enough = found["recall"] >= target
+        if enough:
+            reached.add(settings.get("M"))
+        worth = (enough, -seconds if enough else found["recall"])
+        if best is None or worth > best[0]:
+            best = worth, found
+        if enough and ("M" not in settings or seconds > 60):  # a run of a minute is not tried three times
+            break
+    return best[1]
 
 
 def recall(x, ids, check, k):
@@ -91,11 +163,13 @@ x = np.load(path).astype(np.float32)
 if method == "small":
     print(json.dumps(small(x, int(sys.argv[3]))))
     sys.exit()
-check, k, settings = sys.argv[3], int(sys.argv[4]), json.loads(sys.argv[5])
-graph = {"hnswlib": hnswlib_graph, "pynndescent": pynndescent_graph, "faiss": faiss_graph}[method]
+check, k = sys.argv[3], int(sys.argv[4])
+if method == "tune":
+    print(json.dumps(tune(x, k, sys.argv[5], check, float(sys.argv[6]))))
+    sys.exit()
+settings = json.loads(sys.argv[5])
+graph = {"hnswlib": hnswlib_graph, "pynndescent": pynndescent_graph, "faiss": faiss_graph, "flat": flat_graph}[method]
 if method == "pynndescent":  # compiles when first used
-    graph(x[:2000], k, settings)
-start, cpu = time.perf_counter(), time.process_time()
-ids = graph(x, k, settings)
-seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    compile_pynndescent(x, k)
+ids, seconds, cpu = timed(lambda: graph(x, k, settings))
 print(json.dumps({"seconds": seconds, "cpu": cpu, "recall": recall(x, np.asarray(ids), check, k)}))
