@@ -185,28 +185,62 @@ func (e *episode) embed(p *Problem) error {
 		e.kept = grown(e.kept, (e.n+e.anchors)*d)
 		e.z = e.kept
 	}
-	given := p.Embedding != nil && p.Embedding.Mean != nil
 	e.mean = grown(e.mean, d)
+	given := p.Embedding != nil && p.Embedding.Mean != nil
 	if given {
 		copy(e.mean, p.Embedding.Mean)
 	} else {
-		for q := range e.n + e.anchors {
-			raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
+		for q, y := range e.label[:e.n+e.anchors] {
+			if y >= 0 {
+				raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
+			}
 		}
 		e.total = cleared(e.total, e.k)
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
-	for q := range e.n + e.anchors {
+	bad := -1
+	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
+		bad = e.embedSome(p, 0, e.n+e.anchors, given)
+	} else {
+		bad = e.embedByBlocks(p, given)
+	}
+	if bad >= 0 {
+		return e.fault(p, bad)
+	}
+	return nil
+}
+
+// embedSome fills z for some rows, of which the labelled are raised already where the mean comes from them, and returns the
+// first that has no finite length, -1 if there is none.
+func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
+	d := e.d
+	for q := from; q < to; q++ {
 		row := e.z[q*d : q*d+d]
-		if given { // while it is in the nearest cache
+		if given || e.label[q] < 0 { // while it is in the nearest cache
 			raise(row, p.raw(q), e.Power)
 		}
 		kernel.Axpy(-1, e.mean, row)
 		if !unit(row) {
-			return e.fault(p, q)
+			return q
 		}
 	}
-	return nil
+	return -1
+}
+
+// embedByBlocks is embedSome of all rows, side by side.
+func (e *episode) embedByBlocks(p *Problem, given bool) int {
+	all := e.n + e.anchors
+	blocks := (all + tile - 1) / tile
+	bad := make([]int, blocks)
+	e.crew.run(blocks, func(_ *worker, block int) {
+		bad[block] = e.embedSome(p, block*tile, min(all, (block+1)*tile), given)
+	})
+	for _, q := range bad {
+		if q >= 0 {
+			return q
+		}
+	}
+	return -1
 }
 
 // fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else row q.
@@ -263,10 +297,12 @@ func (e *episode) embedRows(p *Problem) {
 		}
 	}
 	e.own = grown(e.own, e.rows)
-	for p := range e.own {
-		row := e.u[p*d : p*d+d]
-		e.own[p] = kernel.Dot(row, row)
-	}
+	e.crew.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
+		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
+			row := e.u[p*d : p*d+d]
+			e.own[p] = kernel.Dot(row, row)
+		}
+	})
 }
 
 // correctBias moves the unlabelled rows by the difference of the means of labelled and unlabelled rows.

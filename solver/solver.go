@@ -40,10 +40,10 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	e := &s.episode
 	e.s.dense = s.engine == denseRows
 	e.layOut(&s.settings, p)
+	e.hire()
 	if err := e.embed(p); err != nil {
 		return nil, err
 	}
-	e.hire()
 	e.direct.e, e.gram.e = e, e
 	if e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p)); e.usesGram {
 		e.space = &e.gram
