@@ -21,7 +21,7 @@ import (
 )
 
 // sections are the parts of RESULTS.md, in order. Each is one file of this folder.
-var sections = []section{fewShotSection, learningSection, streamSection, solverSection, indexSection, imagesSection, growthSection}
+var sections = []section{fewShotSection, learningSection, streamSection, streamsSection, solverSection, indexSection, imagesSection, growthSection}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

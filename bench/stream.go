@@ -277,15 +277,11 @@ type staged struct {
 	wait        float64 // p99 from an episode's close to the acknowledgement of its results
 }
 
-// stage runs the whole stage over the input.
-func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (staged, error) {
-	in, n, fed, err := k.source(ctx, rate)
-	if err != nil {
-		return staged{}, err
-	}
+// options of a stage with a group and an output of its own.
+func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) {
 	preset, err := solver.Preset("default")
 	if err != nil {
-		return staged{}, err
+		return pipeline.Options{}, err
 	}
 	k.runs++
 	o := pipeline.Options{
@@ -293,10 +289,22 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
 		Memory: memory.Defaults(preset), Support: k.support, Log: k.log,
 	}
+	o.Delivery = &producer.AtLeastOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
 	if exactly {
 		o.Delivery = &producer.ExactlyOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
-	} else {
-		o.Delivery = &producer.AtLeastOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
+	}
+	return o, nil
+}
+
+// stage runs the whole stage over the input.
+func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (staged, error) {
+	in, n, fed, err := k.source(ctx, rate)
+	if err != nil {
+		return staged{}, err
+	}
+	o, err := k.options(in, exactly)
+	if err != nil {
+		return staged{}, err
 	}
 	if err := k.client.Create(ctx, topic.Description{Name: o.Out, Partitions: streamPartitions}); err != nil {
 		return staged{}, err
