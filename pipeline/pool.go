@@ -8,11 +8,14 @@ import (
 )
 
 // pool does the jobs of all streams on a few workers, each with an engine of its own. Jobs of one stream are done in
-// order; a stream with many waiting gives way to the others after each.
+// order; a stream with many waiting gives way to the others after each. Metrics are made where no job waits, by one worker at
+// a time, so that another is there for what comes meanwhile; one that is needed before is made by the episode that needs it.
 type pool struct {
 	mutex   sync.Mutex
 	wake    sync.Cond
-	ready   []*stream // with a job to do and none being done
+	ready   []*stream         // with a job to do and none being done
+	metrics []*memory.Refresh // to be made
+	making  bool
 	closed  bool
 	workers sync.WaitGroup
 	busy    []busy // what each worker does now
@@ -56,11 +59,15 @@ func (p *pool) work(worker int, engine *memory.Engine) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for {
-		for len(p.ready) == 0 && !p.closed {
+		for len(p.ready) == 0 && (len(p.metrics) == 0 || p.making) && !p.closed {
 			p.wake.Wait()
 		}
 		if p.closed {
 			return
+		}
+		if len(p.ready) == 0 {
+			p.makeMetric()
+			continue
 		}
 		s := p.ready[0]
 		p.ready[0] = nil
@@ -76,17 +83,41 @@ func (p *pool) work(worker int, engine *memory.Engine) {
 			j.do(s.partition.ctx, engine)
 		}
 		s.partition.finish(j)
-		if next := s.memory.Refresh(); next != nil && s.partition.ctx.Err() == nil {
-			next.Compute() // the answers are on their way: nobody waits for the next metric yet
-		}
+		next := s.memory.Refresh()
 
 		p.mutex.Lock()
 		p.busy[worker] = busy{}
+		if next != nil && next != s.metric {
+			s.metric = next
+			if p.metrics = append(p.metrics, next); len(p.metrics) > mostMetrics {
+				p.metrics[0] = nil
+				p.metrics = p.metrics[1:]
+			}
+			p.wake.Signal()
+		}
 		s.running = false
 		if len(s.jobs) > 0 {
 			p.ready = append(p.ready, s)
 			p.wake.Signal()
 		}
+	}
+}
+
+// mostMetrics may wait to be made: where there are more there is no time for them, and the oldest are soon needed anyway.
+const mostMetrics = 64
+
+// makeMetric makes the next metric, under the lock but for the making.
+func (p *pool) makeMetric() {
+	next := p.metrics[0]
+	p.metrics[0] = nil
+	p.metrics = p.metrics[1:]
+	p.making = true
+	p.mutex.Unlock()
+	next.Compute()
+	p.mutex.Lock()
+	p.making = false
+	if len(p.metrics) > 0 {
+		p.wake.Signal()
 	}
 }
 

@@ -18,9 +18,10 @@ type stream struct {
 	key       consumer.Key
 	partition *partition
 	memory    *memory.Stream
-	learned   record.Place // the last item of the last episode
-	labels    []int64      // the labels it last answered by
-	seen      time.Time    // event time of its last item
+	metric    *memory.Refresh // the last that the pool was told of; its worker's
+	learned   record.Place    // the last item of the last episode
+	labels    []int64         // the labels it last answered by
+	seen      time.Time       // event time of its last item
 
 	// Of the pool, under its lock.
 	jobs    []*job
