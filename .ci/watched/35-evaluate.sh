@@ -27,3 +27,6 @@ floors = {("default", "core"): 86.4, ("default", "skewed"): 86.3}
 below = [key for key, floor in floors.items() if mean[key] < floor]
 below += [group for group, gain in (("core", 1.5), ("skewed", 2.5)) if mean["default", group] - mean["clamped", group] < gain]
 sys.exit(f"below the floor: {below}" if below or faults else 0)'
+
+# The docs' own commands on the same data, with fewer tasks and streams.
+SLKSTREAM_TEST_DATA=$(realpath "$data") go test -tags docs -count=1 -timeout 900s -run TestEvaluationsOfTheDocsRun -v ./cmd/slkstream | grep -vE '^(=== RUN|=== PAUSE|=== CONT)'

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,7 +45,7 @@ func elsewhere(line string) string {
 	case strings.Contains(line, "git clone"):
 		return "the test has its own copy"
 	case strings.Contains(line, "$D"):
-		return "needs data sets that are not in the tree; .ci/watched/35-evaluate.sh runs evaluations"
+		return "needs data sets that are not in the tree: TestEvaluationsOfTheDocsRun"
 	case strings.Contains(line, "kafka:9092") || strings.Contains(line, "shared/data"):
 		return "needs what a clean clone does not have"
 	}
@@ -54,16 +55,61 @@ func elsewhere(line string) string {
 // TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a person would who follows them.
 func TestCommandsOfTheDocsRun(t *testing.T) {
 	tree := copyOfTheTree(t)
-	bin := filepath.Join(tree, "bin")
+	env := installed(t, tree, filepath.Join(tree, "bin"))
+	for i, b := range shellBlocks(t) {
+		t.Run(fmt.Sprintf("%s %d", b.place, i), func(t *testing.T) { runBlock(t, tree, env, b) })
+	}
+}
+
+// dataVariable names the folder of the data sets that evaluations in the docs need.
+const dataVariable = "SLKSTREAM_TEST_DATA"
+
+// fewer matches how many tasks or streams a command of the docs draws.
+var fewer = regexp.MustCompile(`--(tasks|trials) \d+`)
+
+// TestEvaluationsOfTheDocsRun runs the docs' evaluations on the data sets that the environment names, on as few tasks and
+// streams as still are some.
+func TestEvaluationsOfTheDocsRun(t *testing.T) {
+	data := os.Getenv(dataVariable)
+	if data == "" {
+		t.Skipf("%s names no folder of data sets; .ci runs this where there is one", dataVariable)
+	}
+	tree, bin := copyOfTheTree(t), t.TempDir()
+	env := installed(t, tree, bin)
+	ran := 0
+	for _, b := range shellBlocks(t) {
+		for _, line := range b.lines {
+			if !strings.HasPrefix(line, "slkstream ") || !strings.Contains(line, "$D") {
+				continue
+			}
+			small := fewer.ReplaceAllStringFunc(line, func(flag string) string {
+				if strings.HasPrefix(flag, "--trials") {
+					return "--trials 1"
+				}
+				return "--tasks 9"
+			})
+			t.Run(small, func(t *testing.T) {
+				if err := start(t, tree, append(env, "D="+data), small).wait(8 * time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			})
+			ran++
+		}
+	}
+	if ran == 0 {
+		t.Error("the docs have no evaluation")
+	}
+}
+
+// installed builds the tree's program into a folder and returns an environment that finds it there.
+func installed(t *testing.T, tree, bin string) []string {
+	t.Helper()
 	install := exec.Command("go", "install", "./cmd/slkstream")
 	install.Dir, install.Env = tree, append(os.Environ(), "GOBIN="+bin)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	env := append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SLKSTREAM_LOG_LEVEL=warn")
-	for i, b := range shellBlocks(t) {
-		t.Run(fmt.Sprintf("%s %d", b.place, i), func(t *testing.T) { runBlock(t, tree, env, b) })
-	}
+	return append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SLKSTREAM_LOG_LEVEL=warn")
 }
 
 func runBlock(t *testing.T, tree string, env []string, b block) {
