@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"slkstream/internal/array"
+	"slkstream/internal/evaluate"
 	"slkstream/internal/sample"
 )
 
@@ -42,6 +43,14 @@ func (b *bench) Sets(names ...string) (folders []string, forget func(), err erro
 		}
 	}
 	return []string{filepath.Join(root, "sample-digits"), filepath.Join(root, "sample-fashion")}, forget, nil
+}
+
+// some is a set, or its first rows in a quick run.
+func (b *bench) some(set *evaluate.Set) *evaluate.Set {
+	if n := 5000; b.Quick && set.N > n {
+		set.Rows, set.Labels, set.N = set.Rows[:n*set.D], set.Labels[:n], n
+	}
+	return set
 }
 
 // fewShotSets are the sets of the accuracy bars.

@@ -45,7 +45,7 @@ var imagesSection = section{name: "index-images", title: "Neighbour graphs of im
 	if err != nil {
 		return err
 	}
-	s := sets[0]
+	s := b.some(sets[0])
 	return b.largeGraph(ctx, graph{name: fmt.Sprintf("%s, %d x %d", s.Name, s.N, s.D), rows: s.Rows, n: s.N, d: s.D, rho: 10})
 }}
 

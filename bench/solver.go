@@ -239,7 +239,7 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 	if err != nil {
 		return err
 	}
-	set, k := sets[0], 10
+	set, k := b.some(sets[0]), 10
 	if err := array.WriteNPYFile(filepath.Join(folder, "rows.npy"), set.Rows, set.N, set.D); err != nil {
 		return err
 	}
