@@ -153,7 +153,9 @@ func (p *problem) fill(s *Stream, items []Item) {
 // unseen is what a class counts for beside what was seen of it: a quarter of an item, so that one not seen for long is still possible.
 const unseen = .25
 
-// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class.
+// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class, and no more than what
+// was lately seen of it: a prototype drawn from many items is nearer to everything than one labelled item is, so that one
+// whose class has gone takes in items of classes that nobody has seen yet.
 func (p *problem) prior(s *Stream) {
 	ws := s.settings.Solver.WS
 	if ws == 0 {
@@ -177,7 +179,7 @@ func (p *problem) prior(s *Stream) {
 			p.Prior = &solver.Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
 		}
 		copy(p.Prior.Means[c*p.D:], k.mean)
-		p.Prior.Weights[c] = float32(min(k.mass, ws*labelled[c]))
+		p.Prior.Weights[c] = float32(min(k.mass, ws*labelled[c], k.count))
 	}
 }
 
