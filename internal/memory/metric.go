@@ -113,7 +113,7 @@ func (s *Stream) install() {
 }
 
 // folds tells which episodes a stream's residuals take in: all of the first, which decide the metric, and later on as many
-// as keep it up with a stream that drifts.
+// as keep it up with a stream that drifts. A fold costs about a millisecond at 512 dimensions.
 func folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 
 // freedomKept is how many degrees of freedom a dimension the residuals of the past count for at most: with as many, the
