@@ -26,7 +26,7 @@ type StreamResult struct {
 	LastTenth      *float64 `json:"last_tenth,omitempty"`
 	Iterations     float64  `json:"iterations"` // sweeps an episode
 	Admitted       float64  `json:"admitted"`   // share of the unlabelled items that was learned from
-	Taught         int      `json:"taught"`
+	Taught         int      `json:"taught"`     // items whose label was given, with them or later
 	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
 	FalseUnknown   *float64 `json:"false_unknown,omitempty"` // share of the items of labelled classes called unknown
 	TrueUnknown    *float64 `json:"true_unknown,omitempty"`  // share of the items of unlabelled classes called unknown
