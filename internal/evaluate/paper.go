@@ -79,7 +79,7 @@ type EnergyRow struct {
 	LK          float64 `json:"lk"`               // from a k-means++ start, the paper's
 	LKGraph     float64 `json:"lk_graph_start"`   // from the start that ours takes
 	SLKPlusPlus float64 `json:"slk_ms_plus_plus"` // from the same k-means++ start
-	SLK         float64 `json:"slk_ms"`           // as it is by default, from the graph
+	SLK         float64 `json:"slk_ms"`           // from the graph, the best of energyStarts
 	OneCluster  float64 `json:"one_cluster"`      // everything in one cluster
 	PaperLK     float64 `json:"lk_paper_convention"`
 	PaperSLK    float64 `json:"slk_ms_paper_convention"` // the paper weighs the graph twice as much
@@ -179,6 +179,9 @@ func middle(values []float64) *float64 {
 // at height 1 one cluster that holds everything has the least E of all over most of the lambdas below, at 10 over none.
 const energyKappa = 10
 
+// energyStarts is how many starts from the graph SLK has.
+const energyStarts = 8
+
 // paperLambdas are five of the range that the paper tunes over.
 var paperLambdas = []float64{1, 1.5, 2, 3, 4}
 
@@ -206,6 +209,10 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if settings.Seed, settings.Kappa = p.Seed, p.Kappa; p.Kappa == 0 {
 		settings.Kappa = energyKappa
 	}
+	// Both methods go on until they stand still, which is what an energy is compared at. Of a few starts from the graph the
+	// one that ends lowest counts: together they take a fraction of what LK takes from one.
+	settings.Tolerance, settings.Outer = .001, 50
+	settings.Restarts, settings.Choice = energyStarts, "energy"
 	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)
 	if err != nil {
 		return nil, err
