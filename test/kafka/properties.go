@@ -50,7 +50,7 @@ func (c *Cluster) properties(n *node) []byte {
 		"share.coordinator.state.topic.min.isr":                       inSync,
 		"group.initial.rebalance.delay.ms":                            "0",
 		"group.min.session.timeout.ms":                                "1000",
-		"broker.session.timeout.ms":                                   "3000",
+		"broker.session.timeout.ms":                                   "9000",
 		"broker.heartbeat.interval.ms":                                "500",
 		"replica.lag.time.max.ms":                                     "5000",
 		"log.cleaner.backoff.ms":                                      "5000",
