@@ -123,3 +123,154 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 		}
 	}
 }
+
+// embed fills z from raw values: rows and anchors.
+func (e *episode) embed(p *Problem) error {
+	d := e.d
+	if p.Overwrite {
+		e.z = p.Rows
+	} else {
+		e.kept = grown(e.kept, (e.n+e.anchors)*d)
+		e.z = e.kept
+	}
+	e.mean = grown(e.mean, d)
+	given := p.Embedding != nil && p.Embedding.Mean != nil
+	if given {
+		copy(e.mean, p.Embedding.Mean)
+	} else {
+		for q, y := range e.label[:e.n+e.anchors] {
+			if y >= 0 {
+				raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
+			}
+		}
+		e.total = cleared(e.total, e.k)
+		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
+	}
+	bad := -1
+	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
+		bad = e.embedSome(p, 0, e.n+e.anchors, given)
+	} else {
+		bad = e.embedByBlocks(p, given)
+	}
+	if bad >= 0 {
+		return e.fault(p, bad)
+	}
+	return nil
+}
+
+// embedSome fills z for some rows, of which the labelled are raised already where the mean comes from them, and returns the
+// first that has no finite length, -1 if there is none.
+func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
+	d := e.d
+	for q := from; q < to; q++ {
+		row := e.z[q*d : q*d+d]
+		if given || e.label[q] < 0 { // while it is in the nearest cache
+			raise(row, p.raw(q), e.Power)
+		}
+		kernel.Axpy(-1, e.mean, row)
+		if !unit(row) {
+			return q
+		}
+	}
+	return -1
+}
+
+// embedByBlocks is embedSome of all rows, side by side.
+func (e *episode) embedByBlocks(p *Problem, given bool) int {
+	all := e.n + e.anchors
+	blocks := (all + tile - 1) / tile
+	bad := make([]int, blocks)
+	e.crew.run(blocks, func(_ *worker, block int) {
+		bad[block] = e.embedSome(p, block*tile, min(all, (block+1)*tile), given)
+	})
+	for _, q := range bad {
+		if q >= 0 {
+			return q
+		}
+	}
+	return -1
+}
+
+// fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else row q.
+func (e *episode) fault(p *Problem, q int) error {
+	for _, set := range []struct {
+		name string
+		rows []float32
+	}{{"row", p.Rows}, {"anchor", p.Anchors}} {
+		if i := notFinite(set.rows); i >= 0 {
+			return fmt.Errorf("%s %d: value %g at %d is not finite", set.name, i/e.d, set.rows[i], i%e.d)
+		}
+	}
+	name := "row"
+	if q >= e.n {
+		name, q = "anchor", q-e.n
+	}
+	return fmt.Errorf("%s %d: its values overflow when raised to the power %g and centred", name, q, e.Power)
+}
+
+// embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
+func (e *episode) embedRows(p *Problem) {
+	d, own := e.d, (e.n+e.anchors)*e.d
+	var metric *Metric
+	if p.Embedding != nil {
+		metric = p.Embedding.Metric
+	}
+	if metric == nil && !e.BiasCorrection && e.rows == e.n+e.anchors {
+		e.u = e.z // shared: the row-space engine reads it only
+	} else {
+		e.apart = grown(e.apart, e.rows*d)
+		e.u = e.apart
+		copy(e.u, e.z)
+	}
+	if e.BiasCorrection {
+		e.correctBias()
+	}
+	if p.Prior != nil {
+		to := own
+		for k, w := range p.Prior.Weights {
+			if w > 0 {
+				copy(e.u[to:to+d], p.Prior.Means[k*d:k*d+d])
+				to += d
+			}
+		}
+	}
+	if metric != nil {
+		e.scratch = grown(e.scratch, len(metric.Scales))
+		metric.apply(e.u[:own], d, e.scratch)
+		for from := own; from < len(e.u); from += d {
+			row := e.u[from : from+d]
+			length := kernel.Dot(row, row)
+			metric.apply(row, d, e.scratch)
+			kernel.Scale(float32(math.Sqrt(float64(length))), row)
+		}
+	}
+	e.own = grown(e.own, e.rows)
+	e.crew.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
+		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
+			row := e.u[p*d : p*d+d]
+			e.own[p] = kernel.Dot(row, row)
+		}
+	})
+}
+
+// correctBias moves the unlabelled rows by the difference of the means of labelled and unlabelled rows.
+func (e *episode) correctBias() {
+	all := e.n + e.anchors
+	if e.unlabelled == 0 || e.unlabelled == all {
+		return
+	}
+	d := e.d
+	e.scratch = cleared(e.scratch, d)
+	for p, y := range e.label[:all] {
+		share := 1 / float32(all-e.unlabelled)
+		if y < 0 {
+			share = -1 / float32(e.unlabelled)
+		}
+		kernel.Axpy(share, e.u[p*d:p*d+d], e.scratch)
+	}
+	for p, y := range e.label[:e.n] {
+		if y < 0 {
+			kernel.Axpy(1, e.scratch, e.u[p*d:p*d+d])
+		}
+	}
+}
