@@ -20,8 +20,11 @@ import (
 	"strings"
 )
 
-// sections are the parts of RESULTS.md, in order. Each is one file of this folder.
-var sections = []section{fewShotSection, learningSection, streamSection, streamsSection, solverSection, indexSection, imagesSection, growthSection}
+// sections are the parts of RESULTS.md, in order.
+var sections = []section{
+	fewShotSection, learningSection, streamSection, streamsSection, solverSection, solverLargeSection, solverImagesSection, solverGrowthSection,
+	indexSection, imagesSection, growthSection,
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -17,19 +17,25 @@ import (
 )
 
 // solverSection times the solver beside scikit-learn on the very same rows.
-var solverSection = section{name: "solver", title: "Solver speed", run: func(ctx context.Context, b *bench) error {
-	folder, err := os.MkdirTemp("", "slkstream-solver-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	for _, part := range []func(context.Context, *bench, string) error{solverEpisodes, solverLarge, solverImages, solverScaling} {
-		if err := part(ctx, b, folder); err != nil {
+// The solver's speed in four sections, so that each can be repeated by itself.
+var (
+	solverSection       = inFolder("solver", "Solver speed: an episode", solverEpisodes)
+	solverLargeSection  = inFolder("solver-large", "Solver speed: many rows and classes", solverLarge)
+	solverImagesSection = inFolder("solver-images", "Solver speed: clusters of images, graph included", solverImages)
+	solverGrowthSection = inFolder("solver-growth", "Solver speed: a point's cost as rows grow", solverScaling)
+)
+
+// inFolder is a section that exchanges files with peers in a folder of its own.
+func inFolder(name, title string, run func(context.Context, *bench, string) error) section {
+	return section{name: name, title: title, run: func(ctx context.Context, b *bench) error {
+		folder, err := os.MkdirTemp("", "slkstream-solver-*")
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}}
+		defer os.RemoveAll(folder)
+		return run(ctx, b, folder)
+	}}
+}
 
 // gaussians are n rows around k centres, row p around centre p mod k.
 func gaussians(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
