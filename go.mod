@@ -64,3 +64,5 @@ require (
 )
 
 replace github.com/google/renameio => ./internal/renameio
+
+replace github.com/goccy/go-json => ./internal/gojson
