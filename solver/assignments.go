@@ -38,8 +38,28 @@ func (s *assignments) clamp(p int, class int32) {
 // set replaces row p of a dense S and returns the L1 change.
 func (s *assignments) set(p int, next []float32) float64 { return replace(s.row(p), next) }
 
-// add adds w s_p, of a dense S, to a row over k classes.
+// ahead is how many points before its turn a point's neighbours are asked for: rows of S lie all over the memory, and one
+// answer takes as long as the work on several points.
+const ahead = 4
+
+// prefetch asks for some rows, columns beyond the last one among them.
+func (s *assignments) prefetch(rows []int32) {
+	if !s.sparse() {
+		kernel.Prefetch(s.values, s.k, rows)
+		return
+	}
+	kernel.Prefetch(s.heads, 1, rows)
+	kernel.Prefetch(s.entries, sparseWidth, rows)
+}
+
+// add adds w s_p to a row over k classes.
 func (s *assignments) add(w float32, p int, row []float32) {
+	if s.sparse() {
+		for _, v := range s.shares(p) {
+			row[v.class] += w * v.value
+		}
+		return
+	}
 	values := s.row(p)
 	if s.k >= 32 {
 		kernel.Axpy(w, values, row)

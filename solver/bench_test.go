@@ -116,8 +116,8 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate is what learning costs an episode.
-func BenchmarkUpdate(b *testing.B) {
+// solved is an episode to learn from.
+func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
 	settings, p := episodeOf(b, 100, 512, 5, 1)
 	solve, err := solver.New(settings)
 	if err != nil {
@@ -127,6 +127,12 @@ func BenchmarkUpdate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return settings, p, r
+}
+
+// BenchmarkUpdate is what learning costs an episode.
+func BenchmarkUpdate(b *testing.B) {
+	_, p, r := solved(b)
 	scatter := solver.NewScatter(p.D)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -136,15 +142,7 @@ func BenchmarkUpdate(b *testing.B) {
 
 // BenchmarkRefresh is a metric made at random start, and from the one before.
 func BenchmarkRefresh(b *testing.B) {
-	settings, p := episodeOf(b, 100, 512, 5, 1)
-	solve, err := solver.New(settings)
-	if err != nil {
-		b.Fatal(err)
-	}
-	r, err := solve.Solve(context.Background(), p)
-	if err != nil {
-		b.Fatal(err)
-	}
+	settings, p, r := solved(b)
 	scatter := solver.NewScatter(p.D)
 	for range 4 {
 		scatter.Update(p, r)

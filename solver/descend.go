@@ -85,18 +85,16 @@ func (e *episode) note(r *Result) {
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	k := e.k
-	base := e.total[:k] // -a without the part of x, + beta log pi
+	e.base = grown(e.base, k)
 	for c := range k {
-		base[c] = 0
+		var base float64
 		if !e.modes {
-			base[c] = -e.tau * psi(e.pull, e.length[c])
+			base = -e.tau * psi(e.pull, e.length[c])
 		}
 		if e.beta > 0 {
-			base[c] += e.beta * math.Log(e.pi[c])
+			base += e.beta * math.Log(e.pi[c])
 		}
-	}
-	if e.s.sparse() {
-		e.price(base)
+		e.base[c] = float32(base)
 	}
 	var change float64
 	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
@@ -130,10 +128,6 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	if e.order.points != nil {
 		listed = e.order.points[lo : lo+n]
 	}
-	if e.s.sparse() {
-		e.changes[block] = e.updateShares(w, lo, listed, graph)
-		return
-	}
 	scores := e.scores(w, lo, n, listed)
 	var change float64
 	if e.order.points == nil && graph { // neighbours may share the tile: one point after the other
@@ -151,8 +145,16 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	}
 	if graph {
 		for i, p := range listed {
+			if i+ahead < len(listed) {
+				columns, _ := e.graph.Row(int(listed[i+ahead]))
+				e.s.prefetch(columns)
+			}
 			e.addNeighbours(int(p), scores[i*k:i*k+k])
 		}
+	}
+	if e.s.sparse() {
+		e.changes[block] = e.updateShares(w, listed, scores)
+		return
 	}
 	kernel.SoftmaxRows(scores, n, k)
 	for i := range n {
@@ -172,21 +174,14 @@ func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 	k := e.k
 	dots := e.space.dots(w, lo, n, listed)
 	scores := w.scores[:n*k]
-	base := e.total[:k]
-	if !e.modes {
-		twice := float32(2 * e.tau)
-		for i := range n {
-			for c := range k {
-				scores[i*k+c] = twice*dots[i*k+c] + float32(base[c])
-			}
-		}
-		return scores
+	for filled := copy(scores, e.base); filled < len(scores); filled *= 2 { // every row begins with what points share
+		copy(scores[filled:], scores[:filled])
 	}
-	e.kernels(scores, dots, lo, n, listed)
-	for i := range n {
-		for c := range k {
-			scores[i*k+c] = float32(e.kappa)*scores[i*k+c] + float32(base[c])
-		}
+	if e.modes {
+		e.kernels(dots, dots, lo, n, listed)
+		kernel.Axpy(float32(e.kappa), dots, scores)
+	} else {
+		kernel.Axpy(float32(2*e.tau), dots, scores)
 	}
 	return scores
 }

@@ -146,7 +146,7 @@ func (e *episode) embed(p *Problem) error {
 		e.total = cleared(e.total, e.k)
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
-	bad := -1
+	var bad int
 	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
 		bad = e.embedSome(p, 0, e.n+e.anchors, given)
 	} else {

@@ -25,7 +25,7 @@ type episode struct {
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                assignments
-	costs                  costs
+	base                   []float32 // k: of a sweep, the part of a score that points share
 	wide                   []float32 // n x K: S with the masked classes put back
 	pi0, pi                []float64 // k
 	soft                   []float64 // k: sum of s over unlabelled rows
@@ -46,8 +46,8 @@ type episode struct {
 	crew                   crew
 	scratch                []float32
 	total, last            []float64 // k
-	sums, parts            []float64 // of the objectives: 1 / sum s, and a block each
-	answers                []int32
+	seen                   []seen    // n
+	parts                  []float64 // of the objectives, a block each
 	logPi, pulled          []float64 // k: beta log pi, psi(|C|)
 	exact                  exact
 	density                []float32 // tiles x k

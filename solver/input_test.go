@@ -10,6 +10,23 @@ import (
 	"slkstream/index"
 )
 
+// defaultSolver has the settings of preset default, after change where there is one.
+func defaultSolver(t testing.TB, change func(*Settings)) (*Solver, Settings) {
+	t.Helper()
+	settings, err := Preset("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&settings)
+	}
+	solve, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return solve, settings
+}
+
 // few is a small sound episode to spoil.
 func few() *Problem {
 	return &Problem{N: 6, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1}, Labels: []int32{0, 1, -1, -1, -1, -1}}
@@ -53,14 +70,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Weights[1] = nan }, "affinity: row 1: weight NaN"},
 		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Offsets[1] = 3 }, "affinity: row 1: offsets fall"},
 	} {
-		settings, err := Preset("default")
-		if err != nil {
-			t.Fatal(err)
-		}
-		solve, err := New(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		solve, _ := defaultSolver(t, nil)
 		p := few()
 		c.spoil(p)
 		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -214,15 +224,7 @@ func FuzzSolve(f *testing.F) {
 
 // A large solve tells how far it is, stops when it is told to, and can do without a copy of its input.
 func TestProgressCancelOverwrite(t *testing.T) {
-	settings, err := Preset("default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings.Tolerance = 0
-	solve, err := New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	solve, settings := defaultSolver(t, func(s *Settings) { s.Tolerance = 0 })
 	p, most := drawn(2), 0
 	p.Anchors, p.AnchorLabels, p.Embedding = nil, nil, nil
 	p.Progress = func(sweeps, of int) {

@@ -1,6 +1,10 @@
 package solver
 
-import "math"
+import (
+	"math"
+
+	"slkstream/internal/kernel"
+)
 
 // objectives are R as written and E, both summed in float64: the one function that tests and Settings.Check hold the
 // descent to.
@@ -13,7 +17,7 @@ import "math"
 // labelled neighbour is a pair that is met from one side only, and counts as both.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
-	e.sums, e.answers = grown(e.sums, e.n), grown(e.answers, e.n)
+	e.seen = grown(e.seen, e.n)
 	if blocks := (e.n + tile - 1) / tile; len(e.crew.workers) > 1 {
 		e.crew.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
 	} else {
@@ -56,10 +60,16 @@ func (e *episode) objectives() (objective, energy float64) {
 	return objective, energy
 }
 
-// weighRows notes for some rows 1 / sum s and the answer.
+// seen is what the objectives ask of a point as a neighbour, side by side in memory.
+type seen struct {
+	scale         float64 // 1 / sum s
+	label, answer int32
+}
+
+// weighRows notes some rows.
 func (e *episode) weighRows(from, to int) {
 	for p := from; p < to; p++ {
-		e.sums[p], e.answers[p] = 1/e.s.sum(p), int32(e.s.answer(p))
+		e.seen[p] = seen{1 / e.s.sum(p), e.label[p], int32(e.s.answer(p))}
 	}
 }
 
@@ -77,7 +87,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		if e.label[p] >= 0 {
 			continue
 		}
-		scale, label := e.sums[p], e.answers[p]
+		scale, label := e.seen[p].scale, e.seen[p].answer
 		var row []float32
 		if e.s.sparse() { // few products are asked for
 			row = w.scores[:k]
@@ -101,18 +111,24 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 			}
 			energy += e.cost(p, int(label), dots[i*k+int(label)])
 		}
+		if i+ahead < n {
+			columns, _ := e.graph.Row(p + ahead)
+			e.s.prefetch(columns)
+			kernel.Prefetch(e.seen, 1, columns)
+		}
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])
-			if y := e.label[q]; y >= 0 {
+			if int(q) >= e.n || e.seen[q].label >= 0 {
+				y := e.label[q]
 				objective -= w * float64(row[y]) * scale
 				if y != label {
 					energy += w
 				}
 				continue
 			}
-			objective -= w / 2 * e.s.product(int(q), row) * scale * e.sums[q]
-			if e.answers[q] != label {
+			objective -= w / 2 * e.s.product(int(q), row) * scale * e.seen[q].scale
+			if e.seen[q].answer != label {
 				energy += w / 2
 			}
 		}

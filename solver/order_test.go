@@ -80,14 +80,7 @@ func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 // much, and need more of them to stand still. docs/method.md quotes what is logged.
 func TestJacobiRises(t *testing.T) {
 	const episodes, n, most = 30, 100, 200
-	settings, err := Preset("default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	solve, err := New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	solve, settings := defaultSolver(t, nil)
 	for _, lambda := range []float64{.8, 4, 20} {
 		var sweeps, rises, still, right, points [2]int
 		for episode := range uint64(episodes) {

@@ -199,8 +199,12 @@ func (p *Problem) checkAffinity() error {
 		}
 	}
 	all := p.N + len(p.AnchorLabels)
+	// A pair counts for at the row above the diagonal and against at the one below: of a symmetric graph nothing is left, and
+	// its entries are read in the order in which they lie.
+	var balance uint64
 	for i := range p.N {
 		columns, weights := a.Row(i)
+		solved := !p.labelled(i)
 		for j, q := range columns {
 			switch {
 			case q < 0 || int(q) >= all:
@@ -212,8 +216,33 @@ func (p *Problem) checkAffinity() error {
 			case weights[j]-weights[j] != 0:
 				return fmt.Errorf("affinity: row %d: weight %g to %d is not finite", i, weights[j], q)
 			}
+			if solved && int(q) < p.N && !p.labelled(int(q)) {
+				if int(q) > i {
+					balance += pairHash(int32(i), q, weights[j])
+				} else {
+					balance -= pairHash(q, int32(i), weights[j])
+				}
+			}
 		}
 	}
+	if balance == 0 {
+		return nil
+	}
+	return p.asymmetry()
+}
+
+// pairHash spreads a pair and its weight over 64 bits, by the finaliser of splitmix64.
+func pairHash(p, q int32, weight float32) uint64 {
+	h := uint64(p)<<32 | uint64(q)
+	h ^= uint64(math.Float32bits(weight)) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// asymmetry names the first row between unlabelled rows that is not answered by another.
+func (p *Problem) asymmetry() error {
+	a := p.Affinity
 	// Rows are visited in order, so that the entry to i of each later row is met by a cursor that only moves forward.
 	cursor := make([]int64, p.N)
 	copy(cursor, a.Offsets)

@@ -37,6 +37,7 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	d, k := r.e.d, r.e.k
 	rows := r.e.u[lo*d : (lo+count)*d]
 	if listed != nil {
+		kernel.Prefetch(r.e.u, d, listed)
 		w.rows = grown(w.rows, tile*d)
 		rows = w.rows[:count*d]
 		for i, p := range listed {

@@ -10,14 +10,7 @@ import (
 // learned feeds episodes of one spread-out direction to a scatter and returns it.
 func learned(t *testing.T) *Scatter {
 	t.Helper()
-	settings, err := Preset("default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	solve, err := New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	solve, _ := defaultSolver(t, nil)
 	scatter := NewScatter(40)
 	for seed := range uint64(12) {
 		p := drawn(1)

@@ -2,21 +2,19 @@ package solver
 
 import (
 	"math"
-	"slices"
 
 	"slkstream/internal/kernel"
 )
 
-// A large problem of many classes keeps few values of each row of S: those above sparseShare of the largest, and those it
-// had before unless they have all but vanished; where these are more than sparseWidth, the sparseWidth largest. The softmax
-// over any classes is the exact minimiser of R on them. With the old ones among them, or with the sparseWidth lowest costs
-// of all, it is no worse than the old row, so that R still falls at every half-step. What is lost is the tail: shares below
-// a ten thousandth, and rows that hesitate between more than sparseWidth classes.
+// A large problem of many classes keeps few values of each row of S: those within sparseReach of its largest score, and of
+// these the sparseWidth largest. The softmax over any classes is the exact minimiser of R on them. Where the sparseWidth
+// lowest costs of all are taken it is no worse than the old row, which had no more; where fewer are, what the old row had of
+// the others is below what the rounding of a row's sum hides. So R falls at every half-step. What is lost is the tail of rows
+// that hesitate between more than sparseWidth classes.
 const (
 	sparseClasses = 64 // more classes than this
-	sparseWidth   = 16
-	sparseShare   = 9.2 // -log of 1e-4
-	vanished      = 23  // -log of 1e-10: less than the rounding of a sum
+	sparseWidth   = 8  // a row is one line of the cache
+	sparseReach   = 16 // -log of 1e-7
 )
 
 // share is one value of a sparse row of S.
@@ -62,211 +60,85 @@ func (s *assignments) write(p int, next []share) float64 {
 	return float64(change)
 }
 
+// updateShares updates the listed points of a tile, of which no two are neighbours, and returns the L1 change. scores are
+// what the tile would have without its neighbours.
+func (e *episode) updateShares(w *worker, listed []int32, scores []float32) float64 {
+	k := e.k
+	var change float64
+	for i, p := range listed {
+		change += e.s.write(int(p), w.choice.shares(scores[i*k:i*k+k]))
+	}
+	return change
+}
+
 // choice is what a worker needs to find the classes that count for a point.
 type choice struct {
-	minima [kernel.Groups]float32
-	places []int32
-	force  []float32 // k: lambda (W S + b)_p; zero but while a point is looked at
-	pulled []int32   // classes whose force is not
+	zeros  []float32 // k
+	places []int32   // k
 	kept   [sparseWidth]share
 	values [sparseWidth]float32
 }
 
 func (c *choice) size(k int) {
-	c.places, c.force = grown(c.places, k), cleared(c.force, k)
+	c.places, c.zeros = grown(c.places, k), cleared(c.zeros, k)
 }
 
-// pull adds to the force towards a class.
-func (c *choice) pull(class int32, by float32) {
-	if c.force[class] == 0 {
-		c.pulled = append(c.pulled, class)
+// shares returns the softmax of a row of scores over the classes that count, ascending. It is valid until the next call.
+func (c *choice) shares(scores []float32) []share {
+	var minima [kernel.Groups]float32
+	for g := range minima {
+		minima[g] = float32(math.Inf(1))
 	}
-	c.force[class] += by
+	kernel.GroupMinima(&minima, c.zeros, scores)               // of -2 scores
+	least, most := float32(math.Inf(1)), float32(math.Inf(-1)) // of sparseWidth groups, so that so many scores are among the candidates
+	for g := range sparseWidth {
+		lowest := min(minima[g], minima[g+sparseWidth])
+		least, most = min(least, lowest), max(most, lowest)
+	}
+	limit := min(least+2*sparseReach, most)
+	places := c.places[:kernel.Below(c.places, c.zeros, scores, limit)]
+	if len(places) > sparseWidth {
+		places = largest(places, scores)
+	}
+	values := c.values[:len(places)]
+	for i, class := range places {
+		values[i] = scores[class]
+	}
+	kernel.Softmax(values)
+	for i, class := range places {
+		c.kept[i] = share{class, values[i]}
+	}
+	return c.kept[:len(places)]
 }
 
-// keep puts a class in its place among count others and returns their new number, sparseWidth + 1 if there is no room.
-func (c *choice) keep(count int, class int32, score float32) int {
-	at := count
-	for at > 0 && c.kept[at-1].class >= class {
-		at--
-	}
-	switch {
-	case at < count && c.kept[at].class == class:
-		return count
-	case count == sparseWidth:
-		return sparseWidth + 1
-	}
-	copy(c.kept[at+1:count+1], c.kept[at:count])
-	c.kept[at] = share{class, score}
-	return count + 1
-}
-
-// costs are how a sweep prices the classes: without its neighbours a point's score is scale (2 products - norms).
-type costs struct {
-	norms []float32
-	scale float32
-	ready bool // products are scores already, where there are modes, or means hardly weigh
-}
-
-// price sets the costs of a sweep from the part of the scores that is common to all points.
-func (e *episode) price(base []float64) {
-	e.costs.ready = e.modes || e.tau < 1e-3
-	e.costs.norms, e.costs.scale = cleared(e.costs.norms, e.k), .5
-	if !e.costs.ready {
-		e.costs.scale = float32(e.tau)
-		for c, v := range base {
-			e.costs.norms[c] = float32(-v / e.tau)
-		}
-	}
-}
-
-// updateShares updates the listed points of a tile, of which no two are neighbours, and returns the L1 change.
-func (e *episode) updateShares(w *worker, lo int, listed []int32, graph bool) float64 {
-	k := e.k
-	var products []float32
-	if e.costs.ready {
-		products = e.scores(w, lo, len(listed), listed)
-	} else {
-		products = e.space.dots(w, lo, len(listed), listed)
-	}
-	var change float64
-	for i, p := range listed {
-		if graph {
-			e.pullShares(&w.choice, int(p))
-		}
-		change += e.choose(w, int(p), products[i*k:i*k+k])
-		for _, c := range w.choice.pulled {
-			w.choice.force[c] = 0
-		}
-		w.choice.pulled = w.choice.pulled[:0]
-	}
-	return change
-}
-
-// pullShares collects lambda (W S + b)_p.
-func (e *episode) pullShares(c *choice, p int) {
-	columns, weights := e.graph.Row(p)
-	for j, q := range columns {
-		v := float32(e.lambda) * weights[j]
-		if int(q) >= e.n {
-			c.pull(e.label[q], v)
+// largest keeps, in their order, the sparseWidth places with the largest scores, the first of equals.
+func largest(places []int32, scores []float32) []int32 {
+	var top [sparseWidth]float32 // descending
+	for i, class := range places {
+		v, at := scores[class], min(i, sparseWidth-1)
+		if i >= sparseWidth && v <= top[at] {
 			continue
 		}
-		for _, s := range e.s.shares(int(q)) {
-			c.pull(s.class, v*s.value)
+		for ; at > 0 && top[at-1] < v; at-- {
+			top[at] = top[at-1]
 		}
+		top[at] = v
 	}
-}
-
-// choose replaces row p of a sparse S by the softmax over the classes that count, and returns the L1 change.
-func (e *episode) choose(w *worker, p int, products []float32) float64 {
-	c, norms, scale := &w.choice, e.costs.norms, e.costs.scale
-	score := func(class int32) float32 { return scale*(2*products[class]-norms[class]) + c.force[class] }
-	for g := range c.minima {
-		c.minima[g] = float32(math.Inf(1))
-	}
-	kernel.GroupMinima(&c.minima, norms, products)
-	top := -scale * slices.Min(c.minima[:])
-	for _, class := range c.pulled {
-		if c.force[class] < 0 { // the best class may be one that is pushed away from
-			return e.chooseOfAll(w, p, products)
-		}
-		top = max(top, score(class))
-	}
-	count := 0
-	for _, class := range c.places[:kernel.Below(c.places, norms, products, (sparseShare-top)/scale)] {
-		if count = c.keep(count, class, score(class)); count > sparseWidth {
-			return e.chooseOfAll(w, p, products)
-		}
-	}
-	for _, class := range c.pulled {
-		if v := score(class); v >= top-sparseShare {
-			if count = c.keep(count, class, v); count > sparseWidth {
-				return e.chooseOfAll(w, p, products)
-			}
-		}
-	}
-	for _, before := range e.s.shares(p) {
-		if v := score(before.class); v >= top-vanished {
-			if count = c.keep(count, before.class, v); count > sparseWidth {
-				return e.chooseOfAll(w, p, products)
-			}
-		}
-	}
-	kept := c.kept[:count]
-	for i, s := range kept {
-		c.values[i] = s.value
-	}
-	kernel.Softmax(c.values[:count])
-	for i := range kept {
-		kept[i].value = c.values[i]
-	}
-	return e.s.write(p, kept)
-}
-
-// chooseOfAll is choose with the score of every class.
-func (e *episode) chooseOfAll(w *worker, p int, products []float32) float64 {
-	row := w.scores[:e.k]
-	for c, v := range products {
-		row[c] = e.costs.scale*(2*v-e.costs.norms[c]) + w.choice.force[c]
-	}
-	kernel.Softmax(row)
-	keepLargest(row, sparseWidth)
-	kept := w.choice.kept[:0]
-	for c, v := range row {
-		if v > 0 && len(kept) < sparseWidth {
-			kept = append(kept, share{int32(c), v})
-		}
-	}
-	return e.s.write(p, kept)
-}
-
-// keepLargest zeroes all but the most largest values and makes the rest sum to 1.
-func keepLargest(row []float32, most int) {
-	var top [sparseWidth]float32 // ascending
-	count, positive := 0, 0
-	for _, v := range row {
-		if v <= 0 {
-			continue
-		}
-		positive++
-		if count < most {
-			count++
-			for i := count - 1; ; i-- {
-				if i == 0 || top[i-1] >= v {
-					top[i] = v
-					break
-				}
-				top[i] = top[i-1]
-			}
-			continue
-		}
-		if v > top[most-1] {
-			i := most - 1
-			for ; i > 0 && top[i-1] < v; i-- {
-				top[i] = top[i-1]
-			}
-			top[i] = v
-		}
-	}
-	if positive <= most {
-		return
-	}
-	least, ties := top[most-1], 0
-	for _, v := range top[:most] {
+	least, room := top[sparseWidth-1], 0 // of those equal to the least
+	for _, v := range top {
 		if v == least {
-			ties++
+			room++
 		}
 	}
-	var sum float32
-	for c, v := range row {
-		if v == least && ties > 0 {
-			ties--
-		} else if v <= least {
-			row[c] = 0
-			continue
+	kept := places[:0]
+	for _, class := range places {
+		switch v := scores[class]; {
+		case v > least:
+			kept = append(kept, class)
+		case v == least && room > 0:
+			kept = append(kept, class)
+			room--
 		}
-		sum += v
 	}
-	kernel.Scale(1/sum, row)
+	return kept
 }

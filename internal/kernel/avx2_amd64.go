@@ -89,6 +89,11 @@ func avx2Below(places []int32, norms []float32, products []float32, limit float3
 //go:noescape
 func avx2BelowEach(places []int32, norm float32, products []float32, limits []float32) int
 
+// avx2Prefetch asks for the rows of the given size that ids name.
+//
+//go:noescape
+func avx2Prefetch(rows *byte, bytes int, ids []int32)
+
 // avx2MultiplyAdds multiplies and adds 12 registers in each round.
 //
 //go:noescape

@@ -1523,6 +1523,31 @@ next:
 	VZEROUPPER
 	RET
 
+// func avx2Prefetch(rows *byte, bytes int, ids []int32)
+// Requires: MMX+
+TEXT ·avx2Prefetch(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	MOVQ ids_base+16(FP), DX
+	MOVQ ids_len+24(FP), BX
+
+row:
+	MOVLQSX (DX), SI
+	IMULQ   CX, SI
+	ADDQ    AX, SI
+	LEAQ    -1(SI)(CX*1), DI
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ       $0x40, SI
+	CMPQ       SI, DI
+	JLS        line
+	PREFETCHT0 (DI)
+	ADDQ       $0x04, DX
+	DECQ       BX
+	JNZ        row
+	RET
+
 // func avx2MultiplyAdds(rounds int)
 // Requires: AVX, FMA3
 TEXT ·avx2MultiplyAdds(SB), NOSPLIT, $0-8

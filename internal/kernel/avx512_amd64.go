@@ -89,6 +89,11 @@ func avx512Below(places []int32, norms []float32, products []float32, limit floa
 //go:noescape
 func avx512BelowEach(places []int32, norm float32, products []float32, limits []float32) int
 
+// avx512Prefetch asks for the rows of the given size that ids name.
+//
+//go:noescape
+func avx512Prefetch(rows *byte, bytes int, ids []int32)
+
 // avx512MultiplyAdds multiplies and adds 12 registers in each round.
 //
 //go:noescape

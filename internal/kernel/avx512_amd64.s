@@ -1752,6 +1752,31 @@ next:
 	VZEROUPPER
 	RET
 
+// func avx512Prefetch(rows *byte, bytes int, ids []int32)
+// Requires: MMX+
+TEXT ·avx512Prefetch(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	MOVQ ids_base+16(FP), DX
+	MOVQ ids_len+24(FP), BX
+
+row:
+	MOVLQSX (DX), SI
+	IMULQ   CX, SI
+	ADDQ    AX, SI
+	LEAQ    -1(SI)(CX*1), DI
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ       $0x40, SI
+	CMPQ       SI, DI
+	JLS        line
+	PREFETCHT0 (DI)
+	ADDQ       $0x04, DX
+	DECQ       BX
+	JNZ        row
+	RET
+
 // func avx512MultiplyAdds(rounds int)
 // Requires: AVX, AVX512F
 TEXT ·avx512MultiplyAdds(SB), NOSPLIT, $0-8

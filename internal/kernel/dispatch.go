@@ -25,6 +25,7 @@ type version struct {
 	groupMinima       func(minima *[Groups]float32, norms, products []float32)
 	below             func(places []int32, norms, products []float32, limit float32) int
 	belowEach         func(places []int32, norm float32, products, limits []float32) int
+	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)
 	roundFlops        int // of multiplyAdds

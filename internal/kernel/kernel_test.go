@@ -32,6 +32,62 @@ func TestUse(t *testing.T) {
 	}
 }
 
+// Asking ahead changes nothing and cannot fail, whatever the ids.
+func TestPrefetch(t *testing.T) {
+	x := uniform(1000, 1)
+	before := append([]float32(nil), x...)
+	for _, v := range versions() {
+		t.Run(v.name, func(t *testing.T) {
+			defer func(was version) { active = was }(active)
+			active = v
+			for _, width := range []int{1, 10, 16, 100, 1000} {
+				Prefetch(x, width, []int32{0, 3, -1, 999, 1 << 30, -1 << 31})
+				Prefetch(x, width, nil)
+				Prefetch(x[:0], width, []int32{0})
+			}
+			for i, v := range x {
+				if v != before[i] {
+					t.Fatalf("value %d is %g, was %g", i, v, before[i])
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPrefetch sums rows that lie all over 256 MB, one after the other, and with the next but three asked for.
+func BenchmarkPrefetch(b *testing.B) {
+	const width, rows, each = 10, 6 << 20, 10
+	x := make([]float32, rows*width)
+	for i := range x {
+		x[i] = 1
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	ids := make([]int32, 10_000*each)
+	for i := range ids {
+		ids[i] = int32(random.IntN(rows))
+	}
+	for _, v := range versions() {
+		b.Run(v.name, func(b *testing.B) {
+			defer func(was version) { active = was }(active)
+			active = v
+			sum := make([]float32, width)
+			for b.Loop() {
+				for i := 0; i < len(ids); i += each {
+					if i+4*each < len(ids) {
+						Prefetch(x, width, ids[i+3*each:i+4*each])
+					}
+					for _, id := range ids[i : i+each] {
+						for j, v := range x[int(id)*width : int(id)*width+width] {
+							sum[j] += v
+						}
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(ids)), "ns/row")
+		})
+	}
+}
+
 func BenchmarkGram(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		for _, d := range []int{64, 128, 512, 1280, 44604} {

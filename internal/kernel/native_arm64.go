@@ -5,7 +5,7 @@ func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
-		belowEach: neonBelowEach, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
+		belowEach: neonBelowEach, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
 

@@ -87,6 +87,11 @@ func neonBelow(places []int32, norms []float32, products []float32, limit float3
 //go:noescape
 func neonBelowEach(places []int32, norm float32, products []float32, limits []float32) int
 
+// neonPrefetch asks for the rows of the given size that ids name.
+//
+//go:noescape
+func neonPrefetch(rows *byte, bytes int, ids []int32)
+
 // neonMultiplyAdds multiplies and adds 12 registers in each round.
 //
 //go:noescape

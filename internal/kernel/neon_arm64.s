@@ -1258,6 +1258,29 @@ end2:
 	MOVD R4, ret+80(FP)
 	RET
 
+// func neonPrefetch(rows *byte, bytes int, ids []int32)
+TEXT ·neonPrefetch(SB), NOSPLIT, $0-40
+	MOVD rows+0(FP), R0
+	MOVD bytes+8(FP), R1
+	MOVD ids_base+16(FP), R2
+	MOVD ids_len+24(FP), R3
+	CBZ R3, end2
+again1:
+	MOVW.P 4(R2), R4
+	MADD R1, R0, R4, R4
+	ADD R1, R4, R5
+	SUB $1, R5, R5
+line3:
+	PRFM (R4), PLDL1KEEP
+	ADD $64, R4, R4
+	CMP R5, R4
+	BLS line3
+	PRFM (R5), PLDL1KEEP
+	SUB $1, R3, R3
+	CBNZ R3, again1
+end2:
+	RET
+
 // func neonMultiplyAdds(rounds int)
 TEXT ·neonMultiplyAdds(SB), NOSPLIT, $0-8
 	MOVD rounds+0(FP), R0

@@ -26,6 +26,7 @@ var portable = version{
 	groupMinima:       portableGroupMinima,
 	below:             portableBelow,
 	belowEach:         portableBelowEach,
+	prefetch:          func(*byte, int, []int32) {},
 	transpose:         portableTranspose,
 	multiplyAdds:      portableMultiplyAdds,
 	roundFlops:        8,

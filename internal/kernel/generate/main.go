@@ -71,6 +71,7 @@ func (v vector) file() (*ir.File, error) {
 	v.groupMinima()
 	v.below(false)
 	v.below(true)
+	v.prefetch()
 	v.multiplyAdds()
 	v.transpose()
 	file, err := v.Result()
