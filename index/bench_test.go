@@ -23,7 +23,7 @@ func BenchmarkExact(b *testing.B) {
 
 func BenchmarkApproximate(b *testing.B) {
 	for _, method := range []string{"descent", "hnsw"} {
-		for _, size := range []struct{ n, d int }{{10000, 64}, {50000, 128}} {
+		for _, size := range []struct{ n, d int }{{10000, 64}, {50000, 128}, {1000000, 64}} {
 			if method == "hnsw" && size.n > 10000 {
 				continue // minutes; bench measures it once
 			}

@@ -33,61 +33,37 @@ type graph struct {
 
 // descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then passes in which
 // rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
-// The rows are arranged by the first tree: a million of them are compared from memory that is near.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.hire(o.Workers)
 	for _, worker := range w.workers {
 		worker.pairs = 0
 	}
-	var f forest
-	if err := f.plant(ctx, w, 0, 1, o); err != nil {
-		return err
-	}
-	if err := w.points.arrange(ctx, o, f.orders[0]); err != nil {
-		return err
-	}
 	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, joined))
 	w.graph = graph{}
-	if err := w.solveLeaves(ctx, o, nil, f.leaves[0]); err != nil {
-		return err
-	}
 	return w.refine(ctx, o)
 }
 
-// refine betters the lists by more trees, and passes over what they hold then. Few trees are kept at a time.
+// refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
 func (w *Workspace) refine(ctx context.Context, o Options) error {
 	var f forest
 	trees := fewTrees + bits.Len(uint(w.points.n/block))
-	for first := 1; first < trees; first += planted {
+	for first := 0; first < trees; first += planted {
 		if err := f.plant(ctx, w, first, min(planted, trees-first), o); err != nil {
 			return err
 		}
 		for t, order := range f.orders {
-			if err := w.solveLeaves(ctx, o, order, f.leaves[t]); err != nil {
+			leaves := f.leaves[t]
+			if err := parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
+				w.workers[number].leaf(&w.points, &w.lists, order[leaves[item].from:leaves[item].to])
+			}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, worker := range w.workers {
-		worker.projected = nil // as large as the rows are many
+		worker.splitting = splitting{} // as large as the rows are many
 	}
 	return w.descendOver(ctx, o, f.orders)
-}
-
-// solveLeaves compares the rows of each leaf of a tree, nil for that which the rows are arranged by.
-func (w *Workspace) solveLeaves(ctx context.Context, o Options, order []int32, leaves []span) error {
-	return parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
-		worker, leaf := w.workers[number], leaves[item]
-		if order != nil {
-			worker.leaf(&w.points, &w.lists, order[leaf.from:leaf.to])
-			return
-		}
-		worker.candidates = worker.candidates[:0]
-		for i := leaf.from; i < leaf.to; i++ {
-			worker.candidates = append(worker.candidates, int32(i))
-		}
-		worker.leaf(&w.points, &w.lists, worker.candidates)
-	})
 }
 
 // descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
@@ -125,6 +101,7 @@ func (w *worker) leaf(p *points, l *shortlists, ids []int32) {
 	w.gather(p, ids)
 	kernel.Gram(w.products, w.rows, n, p.d)
 	for i, id := range ids {
+		l.ahead(ids, i)
 		row := w.products[i*n : i*n+n]
 		if l.limits[id] == infinity {
 			l.bound(int(id), w.norms[:n], row, w.minima)
@@ -137,6 +114,7 @@ func (w *worker) leaf(p *points, l *shortlists, ids []int32) {
 func (w *worker) gather(p *points, ids []int32) {
 	w.rows, w.norms = grown(w.rows, block*p.d), grown(w.norms, block)
 	for i, id := range ids {
+		p.ahead(ids, i)
 		copy(w.rows[i*p.d:i*p.d+p.d], p.row(int(id)))
 		w.norms[i] = p.norms[id]
 	}
@@ -161,7 +139,9 @@ func (w *worker) meet(p *points, l *shortlists, i int32, ids []int32, products [
 // tree's order share most of them and meet them in one tile. It returns the share of neighbours that were replaced.
 func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained float64, err error) {
 	p, l, g := &w.points, &w.lists, &w.graph
-	g.take(l, p.n)
+	if err := g.take(ctx, o, l, p.n); err != nil {
+		return 0, err
+	}
 	for _, worker := range w.workers {
 		worker.marked = grown(worker.marked, (p.n+63)/64)
 		worker.gained, worker.wanted = 0, o.Rho
@@ -175,10 +155,9 @@ func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained 
 	return gained / float64(p.n) / float64(o.Rho), err
 }
 
-// take reads the lists.
-func (g *graph) take(l *shortlists, n int) {
-	first := g.near == nil
-	if first {
+// take reads the lists, and then who names whom, each goroutine for a range of those who are named.
+func (g *graph) take(ctx context.Context, o Options, l *shortlists, n int) error {
+	if g.near == nil {
 		g.width = min(l.rho, widest)
 		g.backward = (2*g.width + 2) / 3
 		g.near, g.fresh = make([]int32, n*g.width), make([]uint32, n)
@@ -187,23 +166,42 @@ func (g *graph) take(l *shortlists, n int) {
 			g.near[k] = -1
 		}
 	}
-	for i := range n {
-		count := min(int(l.counts[i]), g.width)
-		row, list := g.near[i*g.width:(i+1)*g.width], l.ids[i*l.length:i*l.length+count]
-		g.fresh[i] = 0
-		for k, id := range list {
-			if !slices.Contains(row, id) {
-				g.fresh[i] |= 1 << k
-			}
+	o.Progress = nil // the pass that follows reports
+	blocks := (n + block - 1) / block
+	if err := parallel(ctx, o, "descent", int64(blocks), func(_ int, item int64) {
+		for i := int(item) * block; i < min(int(item+1)*block, n); i++ {
+			g.read(l, i)
 		}
-		copy(row, list)
+	}); err != nil {
+		return err
 	}
-	clear(g.reversed)
-	clear(g.renewed)
+	ranges := int64(min(o.Workers, blocks))
+	return parallel(ctx, o, "descent", ranges, func(_ int, item int64) {
+		g.turn(int32(item*int64(n)/ranges), int32((item+1)*int64(n)/ranges))
+	})
+}
+
+// read takes over the nearest of row i.
+func (g *graph) read(l *shortlists, i int) {
+	count := min(int(l.counts[i]), g.width)
+	row, list := g.named(int32(i)), l.ids[i*l.length:i*l.length+count]
+	g.fresh[i] = 0
+	for k, id := range list {
+		if !slices.Contains(row, id) {
+			g.fresh[i] |= 1 << k
+		}
+	}
+	copy(row, list)
+}
+
+// turn notes for the rows of a range who names them.
+func (g *graph) turn(from, to int32) {
+	clear(g.reversed[from:to])
+	clear(g.renewed[from:to])
 	for k := range g.width {
-		for i := range n {
+		for i := range g.fresh {
 			j := g.near[i*g.width+k]
-			if j < 0 || int(g.reversed[j]) == g.backward {
+			if j < from || j >= to || int(g.reversed[j]) == g.backward {
 				continue
 			}
 			g.reverse[int(j)*g.backward+int(g.reversed[j])] = int32(i)
@@ -213,14 +211,27 @@ func (g *graph) take(l *shortlists, n int) {
 	}
 }
 
+// named are the nearest of row i, -1 where there are fewer.
+func (g *graph) named(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
+
+// naming are rows that have row i among their nearest.
+func (g *graph) naming(i int32) []int32 {
+	return g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reversed[i])]
+}
+
 // join compares a few rows with all that is two steps away from any of them.
 func (w *worker) join(p *points, l *shortlists, g *graph, ids []int32) {
 	w.candidates = w.candidates[:0]
-	for _, i := range ids {
-		for k, j := range g.near[int(i)*g.width : (int(i)+1)*g.width] {
+	for at, i := range ids {
+		if at+1 < len(ids) {
+			kernel.Prefetch(g.near, g.width, g.named(ids[at+1]))
+			kernel.Prefetch(g.near, g.width, g.naming(ids[at+1]))
+		}
+		l.ahead(ids, at)
+		for k, j := range g.named(i) {
 			w.visit(g, j, g.fresh[i]>>k&1 != 0)
 		}
-		for k, j := range g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reversed[i])] {
+		for k, j := range g.naming(i) {
 			w.visit(g, j, g.renewed[i]>>k&1 != 0)
 		}
 	}
@@ -248,7 +259,7 @@ func (w *worker) visit(g *graph, j int32, fresh bool) {
 	if j < 0 || !fresh && g.fresh[j] == 0 {
 		return
 	}
-	for k, id := range g.near[int(j)*g.width : (int(j)+1)*g.width] {
+	for k, id := range g.named(j) {
 		if id >= 0 && w.marked[id>>6]>>(id&63)&1 == 0 && (fresh || g.fresh[j]>>k&1 != 0) {
 			w.marked[id>>6] |= 1 << (id & 63)
 			w.candidates = append(w.candidates, id)

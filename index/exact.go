@@ -20,9 +20,8 @@ type worker struct {
 	verdict  verdict
 
 	// of approximate search
-	direction  []float32
-	projected  []projected
-	marked     []uint64 // a bit for each row; none is set but while a split or a join works
+	splitting  splitting
+	marked     []uint64 // a bit for each row; none is set but while a join works
 	rows, own  []float32
 	norms      []float32
 	candidates []int32

@@ -83,17 +83,16 @@ func (w *Workspace) gate(ctx context.Context, o Options) (recall float64, sample
 	found, there := 0, 0
 	for r, row := range rows {
 		right, _ := truth.Row(r)
-		own := p.id(int(row))
 		limit := 0.
 		for _, id := range right {
 			if id >= 0 {
-				limit = max(limit, p.squared(own, id))
+				limit = max(limit, p.squared(row, id))
 				there++
 			}
 		}
-		ids, _ := w.result.Row(int(own))
+		ids, _ := w.result.Row(int(row))
 		for _, id := range ids {
-			if id >= 0 && p.squared(own, id) <= limit*(1+1e-6) {
+			if id >= 0 && p.squared(row, id) <= limit*(1+1e-6) {
 				found++
 			}
 		}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -27,9 +26,6 @@ type points struct {
 	least       float32
 	unit, moved []float32 // memory of original and rows where they are copies
 	mean        []float32
-
-	given    []int32   // the row that each was given as, once they are arranged; nil: the same
-	arranged []float32 // memory of rows where they are
 }
 
 // epsilon is the largest relative error of one float32 rounding.
@@ -37,7 +33,7 @@ const epsilon = 1. / (1 << 24)
 
 // take checks the rows and prepares them.
 func (p *points) take(rows []float32, n, d int, cosine bool) error {
-	p.n, p.d, p.original, p.rows, p.scale, p.cosine, p.given = n, d, rows, rows, 1, cosine, nil
+	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
 	p.norms, p.low, p.high = grown(p.norms, n), grown(p.low, n), grown(p.high, n)
 	tile, dot := kernel.Roundings(d)
 	p.share = float32((tile + dot + 16) * epsilon) // 16: of centring, and of adding the three terms
@@ -65,45 +61,33 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 			return err
 		}
 	}
-	for i := range p.norms {
-		p.boundNorm(i)
+	for i, norm := range p.norms {
+		p.low[i], p.high[i] = norm-p.share*norm-p.least, norm+p.share*norm+p.least
 	}
 	return nil
 }
 
-// boundNorm sets the bounds of row i from its norm.
-func (p *points) boundNorm(i int) {
-	norm := p.norms[i]
-	p.low[i], p.high[i] = norm-p.share*norm-p.least, norm+p.share*norm+p.least
-}
+// soon is how many rows are asked for at a time before they are read. Enough that they come side by side, few
+// enough that the first are still there when the last has come.
+const soon = 16
 
-// arrange makes rows a copy in the order given: rows that a search meets together lie side by side then, and what comes from
-// memory for one serves the next. All else goes by the new places; id tells what an answer calls them.
-func (p *points) arrange(ctx context.Context, o Options, order []int32) error {
-	p.arranged = grown(p.arranged, p.n*p.d)
-	err := parallel(ctx, o, "arranging", int64((p.n+block-1)/block), func(_ int, item int64) {
-		for i := int(item) * block; i < min(int(item+1)*block, p.n); i++ {
-			row := p.arranged[i*p.d : i*p.d+p.d]
-			copy(row, p.row(int(order[i])))
-			p.norms[i] = kernel.Dot(row, row)
-			p.boundNorm(i)
-		}
-	})
-	p.rows, p.given = p.arranged, order
-	return err
-}
-
-// id is the row that row i was given as.
-func (p *points) id(i int) int32 {
-	if p.given == nil {
-		return int32(i)
+// ahead is called before ids[at] is read, for every place in turn: it asks for those that follow in good time.
+func (p *points) ahead(ids []int32, at int) {
+	if at%soon != 0 {
+		return
 	}
-	return p.given[i]
+	from := at + soon
+	if at == 0 {
+		from = 0
+	}
+	if from < len(ids) {
+		kernel.Prefetch(p.rows, p.d, ids[from:min(at+2*soon, len(ids))])
+	}
 }
 
-func (p *points) row(i int) []float32      { return p.rows[i*p.d : i*p.d+p.d] }
-func (p *points) trueRow(id int) []float32 { return p.original[id*p.d : id*p.d+p.d] }
-func (p *points) doubt(i, j int) float32   { return p.share*(p.norms[i]+p.norms[j]) + p.least }
+func (p *points) row(i int) []float32     { return p.rows[i*p.d : i*p.d+p.d] }
+func (p *points) trueRow(i int) []float32 { return p.original[i*p.d : i*p.d+p.d] }
+func (p *points) doubt(i, j int) float32  { return p.share*(p.norms[i]+p.norms[j]) + p.least }
 func (p *points) report(d2 float64) float32 {
 	if p.cosine {
 		return float32(d2 / 2)
@@ -236,10 +220,10 @@ func (p *points) centre() {
 	p.rows = p.moved
 }
 
-// squared is |x-y|^2 of two rows, by id, with a relative error of a few roundings, whatever their scale.
+// squared is |x-y|^2 of two rows with a relative error of a few roundings, whatever their scale.
 func (p *points) squared(i, j int32) float64 { return squared(p.trueRow(int(i)), p.trueRow(int(j))) }
 
-// squaredExactly is |x-y|^2 of two rows, by id, in float64: the word that settles every doubt.
+// squaredExactly is |x-y|^2 of two rows in float64: the word that settles every doubt.
 func (p *points) squaredExactly(i, j int32) float64 {
 	return squaredExactly(p.trueRow(int(i)), p.trueRow(int(j)))
 }

@@ -23,10 +23,22 @@ type node struct {
 	span
 }
 
-// projected is a row and where it lies along the direction of a split.
+// planes is how many levels of a tree are drawn at once while its nodes are too large for the cache, so that a row comes from
+// memory once for all of them.
+const planes = 3
+
+// splitting is what a worker splits in.
+type splitting struct {
+	directions []float32   // planes x d
+	projected  []projected // of each row
+	part       []uint8     // that each row goes to
+	sorted     []int32
+}
+
+// projected is a row of a node, by its place there, and where it lies along each direction.
 type projected struct {
-	value float32
-	id    int32
+	along [planes]float32
+	place int32
 }
 
 // nearby is how many floats of rows stay in the second-level cache while a worker splits on within them.
@@ -48,18 +60,24 @@ func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Op
 		level = append(level, node{t, span{0, p.n}})
 	}
 	for small := max(block, nearby/p.d); level[0].to-level[0].from > small; {
+		levels := 1
+		for levels < planes && (level[0].to-level[0].from)>>levels > small {
+			levels++
+		}
 		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 			at := level[item]
-			w.workers[number].split(p, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
+			w.workers[number].split(p, f.orders[at.tree][at.from:at.to], levels, drawFor(o, first, at))
 		}); err != nil {
 			return err
 		}
-		var next []node
-		for _, at := range level {
-			lower, upper := at.halves()
-			next = append(next, node{at.tree, lower}, node{at.tree, upper})
+		for range levels {
+			var next []node
+			for _, at := range level {
+				lower, upper := at.halves()
+				next = append(next, node{at.tree, lower}, node{at.tree, upper})
+			}
+			level = next
 		}
-		level = next
 	}
 	return parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 		at := level[item]
@@ -89,7 +107,7 @@ func (w *worker) finish(p *points, order []int32, at node, draw func(node) *rand
 		w.sort(p, ids, draw(at))
 		return
 	}
-	w.split(p, ids, draw(at))
+	w.split(p, ids, 1, draw(at))
 	lower, upper := at.halves()
 	w.finish(p, order, node{at.tree, lower}, draw)
 	w.finish(p, order, node{at.tree, upper}, draw)
@@ -100,60 +118,72 @@ func drawFor(o Options, first int, at node) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, uint64(first+at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
 }
 
-// split orders ids so that the lower half lies to one side of a plane between two rows drawn from them. Within each half
-// they keep their order: ids that ascend are met in the order of the memory.
-func (w *worker) split(p *points, ids []int32, random *rand.Rand) {
-	w.direction = grown(w.direction, p.d)
-	for range 4 {
-		a, b := ids[random.IntN(len(ids))], ids[random.IntN(len(ids))]
-		copy(w.direction, p.row(int(a)))
-		kernel.Axpy(-1, p.row(int(b)), w.direction)
-		if kernel.Dot(w.direction, w.direction) > 0 {
-			break // else the two are equal: draw again
+// split orders ids so that halves, halves of halves and so on for some levels lie to either side of planes, each between two
+// rows drawn from ids. Within each part they keep their order: ids that ascend are met in the order of the memory.
+func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
+	s := &w.splitting
+	s.directions = grown(s.directions, planes*p.d)
+	for level := range levels {
+		direction := s.directions[level*p.d : level*p.d+p.d]
+		for range 4 {
+			a, b := ids[random.IntN(len(ids))], ids[random.IntN(len(ids))]
+			copy(direction, p.row(int(a)))
+			kernel.Axpy(-1, p.row(int(b)), direction)
+			if kernel.Dot(direction, direction) > 0 {
+				break // else the two are equal: draw again
+			}
 		}
 	}
-	w.projected = grown(w.projected, len(ids))
+	s.projected = grown(s.projected, len(ids))
 	for i, id := range ids {
-		w.projected[i] = projected{kernel.Dot(w.direction, p.row(int(id))), id}
-	}
-	middle := len(ids) / 2
-	halve(w.projected, middle)
-	w.marked = grown(w.marked, (p.n+63)/64) // nothing is marked between two calls
-	for _, at := range w.projected[:middle] {
-		w.marked[at.id>>6] |= 1 << (at.id & 63)
-	}
-	lower, upper := 0, w.projected[:0]
-	for _, id := range ids {
-		if w.marked[id>>6]>>(id&63)&1 != 0 {
-			ids[lower] = id
-			lower++
-		} else {
-			upper = append(upper, projected{id: id})
+		p.ahead(ids, i)
+		at := projected{place: int32(i)}
+		for level := range levels {
+			at.along[level] = kernel.Dot(s.directions[level*p.d:level*p.d+p.d], p.row(int(id)))
 		}
+		s.projected[i] = at
 	}
-	for k, at := range upper {
-		ids[lower+k] = at.id
+	s.part, s.sorted = grown(s.part, len(ids)), grown(s.sorted, len(ids))
+	var next [1 << planes]int // where the rows of each part go
+	s.halves(span{0, len(ids)}, 0, levels, 0, &next)
+	for i, id := range ids {
+		part := s.part[i]
+		s.sorted[next[part]] = id
+		next[part]++
 	}
-	for _, id := range ids[:lower] {
-		w.marked[id>>6] = 0
+	copy(ids, s.sorted)
+}
+
+// halves parts a span of the projected rows for the levels that are left, and notes where each part begins.
+func (s *splitting) halves(at span, level, levels, part int, begin *[1 << planes]int) {
+	if level == levels {
+		begin[part] = at.from
+		for _, row := range s.projected[at.from:at.to] {
+			s.part[row.place] = uint8(part)
+		}
+		return
 	}
+	lower, upper := at.halves()
+	halve(s.projected[at.from:at.to], lower.to-at.from, level)
+	s.halves(lower, level+1, levels, 2*part, begin)
+	s.halves(upper, level+1, levels, 2*part+1, begin)
 }
 
 // before is a total order, so that equal projections have one way to be split.
-func (a projected) before(b projected) bool {
-	return a.value < b.value || a.value == b.value && a.id < b.id
+func (a *projected) before(b *projected, level int) bool {
+	return a.along[level] < b.along[level] || a.along[level] == b.along[level] && a.place < b.place
 }
 
-// halve puts the lower count of values before the others.
-func halve(values []projected, count int) {
+// halve puts the lower count of values along a direction before the others.
+func halve(values []projected, count, level int) {
 	for len(values) > 1 {
-		pivot := middle(values[0], values[len(values)/2], values[len(values)-1])
+		pivot := middle(values[0], values[len(values)/2], values[len(values)-1], level)
 		i, j := 0, len(values)-1
 		for i <= j {
-			for values[i].before(pivot) {
+			for values[i].before(&pivot, level) {
 				i++
 			}
-			for pivot.before(values[j]) {
+			for pivot.before(&values[j], level) {
 				j--
 			}
 			if i <= j {
@@ -173,13 +203,13 @@ func halve(values []projected, count int) {
 	}
 }
 
-func middle(a, b, c projected) projected {
-	if b.before(a) {
+func middle(a, b, c projected, level int) projected {
+	if b.before(&a, level) {
 		a, b = b, a
 	}
-	if c.before(b) {
+	if c.before(&b, level) {
 		b = c
-		if b.before(a) {
+		if b.before(&a, level) {
 			b = a
 		}
 	}
@@ -191,7 +221,7 @@ func (w *worker) sort(p *points, ids []int32, random *rand.Rand) {
 	if len(ids) <= together {
 		return
 	}
-	w.split(p, ids, random)
+	w.split(p, ids, 1, random)
 	w.sort(p, ids[:len(ids)/2], random)
 	w.sort(p, ids[len(ids)/2:], random)
 }

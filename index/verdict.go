@@ -25,8 +25,8 @@ const precise = 1e-3
 // settle writes the answer of list i, to which all rows were offered.
 func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
 	if l.lostness[i] <= l.limits[i] {
-		answer, distances := out.Row(l.place(i))
-		v.crowded(p, l.rho, p.id(l.row(i)), answer, distances)
+		answer, distances := out.Row(i)
+		v.crowded(p, l.rho, int32(l.row(i)), answer, distances)
 		return
 	}
 	v.choose(p, l, i, out)
@@ -36,9 +36,8 @@ func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
 func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 	from, count := i*l.length, int(l.counts[i])
 	values, ids := l.values[from:from+count], l.ids[from:from+count]
-	answer, distances := out.Row(l.place(i))
+	answer, distances := out.Row(i)
 	row := l.row(i)
-	given := p.id(row)
 	own := p.norms[row]
 	wanted := min(l.rho, count)
 	inverse := 1 / (p.scale * p.scale)
@@ -53,18 +52,18 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 		if end-k > 1 {
 			v.kept.reset(end - k)
 			for _, id := range ids[k:end] {
-				v.kept.offer(p.squaredExactly(given, p.id(int(id))), p.id(int(id)))
+				v.kept.offer(p.squaredExactly(int32(row), id), id)
 			}
 			v.kept.answer(p, wanted-k, answer[k:], distances[k:])
 		} else {
 			id := ids[k]
 			d2 := values[k] + own
 			if d2*precise < p.doubt(row, int(id)) {
-				distances[k] = p.report(p.squared(given, p.id(int(id))))
+				distances[k] = p.report(p.squared(int32(row), id))
 			} else {
 				distances[k] = p.report(float64(d2) * inverse)
 			}
-			answer[k] = p.id(int(id))
+			answer[k] = id
 		}
 		k = end
 	}
