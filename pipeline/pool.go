@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -83,6 +84,9 @@ func (p *pool) work(worker int, engine *memory.Engine) {
 			j.do(s.partition.ctx, engine)
 		}
 		s.partition.finish(j)
+		// A worker with much to do would keep its core for ten milliseconds, and whoever fetches, writes or waits for an
+		// acknowledgement needs one several times for each commit.
+		runtime.Gosched()
 		next := s.memory.Refresh()
 
 		p.mutex.Lock()

@@ -60,7 +60,7 @@ func drawn(seed uint64) *Problem {
 		rank := random.IntN(6)
 		m := &Metric{Centre: gauss(d, .02), Scales: make([]float32, rank)}
 		basis := make([]float32, rank*d)
-		orthonormal(basis, gauss(rank*d, 1), d, rank)
+		orthonormal(basis, gauss(rank*d, 1), d, rank, 2)
 		m.Vectors = basis
 		for i := range m.Scales {
 			m.Scales[i] = random.Float32()

@@ -3,6 +3,7 @@ package solver
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -260,9 +261,14 @@ func topEigenpairs(full []float32, d, rank int, before *Metric) ([]float64, []fl
 		basis[i] = float32(int32(state>>32)) / (1 << 31)
 	}
 	next := make([]float32, width*d)
-	for range rounds {
+	for round := range rounds {
 		kernel.Products(next, basis, full, width, d, d)
-		orthonormal(basis, next, d, width)
+		passes := 1 // the next round turns what dust is left
+		if round == rounds-1 {
+			passes = 2
+		}
+		orthonormal(basis, next, d, width, passes)
+		runtime.Gosched() // whoever waits for a core need not wait for all rounds
 	}
 	kernel.Products(next, basis, full, width, d, d)
 	small := mat.NewSymDense(width, nil)
@@ -294,13 +300,14 @@ const (
 	warmRounds = 4
 )
 
-// orthonormal fills basis with an orthonormal basis of the span of rows, zero rows where they depend on one another.
-func orthonormal(basis, rows []float32, d, width int) {
+// orthonormal fills basis with an orthonormal basis of the span of rows, zero rows where they depend on one another. One pass
+// leaves float32 dust, two do not.
+func orthonormal(basis, rows []float32, d, width, passes int) {
 	for j := range width {
 		row := basis[j*d : j*d+d]
 		copy(row, rows[j*d:j*d+d])
 		unit(row)
-		for range 2 { // once leaves float32 dust
+		for range passes {
 			for i := range j {
 				kernel.Axpy(-kernel.Dot(row, basis[i*d:i*d+d]), basis[i*d:i*d+d], row)
 			}

@@ -235,25 +235,19 @@ func (s *Stream) idOf(items []Item, i int) string {
 // updateClasses moves prototypes and proportions. Only answers that pass the gate move a prototype: learning from every one
 // ruins a stream whose classes do not repeat.
 func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, report *Report) {
-	admitted := make([]int, 0, len(items))
+	weights := make([]float32, len(items)*p.K) // S of the admitted, 0 of the others
 	for i := range items {
 		switch {
 		case items[i].Label != "":
 		case float64(r.Confidence[i]) >= s.settings.Gate && float64(r.Agreement[i]) >= s.settings.Agree:
-			admitted = append(admitted, i)
+			copy(weights[i*p.K:i*p.K+p.K], r.S[i*p.K:])
+			report.Admitted++
 		default:
 			report.Refused++
 		}
 	}
-	report.Admitted = len(admitted)
-	weights := make([]float32, 0, len(admitted)*p.K)
-	rows := make([]float32, 0, len(admitted)*p.D)
-	for _, i := range admitted {
-		weights = append(weights, r.S[i*p.K:i*p.K+p.K]...)
-		rows = append(rows, r.Z[i*p.D:i*p.D+p.D]...)
-	}
 	sums := make([]float32, p.K*p.D)
-	kernel.Accumulate(sums, weights, rows, len(admitted), p.K, p.D)
+	kernel.Accumulate(sums, weights, r.Z, len(items), p.K, p.D)
 	for c, name := range p.names {
 		if s.classes[name] == nil && s.episode > 0 {
 			report.Events = append(report.Events, Event{Kind: "born", Class: name})
@@ -262,13 +256,11 @@ func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, repor
 		var all, mass float64
 		for i := range items {
 			all += float64(r.S[i*p.K+c])
+			mass += float64(weights[i*p.K+c])
 		}
 		k.count = k.count/2 + all
 		if s.taught {
 			continue
-		}
-		for _, i := range admitted {
-			mass += float64(r.S[i*p.K+c])
 		}
 		if mass < 1e-6 {
 			continue

@@ -16,7 +16,7 @@ const enoughScores = 20
 // classes that are labelled, sharpens what is like them and may blind to what is not.
 func novelty(p *solver.Problem, r *solver.Result) []float64 {
 	d := p.D
-	labelled := slices.Clone(r.AnchorZ)
+	labelled := slices.Clip(r.AnchorZ)
 	for i, c := range p.Labels {
 		if c >= 0 {
 			labelled = append(labelled, r.Z[i*d:i*d+d]...)
