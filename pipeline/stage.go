@@ -61,7 +61,10 @@ type Options struct {
 	FromState string
 
 	Observer Observer // nil: nobody watches
-	Log      *slog.Logger
+	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the acknowledgement of its
+	// results, from several goroutines; nil: nobody asks.
+	Acknowledged func(episode int64, took time.Duration)
+	Log          *slog.Logger
 }
 
 // Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep the stage
@@ -261,12 +264,15 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	defer abandon()
 	s.metrics.own(p)
 	defer s.metrics.disown(p)
-	err = p.run(ctx, reader, decoder, s.end(a))
-	abandon()
+	limit := s.options.HandOver
+	if err = p.run(ctx, reader, decoder, s.end(a)); err != nil {
+		abandon()
+		limit = 2 * time.Second
+	}
 	if !p.leave(s.options.HandOver) {
 		return true, errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	return true, errors.Join(err, p.committer.Close(closing))
 }

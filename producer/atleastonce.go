@@ -14,7 +14,8 @@ import (
 
 // AtLeastOnce promises that every answer is in the output, and that whatever is there twice is there with the same id.
 // A commit is written in the order records, state, offset, each acknowledged by all replicas in sync before the next
-// begins: wherever it is cut short, what was not written is answered again.
+// begins: wherever it is cut short, what was not written is answered again. State and offset follow beside the records of
+// the next commits, which need not wait for them; of each there is one on its way.
 type AtLeastOnce struct {
 	Client *topic.Client
 	Dead   string // the topic whose records may be cut when they are refused for size; see Options of the pipeline
@@ -43,25 +44,60 @@ type atLeastOnce struct {
 	*AtLeastOnce
 	claim  Claim
 	outbox outbox
+	rest   chan error // what becomes of the last commit's state and offset; nil: they are written
 }
 
 func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
-	for _, records := range [][]record.Out{c.Records, c.State} {
-		queue, err := a.outbox.sort(ctx, records)
-		if err != nil {
-			return err
-		}
-		if err := a.outbox.send(ctx, queue); err != nil {
-			return err
-		}
+	if err := a.write(ctx, c.Records); err != nil {
+		return err
 	}
-	if c.Offset < 0 {
+	if len(c.State) == 0 && c.Offset < 0 {
 		return nil
 	}
-	return a.offset(ctx, c.Offset)
+	if err := a.settle(ctx); err != nil {
+		return err
+	}
+	rest := make(chan error, 1)
+	a.rest = rest
+	go func() {
+		err := a.write(ctx, c.State)
+		if err == nil && c.Offset >= 0 {
+			err = a.offset(ctx, c.Offset)
+		}
+		rest <- err
+	}()
+	return nil
 }
 
-func (a *atLeastOnce) Close(context.Context) error { return nil }
+// Close waits for the last state and offset. Where their context has ended, nobody counts on them.
+func (a *atLeastOnce) Close(ctx context.Context) error {
+	if err := a.settle(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// settle waits until state and offset of the last commit are written.
+func (a *atLeastOnce) settle(ctx context.Context) error {
+	if a.rest == nil {
+		return nil
+	}
+	select {
+	case err := <-a.rest:
+		a.rest = nil
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("state and offset of %s/%d: %w", a.claim.Topic, a.claim.Partition, ctx.Err())
+	}
+}
+
+func (a *atLeastOnce) write(ctx context.Context, records []record.Out) error {
+	queue, err := a.outbox.sort(ctx, records)
+	if err != nil {
+		return err
+	}
+	return a.outbox.send(ctx, queue)
+}
 
 // offset commits within the generation, so that the group refuses it once the partition is another member's.
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {

@@ -28,9 +28,10 @@ type Commit struct {
 	Offset  int64        // the next offset this partition's owner would read; -1: unchanged
 }
 
-// Committer makes commits of one claim durable. Commit returns nil only when all of it is; it never reorders, and
-// ErrFenced from it is final. Any other error means that the partition has to start again from what is committed.
-// One goroutine calls it at a time.
+// Committer makes commits of one claim durable. Commit returns nil only when its records are. Its state and offset may
+// follow until the next commit that has some, which fails if they have failed, and writes nothing of its own state then;
+// Close waits for the last ones. It never reorders, and ErrFenced from it is final. Any other error means that the
+// partition has to start again from what is committed. One goroutine calls it at a time.
 type Committer interface {
 	Commit(ctx context.Context, c *Commit) error
 	Close(ctx context.Context) error

@@ -58,6 +58,9 @@ func (r *reorderedCommitter) Commit(ctx context.Context, c *producer.Commit) err
 		if err := r.Committer.Commit(ctx, &producer.Commit{State: c.State, Offset: c.Offset}); err != nil {
 			return err
 		}
+		if err := r.Close(ctx); err != nil { // which waits for them
+			return err
+		}
 		return r.Committer.Commit(ctx, &producer.Commit{Records: c.Records, Offset: -1})
 	default:
 		if err := r.client.Write(ctx, c.State); err != nil {
