@@ -89,7 +89,11 @@ func (p *partition) acknowledge(err error) error {
 	for _, j := range p.carried {
 		p.inflight -= j.episode.Bytes + j.bytes
 		p.allowance += stateShare * float64(j.bytes)
-		p.stage.metrics.acknowledged(j, now)
+		took := now.Sub(j.closed)
+		p.stage.metrics.acknowledged(took)
+		if told := p.stage.options.Acknowledged; told != nil {
+			told(j.report.Episode, took)
+		}
 	}
 	p.carried = nil
 	return nil

@@ -82,10 +82,6 @@ func (m *Metrics) Summary() Summary {
 	}
 }
 
-// AnswerSeconds is the time from an episode's close to the acknowledgement of its results that the share q of episodes does
-// not exceed.
-func (m *Metrics) AnswerSeconds(q float64) float64 { return m.delay.Quantile(q) }
-
 // Ready says whether the labels are read and the stage takes part in its group.
 func (m *Metrics) Ready() bool { return m.ready.Load() }
 
@@ -153,9 +149,7 @@ func (m *Metrics) committed(err error) {
 	m.commits.Add(1, outcome)
 }
 
-func (m *Metrics) acknowledged(j *job, now time.Time) {
-	m.delay.Observe(now.Sub(j.closed).Seconds())
-}
+func (m *Metrics) acknowledged(took time.Duration) { m.delay.Observe(took.Seconds()) }
 
 func (m *Metrics) own(p *partition) { m.size(p) }
 

@@ -153,34 +153,6 @@ func (h Histogram) ObserveMany(v float64, n uint64, values ...string) {
 	s.add(v * float64(n))
 }
 
-// Quantile estimates the value that the share q of all observed ones, over all labels, does not exceed: between the bounds of
-// a bucket it goes in a straight line.
-func (h Histogram) Quantile(q float64) float64 {
-	h.f.mutex.RLock()
-	defer h.f.mutex.RUnlock()
-	counts := make([]uint64, len(h.f.bounds)+1)
-	var all uint64
-	for _, s := range h.f.series {
-		for i := range s.buckets {
-			n := s.buckets[i].Load()
-			counts[i] += n
-			all += n
-		}
-	}
-	rank, low := q*float64(all), 0.
-	for i, n := range counts {
-		if i == len(h.f.bounds) {
-			break
-		}
-		if float64(n) >= rank && n > 0 {
-			return low + (h.f.bounds[i]-low)*rank/float64(n)
-		}
-		rank -= float64(n)
-		low = h.f.bounds[i]
-	}
-	return low
-}
-
 // WriteTo writes the metrics as text.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
 	counted := &countingWriter{w: w}

@@ -39,18 +39,6 @@ seconds_count 3
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	var s Set
-	h := s.Histogram("x", "", []float64{1, 2, 4}, "of")
-	h.ObserveMany(.5, 50, "a")
-	h.ObserveMany(1.5, 50, "b")
-	for _, c := range []struct{ q, want float64 }{{.5, 1}, {.75, 1.5}, {1, 2}} {
-		if got := h.Quantile(c.q); got != c.want {
-			t.Errorf("quantile %g is %g, not %g", c.q, got, c.want)
-		}
-	}
-}
-
 func TestDrop(t *testing.T) {
 	var s Set
 	g := s.Gauge("level", "", "of")
