@@ -69,7 +69,10 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 		err = broken
 	}
 	stop()
-	return speed, errors.Join(err, group.Close(), fed())
+	if err := errors.Join(err, group.Close(), fed()); err != nil {
+		return 0, err
+	}
+	return speed, k.drop(ctx, append(paced(in, k.in), out)...)
 }
 
 // pass is the loop of one partition.

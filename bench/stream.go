@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/segmentio/kafka-go"
 
 	"slkstream/consumer"
 	"slkstream/internal/broker"
@@ -369,7 +372,18 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	if err == nil && rate == 0 && !exactly {
 		err = k.measureResults(ctx, o.Out)
 	}
-	return shown, err
+	if err != nil {
+		return staged{}, err
+	}
+	return shown, k.drop(ctx, append(paced(in, k.in), o.Out, o.Out+"-dead", o.Group+"-state")...)
+}
+
+// paced is the topic that a run was fed through, if it had one of its own.
+func paced(name, shared string) []string {
+	if name == shared {
+		return nil
+	}
+	return []string{name}
 }
 
 // measureResults takes the size of a result from what the stage has written.
@@ -389,6 +403,21 @@ func (k *kafkaBench) measureResults(ctx context.Context, name string) error {
 		}
 	}
 	return fmt.Errorf("topic %s: no result to measure", name)
+}
+
+// drop deletes what a run has made, so that the broker has no more to compact and to keep for the next ones.
+func (k *kafkaBench) drop(ctx context.Context, names ...string) error {
+	answer, err := k.client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Addr: k.client.Kafka().Addr, Topics: names})
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for name, err := range answer.Errors {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("delete topic %s: %w", name, err))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // waitsOf collects from several goroutines how long records took.

@@ -37,7 +37,9 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
 		kfake.BrokerConfigs(map[string]string{
-			"log.cleaner.backoff.ms": "15000", // how often topics are compacted and old records let go
+			// How often topics are compacted and old records let go. The broker answers nobody while it reads and writes all that
+			// compacted topics hold: not too often, and often enough for a restore to have little to read.
+			"log.cleaner.backoff.ms": "60000",
 			"log.segment.bytes":      strconv.Itoa(64 << 20),
 		}),
 	}
