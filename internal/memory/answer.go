@@ -232,8 +232,8 @@ func (s *Stream) idOf(items []Item, i int) string {
 	return fmt.Sprintf("episode %d item %d", s.episode+1, i)
 }
 
-// updateClasses moves prototypes and proportions. Only answers that pass the gate move a prototype: learning from every one
-// ruins a stream whose classes do not repeat.
+// updateClasses moves prototypes and proportions and settles which classes there are. Only answers that pass the gate move a
+// prototype: learning from every one ruins a stream whose classes do not repeat.
 func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, report *Report) {
 	weights := make([]float32, len(items)*p.K) // S of the admitted, 0 of the others
 	for i := range items {
@@ -246,36 +246,41 @@ func (s *Stream) updateClasses(p *problem, r *solver.Result, items []Item, repor
 			report.Refused++
 		}
 	}
-	sums := make([]float32, p.K*p.D)
-	kernel.Accumulate(sums, weights, r.Z, len(items), p.K, p.D)
-	for c, name := range p.names {
+	for _, name := range p.names {
 		if s.classes[name] == nil && s.episode > 0 {
 			report.Events = append(report.Events, Event{Kind: "born", Class: name})
 		}
-		k := s.own(name)
-		var all, mass float64
-		for i := range items {
-			all += float64(r.S[i*p.K+c])
-			mass += float64(weights[i*p.K+c])
-		}
-		k.count = k.count/2 + all
-		if s.taught {
-			continue
-		}
-		if mass < 1e-6 {
-			continue
-		}
-		if k.mean == nil {
-			k.mean = make([]float32, p.D)
-		}
-		kernel.Scale(float32(k.mass/(k.mass+mass)), k.mean)
-		kernel.Axpy(float32(1/(k.mass+mass)), sums[c*p.D:c*p.D+p.D], k.mean)
-		k.mass = min(s.settings.Mass, k.mass+mass)
+	}
+	s.learnProportions(p, r, len(items))
+	if !s.taught {
+		s.learnPrototypes(p, r, weights, len(items))
 	}
 	for _, name := range s.names() {
 		if !p.labelled(s, name) {
 			delete(s.classes, name)
 			report.Events = append(report.Events, Event{Kind: "retired", Class: name})
 		}
+	}
+}
+
+// learnPrototypes takes items into the prototypes, each with its weight for every class.
+func (s *Stream) learnPrototypes(p *problem, r *solver.Result, weights []float32, items int) {
+	sums := make([]float32, p.K*p.D)
+	kernel.Accumulate(sums, weights, r.Z, items, p.K, p.D)
+	for c, name := range p.names {
+		var mass float64
+		for i := range items {
+			mass += float64(weights[i*p.K+c])
+		}
+		if mass < 1e-6 {
+			continue
+		}
+		k := s.own(name)
+		if k.mean == nil {
+			k.mean = make([]float32, p.D)
+		}
+		kernel.Scale(float32(k.mass/(k.mass+mass)), k.mean)
+		kernel.Axpy(float32(1/(k.mass+mass)), sums[c*p.D:c*p.D+p.D], k.mean)
+		k.mass = min(s.settings.Mass, k.mass+mass)
 	}
 }

@@ -138,20 +138,11 @@ func (p *problem) fill(s *Stream, items []Item) {
 	if m := s.metric.current; m != nil {
 		p.Embedding = &solver.Embedding{Metric: m}
 	}
-	p.Proportions = make([]float64, p.K)
-	for c, name := range p.names {
-		p.Proportions[c] = unseen
-		if k := s.classes[name]; k != nil {
-			p.Proportions[c] += k.count
-		}
-	}
+	p.Proportions = s.proportions(p.names)
 	if !s.taught {
 		p.prior(s)
 	}
 }
-
-// unseen is what a class counts for beside what was seen of it: a quarter of an item, so that one not seen for long is still possible.
-const unseen = .25
 
 // prior is the warm start: each learned prototype, weighing no more than the labelled items of its class, and no more than what
 // was lately seen of it: a prototype drawn from many items is nearer to everything than one labelled item is, so that one

@@ -79,6 +79,10 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 			s.taught = r.integer() != 0
 		case fieldCredit:
 			s.credit = r.float()
+		case fieldAgain:
+			s.recurrence.again = r.float()
+		case fieldRecurrenceMass:
+			s.recurrence.mass = r.float()
 		case fieldSpread:
 			copy(s.spread[:], r.doubles(len(s.spread)))
 		case fieldNextCluster:
@@ -101,6 +105,9 @@ func (s *Stream) decodeHead(b []byte) (parts int, fingerprint int64, err error) 
 	}
 	if r.err == nil && (s.dimension < 0 || s.episode < 0 || s.clusters.sum != nil && len(s.clusters.sum) != s.dimension) {
 		r.fail("dimension or episode")
+	}
+	if v := s.recurrence; r.err == nil && !(v.again >= 0 && v.again <= v.mass*(1+1e-9)) {
+		r.fail("recurrence")
 	}
 	return parts, fingerprint, r.err
 }

@@ -58,6 +58,8 @@ const (
 	fieldSpread
 	fieldPending
 	fieldPendingFreedom
+	fieldAgain
+	fieldRecurrenceMass
 )
 
 // State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
@@ -89,6 +91,8 @@ func (s *Stream) encodeHead(parts int) []byte {
 		w.integer(fieldTaught, 1)
 	}
 	w.float(fieldCredit, s.credit)
+	w.float(fieldAgain, s.recurrence.again)
+	w.float(fieldRecurrenceMass, s.recurrence.mass)
 	w.doubles(fieldSpread, s.spread[:])
 	w.integer(fieldNextCluster, s.clusters.next)
 	if s.clusters.sum != nil {

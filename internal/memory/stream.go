@@ -23,11 +23,12 @@ type Stream struct {
 	topic   map[uint64]bool // the stream's own part of the labels topic, as it was followed last
 	taught  bool            // a label came after the first episode: learned prototypes are off from then on
 
-	metric   metricState
-	verdicts []verdict
-	spread   spread  // of unknown scores
-	credit   float64 // review: what the bounded rate has not spent yet
-	clusters clusterSet
+	metric     metricState
+	verdicts   []verdict
+	spread     spread     // of unknown scores
+	recurrence recurrence // of the classes, for the proportions
+	credit     float64    // review: what the bounded rate has not spent yet
+	clusters   clusterSet
 
 	notes []string // to be said in the next report
 }
@@ -38,7 +39,7 @@ type class struct {
 	examples []example // what the stream itself was taught, oldest first
 	mean     []float32 // m', the mean of admitted z; nil before the first
 	mass     float64   // n'
-	count    float64   // for the sticky proportions
+	count    float64   // items lately seen, half of them in the last episode: for the proportions
 }
 
 // example is a labelled item of the stream's own feed.
