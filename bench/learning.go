@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 
 	"slkstream/internal/evaluate"
 	"slkstream/internal/memory"
 	"slkstream/solver"
 )
 
-// learningSection scores the stage on streams, beside online learners that get the same labels, and its discovery beside
-// clustering each episode by itself.
+// learningSection scores the stage on streams, beside online learners that get the same labels, what harms it, and its
+// discovery beside clustering each episode by itself.
 var learningSection = section{name: "learning", title: "Accuracy over streams", run: func(ctx context.Context, b *bench) error {
 	folders, forget, err := b.Sets("mot17-05-reid", "grocery")
 	if err != nil {
@@ -23,60 +24,110 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 	if err != nil {
 		return err
 	}
-	trials := uint64(5)
-	if b.Quick {
-		trials = 1
-	}
 	settings, err := solver.Preset("default")
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	columns := []string{"method"}
-	for _, set := range sets {
-		for _, teach := range []float64{0, .03} {
-			for _, shots := range []int{1, 5} {
-				columns = append(columns, fmt.Sprintf("%s, %d shots, %g %% taught", set.Name, shots, 100*teach))
-			}
+	l := &learning{bench: b, settings: memory.Defaults(settings), seeds: 5, done: map[string][]evaluate.StreamResult{}}
+	if b.Quick {
+		l.seeds = 1
+	}
+	if err := l.accuracy(ctx, sets); err != nil {
+		return err
+	}
+	if err := l.bars(ctx, sets); err != nil {
+		return err
+	}
+	if err := l.cost(ctx); err != nil {
+		return err
+	}
+	return discovery(ctx, b, sets, settings)
+}}
+
+// learning runs streams, each once, however many rows ask for it.
+type learning struct {
+	bench    *bench
+	settings memory.Settings
+	seeds    int
+	done     map[string][]evaluate.StreamResult
+}
+
+// run answers the stream of each seed, side by side. method is the stage's "default", "cold" or "nearest", or a rival.
+func (l *learning) run(ctx context.Context, set *evaluate.Set, method string, protocol evaluate.StreamProtocol) ([]evaluate.StreamResult, error) {
+	key := fmt.Sprintf("%s %s %+v", set.Name, method, protocol)
+	if results, ok := l.done[key]; ok {
+		return results, nil
+	}
+	stream := evaluate.Stream{Protocol: protocol, Settings: l.settings, Method: method}
+	switch method {
+	case "cold":
+		stream.Settings.Warm = false
+	case "nearest":
+		stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = "nearest", 0, false
+	}
+	results, errs := make([]evaluate.StreamResult, l.seeds), make([]error, l.seeds)
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for seed := range l.seeds {
+		turns <- struct{}{}
+		all.Go(func() {
+			results[seed], errs[seed] = stream.Run(ctx, set, uint64(seed)+1)
+			<-turns
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
 		}
 	}
-	for _, method := range append([]string{"default", "default, cold", "nearest"}, evaluate.Rivals...) {
+	l.done[key] = results
+	return results, nil
+}
+
+// mean is that of what is asked of each result; results without it do not count.
+func mean(results []evaluate.StreamResult, of func(*evaluate.StreamResult) *float64) float64 {
+	var values []float64
+	for i := range results {
+		if v := of(&results[i]); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return evaluate.Average(values).Mean
+}
+
+func accuracyOf(r *evaluate.StreamResult) *float64 { return r.Accuracy }
+
+// accuracy is the table of every method with and without labels taught.
+func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
+	columns := []string{"method"}
+	var rows [][]string
+	for _, method := range slices.Concat([]string{"default", "cold", "nearest"}, evaluate.Rivals) {
 		row := []string{method}
 		for _, set := range sets {
 			for _, teach := range []float64{0, .03} {
 				for _, shots := range []int{1, 5} {
-					stream := evaluate.Stream{Protocol: streamOrder(set.Name), Settings: memory.Defaults(settings), Method: method}
-					stream.Protocol.Shots, stream.Protocol.Teach = shots, teach
-					switch method {
-					case "default, cold":
-						stream.Settings.Warm = false
-					case "nearest":
-						stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = "nearest", 0, false
+					protocol := streamOrder(set.Name)
+					protocol.Shots, protocol.Teach = shots, teach
+					results, err := l.run(ctx, set, method, protocol)
+					if err != nil {
+						return err
 					}
-					var values []float64
-					for seed := range trials {
-						r, err := stream.Run(ctx, set, seed+1)
-						if err != nil {
-							return err
-						}
-						if r.Accuracy != nil {
-							values = append(values, *r.Accuracy)
-						}
-					}
-					mean := evaluate.Average(values).Mean
-					row = append(row, fmt.Sprintf("%.3f", mean))
+					accuracy := mean(results, accuracyOf)
+					row = append(row, fmt.Sprintf("%.3f", accuracy))
 					if method == "default" {
-						b.Figure(fmt.Sprintf("learning.%s.shots-%d.taught-%g", set.Name, shots, 100*teach), "%.3f", mean)
+						columns = append(columns, fmt.Sprintf("%s, %d shots, %g %% taught", set.Name, shots, 100*teach))
+						l.bench.Figure(fmt.Sprintf("learning.%s.shots-%d.taught-%g", set.Name, shots, 100*teach), "%.3f", accuracy)
 					}
 				}
 			}
 		}
 		rows = append(rows, row)
 	}
-	b.Text("Accuracy of every item that carries no label, episodes of 100, mean of %d seeds. The stage learns from its own gated answers and from what is taught; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.", trials)
-	b.Table(columns, rows)
-	return discovery(ctx, b, sets, settings)
-}}
+	l.bench.Text("Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.", l.seeds)
+	l.bench.Table(columns, rows)
+	return nil
+}
 
 // streamOrder is how each set comes as a stream: in the order of the camera where it has one, else in bursts of a class.
 func streamOrder(name string) evaluate.StreamProtocol {
@@ -85,66 +136,4 @@ func streamOrder(name string) evaluate.StreamProtocol {
 		p.Order, p.SupportBy = "rows", "first"
 	}
 	return p
-}
-
-// discovery compares clusters with stable ids over a stream without labels.
-func discovery(ctx context.Context, b *bench, sets []*evaluate.Set, settings solver.Settings) error {
-	theirs := b.Has("scikit-learn")
-	var rows [][]string
-	for _, set := range sets {
-		stream := evaluate.Stream{Protocol: streamOrder(set.Name), Settings: memory.Defaults(settings), Method: "slk-means"}
-		stream.Protocol.MinRows, stream.Settings.Discover = 20, true
-		r, err := stream.Run(ctx, set, 1)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, discoveryRow(set.Name, "ours", *r.NMI, *r.PairF1, r.Clusters, *r.IDSwitches))
-		b.Figure("discovery."+set.Name+".nmi", "%.3f", *r.NMI)
-		if theirs != nil {
-			continue
-		}
-		trial, err := stream.Protocol.Draw(set, 1)
-		if err != nil {
-			return err
-		}
-		folder, err := os.MkdirTemp("", "slkstream-stream-*")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		if err := evaluate.ExportStream(folder, trial, 1); err != nil {
-			return err
-		}
-		var peers []struct {
-			Peer   string
-			Labels []int32
-		}
-		into := filepath.Join(folder, set.Name, "seed-1")
-		if err := b.Python(ctx, 0, &peers, "discovery.py", into); err != nil {
-			return err
-		}
-		var truth []int32
-		for _, episode := range trial.Episodes {
-			for _, i := range episode {
-				truth = append(truth, trial.Items[i].Truth)
-			}
-		}
-		for _, p := range peers {
-			clusters := map[int32]bool{}
-			for _, l := range p.Labels {
-				clusters[l] = true
-			}
-			rows = append(rows, discoveryRow(set.Name, p.Peer, evaluate.NMI(truth, p.Labels), evaluate.PairF1(truth, p.Labels), len(clusters), evaluate.IDSwitches(truth, p.Labels)))
-		}
-	}
-	b.Text("Discovery: the same streams with no labels at all (classes of 20 rows and more, seed 1).")
-	b.Table([]string{"stream", "method", "NMI", "pairwise F1", "clusters", "id switches"}, rows)
-	if theirs != nil {
-		b.Missing("HDBSCAN with Hungarian matching, plain leaders", theirs)
-	}
-	return nil
-}
-
-func discoveryRow(set, method string, nmi, f1 float64, clusters, switches int) []string {
-	return []string{set, method, fmt.Sprintf("%.3f", nmi), fmt.Sprintf("%.3f", f1), fmt.Sprint(clusters), fmt.Sprint(switches)}
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"slkstream/internal/evaluate"
+	"slkstream/internal/memory"
+)
+
+// learningBars is what was asked of a stream, at one and at five labelled rows a class.
+type learningBars struct {
+	warm, overCold, overNearest, taught [2]float64
+	auroc                               float64
+}
+
+// askedOf holds the bars of the streams that have some; of others the figures stand alone.
+var askedOf = map[string]*learningBars{
+	"mot17-05-reid": {warm: [2]float64{.80, .89}, overCold: [2]float64{.02, .08}, overNearest: [2]float64{.05, .11}, taught: [2]float64{.915, .915}, auroc: .84},
+	"grocery":       {warm: [2]float64{.50, .75}, overCold: [2]float64{.01, .07}, overNearest: [2]float64{.09, .12}, taught: [2]float64{.615, .765}, auroc: .70},
+}
+
+// barTable gathers figures beside what is asked of them.
+type barTable struct{ rows [][]string }
+
+// add writes a row; least says that the figure may not be below the bar, else not above it. asked is false where there is none.
+func (t *barTable) add(set, what, format string, value, bar float64, least, asked bool) {
+	row := []string{set, what, fmt.Sprintf(format, value), "", ""}
+	if asked {
+		sign, met := "<= ", value <= bar
+		if least {
+			sign, met = ">= ", value >= bar
+		}
+		row[3], row[4] = sign+strings.TrimPrefix(fmt.Sprintf(format, bar), "+"), map[bool]string{true: "yes", false: "no"}[met]
+	}
+	t.rows = append(t.rows, row)
+}
+
+// bars is the table of everything that was asked of a stream.
+func (l *learning) bars(ctx context.Context, sets []*evaluate.Set) error {
+	var table barTable
+	for _, set := range sets {
+		if err := l.barsOf(ctx, set, &table); err != nil {
+			return err
+		}
+	}
+	l.bench.Text("What is asked of the same streams, mean over seeds 1 to %d; without a bar where none was set for the data. Trials of harm are at five shots.", l.seeds)
+	l.bench.Table([]string{"stream", "what", "measured", "bar", "met"}, table.rows)
+	return nil
+}
+
+func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTable) error {
+	asked, has := askedOf[set.Name]
+	if !has {
+		asked = &learningBars{}
+	}
+	var failed error
+	// of runs a stream of so many shots, changed by change, and returns the mean of a figure.
+	of := func(method string, shots int, figure func(*evaluate.StreamResult) *float64, change func(*evaluate.StreamProtocol)) float64 {
+		protocol := streamOrder(set.Name)
+		protocol.Shots = shots
+		if change != nil {
+			change(&protocol)
+		}
+		results, err := l.run(ctx, set, method, protocol)
+		if failed == nil {
+			failed = err
+		}
+		return mean(results, figure)
+	}
+	taught := func(p *evaluate.StreamProtocol) { p.Teach = .03 }
+	by := func(how string) func(*evaluate.StreamProtocol) {
+		return func(p *evaluate.StreamProtocol) { p.Teach, p.TeachBy = .03, how }
+	}
+	sweeps := func(r *evaluate.StreamResult) *float64 { return &r.Iterations }
+	ece := func(r *evaluate.StreamResult) *float64 { return r.ECE }
+	all := func(r *evaluate.StreamResult) *float64 { return r.AccuracyAll }
+	for i, shots := range []int{1, 5} {
+		add := func(what, format string, value, bar float64, least, asked bool) {
+			table.add(set.Name, fmt.Sprintf("shots %d: %s", shots, what), format, value, bar, least, asked)
+		}
+		warm, cold := of("default", shots, accuracyOf, nil), of("cold", shots, accuracyOf, nil)
+		add("accuracy", "%.3f", warm, asked.warm[i], true, has)
+		add("over cold", "%+.3f", warm-cold, asked.overCold[i], true, has)
+		add("over nearest", "%+.3f", warm-of("nearest", shots, accuracyOf, nil), asked.overNearest[i], true, has)
+		random := of("default", shots, accuracyOf, taught)
+		add("3 % taught", "%.3f", random, asked.taught[i], true, has)
+		for _, rival := range evaluate.Rivals {
+			add("3 % taught, over "+rival, "%+.3f", random-of(rival, shots, accuracyOf, taught), 0, true, true)
+		}
+		add("3 % taught, ECE", "%.3f", of("default", shots, ece, taught), .10, false, true)
+		review := of("default", shots, accuracyOf, by("review"))
+		add("3 % by review, over random labels that come with their item", "%+.3f", review-random, 0, true, true)
+		add("3 % by review, over random labels that come as late", "%+.3f", review-of("default", shots, accuracyOf, by("later")), 0, true, true)
+		add("the same, scored on the asked-for items too", "%+.3f", of("default", shots, all, by("review"))-of("default", shots, all, by("later")), 0, true, true)
+		add("sweeps over cold", "%+.2f", of("default", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0, false, true)
+		add("known items called unknown, 5 % allowed", "%.3f", of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.FalseUnknown }, nil), 0, false, false)
+		part := func(p *evaluate.StreamProtocol) { p.UnlabelledClasses = .25 }
+		auroc := of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.UnknownAUROC }, part)
+		add("a quarter of the classes unlabelled, AUROC of the unknown score", "%.3f", auroc, asked.auroc, true, has && shots == 5)
+	}
+	const shots, margin = 5, .01
+	over := func(change func(*evaluate.StreamProtocol)) float64 {
+		return of("default", shots, accuracyOf, change) - of("cold", shots, accuracyOf, change)
+	}
+	for _, harm := range []struct {
+		what   string
+		change func(*evaluate.StreamProtocol)
+	}{
+		{"episodes of 8", func(p *evaluate.StreamProtocol) { p.Episode = 8 }},
+		{"episodes of 32", func(p *evaluate.StreamProtocol) { p.Episode = 32 }},
+		{"episodes of 300", func(p *evaluate.StreamProtocol) { p.Episode = 300 }},
+		{"one class at a time", func(p *evaluate.StreamProtocol) { p.Order = "class" }},
+		{"70 % of the classes absent", func(p *evaluate.StreamProtocol) { p.Absent = .7 }},
+		{"3 episodes of garbage", func(p *evaluate.StreamProtocol) { p.Garbage = 3 }},
+		{"20 % of the supports wrong", func(p *evaluate.StreamProtocol) { p.WrongSupports = .2 }},
+	} {
+		table.add(set.Name, harm.what+": over cold", "%+.3f", over(harm.change), -margin, true, true)
+	}
+	table.add(set.Name, "drift half-way to another class: over cold", "%+.3f", over(func(p *evaluate.StreamProtocol) { p.Drift = .5 }), over(nil)-.02, true, true)
+	return failed
+}
+
+// cost is what a stream's memory weighs.
+func (l *learning) cost(ctx context.Context) error {
+	const classes, d, items, episodes = 10, 512, 100, 25
+	var rows [][]string
+	for _, metric := range []bool{false, true} {
+		settings := l.settings
+		name := "with its own metric"
+		if !metric {
+			settings.Solver.MetricRank, name = 0, "without a metric"
+		}
+		engine, err := memory.NewEngine(settings)
+		if err != nil {
+			return err
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		row := func(centre []float32) []float32 {
+			out := make([]float32, d)
+			for i := range out {
+				out[i] = float32(random.NormFloat64())
+				if centre != nil {
+					out[i] = centre[i] + 1.5*out[i]
+				}
+			}
+			return out
+		}
+		stream, labels := memory.New("cost", settings), &memory.Labels{}
+		var centres [][]float32
+		for c := range classes {
+			centres = append(centres, row(nil))
+			for range 5 {
+				labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprint(len(labels.Everyone)), Label: fmt.Sprint(c), Vector: row(centres[c])})
+			}
+		}
+		for episode := range episodes {
+			shown := make([]memory.Item, items)
+			for i := range shown {
+				shown[i] = memory.Item{Vector: row(centres[random.IntN(classes)]), Place: memory.Place{Offset: int64(episode*items + i), Object: -1}}
+			}
+			if _, _, err := stream.Answer(ctx, engine, shown, labels); err != nil {
+				return err
+			}
+		}
+		const copies = 10000
+		from := time.Now()
+		for range copies {
+			stream.Clone()
+		}
+		took := time.Since(from)
+		bytes := 0
+		for _, piece := range stream.State() {
+			bytes += len(piece.Bytes)
+		}
+		rows = append(rows, []string{name, fmt.Sprint(bytes), fmt.Sprintf("%.1f us", took.Seconds()*1e6/copies)})
+	}
+	l.bench.Text("What a stream remembers, ten classes at d = 512.")
+	l.bench.Table([]string{"state", "bytes", "time to copy"}, rows)
+	return nil
+}
