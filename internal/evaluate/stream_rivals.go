@@ -3,6 +3,8 @@ package evaluate
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -114,7 +116,7 @@ func (m *runningMean) answer(row []float32) int {
 	return at
 }
 
-// ridge is least squares on one-hot targets, kept up to date exactly: (X'X + I)^-1 by rank-one updates.
+// ridge is least squares on one-hot targets, kept up to date exactly: (X'X + penalty I)^-1 by rank-one updates.
 type ridge struct {
 	d       int
 	inverse *mat.SymDense
@@ -122,10 +124,13 @@ type ridge struct {
 	weights [][]float64 // nil: to be computed
 }
 
+// penalty beside rows of unit length: with 1 in its place ridge was three to nine points worse on a street camera with 3 % taught.
+const penalty = .1
+
 func newRidge(d, classes int) *ridge {
 	r := &ridge{d: d + 1, inverse: mat.NewSymDense(d+1, nil), targets: make([][]float64, classes)}
 	for i := range d + 1 {
-		r.inverse.SetSym(i, i, 1)
+		r.inverse.SetSym(i, i, 1/penalty)
 	}
 	for c := range r.targets {
 		r.targets[c] = make([]float64, d+1)
@@ -179,66 +184,59 @@ func (r *ridge) answer(row []float32) int {
 	return at
 }
 
-// logistic is multinomial logistic regression by stochastic gradient steps over all labelled rows seen, a few passes at each
-// new one.
+// logistic is multinomial logistic regression by stochastic gradient steps: a few passes over all labelled rows seen, in random
+// order, whenever there are new ones. In the order in which they came the last class would be learned best.
 type logistic struct {
-	rows    [][]float64
+	rows    [][]float32 // the constant of the intercept last
 	class   []int
-	weights [][]float64
+	weights [][]float32
 	stale   bool
 }
 
 func (l *logistic) learn(row []float32, class int) {
-	l.rows, l.class, l.stale = append(l.rows, withOne(row)), append(l.class, class), true
+	l.rows, l.class, l.stale = append(l.rows, append(slices.Clone(row), 1)), append(l.class, class), true
 	for len(l.weights) <= class {
-		l.weights = append(l.weights, make([]float64, len(row)+1))
+		l.weights = append(l.weights, make([]float32, len(row)+1))
 	}
 }
 
-func (l *logistic) scores(x []float64) []float64 {
+func (l *logistic) scores(x []float32) []float64 {
 	out := make([]float64, len(l.weights))
 	for c, w := range l.weights {
-		for i, v := range x {
-			out[c] += w[i] * v
-		}
+		out[c] = float64(kernel.Dot(w, x))
 	}
 	return out
 }
 
-func (l *logistic) answer(row []float32) int {
-	if l.stale {
-		const passes, rate = 3, 1.
-		for range passes {
-			for i, x := range l.rows {
-				scores := l.scores(x)
-				most, sum := math.Inf(-1), 0.
-				for _, v := range scores {
-					most = max(most, v)
+func (l *logistic) fit() {
+	const passes, rate = 10, 3
+	random := rand.New(rand.NewPCG(1, uint64(len(l.rows))))
+	for range passes {
+		for _, i := range random.Perm(len(l.rows)) {
+			scores := l.scores(l.rows[i])
+			most, sum := slices.Max(scores), 0.
+			for c, v := range scores {
+				scores[c] = math.Exp(v - most)
+				sum += scores[c]
+			}
+			for c, v := range scores {
+				step := v / sum
+				if c == l.class[i] {
+					step--
 				}
-				for c, v := range scores {
-					scores[c] = math.Exp(v - most)
-					sum += scores[c]
-				}
-				for c := range scores {
-					step := scores[c] / sum
-					if c == l.class[i] {
-						step--
-					}
-					if step *= rate; math.Abs(step) > 1e-4 {
-						for j, v := range x {
-							l.weights[c][j] -= step * v
-						}
-					}
+				if math.Abs(step) > 1e-4 {
+					kernel.Axpy(float32(-rate*step), l.rows[i], l.weights[c])
 				}
 			}
 		}
-		l.stale = false
 	}
-	best, at := math.Inf(-1), 0
-	for c, v := range l.scores(withOne(row)) {
-		if v > best {
-			best, at = v, c
-		}
+	l.stale = false
+}
+
+func (l *logistic) answer(row []float32) int {
+	if l.stale {
+		l.fit()
 	}
-	return at
+	scores := l.scores(append(slices.Clone(row), 1))
+	return slices.Index(scores, slices.Max(scores))
 }
