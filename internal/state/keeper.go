@@ -114,7 +114,8 @@ func (k *Keeper) open(a Answered, w *written) {
 
 // Commit returns the records of the next commit: the journal first, so that a snapshot never stands without the journal
 // of its commit, then the snapshots, then the tombstones of what earlier commits made superfluous. It fills in the
-// journal's and the snapshots' numbers. Committed is called when all of it is durable.
+// journal's and the snapshots' numbers. Committed is called when all of it is durable, or when nothing of the next commit
+// will be written before it is.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.sequence++
 	j.Owner, j.Sequence = k.owner, k.sequence
@@ -185,7 +186,7 @@ func (k *Keeper) earlier() []Earlier {
 	return list
 }
 
-// Committed says that the last Commit is durable.
+// Committed says that the last Commit is durable, as far as the next one is concerned.
 func (k *Keeper) Committed() {
 	p := k.pending
 	k.pending = pending{}
