@@ -16,8 +16,7 @@ import (
 	"slkstream/solver"
 )
 
-// solverSection times the solver beside scikit-learn on the very same rows.
-// The solver's speed in four sections, so that each can be repeated by itself.
+// The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be repeated by itself.
 var (
 	solverSection       = inFolder("solver", "Solver speed: an episode", solverEpisodes)
 	solverLargeSection  = inFolder("solver-large", "Solver speed: many rows and classes", solverLarge)
@@ -156,13 +155,29 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 	return nil
 }
 
-// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd iterations.
+// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd iterations; around centres
+// that every method finds at once, and around centres whose rows run into each other.
 func solverLarge(ctx context.Context, b *bench, folder string) error {
 	n, d, k := 100_000, 128, 100
 	if b.Quick {
 		n, k = 10_000, 70
 	}
-	rows, truth := gaussians(1, n, d, k, 1)
+	b.Text("%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical). All stop when nothing changes any more. Ours computes the products of rows and prototypes as they do, sums the prototypes from a soft S, walks the graph, and R and E at both ends.", n, d, k, runtime.GOMAXPROCS(0))
+	var table [][]string
+	for _, spread := range []float64{1, 3} {
+		row, err := manyClasses(ctx, b, folder, n, d, k, spread)
+		if err != nil {
+			return err
+		}
+		table = append(table, row)
+	}
+	b.Table([]string{"spread of a class", "ours s", "steps", "KMeans s", "steps", "GaussianMixture s", "KMeans times ours", "a step"}, table)
+	return nil
+}
+
+// manyClasses times one set of solverLarge and returns its line of the table.
+func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spread float64) ([]string, error) {
+	rows, truth := gaussians(1, n, d, k, spread)
 	graph := sameClass(truth, k, 5)
 	start := make([]float32, k*d)
 	for c := range k { // both begin at the same rows
@@ -170,17 +185,17 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	}
 	for name, values := range map[string][]float32{"rows.npy": rows, "start.npy": start} {
 		if err := array.WriteNPYFile(filepath.Join(folder, name), values, len(values)/d, d); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	settings, err := solver.Clustering("slk-means")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	settings.Outer, settings.Inner, settings.Tolerance, settings.Tau = 12, 1, 0, 5
 	solve, err := solver.New(settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	labels := make([]int32, n)
 	for i := range labels {
@@ -218,19 +233,19 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	}
 	medians, err := b.Alternate(measures...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.Text("%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical). Both stop when nothing changes any more: ours took %d steps, KMeans %d. Ours computes the products of rows and prototypes as they do, sums the prototypes from a soft S, walks the graph, and R and E at both ends.", n, d, k, runtime.GOMAXPROCS(0), steps, theirSteps)
-	row := []string{fmt.Sprintf("%.2f", medians[0]), "", "", ""}
-	for i, v := range medians[1:] {
-		row[i+1] = fmt.Sprintf("%.2f", v)
-	}
+	row := []string{fmt.Sprintf("%g", spread), fmt.Sprintf("%.2f", medians[0]), fmt.Sprint(steps), "", "", "", "", ""}
 	if len(medians) > 1 {
-		row[3] = fmt.Sprintf("%.2f", medians[1]/medians[0])
-		b.Figure("solver.large.ratio", "%.2f", medians[1]/medians[0])
+		row[3], row[4] = fmt.Sprintf("%.2f", medians[1]), fmt.Sprint(theirSteps)
+		ratio := medians[1] / medians[0]
+		row[6], row[7] = fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%.2f", ratio*float64(steps)/float64(theirSteps))
+		b.Figure(fmt.Sprintf("solver.large.ratio.%g", spread), "%.2f", ratio)
 	}
-	b.Table([]string{"ours s", "KMeans s", "GaussianMixture s", "KMeans times ours"}, [][]string{row})
-	return nil
+	if len(medians) > 2 {
+		row[5] = fmt.Sprintf("%.2f", medians[2])
+	}
+	return row, nil
 }
 
 // solverImages: a set of images clustered from raw rows, the graph included, against k-means with ten starts and a graph by
