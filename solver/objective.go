@@ -111,7 +111,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 			}
 			energy += e.cost(p, int(label), dots[i*k+int(label)])
 		}
-		if i+ahead < n {
+		if i+ahead < n && e.n > serial { // what is small is near already
 			columns, _ := e.graph.Row(p + ahead)
 			e.s.prefetch(columns)
 			kernel.Prefetch(e.seen, 1, columns)
