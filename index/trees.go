@@ -23,8 +23,7 @@ type node struct {
 	span
 }
 
-// planes is how many levels of a tree are drawn at once while its nodes are too large for the cache, so that a row comes from
-// memory once for all of them.
+// planes is how many levels of a tree are drawn at once, so that a row is read once for all of them.
 const planes = 3
 
 // splitting is what a worker splits in.
@@ -60,10 +59,7 @@ func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Op
 		level = append(level, node{t, span{0, p.n}})
 	}
 	for small := max(block, nearby/p.d); level[0].to-level[0].from > small; {
-		levels := 1
-		for levels < planes && (level[0].to-level[0].from)>>levels > small {
-			levels++
-		}
+		levels := levelsTo(small, level[0].to-level[0].from)
 		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 			at := level[item]
 			w.workers[number].split(p, f.orders[at.tree][at.from:at.to], levels, drawFor(o, first, at))
@@ -81,7 +77,7 @@ func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Op
 	}
 	return parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
 		at := level[item]
-		w.workers[number].finish(p, f.orders[at.tree], at, func(at node) *rand.Rand { return drawFor(o, first, at) })
+		w.workers[number].finish(p, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
 	})
 }
 
@@ -100,17 +96,34 @@ func leavesOf(leaves []span, s span) []span {
 	return leavesOf(leavesOf(leaves, lower), upper)
 }
 
-// finish splits a node down to its leaves, and puts these in order.
-func (w *worker) finish(p *points, order []int32, at node, draw func(node) *rand.Rand) {
-	ids := order[at.from:at.to]
-	if len(ids) <= block {
-		w.sort(p, ids, draw(at))
+// finish splits on, through the leaves, so that rows side by side are near each other down to as many as a pass takes
+// together. Parts end where the halves of the whole tree do: these are of equal size, or the upper is larger by one.
+func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
+	if len(ids) <= together {
 		return
 	}
-	w.split(p, ids, 1, draw(at))
-	lower, upper := at.halves()
-	w.finish(p, order, node{at.tree, lower}, draw)
-	w.finish(p, order, node{at.tree, upper}, draw)
+	levels := levelsTo(together, len(ids))
+	w.split(p, ids, levels, random)
+	w.finishParts(p, ids, levels, random)
+}
+
+// finishParts finishes what a split has made of ids.
+func (w *worker) finishParts(p *points, ids []int32, levels int, random *rand.Rand) {
+	if levels == 0 {
+		w.finish(p, ids, random)
+		return
+	}
+	w.finishParts(p, ids[:len(ids)/2], levels-1, random)
+	w.finishParts(p, ids[len(ids)/2:], levels-1, random)
+}
+
+// levelsTo is how many levels of a node of so many rows are drawn at once on the way to parts of at most least.
+func levelsTo(least, rows int) int {
+	levels := 1
+	for levels < planes && rows>>levels > least {
+		levels++
+	}
+	return levels
 }
 
 // drawFor is the source of randomness of a node.
@@ -214,14 +227,4 @@ func middle(a, b, c projected, level int) projected {
 		}
 	}
 	return b
-}
-
-// sort splits on within a leaf, so that rows side by side are near each other down to as many as a pass takes together.
-func (w *worker) sort(p *points, ids []int32, random *rand.Rand) {
-	if len(ids) <= together {
-		return
-	}
-	w.split(p, ids, 1, random)
-	w.sort(p, ids[:len(ids)/2], random)
-	w.sort(p, ids[len(ids)/2:], random)
 }
