@@ -109,7 +109,7 @@ func benchStream(ctx context.Context, b *bench) error {
 		{"at least once", fmt.Sprintf("%.0f", medians[1]), percent(medians[1] / medians[0]), cost(1)},
 		{"exactly once", fmt.Sprintf("%.0f", medians[2]), percent(medians[2] / medians[0]), cost(2)},
 	})
-	b.Text("Rates are of the last two fifths of the input, when each stream has seen 66 episodes. While streams are new, they learn from every episode and make their metric often: the first third goes at %.0f records/s.", median(first))
+	b.Text("Rates are of the last two fifths of the input, when each stream has seen %d episodes. While streams are new, they learn from every episode and make their metric often: the first third goes at %.0f records/s.", 3*k.n/streamStreams/streamEpisode/5, median(first))
 	b.Text("At half that load (%.0f records/s, fed while it is read): p99 from an episode's close to the acknowledgement of its results %.1f ms in the last two fifths; p99 of a passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 3 x that = %.1f ms. In the first third, while all streams are new at once, p99 %.1f ms.",
 		half, 1e3*w.settled, 1e3*w.passing, 2+3e3*w.passing, 1e3*w.new)
 	b.Text("In transactions, at half of what it does then (%.0f records/s): p99 %.1f ms; of a passthrough in transactions %.1f ms; bar the commit interval of 100 ms + 3 x that = %.1f ms; in the first third %.1f ms. Exactly once does %s of at least once.",
