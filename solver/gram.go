@@ -264,17 +264,35 @@ func (g *gramSpace) labelledDots(out []float32) {
 func (g *gramSpace) precise(out *exact) {
 	t, k := g.e.rows, g.e.k
 	weight := func(q, c int) float64 { return float64(g.weights[q*k+c]) * float64(g.factor[c]) }
-	for p := range t {
-		out.own[p] = float64(g.g[p*t+p])
-		for q, v := range g.g[p*t : p*t+t] {
-			for c := range k {
-				if w := weight(q, c); w != 0 {
-					out.dots[p*k+c] += w * float64(v)
-				}
+	// What each row weighs, without the classes in which it weighs nothing: a labelled row is in one.
+	ends, classes, weights := make([]int, t), []int32(nil), []float64(nil)
+	for q := range t {
+		for c := range k {
+			if w := weight(q, c); w != 0 {
+				classes, weights = append(classes, int32(c)), append(weights, w)
 			}
 		}
+		ends[q] = len(classes)
+	}
+	for p := range t {
+		out.own[p] = float64(g.g[p*t+p])
+		row, dots := g.g[p*t:p*t+t], out.dots[p*k:p*k+k]
+		if y := g.e.label[p]; y >= 0 { // of a labelled row no other product is asked for
+			for q, v := range row {
+				dots[y] += weight(q, int(y)) * float64(v)
+			}
+			out.length[y] += weight(p, int(y)) * dots[y]
+			continue
+		}
+		from := 0
+		for q, v := range row {
+			for i, c := range classes[from:ends[q]] {
+				dots[c] += weights[from+i] * float64(v)
+			}
+			from = ends[q]
+		}
 		for c := range k {
-			out.length[c] += weight(p, c) * out.dots[p*k+c]
+			out.length[c] += weight(p, c) * dots[c]
 		}
 	}
 	for c := range k {
