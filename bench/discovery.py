@@ -10,6 +10,8 @@ from sklearn.cluster import HDBSCAN
 folder = sys.argv[1]
 rows = np.load(os.path.join(folder, "X.npy"))
 rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+rows -= rows.mean(0)  # what all rows share hides what tells them apart; that it is known beforehand is in their favour
+rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 episodes = np.load(os.path.join(folder, "episode.npy"))
 
 
