@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 )
@@ -100,8 +99,7 @@ func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, e
 	}
 	medians := make([]float64, len(measurements))
 	for i, values := range seen {
-		slices.Sort(values)
-		medians[i] = (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+		medians[i] = median(values)
 	}
 	return medians, nil
 }

@@ -51,10 +51,9 @@ func (w *Workspace) refine(ctx context.Context, o Options) error {
 		if err := f.plant(ctx, w, first, min(planted, trees-first), o); err != nil {
 			return err
 		}
-		for t, order := range f.orders {
-			leaves := f.leaves[t]
-			if err := parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
-				w.workers[number].leaf(&w.points, &w.lists, order[leaves[item].from:leaves[item].to])
+		for _, order := range f.orders {
+			if err := parallel(ctx, o, "leaves", int64(len(f.leaves)), func(number int, item int64) {
+				w.workers[number].leaf(&w.points, &w.lists, order[f.leaves[item].from:f.leaves[item].to])
 			}); err != nil {
 				return err
 			}
@@ -87,11 +86,7 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	l.rho = min(o.Rho, p.n-1)
 	w.result.IDs, w.graph = w.graph.near, graph{} // the passes are over, and their memory serves the answer
 	w.result.reset(p.n, o.Rho)
-	return parallel(ctx, o, "ranking", int64((p.n+block-1)/block), func(number int, item int64) {
-		for i := int(item) * block; i < min(int(item+1)*block, p.n); i++ {
-			w.workers[number].verdict.choose(p, &l, i, &w.result)
-		}
-	})
+	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].verdict.choose(p, &l, i, &w.result) })
 }
 
 // leaf compares the rows of a leaf with each other.
@@ -167,15 +162,10 @@ func (g *graph) take(ctx context.Context, o Options, l *shortlists, n int) error
 		}
 	}
 	o.Progress = nil // the pass that follows reports
-	blocks := (n + block - 1) / block
-	if err := parallel(ctx, o, "descent", int64(blocks), func(_ int, item int64) {
-		for i := int(item) * block; i < min(int(item+1)*block, n); i++ {
-			g.read(l, i)
-		}
-	}); err != nil {
+	if err := eachRow(ctx, o, "descent", n, func(_, i int) { g.read(l, i) }); err != nil {
 		return err
 	}
-	ranges := int64(min(o.Workers, blocks))
+	ranges := int64(min(o.Workers, n))
 	return parallel(ctx, o, "descent", ranges, func(_ int, item int64) {
 		g.turn(int32(item*int64(n)/ranges), int32((item+1)*int64(n)/ranges))
 	})

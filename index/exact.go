@@ -64,12 +64,7 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 	if err := parallel(ctx, o, "exact", total, func(number int, item int64) { s.tile(w.workers[number], item) }); err != nil {
 		return err
 	}
-	return parallel(ctx, o, "ranking", int64(blocks), func(number int, item int64) {
-		worker := w.workers[number]
-		for i := int(item) * block; i < min(int(item+1)*block, p.n); i++ {
-			worker.verdict.settle(p, l, i, &w.result)
-		}
-	})
+	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].verdict.settle(p, l, i, &w.result) })
 }
 
 // search is an exact search over several blocks.
@@ -177,4 +172,13 @@ func parallel(ctx context.Context, o Options, stage string, total int64, work fu
 	}
 	group.Wait()
 	return ctx.Err()
+}
+
+// eachRow is parallel over n rows, a block at a time.
+func eachRow(ctx context.Context, o Options, stage string, n int, work func(number, i int)) error {
+	return parallel(ctx, o, stage, int64((n+block-1)/block), func(number int, item int64) {
+		for i := int(item) * block; i < min(int(item+1)*block, n); i++ {
+			work(number, i)
+		}
+	})
 }

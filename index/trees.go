@@ -11,7 +11,7 @@ import (
 // near each other tend to share one.
 type forest struct {
 	orders [][]int32
-	leaves [][]span // of each tree, left to right
+	leaves []span // of every tree, left to right: where rows are split depends on nothing but their number
 }
 
 // span is a range of an order.
@@ -48,14 +48,13 @@ const nearby = 64 << 10
 // all rows; what has become small enough for the cache, one goroutine splits to its end.
 func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Options) error {
 	p := &w.points
-	f.orders, f.leaves = grown(f.orders, trees), make([][]span, trees)
+	f.orders, f.leaves = grown(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
 	var level []node
 	for t := range trees {
 		f.orders[t] = grown(f.orders[t], p.n)
 		for i := range f.orders[t] {
 			f.orders[t][i] = int32(i)
 		}
-		f.leaves[t] = leavesOf(nil, span{0, p.n})
 		level = append(level, node{t, span{0, p.n}})
 	}
 	for small := max(block, nearby/p.d); level[0].to-level[0].from > small; {
@@ -87,7 +86,7 @@ func (s span) halves() (lower, upper span) {
 	return span{s.from, middle}, span{middle, s.to}
 }
 
-// leavesOf appends the leaves of a span: where rows are split depends on nothing but their number.
+// leavesOf appends the leaves of a span.
 func leavesOf(leaves []span, s span) []span {
 	if s.to-s.from <= block {
 		return append(leaves, s)

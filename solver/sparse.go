@@ -60,8 +60,7 @@ func (s *assignments) write(p int, next []share) float64 {
 	return float64(change)
 }
 
-// updateShares updates the listed points of a tile, of which no two are neighbours, and returns the L1 change. scores are
-// what the tile would have without its neighbours.
+// updateShares updates the listed points of a tile from their scores and returns the L1 change.
 func (e *episode) updateShares(w *worker, listed []int32, scores []float32) float64 {
 	k := e.k
 	var change float64
