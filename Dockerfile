@@ -2,8 +2,6 @@
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
-COPY internal/renameio internal/renameio
-COPY internal/gojson internal/gojson
 RUN go mod download
 COPY . .
 ARG VERSION=""

@@ -1,4 +1,4 @@
-module slkstream
+module github.com/slkstream/slkstream
 
 go 1.26.0
 
@@ -62,7 +62,3 @@ require (
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 )
-
-replace github.com/google/renameio => ./internal/renameio
-
-replace github.com/goccy/go-json => ./internal/gojson

@@ -4,9 +4,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // Sets returns the folders of those of the named sets that are under --data. Without --data, or with none of them there, it

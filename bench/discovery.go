@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"slkstream/internal/evaluate"
-	"slkstream/internal/memory"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // discovery compares clusters with stable ids over a stream without labels.
@@ -16,7 +16,7 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set, settings sol
 	theirs := b.Has("scikit-learn")
 	var rows [][]string
 	for _, set := range sets {
-		stream := evaluate.Stream{Protocol: streamOrder(set.Name), Settings: memory.Defaults(settings), Method: "slk-means"}
+		stream := evaluate.Stream{Protocol: streamOrder(set.Name), Settings: stream.Defaults(settings), Method: "slk-means"}
 		stream.Protocol.MinRows, stream.Settings.Discover = 20, true
 		r, err := stream.Run(ctx, set, 1)
 		if err != nil {

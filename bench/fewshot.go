@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"slkstream/internal/evaluate"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // fewShotSection scores ours and scikit-learn's on the very same exported tasks.

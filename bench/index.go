@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"slkstream/index"
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against other libraries

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"slkstream/internal/evaluate"
-	"slkstream/internal/memory"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // learningSection scores the stage on streams, beside online learners that get the same labels, what harms it, and its
@@ -28,7 +28,7 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 	if err != nil {
 		return err
 	}
-	l := &learning{bench: b, settings: memory.Defaults(settings), seeds: 5, done: map[string][]evaluate.StreamResult{}}
+	l := &learning{bench: b, settings: stream.Defaults(settings), seeds: 5, done: map[string][]evaluate.StreamResult{}}
 	if b.Quick {
 		l.seeds = 1
 	}
@@ -47,7 +47,7 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 // learning runs streams, each once, however many rows ask for it.
 type learning struct {
 	bench    *bench
-	settings memory.Settings
+	settings stream.Settings
 	seeds    int
 	done     map[string][]evaluate.StreamResult
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"slkstream/internal/evaluate"
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // learningBars is what was asked of a stream, at one and at five labelled rows a class.
@@ -134,7 +134,7 @@ func (l *learning) cost(ctx context.Context) error {
 		if !metric {
 			settings.Solver.MetricRank, name = 0, "without a metric"
 		}
-		engine, err := memory.NewEngine(settings)
+		engine, err := stream.NewEngine(settings)
 		if err != nil {
 			return err
 		}
@@ -149,31 +149,31 @@ func (l *learning) cost(ctx context.Context) error {
 			}
 			return out
 		}
-		stream, labels := memory.New("cost", settings), &memory.Labels{}
+		camera, labels := stream.New("cost", settings), &stream.Labels{}
 		var centres [][]float32
 		for c := range classes {
 			centres = append(centres, row(nil))
 			for range 5 {
-				labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprint(len(labels.Everyone)), Label: fmt.Sprint(c), Vector: row(centres[c])})
+				labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprint(len(labels.Everyone)), Label: fmt.Sprint(c), Vector: row(centres[c])})
 			}
 		}
 		for episode := range episodes {
-			shown := make([]memory.Item, items)
+			shown := make([]stream.Item, items)
 			for i := range shown {
-				shown[i] = memory.Item{Vector: row(centres[random.IntN(classes)]), Place: memory.Place{Offset: int64(episode*items + i), Object: -1}}
+				shown[i] = stream.Item{Vector: row(centres[random.IntN(classes)]), Place: stream.Place{Offset: int64(episode*items + i), Object: -1}}
 			}
-			if _, _, err := stream.Answer(ctx, engine, shown, labels); err != nil {
+			if _, _, err := camera.Answer(ctx, engine, shown, labels); err != nil {
 				return err
 			}
 		}
 		const copies = 10000
 		from := time.Now()
 		for range copies {
-			stream.Clone()
+			camera.Clone()
 		}
 		took := time.Since(from)
 		bytes := 0
-		for _, piece := range stream.State() {
+		for _, piece := range camera.State() {
 			bytes += len(piece.Bytes)
 		}
 		rows = append(rows, []string{name, fmt.Sprint(bytes), fmt.Sprintf("%.1f us", took.Seconds()*1e6/copies)})

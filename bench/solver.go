@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"slkstream/index"
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be repeated by itself.

@@ -17,14 +17,14 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/pipeline"
-	"slkstream/producer"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 const (
@@ -44,7 +44,7 @@ type kafkaBench struct {
 	log     *slog.Logger
 	in      string
 	n       int
-	support []memory.Example
+	support []stream.Example
 	vectors [][]byte
 	runs    int
 	out     int     // bytes of a result
@@ -187,7 +187,7 @@ func startKafka() (*kafkaBench, func(), error) {
 		return v
 	}
 	for i := range 5 * streamClasses {
-		k.support = append(k.support, memory.Example{ID: fmt.Sprint(i), Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses)})
+		k.support = append(k.support, stream.Example{ID: fmt.Sprint(i), Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses)})
 	}
 	for range 2000 {
 		value := make([]byte, 0, 4*streamDimension)
@@ -320,7 +320,7 @@ func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) 
 	o := pipeline.Options{
 		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs), Eager: !exactly, Committed: true,
 		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
-		Memory: memory.Defaults(preset), Support: k.support, Log: k.log,
+		Memory: stream.Defaults(preset), Support: k.support, Log: k.log,
 	}
 	o.Delivery = &producer.AtLeastOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
 	if exactly {

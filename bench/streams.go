@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // streamsSection measures what a stage costs that has much to remember and little to do.

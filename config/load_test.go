@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"slkstream/config"
+	"github.com/slkstream/slkstream/config"
 )
 
 // load reads a command line, an environment and a file as a process would.

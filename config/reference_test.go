@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"slkstream/config"
+	"github.com/slkstream/slkstream/config"
 )
 
 var update = flag.Bool("update", false, "write docs/settings.md anew")

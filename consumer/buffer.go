@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Limits say when an episode closes.

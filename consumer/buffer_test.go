@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 func item(offset int64, stream string, at time.Time, size int) record.Item {

@@ -5,7 +5,7 @@ package consumer
 import (
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Reason says why an episode closed.

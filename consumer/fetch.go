@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Batch is what one fetch of a partition brought, decoded.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than more passes; passes after the first look at little that is new, and end when hardly anything comes of them.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // block is how many rows meet how many in one tile of exact search: a multiple of every kernel's tile, and small enough

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"testing"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // brute is the specification of exact search: every distance in float64, sorted, ties by id.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 func ExampleBuild() {

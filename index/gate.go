@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // DefaultRecallFloor is the recall below which an approximate search is not good enough.

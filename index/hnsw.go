@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/hnsw"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // navigator is an HNSW graph over rows that are kept elsewhere: its vectors hold nothing but the number of a row, so that

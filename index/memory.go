@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream

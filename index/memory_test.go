@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // TestMemoryAgainstAList adds, removes and searches at random and compares with a plain list.

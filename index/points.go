@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 var infinity = float32(math.Inf(1))

@@ -1,6 +1,6 @@
 package index
 
-import "slkstream/internal/kernel"
+import "github.com/slkstream/slkstream/internal/kernel"
 
 // shortlists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
 // id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A list is a function of the set of

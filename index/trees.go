@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // forest holds random-projection trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are

@@ -3,7 +3,7 @@ package index
 import (
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // verdict turns a short list into an answer. Where the bounds of two candidates overlap it goes back to the original

@@ -1,12 +1,12 @@
 package pipeline
 
 import (
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // encode turns answers into the records that carry them: results, review records and the episode's own.
-func (j *job) encode(answers []memory.Answer) []record.Result {
+func (j *job) encode(answers []stream.Answer) []record.Result {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)

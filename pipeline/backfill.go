@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Backfill labels a range of a topic that is already there, once. Its processes work from one plan.

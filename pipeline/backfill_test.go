@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // fill runs one process of a job to its end, or until it is to be stopped.

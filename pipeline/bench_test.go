@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/state"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // The whole stage on the embedded broker, from record to acknowledged result.
@@ -52,19 +52,19 @@ func BenchmarkRestore(b *testing.B) {
 		v[class] += 30
 		return v
 	}
-	labels := &memory.Labels{}
+	labels := &stream.Labels{}
 	for c := range classes {
-		labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
+		labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
 	}
-	engine, err := memory.NewEngine(o.Memory)
+	engine, err := stream.NewEngine(o.Memory)
 	if err != nil {
 		b.Fatal(err)
 	}
-	learned := memory.New("stream", o.Memory)
+	learned := stream.New("stream", o.Memory)
 	for e := range 3 {
-		items := make([]memory.Item, 100)
+		items := make([]stream.Item, 100)
 		for i := range items {
-			items[i] = memory.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Place: memory.Place{Offset: int64(100*e + i), Object: -1}}
+			items[i] = stream.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Place: stream.Place{Offset: int64(100*e + i), Object: -1}}
 		}
 		if _, _, err := learned.Answer(context.Background(), engine, items, labels); err != nil {
 			b.Fatal(err)
@@ -100,7 +100,7 @@ func BenchmarkRestore(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p := &partition{stage: s, topic: in, log: o.Log, streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}}
+		p := &partition{stage: s, topic: in, log: o.Log, streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}}
 		p.remember(loader.Restore())
 		if len(p.streams) != streams {
 			b.Fatalf("%d streams", len(p.streams))

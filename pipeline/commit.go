@@ -3,9 +3,9 @@ package pipeline
 import (
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/state"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // settled says whether the replay has come to where decisions are taken.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/state"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Remembered is what a state topic holds of one stream.
@@ -25,7 +25,7 @@ type Remembered struct {
 	Model     string
 	Learned   record.Place   // up to where a snapshot has learned
 	Answered  record.Place   // up to where results are committed
-	Memory    memory.Summary // zero where the snapshot was reset or there is none yet
+	Memory    stream.Summary // zero where the snapshot was reset or there is none yet
 	Err       error          // why the snapshot cannot be read
 }
 
@@ -64,12 +64,12 @@ func ReadState(ctx context.Context, client *topic.Client, name string) (list []R
 		}
 		for input, restored := range inputs {
 			faults = append(faults, restored.Faults...)
-			for stream, answered := range restored.Done {
-				r := Remembered{Topic: input, Partition: p, Stream: stream.Name, Model: stream.Model, Learned: record.Nowhere, Answered: answered}
-				if s := restored.Snapshots[stream]; s != nil {
+			for key, answered := range restored.Done {
+				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.Nowhere, Answered: answered}
+				if s := restored.Snapshots[key]; s != nil {
 					r.Learned = s.Learned
 					if len(s.Pieces) > 0 {
-						r.Memory, r.Err = memory.Inspect(pieces(s))
+						r.Memory, r.Err = stream.Inspect(pieces(s))
 					}
 				}
 				list = append(list, r)
@@ -93,10 +93,10 @@ func firstOf(comparisons ...int) int {
 }
 
 // pieces are a snapshot's, for the memory.
-func pieces(s *state.Snapshot) []memory.Piece {
-	list := make([]memory.Piece, len(s.Pieces))
+func pieces(s *state.Snapshot) []stream.Piece {
+	list := make([]stream.Piece, len(s.Pieces))
 	for i, piece := range s.Pieces {
-		list[i] = memory.Piece(piece)
+		list[i] = stream.Piece(piece)
 	}
 	return list
 }

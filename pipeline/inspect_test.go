@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
 // What is shown is what the stage has learned; a reset leaves the places and takes the memory.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // labels follows the labels topic for the whole process: what it says is held once, however many streams answer by it.
@@ -24,7 +24,7 @@ type labels struct {
 	topic   string // "": there is none
 	dead    string
 	decode  record.Options
-	support []memory.Example
+	support []stream.Example
 	log     *slog.Logger
 	current atomic.Pointer[view]
 	fixed   bool // of a backfill: what is current stays
@@ -32,7 +32,7 @@ type labels struct {
 
 // view is what the labels topic said at one moment. It is never changed, only replaced.
 type view struct {
-	labels *memory.Labels
+	labels *stream.Labels
 	// next holds, of each partition of the topic, the offset of the first record that the view does not know.
 	next   []int64
 	resets []reset
@@ -53,7 +53,7 @@ func (r reset) after(next []int64) bool {
 	return r.partition >= len(next) || r.offset >= next[r.partition]
 }
 
-func newLabels(client *topic.Client, name, dead string, decode record.Options, support []memory.Example, log *slog.Logger) *labels {
+func newLabels(client *topic.Client, name, dead string, decode record.Options, support []stream.Example, log *slog.Logger) *labels {
 	decode.StreamBy = ""
 	l := &labels{client: client, topic: name, dead: dead, decode: decode, support: support, log: log}
 	l.current.Store(l.begin(0).view())
@@ -62,7 +62,7 @@ func newLabels(client *topic.Client, name, dead string, decode record.Options, s
 
 // book is a view in the making.
 type book struct {
-	support []memory.Example
+	support []stream.Example
 	taught  map[string]taught
 	forgot  map[string]bool
 	next    []int64
@@ -71,7 +71,7 @@ type book struct {
 
 type taught struct {
 	stream  string
-	example memory.Example
+	example stream.Example
 }
 
 func (l *labels) begin(partitions int) *book {
@@ -83,7 +83,7 @@ func (b *book) apply(partition int, offset int64, what record.Label) {
 	switch {
 	case what.Teach != nil:
 		i := what.Teach
-		b.taught[i.ItemID] = taught{i.Stream, memory.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}}
+		b.taught[i.ItemID] = taught{i.Stream, stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}}
 		delete(b.forgot, i.ItemID)
 	case what.Reset != nil:
 		b.resets = append(b.resets, reset{partition, offset, *what.Reset})
@@ -94,7 +94,7 @@ func (b *book) apply(partition int, offset int64, what record.Label) {
 }
 
 func (b *book) view() *view {
-	v := &view{labels: &memory.Labels{Stream: map[string][]memory.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets), dimensions: map[string]int{}}
+	v := &view{labels: &stream.Labels{Stream: map[string][]stream.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets), dimensions: map[string]int{}}
 	for _, e := range b.support { // the topic's word stands above the file's
 		if _, corrected := b.taught[e.ID]; corrected || b.forgot[e.ID] {
 			continue

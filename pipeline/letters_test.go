@@ -12,11 +12,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // read returns the records of a topic once enough of them are there.
@@ -207,7 +207,7 @@ func TestStateTTL(t *testing.T) {
 	in := brokertest.Topic(t, client, "in", 1, nil)
 	o := basics(client, in, f)
 	o.Support = nil
-	o.Memory = memory.Defaults(o.Memory.Solver)
+	o.Memory = stream.Defaults(o.Memory.Solver)
 	o.State = o.Group + "-state"
 	o.StateInterval = 100 * time.Millisecond
 	o.StateTTL = time.Second

@@ -6,36 +6,36 @@ import (
 	"sync/atomic"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/metric"
-	"slkstream/internal/record"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/telemetry"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // Metrics are a stage's figures.
 type Metrics struct {
-	set   metric.Set
+	set   telemetry.Set
 	ready atomic.Bool
 
-	records    metric.Counter
-	rejections metric.Counter
-	episodes   metric.Counter
-	solve      metric.Histogram
-	delay      metric.Histogram
-	iterations metric.Histogram
-	lag        metric.Gauge
-	behind     metric.Gauge
-	buffered   metric.Gauge
-	inflight   metric.Gauge
-	streams    metric.Gauge
-	restoring  metric.Gauge
-	stateBytes metric.Counter
-	outBytes   metric.Counter
-	snapshots  metric.Histogram
-	commits    metric.Counter
-	rebalances metric.Counter
-	partitions metric.Gauge
-	restarts   metric.Counter
+	records    telemetry.Counter
+	rejections telemetry.Counter
+	episodes   telemetry.Counter
+	solve      telemetry.Histogram
+	delay      telemetry.Histogram
+	iterations telemetry.Histogram
+	lag        telemetry.Gauge
+	behind     telemetry.Gauge
+	buffered   telemetry.Gauge
+	inflight   telemetry.Gauge
+	streams    telemetry.Gauge
+	restoring  telemetry.Gauge
+	stateBytes telemetry.Counter
+	outBytes   telemetry.Counter
+	snapshots  telemetry.Histogram
+	commits    telemetry.Counter
+	rebalances telemetry.Counter
+	partitions telemetry.Gauge
+	restarts   telemetry.Counter
 }
 
 func newMetrics() *Metrics {
@@ -154,7 +154,7 @@ func (m *Metrics) acknowledged(took time.Duration) { m.delay.Observe(took.Second
 func (m *Metrics) own(p *partition) { m.size(p) }
 
 func (m *Metrics) disown(p *partition) {
-	for _, g := range []metric.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring} {
+	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring} {
 		g.Drop(p.tags()...)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/state"
-	"slkstream/internal/topic"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // partition is one ownership of one input partition, from claim to hand-over. One goroutine owns everything in it but
@@ -25,7 +25,7 @@ type partition struct {
 	committer producer.Committer
 	keeper    *state.Keeper
 	buffer    *consumer.Buffer
-	streams   map[consumer.Key]*stream
+	streams   map[consumer.Key]*liveStream
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
@@ -67,7 +67,7 @@ type partition struct {
 }
 
 type unsaved struct {
-	stream *stream
+	stream *liveStream
 	due    time.Time
 }
 
@@ -233,10 +233,10 @@ func (p *partition) submit(j *job) {
 	p.stage.pool.submit(j)
 }
 
-func (p *partition) stream(key consumer.Key) *stream {
+func (p *partition) stream(key consumer.Key) *liveStream {
 	s := p.streams[key]
 	if s == nil {
-		s = &stream{key: key, partition: p, memory: memory.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now()}
+		s = &liveStream{key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now()}
 		p.streams[key] = s
 	}
 	return s
@@ -308,7 +308,7 @@ func (p *partition) settle(j *job) {
 }
 
 // changed queues a stream for its next snapshot.
-func (p *partition) changed(s *stream, due time.Time) {
+func (p *partition) changed(s *liveStream, due time.Time) {
 	if !s.dirty {
 		s.dirty = true
 		p.unsaved = append(p.unsaved, unsaved{s, due})

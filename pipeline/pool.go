@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // pool does the jobs of all streams on a few workers, each with an engine of its own. Jobs of one stream are done in
@@ -14,8 +14,8 @@ import (
 type pool struct {
 	mutex   sync.Mutex
 	wake    sync.Cond
-	ready   []*stream         // with a job to do and none being done
-	metrics []*memory.Refresh // to be made
+	ready   []*liveStream     // with a job to do and none being done
+	metrics []*stream.Refresh // to be made
 	making  bool
 	closed  bool
 	workers sync.WaitGroup
@@ -23,17 +23,17 @@ type pool struct {
 }
 
 type busy struct {
-	stream *stream
+	stream *liveStream
 	since  time.Time
 }
 
-func newPool(workers int, settings memory.Settings) (*pool, error) {
+func newPool(workers int, settings stream.Settings) (*pool, error) {
 	p := &pool{busy: make([]busy, workers)}
 	p.wake.L = &p.mutex
-	engines := make([]*memory.Engine, workers)
+	engines := make([]*stream.Engine, workers)
 	for i := range engines {
 		var err error
-		if engines[i], err = memory.NewEngine(settings); err != nil {
+		if engines[i], err = stream.NewEngine(settings); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (p *pool) submit(j *job) {
 	}
 }
 
-func (p *pool) work(worker int, engine *memory.Engine) {
+func (p *pool) work(worker int, engine *stream.Engine) {
 	defer p.workers.Done()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -126,7 +126,7 @@ func (p *pool) makeMetric() {
 }
 
 // hung is a stream that a worker has been busy with for longer than limit.
-func (p *pool) hung(limit time.Duration) (*stream, time.Duration) {
+func (p *pool) hung(limit time.Duration) (*liveStream, time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, b := range p.busy {

@@ -15,10 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/topic"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // A stage that is to be killed runs as a process of its own: the test's own program, started with this variable.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // waitFor does something until it succeeds or fails for good: brokers that are away are waited for, and said once.

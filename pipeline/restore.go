@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/state"
-	"slkstream/internal/topic"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // claim takes a partition over: first it fences whoever had it, then it reads the committed offset, then the state, and
@@ -53,7 +53,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	p := &partition{
 		stage: s, topic: a.Topic, number: a.Partition, log: log, committer: committer,
 		keeper:  state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored),
-		streams: map[consumer.Key]*stream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
+		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
 		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now(),
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
@@ -149,16 +149,16 @@ func (p *partition) remember(r *state.Restored) {
 
 // memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a place, is a stream
 // that starts cold.
-func (p *partition) memory(snapshot *state.Snapshot) *memory.Stream {
+func (p *partition) memory(snapshot *state.Snapshot) *stream.Stream {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
-		restored, err := memory.Restore(p.stage.options.Memory, pieces(snapshot))
+		restored, err := stream.Restore(p.stage.options.Memory, pieces(snapshot))
 		if err == nil {
 			return restored
 		}
 		p.log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
 	}
-	return memory.New(name, p.stage.options.Memory)
+	return stream.New(name, p.stage.options.Memory)
 }
 
 // inherit starts streams with what another group's state holds of them. It comes before what is this group's own.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
 // Two groups that read the same input give the same answers, whichever worker has solved what before.

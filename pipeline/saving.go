@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/state"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/state"
 )
 
 // State may take a tenth of what results take, and a little always, so that slow streams are saved too.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/consumer"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/producer"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Options say what a stage reads, writes and promises. Zero values get the defaults where one is stated.
@@ -45,8 +45,8 @@ type Options struct {
 
 	Limits  consumer.Limits
 	Decode  record.Options
-	Memory  memory.Settings
-	Support []memory.Example // in force from the start, for every stream
+	Memory  stream.Settings
+	Support []stream.Example // in force from the start, for every stream
 
 	Workers    int           // default: one a core
 	InFlight   int64         // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
@@ -77,9 +77,9 @@ type Observer interface {
 type Answered struct {
 	Episode *consumer.Episode
 	Results []record.Result
-	Report  memory.Report
+	Report  stream.Report
 	Solved  *solver.Result // the solve itself, for as long as the call lasts
-	Labels  *memory.Labels // that it was answered by
+	Labels  *stream.Labels // that it was answered by
 	Unknown int
 	Took    time.Duration
 }

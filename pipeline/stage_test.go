@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/producer"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 const (
@@ -42,11 +42,11 @@ func (f *feed) vector(class int) []float32 {
 	return v
 }
 
-func (f *feed) support() []memory.Example {
-	var list []memory.Example
+func (f *feed) support() []stream.Example {
+	var list []stream.Example
 	for c := range classes {
 		for i := range 2 {
-			list = append(list, memory.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c)})
+			list = append(list, stream.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c)})
 		}
 	}
 	return list
@@ -109,7 +109,7 @@ func basics(client *topic.Client, in string, f *feed) Options {
 		Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out"), Eager: true, Committed: true,
 		Limits:  consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20},
 		Decode:  record.Options{Format: "f32"},
-		Memory:  memory.Settings{Solver: s, Warm: true},
+		Memory:  stream.Settings{Solver: s, Warm: true},
 		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet(),
 	}
 	o.Dead = o.Out + "-dead"

@@ -6,19 +6,19 @@ import (
 	"runtime/debug"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/state"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// stream is one stream's place in the line. Its jobs are done one after the other, by whichever worker is free; its
+// liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker is free; its
 // memory and labels belong to the job that is being done.
-type stream struct {
+type liveStream struct {
 	key       consumer.Key
 	partition *partition
-	memory    *memory.Stream
-	metric    *memory.Refresh // the last that the pool was told of; its worker's
+	memory    *stream.Stream
+	metric    *stream.Refresh // the last that the pool was told of; its worker's
 	learned   record.Place    // the last item of the last episode
 	labels    []int64         // the labels it last answered by
 	seen      time.Time       // event time of its last item
@@ -37,7 +37,7 @@ type stream struct {
 
 // job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.
 type job struct {
-	stream  *stream
+	stream  *liveStream
 	episode *consumer.Episode // nil: take a snapshot
 	relearn *view             // the labels that the episode was answered by: it is learned without a word
 	closed  time.Time         // when the episode closed, by the wall clock
@@ -47,7 +47,7 @@ type job struct {
 	bytes    int64 // of records
 	labels   []int64
 	snapshot *state.Snapshot
-	report   memory.Report
+	report   stream.Report
 	took     time.Duration
 	unknown  int
 	answered bool
@@ -55,7 +55,7 @@ type job struct {
 }
 
 // do runs on a worker.
-func (j *job) do(ctx context.Context, engine *memory.Engine) {
+func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	s := j.stream
 	if j.episode == nil {
 		j.snapshot = s.snapshot()
@@ -88,7 +88,7 @@ func (j *job) do(ctx context.Context, engine *memory.Engine) {
 }
 
 // answer asks the memory. A panic below is an error of this episode alone: the others go on.
-func (j *job) answer(ctx context.Context, engine *memory.Engine, v *view) (answers []memory.Answer, err error) {
+func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answers []stream.Answer, err error) {
 	s := j.stream
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,17 +100,17 @@ func (j *job) answer(ctx context.Context, engine *memory.Engine, v *view) (answe
 			s.memory.Reset(r.Class)
 		}
 	}
-	items := make([]memory.Item, len(j.episode.Items))
+	items := make([]stream.Item, len(j.episode.Items))
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]
-		items[i] = memory.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Place: memory.Place(it.Source.Place())}
+		items[i] = stream.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Place: stream.Place(it.Source.Place())}
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
 	return answers, err
 }
 
 // snapshot is what the stream remembers now.
-func (s *stream) snapshot() *state.Snapshot {
+func (s *liveStream) snapshot() *state.Snapshot {
 	n := &state.Snapshot{Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.seen}
 	for _, p := range s.memory.State() {
 		n.Pieces = append(n.Pieces, state.Piece(p))

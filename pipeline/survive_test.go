@@ -12,11 +12,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // trickle writes records a few at a time, over about the given time.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // ExactlyOnce promises that whoever reads the output committed sees every answer once. A commit is one Kafka transaction:

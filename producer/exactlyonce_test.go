@@ -16,9 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // bench is the topics of a stage, and a member of its group.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // identity is who writes the transactions of one input partition.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // ErrFenced is returned when another owner has taken the partition over: whatever this one still does is in vain.

@@ -3,7 +3,7 @@ package producer
 import (
 	"math"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // sequences number the records that one identity has written to each partition, from zero on. A broker takes a batch only

@@ -6,7 +6,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // The steps of one transaction, in the order in which they may be asked for: the coordinator must know a partition before a

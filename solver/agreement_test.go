@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // digits is a few-shot episode of real rows: pixels of handwritten digits.

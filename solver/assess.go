@@ -3,7 +3,7 @@ package solver
 import (
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // assess fills confidence, agreement and the distances to labelled items.

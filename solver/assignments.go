@@ -1,6 +1,6 @@
 package solver
 
-import "slkstream/internal/kernel"
+import "github.com/slkstream/slkstream/internal/kernel"
 
 // assignments is S: dense, or the largest values of each row.
 type assignments struct {

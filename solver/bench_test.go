@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // episodeOf is a few-shot episode: n rows of dimension d, shots labelled rows a class, a metric of rank 32 learned before.

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the choice to merging.

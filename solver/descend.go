@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,

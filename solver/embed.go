@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a metric,

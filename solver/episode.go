@@ -6,7 +6,7 @@ import (
 	"math"
 	"runtime"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its anchors, and

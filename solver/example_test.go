@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Two labelled rows teach six others: few-shot.

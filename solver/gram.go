@@ -3,7 +3,7 @@ package solver
 import (
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // mostGram is the largest number of rows that the Gram-space engine takes: its matrix is 16 MB then.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // defaultSolver has the settings of preset default, after change where there is one.

@@ -3,7 +3,7 @@ package solver
 import (
 	"slices"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // join fills a with the graph of R: (A+A')/2 between unlabelled rows, weight 1 from an unlabelled row to a labelled

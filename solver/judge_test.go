@@ -3,7 +3,7 @@ package solver
 import (
 	"math"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // judge solves an episode slowly in float64, from the formulas alone: it shares no code with the engines it judges.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of a dense S.

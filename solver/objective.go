@@ -3,7 +3,7 @@ package solver
 import (
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // objectives are R as written and E, both summed in float64: the one function that tests and Settings.Check hold the

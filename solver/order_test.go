@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // The order of rows is the order of updates, and may lead to another minimum. How often is logged, and must stay rare:

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"slkstream/index"
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0: none).

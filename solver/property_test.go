@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // drawnSettings are settings a user might ask for, lambda up to 50.

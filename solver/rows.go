@@ -1,7 +1,7 @@
 package solver
 
 import (
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // rowSpace keeps prototypes as rows of dimension d: the engine for any size.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // Methods are the names that Settings.Method may have. All are settings of one solver: kmeans and kmodes have no graph

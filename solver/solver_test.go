@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // blobs draws n rows of dimension d around k well separated centres.

@@ -3,7 +3,7 @@ package solver
 import (
 	"math"
 
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // A large problem of many classes keeps few values of each row of S: those within sparseReach of its largest score, and of

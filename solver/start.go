@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"slkstream/index"
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // cluster descends from each start and keeps the best end.

@@ -9,5 +9,5 @@ if ! command -v cc >/dev/null; then
 	$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev
 fi
 CGO_ENABLED=1 go test -race -timeout 900s ./index/... ./internal/kernel ./solver/... ./consumer/... ./producer/... ./pipeline/... \
-	./internal/topic/... ./internal/broker/... ./internal/web/... ./internal/metric/...
-CGO_ENABLED=1 go test -race -timeout 600s -run SharedMetric ./internal/memory
+	./internal/topic/... ./internal/broker/... ./internal/web/... ./internal/telemetry/...
+CGO_ENABLED=1 go test -race -timeout 600s -run SharedMetric ./solver/stream

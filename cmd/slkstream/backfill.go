@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 func newBackfillCommand() *cobra.Command {

@@ -5,9 +5,9 @@ import (
 	"net"
 	"strconv"
 
-	"slkstream/config"
-	"slkstream/internal/broker"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // connect gives a command its client of the brokers that the configuration names, or of the embedded one. embedded says

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"slkstream/config"
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // call is one call of a command: its settings, loaded and validated, and where it reads and writes.

@@ -11,9 +11,9 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/spf13/cobra"
 
-	"slkstream/config"
-	"slkstream/internal/topic"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 func newCheckCommand() *cobra.Command {

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // labels tests that the labels topic can be read to its end, and every record of it.

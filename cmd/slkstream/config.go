@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/config"
+	"github.com/slkstream/slkstream/config"
 )
 
 func newConfigCommand() *cobra.Command {

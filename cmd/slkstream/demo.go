@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/consumer"
-	"slkstream/internal/broker"
-	"slkstream/internal/demo"
-	"slkstream/internal/topic"
-	"slkstream/internal/web"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // Topics of the demo.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"slkstream/internal/demo"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // setUp makes the topics and teaches the examples.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"slkstream/internal/demo"
-	"slkstream/internal/memory"
-	"slkstream/internal/web"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // score watches the stage, scores its episodes, prints a line for each and shows them to the page.
@@ -27,7 +27,7 @@ type score struct {
 type scored struct {
 	shown   *web.Episode
 	judged  []demo.Judged
-	labels  *memory.Labels
+	labels  *stream.Labels
 	unknown int
 }
 
@@ -43,7 +43,7 @@ func (s *score) Answered(a *pipeline.Answered) {
 		item := &a.Episode.Items[i]
 		e.judged = append(e.judged, demo.Judged{
 			Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
-			Item: memory.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: memory.Place(item.Source.Place())},
+			Item: stream.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: stream.Place(item.Source.Place())},
 		})
 	}
 	select {

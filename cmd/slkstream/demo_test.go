@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // demoRun is a demo at work.

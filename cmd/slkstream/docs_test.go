@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/config"
+	"github.com/slkstream/slkstream/config"
 )
 
 // block is a run of commands in a document that belong together: a fence marked sh.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/config"
-	"slkstream/internal/evaluate"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func newEvalCommand() *cobra.Command {

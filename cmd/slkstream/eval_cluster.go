@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func newEvalClusterCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
 func newEvalFewShotCommand() *cobra.Command {

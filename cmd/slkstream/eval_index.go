@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/index"
-	"slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
 func newEvalIndexCommand() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/evaluate"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func newEvalPaperCommand() *cobra.Command {

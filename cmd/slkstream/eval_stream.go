@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newEvalStreamCommand() *cobra.Command {
@@ -173,7 +173,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 			s := settings
 			s.Solver = candidate.Settings
 			s.Solver.Check = true
-			if _, err := memory.NewEngine(s); err != nil {
+			if _, err := stream.NewEngine(s); err != nil {
 				return nil, usageError{err}
 			}
 			runs = append(runs, streamRun{evaluate.Stream{Settings: s, Method: candidate.Method}, candidate.Preset})

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/internal/array"
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // digitsFolder is the tree's own handwritten digits as a folder of X.npy and y.npy.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/array"
-	"slkstream/internal/record"
-	"slkstream/internal/table"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 func newFeedCommand() *cobra.Command {

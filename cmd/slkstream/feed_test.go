@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/broker"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // embedded serves an embedded broker for the commands of a test and returns its folder and a client.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/table"
 )
 
 // eachID reads the ids of a file: of its rows, or, in JSON Lines, of objects that hold nothing else.

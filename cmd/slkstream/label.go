@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/table"
 )
 
 func newLabelCommand() *cobra.Command {

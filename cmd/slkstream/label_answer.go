@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 
-	"slkstream/config"
-	"slkstream/index"
-	"slkstream/internal/memory"
-	"slkstream/internal/table"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // answerer labels the episodes of a file in order.
@@ -27,7 +27,7 @@ func newAnswerer(c *config.Config) (answerer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	engine, err := memory.NewEngine(settings)
+	engine, err := stream.NewEngine(settings)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -38,14 +38,14 @@ func newAnswerer(c *config.Config) (answerer, error) {
 	if len(support) == 0 {
 		return nil, fmt.Errorf("support: no labelled row in %v", c.Stage.Support)
 	}
-	return &supported{engine: engine, stream: memory.New("file", settings), labels: &memory.Labels{Everyone: support}, dimension: len(support[0].Vector), model: c.Stage.Model}, nil
+	return &supported{engine: engine, stream: stream.New("file", settings), labels: &stream.Labels{Everyone: support}, dimension: len(support[0].Vector), model: c.Stage.Model}, nil
 }
 
 // supported labels as the stage does: the file is one stream.
 type supported struct {
-	engine    *memory.Engine
-	stream    *memory.Stream
-	labels    *memory.Labels
+	engine    *stream.Engine
+	stream    *stream.Stream
+	labels    *stream.Labels
 	dimension int
 	model     string
 	rows      int64
@@ -55,11 +55,11 @@ func (s *supported) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	if rows.dimension != s.dimension {
 		return nil, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", rows.dimension, s.dimension)
 	}
-	items := make([]memory.Item, rows.len())
+	items := make([]stream.Item, rows.len())
 	for i := range items {
-		items[i] = memory.Item{
+		items[i] = stream.Item{
 			ID: rows.ids[i], Vector: rows.vectors[i*rows.dimension : (i+1)*rows.dimension], Label: rows.labels[i], Model: s.model,
-			Place: memory.Place{Offset: s.rows, Object: -1},
+			Place: stream.Place{Offset: s.rows, Object: -1},
 		}
 		s.rows++
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/table"
 )
 
 // rowsOfFile is a run of rows of a file that is solved as one.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/internal/array"
-	"slkstream/internal/evaluate"
-	"slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/table"
 )
 
 // blobs are rows around a few far centres, in random order, and the centre of each.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"slkstream/internal/web"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // listener serves metrics, health and the page on one address.

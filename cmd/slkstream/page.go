@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"slkstream/index"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/internal/web"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other teaching.
@@ -24,7 +24,7 @@ func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
 }
 
 // supportLabels are the labels that a page offers from the start.
-func supportLabels(support []memory.Example) func() []string {
+func supportLabels(support []stream.Example) func() []string {
 	var labels []string
 	for i := range support {
 		labels = append(labels, support[i].Label)

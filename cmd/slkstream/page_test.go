@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/sample"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // freeAddress is a loopback address nobody listens at.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/consumer"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/internal/web"
-	"slkstream/pipeline"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/producer"
 )
 
 func newRunCommand() *cobra.Command {

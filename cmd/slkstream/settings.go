@@ -1,9 +1,9 @@
 package main
 
 import (
-	"slkstream/config"
-	"slkstream/internal/memory"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // solverSettings are the preset's, with what was given in their place.
@@ -45,13 +45,13 @@ func replace[T any](value *T, given *T) {
 }
 
 // memorySettings are how the streams of a stage answer and learn.
-func memorySettings(c *config.Config) (memory.Settings, error) {
+func memorySettings(c *config.Config) (stream.Settings, error) {
 	solving, err := solverSettings(c.Solver)
 	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
-	s := memory.Defaults(solving)
+	s := stream.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	if c.Memory.ShareMetric {
-		s.Share = memory.NewSharedMetric()
+		s.Share = stream.NewSharedMetric()
 	}
 	return s, err
 }

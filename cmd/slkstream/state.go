@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/record"
-	"slkstream/pipeline"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 func newStateCommand() *cobra.Command {

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strconv"
 
-	"slkstream/config"
-	"slkstream/internal/array"
-	"slkstream/internal/memory"
-	"slkstream/internal/table"
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // readSupport reads the labelled examples that the settings name. An example without an id is known by its place.
-func readSupport(c *config.Config) ([]memory.Example, error) {
-	var examples []memory.Example
+func readSupport(c *config.Config) ([]stream.Example, error) {
+	var examples []stream.Example
 	for _, path := range c.Stage.Support {
 		labels, err := supportClasses(c.Stage.SupportLabels)
 		if err != nil {
@@ -42,7 +42,7 @@ func readSupport(c *config.Config) ([]memory.Example, error) {
 			if model == "" {
 				model = c.Stage.Model
 			}
-			examples = append(examples, memory.Example{ID: row.ID, Label: row.Label, Vector: slices.Clone(row.Vector), Model: model})
+			examples = append(examples, stream.Example{ID: row.ID, Label: row.Label, Vector: slices.Clone(row.Vector), Model: model})
 			number++
 			return nil
 		})

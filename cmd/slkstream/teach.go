@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slkstream/internal/record"
-	"slkstream/internal/table"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 func newTeachCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"slkstream/internal/topic"
-	"slkstream/producer"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // A fault is a mistake that a build of the stage could hold. The tool is worth something only if it finds each of them.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slkstream/test/kafka"
+	"github.com/slkstream/slkstream/test/kafka"
 )
 
 // brokers are what a scenario breaks below the stages.

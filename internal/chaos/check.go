@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // promise is what a run is held to.

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // kindHeader says of an input record what is to become of it; the stage takes no notice.

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // scenario is a run of real processes.
@@ -93,7 +93,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 	s.partitions.Store(scenarioPartitions)
 	if s.binary == "" {
 		s.binary = filepath.Join(s.dir, "slkstream")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "slkstream/cmd/slkstream").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "github.com/slkstream/slkstream/cmd/slkstream").CombinedOutput(); err != nil {
 			return fmt.Errorf("build slkstream: %w\n%s", err, out)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"slkstream/consumer"
-	"slkstream/internal/memory"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/pipeline"
-	"slkstream/producer"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // stage is one that runs in this process.
@@ -58,13 +58,13 @@ func (w *world) launch(group, out, name string) *stage {
 		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
 		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
-		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: memory.Settings{Solver: settings, Warm: true}, Log: log,
+		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
 	}
 	if w.plan.clock {
 		o.Limits.Idle = 50 * time.Millisecond
 	}
 	for _, e := range w.support {
-		o.Support = append(o.Support, memory.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
+		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
 	if w.plan.once {
 		o.Delivery = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: log}

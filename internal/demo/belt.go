@@ -13,8 +13,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"slkstream/internal/record"
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // teachers is how many labelled pictures of each class the stage is given.

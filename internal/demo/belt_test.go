@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // The same belt for the same seed; bursts of few classes; teachers that never ride; pictures a browser can show.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Score is how often one way of answering named the pictures right.
@@ -30,12 +30,12 @@ type Judge struct {
 
 // rival answers every episode as a stage with its settings would.
 type rival struct {
-	engine *memory.Engine
-	stream *memory.Stream
+	engine *stream.Engine
+	stream *stream.Stream
 }
 
 // NewJudge starts the score. settings are the stage's.
-func NewJudge(settings memory.Settings) (*Judge, error) {
+func NewJudge(settings stream.Settings) (*Judge, error) {
 	stage := "warm start"
 	if !settings.Warm {
 		stage = "the stage"
@@ -47,13 +47,13 @@ func NewJudge(settings memory.Settings) (*Judge, error) {
 	nearest.Solver.Method = "nearest"
 	for _, r := range []struct {
 		name     string
-		settings memory.Settings
+		settings stream.Settings
 	}{{"no memory", without}, {"nearest prototype", nearest}} {
-		engine, err := memory.NewEngine(r.settings)
+		engine, err := stream.NewEngine(r.settings)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.name, err)
 		}
-		j.rivals = append(j.rivals, rival{engine, memory.New("belt", r.settings)})
+		j.rivals = append(j.rivals, rival{engine, stream.New("belt", r.settings)})
 		j.scores = append(j.scores, Score{Name: r.name})
 	}
 	return j, nil
@@ -70,15 +70,15 @@ func (j *Judge) Names() []string {
 
 // Judged is one item of an episode: what the rivals are asked, what the stage answered, and the truth.
 type Judged struct {
-	Item  memory.Item
+	Item  stream.Item
 	Label string // the stage's answer
 	Truth string // "": not known; it is not scored
 }
 
 // Take scores an episode that was answered by these labels.
-func (j *Judge) Take(ctx context.Context, episode []Judged, labels *memory.Labels) ([]Score, error) {
-	items := make([]memory.Item, len(episode))
-	answers := make([][]memory.Answer, len(j.rivals))
+func (j *Judge) Take(ctx context.Context, episode []Judged, labels *stream.Labels) ([]Score, error) {
+	items := make([]stream.Item, len(episode))
+	answers := make([][]stream.Answer, len(j.rivals))
 	for i := range episode {
 		items[i] = episode[i].Item
 	}

@@ -3,8 +3,8 @@ package demo
 import (
 	"testing"
 
-	"slkstream/internal/memory"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // The judge counts the stage's own answers, lets the rivals answer the same items by the same labels, and scores nothing
@@ -14,18 +14,18 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge, err := NewJudge(memory.Defaults(preset))
+	judge, err := NewJudge(stream.Defaults(preset))
 	if err != nil {
 		t.Fatal(err)
 	}
 	belt := NewBelt(1)
-	labels := &memory.Labels{}
+	labels := &stream.Labels{}
 	for _, p := range belt.Teachers() {
 		e, err := p.Example()
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels.Everyone = append(labels.Everyone, memory.Example{ID: p.ID, Label: p.Class, Vector: e.Vector})
+		labels.Everyone = append(labels.Everyone, stream.Example{ID: p.ID, Label: p.Class, Vector: e.Vector})
 	}
 	const episodes, size, known = 5, 40, 38
 	for range episodes {
@@ -36,7 +36,7 @@ func TestJudge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one := Judged{Item: memory.Item{ID: p.ID, Vector: e.Vector}, Label: p.Class, Truth: Truth(e.Attributes)}
+			one := Judged{Item: stream.Item{ID: p.ID, Vector: e.Vector}, Label: p.Class, Truth: Truth(e.Attributes)}
 			switch i {
 			case 0:
 				one.Truth = ""

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // metricRefreshes are the episodes after which a metric is learned anew, as in a stream; every tenth one after them, too.

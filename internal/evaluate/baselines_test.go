@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"slkstream/index"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // rings are points on two circles, one inside the other: the graph parts them, no pair of means does.

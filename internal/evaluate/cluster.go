@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"slkstream/index"
-	"slkstream/internal/kernel"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // ClusterMethods are the names that Cluster knows: the solver's that need no label, and the baselines of the paper.

@@ -3,9 +3,9 @@ package evaluate
 import (
 	"math"
 
-	"slkstream/index"
-	"slkstream/internal/kernel"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // model is what E and R measure a partition by: rows, graph, and the cost of a row in a cluster.

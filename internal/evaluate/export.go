@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 // ExportTasks writes the drawn tasks of a set, so that any other tool can be scored on them: folder/SET/base.npy, the rows

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Candidate is one way to solve: the settings, and the names that results carry.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"slkstream/internal/array"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func preset(t *testing.T, name string) Candidate {

@@ -3,7 +3,7 @@ package evaluate
 import (
 	"math"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // kernelKMeans is weighted kernel k-means from a given start, in the form whose objective is the normalised cut (Dhillon, Guan

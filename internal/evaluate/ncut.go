@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"slkstream/index"
+	"github.com/slkstream/slkstream/index"
 )
 
 // normalisedCut is spectral clustering by the normalised cut of Shi and Malik: k-means of the leading eigenvectors of

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"slkstream/index"
-	"slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // NeighbourResult is one index on one set.

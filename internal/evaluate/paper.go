@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // PaperSet is a data set of the paper: where it is looked for, and why it may not be there.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // digits is the tree's own sample of handwritten digits: 10 classes of 150.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 // Set is labelled data: N rows of dimension D, Labels -1 where the class is not known.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"slkstream/index"
-	"slkstream/internal/array"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 func TestBadFoldersAreRefused(t *testing.T) {

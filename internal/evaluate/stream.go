@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // StreamResult is one stream, scored. What a run does not have is nil and left out.
@@ -44,7 +44,7 @@ type StreamResult struct {
 // Stream runs the stage's own memory over a stream drawn from a set.
 type Stream struct {
 	Protocol StreamProtocol
-	Settings memory.Settings
+	Settings stream.Settings
 	Method   string // one of the solver's, or of Rivals
 }
 
@@ -61,7 +61,7 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 		Data: set.Name, Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
 		Shots: s.Protocol.Shots, Classes: len(trial.Classes),
 	}
-	var answers []memory.Answer
+	var answers []stream.Answer
 	if slices.Contains(Rivals, s.Method) {
 		out.Warm = true
 		answers, err = trial.rival(s.Method)
@@ -80,27 +80,27 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 
 // remember answers the stream as the stage does: episode by episode, in order. No label reaches it but those of the
 // supports, of taught items, and, with review, of the items it asked for, one episode later.
-func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) ([]memory.Answer, error) {
+func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) ([]stream.Answer, error) {
 	settings := s.Settings
 	if s.Protocol.TeachBy == "review" {
 		settings.ReviewRate = s.Protocol.Teach
 	}
-	engine, err := memory.NewEngine(settings)
+	engine, err := stream.NewEngine(settings)
 	if err != nil {
 		return nil, err
 	}
-	stream := memory.New(trial.Name, settings)
-	labels := &memory.Labels{}
+	memory := stream.New(trial.Name, settings)
+	labels := &stream.Labels{}
 	for i, row := range trial.Supports {
-		labels.Everyone = append(labels.Everyone, memory.Example{ID: fmt.Sprintf("support-%d", i), Label: className(trial.SupportLabels[i]), Vector: row})
+		labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprintf("support-%d", i), Label: className(trial.SupportLabels[i]), Vector: row})
 	}
-	answers := make([]memory.Answer, 0, len(trial.Items))
+	answers := make([]stream.Answer, 0, len(trial.Items))
 	var sweeps, admitted, unlabelled int
 	offset := int64(0)
 	for _, episode := range trial.Episodes {
-		items := make([]memory.Item, len(episode))
+		items := make([]stream.Item, len(episode))
 		for i, it := range episode {
-			items[i] = memory.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Place: memory.Place{Offset: offset, Object: -1}}
+			items[i] = stream.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Place: stream.Place{Offset: offset, Object: -1}}
 			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
 				items[i].Label = className(trial.Items[it].Truth)
 			} else {
@@ -108,23 +108,23 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 			}
 			offset++
 		}
-		given, report, err := stream.Answer(ctx, engine, items, labels)
+		given, report, err := memory.Answer(ctx, engine, items, labels)
 		if err != nil {
 			return nil, err
 		}
-		var reviewed []memory.Example
+		var reviewed []stream.Example
 		for i, a := range given {
 			item := &trial.Items[episode[i]]
 			item.Taught = item.Taught || a.Review && item.Class()
 			if item.Taught && items[i].Label == "" {
-				reviewed = append(reviewed, memory.Example{ID: items[i].ID, Label: className(item.Truth), Vector: items[i].Vector})
+				reviewed = append(reviewed, stream.Example{ID: items[i].ID, Label: className(item.Truth), Vector: items[i].Vector})
 			}
 			if item.Taught {
 				out.Taught++
 			}
 		}
 		if len(reviewed) > 0 {
-			labels = &memory.Labels{Everyone: labels.Everyone, Stream: map[string][]memory.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]), reviewed...)}}
+			labels = &stream.Labels{Everyone: labels.Everyone, Stream: map[string][]stream.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]), reviewed...)}}
 		}
 		answers = append(answers, given...)
 		sweeps += report.Sweeps
@@ -133,7 +133,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	}
 	out.Iterations = float64(sweeps) / float64(len(trial.Episodes))
 	out.Admitted = float64(admitted) / float64(max(1, unlabelled))
-	for _, piece := range stream.State() {
+	for _, piece := range memory.State() {
 		out.StateBytes += len(piece.Bytes)
 	}
 	return answers, nil
@@ -142,7 +142,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 func className(class int32) string { return strconv.Itoa(int(class)) }
 
 // score fills what the answers, one for each item in order, are worth.
-func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
+func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	if len(t.Supports) == 0 {
 		t.scoreClusters(answers, out)
 		return
@@ -200,7 +200,7 @@ func (t *Trial) score(answers []memory.Answer, out *StreamResult) {
 
 // accuracyAll counts every item of a labelled class, for streams in which each was answered before its label came: who asks
 // for the labels of hard items gains nothing by their not being scored.
-func (t *Trial) accuracyAll(answers []memory.Answer) *float64 {
+func (t *Trial) accuracyAll(answers []stream.Answer) *float64 {
 	right, all := 0., 0.
 	for i, item := range t.Items {
 		if !item.Known {
@@ -213,7 +213,7 @@ func (t *Trial) accuracyAll(answers []memory.Answer) *float64 {
 	return pointer(right / all)
 }
 
-func (t *Trial) scoreClusters(answers []memory.Answer, out *StreamResult) {
+func (t *Trial) scoreClusters(answers []stream.Answer, out *StreamResult) {
 	numbers := map[string]int32{}
 	var truth, found []int32
 	for i, item := range t.Items {

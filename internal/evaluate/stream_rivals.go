@@ -8,13 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"slkstream/internal/kernel"
-	"slkstream/internal/memory"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of an episode's
 // taught items before any item of it is answered, as the stage has them.
-func (t *Trial) rival(method string) ([]memory.Answer, error) {
+func (t *Trial) rival(method string) ([]stream.Answer, error) {
 	number := map[int32]int{}
 	var classes []int32
 	class := func(y int32) int {
@@ -47,7 +47,7 @@ func (t *Trial) rival(method string) ([]memory.Answer, error) {
 	for i, row := range t.Supports {
 		learner.learn(unitRow(row), class(t.SupportLabels[i]))
 	}
-	answers := make([]memory.Answer, len(t.Items))
+	answers := make([]stream.Answer, len(t.Items))
 	for _, episode := range t.Episodes {
 		for _, i := range episode {
 			if item := t.Items[i]; item.Taught {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"slkstream/internal/memory"
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // drawnSet is n rows of classes around fixed centres, in random order; the last row of every twenty is of no class.
@@ -256,7 +256,7 @@ func stage(t *testing.T, p StreamProtocol, warm bool) *Stream {
 		t.Fatal(err)
 	}
 	s.Check = true
-	settings := memory.Defaults(s)
+	settings := stream.Defaults(s)
 	settings.Warm = warm
 	return &Stream{Protocol: p, Settings: settings, Method: s.Method}
 }
@@ -274,8 +274,8 @@ func TestNoLabelLeaks(t *testing.T) {
 				continue
 			}
 			s := stage(t, p, true)
-			answer := func(trial *Trial) []memory.Answer {
-				var answers []memory.Answer
+			answer := func(trial *Trial) []stream.Answer {
+				var answers []stream.Answer
 				var err error
 				if method == "slk-means" {
 					answers, err = s.remember(context.Background(), trial, &StreamResult{})

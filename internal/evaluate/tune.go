@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	"slkstream/solver"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Tune chooses lambda, rho, tau and beta by successive halving: many settings on few tasks, the better third of them on more,

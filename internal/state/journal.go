@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Journal is what one commit says about its input partition.

@@ -3,7 +3,7 @@ package state
 import (
 	"slices"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Keeper writes the state of one input partition for one owner: it numbers the commits, chooses keys, and knows which

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Loader collects the records of one partition of the state topic, as far as they belong to one input topic. Of each key

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // chunkBytes bounds a chunk's value, so that it passes any broker's limit for one record with room to spare.

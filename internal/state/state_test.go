@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // world is a state topic, and what really happened: the episodes of a few streams, one after the other.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // A value is: the mark, the format's version, the CRC-32C of what follows, what follows.

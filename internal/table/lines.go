@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // lineLimit bounds a line of JSON Lines: 256 Ki numbers of 20 digits are far below.

@@ -3,7 +3,7 @@ package table
 import (
 	"os"
 
-	"slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 // matrix is a .npy file: vectors and nothing else.

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/parquet-go/parquet-go"
 
-	"slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 func answers() []Answer {

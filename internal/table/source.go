@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slkstream/internal/array"
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // ErrFormat is wrapped by the error of a file that is not what its name says, or is damaged.

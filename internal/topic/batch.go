@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // A record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16, checksum 17, attributes 21,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/segmentio/kafka-go/compress"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // ErrCorrupt is returned for bytes in a log that are not what was written: a checksum or a length that does not hold.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 func someBatch(n int, stamp Stamp) []byte {

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // franz is another Kafka client, to check ours against.

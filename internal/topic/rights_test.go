@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"slkstream/internal/broker"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Who may do everything is told so.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"slkstream/internal/broker"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
-	"slkstream/test/kafka"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/test/kafka"
 )
 
 // secured are the addresses and files of a broker that wants certificates and of one that wants a password: those of the

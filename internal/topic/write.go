@@ -12,7 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/produce"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A single larger

@@ -16,10 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"slkstream/internal/broker"
-	"slkstream/internal/broker/brokertest"
-	"slkstream/internal/record"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 func TestATooLargeRecordIsRefused(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 //go:embed static

@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

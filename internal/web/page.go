@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Options say what the page shows and what it may do.

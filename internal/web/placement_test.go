@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Points of a plane within many dimensions keep their distances on the map.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/index"
-	"slkstream/internal/demo"
-	"slkstream/internal/record"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // simulation is a stage that names pictures by the nearest mean: enough to give the page something to show.

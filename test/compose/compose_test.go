@@ -16,7 +16,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/spf13/pflag"
 
-	"slkstream/config"
+	"github.com/slkstream/slkstream/config"
 )
 
 const root = "../.."

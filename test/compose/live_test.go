@@ -17,7 +17,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // TestServicesRun runs what docker compose up --scale stage=3 runs, as processes, against the Kafka that

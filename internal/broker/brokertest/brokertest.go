@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"slkstream/internal/broker"
-	"slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Variable names the environment variable that holds the brokers to test against, host:port, separated by commas.

@@ -1,4 +1,4 @@
-module slkstream/internal/kernel/generate
+module github.com/slkstream/slkstream/internal/kernel/generate
 
 go 1.26.0
 

@@ -14,9 +14,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"slkstream/internal/array"
-	"slkstream/internal/record"
-	"slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/sample"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"syscall"
 
-	"slkstream/test/kafka"
+	"github.com/slkstream/slkstream/test/kafka"
 )
 
 func main() {

@@ -1,3 +1,0 @@
-module github.com/google/renameio
-
-go 1.26.0

@@ -1,0 +1,36 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// Engine solves for any number of streams with the same settings and remembers nothing of them; it owns the workspaces, so
+// one goroutine uses it at a time.
+type Engine struct {
+	labelled *solver.Solver // with labels: the settings' own
+	clusters *solver.Solver // without: the settings for clusters
+	problem  problem
+	solved   *solver.Result
+}
+
+// NewEngine returns an engine for valid settings.
+func NewEngine(s Settings) (*Engine, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("memory settings: %w", err)
+	}
+	labelled, err := solver.New(s.Solver)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := solver.New(clusterSettings(s.Solver))
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{labelled: labelled, clusters: clusters}, nil
+}
+
+// Solved is the solve behind the engine's last answer, for whoever looks on: its graph, its objective step by step. It is
+// valid until the next answer; nil before the first.
+func (e *Engine) Solved() *solver.Result { return e.solved }

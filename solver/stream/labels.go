@@ -1,0 +1,166 @@
+package stream
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/slkstream/slkstream/index"
+)
+
+// Example is a labelled embedding, known by its id: teaching the same id again corrects it.
+type Example struct {
+	ID, Label string
+	Vector    []float32
+	Model     string // the embedder; empty fits any
+}
+
+// Labels is what the labels topic says at one moment: examples for every stream, and for single ones. It is never
+// changed, only replaced, so that any number of streams may read it at once and none holds a copy.
+type Labels struct {
+	Everyone []Example
+	Stream   map[string][]Example
+	// Forgotten are ids taken back: a stream that was taught such an item by its own feed forgets it too.
+	Forgotten []string
+
+	once     sync.Once
+	everyone *exampleSet
+	forgot   map[string]bool
+	mutex    sync.Mutex
+	streams  map[string]*exampleSet
+}
+
+// exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether anything changed.
+type exampleSet struct {
+	examples []Example
+	sum      uint64
+	classes  map[string][]int32 // the examples of each label
+
+	searched sync.Once
+	search   map[int]*index.Memory // the examples of each dimension, by their place in the list
+}
+
+// newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived; of one id the
+// last stands.
+func newExampleSet(list []Example) *exampleSet {
+	last := make(map[string]int, len(list))
+	for i, e := range list {
+		last[e.ID] = i
+	}
+	set := &exampleSet{examples: make([]Example, 0, len(last)), classes: map[string][]int32{}}
+	for i, e := range list {
+		if last[e.ID] == i {
+			set.examples = append(set.examples, e)
+			set.sum += e.sum()
+		}
+	}
+	slices.SortFunc(set.examples, func(a, b Example) int { return cmp.Compare(a.ID, b.ID) })
+	for i, e := range set.examples {
+		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
+	}
+	return set
+}
+
+// near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream.
+func (s *exampleSet) near(items []Item, d int) (map[string]bool, error) {
+	s.searched.Do(func() {
+		s.search = map[int]*index.Memory{}
+		for i, e := range s.examples {
+			m := s.search[len(e.Vector)]
+			if m == nil {
+				var err error
+				if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true}); err != nil {
+					continue // an example without a vector is of no use to any stream
+				}
+				s.search[len(e.Vector)] = m
+			}
+			_ = m.Add(uint64(i), e.Vector) // refuses rows that have no direction: nothing is near them
+		}
+	})
+	out := map[string]bool{}
+	m := s.search[d]
+	if m == nil {
+		return out, nil
+	}
+	var hits []index.Hit
+	for i := range items {
+		var err error
+		if hits, err = m.Search(hits[:0], items[i].Vector, candidatesEach); err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			out[s.examples[h.ID].Label] = true
+		}
+	}
+	return out, nil
+}
+
+// candidatesEach is how many of the nearest examples of each item bring their class into an episode that cannot hold all.
+const candidatesEach = 16
+
+// sum identifies an example's whole content. Sums of examples are added: their order does not matter.
+func (e Example) sum() uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(e.ID))
+	h.Write([]byte{0})
+	h.Write([]byte(e.Label))
+	h.Write([]byte{0})
+	h.Write([]byte(e.Model))
+	var b [4]byte
+	for _, v := range e.Vector {
+		binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
+		h.Write(b[:])
+	}
+	return h.Sum64()
+}
+
+func (l *Labels) prepare() {
+	l.once.Do(func() {
+		l.everyone = newExampleSet(l.Everyone)
+		l.forgot = make(map[string]bool, len(l.Forgotten))
+		for _, id := range l.Forgotten {
+			l.forgot[id] = true
+		}
+		l.streams = map[string]*exampleSet{}
+	})
+}
+
+// of returns the examples for every stream and those for this one.
+func (l *Labels) of(stream string) (everyone, own *exampleSet) {
+	if l == nil {
+		return &exampleSet{}, &exampleSet{}
+	}
+	l.prepare()
+	list := l.Stream[stream]
+	if len(list) == 0 {
+		return l.everyone, &exampleSet{}
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	set := l.streams[stream]
+	if set == nil {
+		set = newExampleSet(list)
+		l.streams[stream] = set
+	}
+	return l.everyone, set
+}
+
+func (l *Labels) forgotten(id string) bool {
+	if l == nil {
+		return false
+	}
+	l.prepare()
+	return l.forgot[id]
+}
+
+// label is the label of an id in the set.
+func (s *exampleSet) label(id string) (string, bool) {
+	i, ok := slices.BinarySearchFunc(s.examples, id, func(e Example, id string) int { return cmp.Compare(e.ID, id) })
+	if !ok {
+		return "", false
+	}
+	return s.examples[i].Label, true
+}

@@ -1,0 +1,371 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func noted(report Report, part string) bool {
+	return slices.ContainsFunc(report.Notes, func(n string) bool { return strings.Contains(n, part) })
+}
+
+func happened(report Report, kind, class string) bool {
+	return slices.ContainsFunc(report.Events, func(e Event) bool { return e.Kind == kind && e.Class == class })
+}
+
+// sound fails the test where an answer holds what no one can use.
+func sound(t *testing.T, answers []Answer) {
+	t.Helper()
+	for i, a := range answers {
+		for _, v := range []float64{a.Confidence, a.UnknownScore} {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				t.Errorf("answer %d: %+v", i, a)
+			}
+		}
+		if a.Label == "" || a.Confidence > 1 {
+			t.Errorf("answer %d: %+v", i, a)
+		}
+	}
+}
+
+func TestRefusedItems(t *testing.T) {
+	set := settings(t)
+	f := newCamera(1, 3, 8, 1)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	items, _ := f.episode(10, 0)
+	answer(t, s, e, items, labels)
+	state := s.State()
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for name, change := range map[string]func([]Item) []Item{
+		"no item":             func([]Item) []Item { return nil },
+		"another dimension":   func(items []Item) []Item { items[2].Vector = items[2].Vector[:7]; return items },
+		"all of another":      func(items []Item) []Item { return []Item{{Vector: []float32{1, 2}}} },
+		"NaN":                 func(items []Item) []Item { items[1].Vector[3] = nan; return items },
+		"Inf":                 func(items []Item) []Item { items[1].Vector[3] = inf; return items },
+		"zero vector":         func(items []Item) []Item { clear(items[0].Vector); return items },
+		"two models":          func(items []Item) []Item { items[4].Model = "other"; return items },
+		"without a dimension": func(items []Item) []Item { items[0].Vector = nil; return items },
+	} {
+		items, _ := f.episode(10, 0)
+		if _, _, err := s.Answer(context.Background(), e, change(items), labels); !errors.Is(err, ErrItem) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if again := s.State(); !reflect.DeepEqual(again, state) {
+		t.Errorf("a refused episode changed the state")
+	}
+	other, err := Restore(set, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	items, _ = f.episode(10, .2)
+	if _, _, err := s.Answer(cancelled, e, items, labels); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	got, _ := answer(t, s, e, items, labels)
+	want, _ := answer(t, other, e, items, labels)
+	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(s.State(), other.State()) {
+		t.Errorf("a cancelled episode left something behind")
+	}
+}
+
+// Two examples with one vector and two labels: one of the two labels is the answer, and no other class suffers.
+func TestContradictingLabels(t *testing.T) {
+	set := settings(t)
+	f := newCamera(2, 4, 16, .3)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	labels.Everyone = append(labels.Everyone, Example{ID: "lie", Label: label(1), Vector: labels.Everyone[0].Vector})
+	for range 4 {
+		items, truth := f.episode(20, 0)
+		answers, _ := answer(t, s, e, items, labels)
+		sound(t, answers)
+		for i, a := range answers {
+			if truth[i] != a.Label && truth[i] != label(0) && truth[i] != label(1) {
+				t.Errorf("%s answered %s", truth[i], a.Label)
+			}
+		}
+	}
+}
+
+func TestOneClassOnly(t *testing.T) {
+	for _, shots := range []int{1, 4} {
+		set := settings(t)
+		f := newCamera(3, 1, 16, 1)
+		s, e := New("cam", set), engine(t, set)
+		for range 3 {
+			items, _ := f.episode(12, .1)
+			answers, _ := answer(t, s, e, items, f.labels(shots))
+			sound(t, answers)
+			for _, a := range answers {
+				if a.Label != label(0) {
+					t.Errorf("answered %s", a.Label)
+				}
+			}
+		}
+	}
+}
+
+func TestEpisodeOfOneItem(t *testing.T) {
+	set := settings(t)
+	f := newCamera(4, 3, 16, .3)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(2)
+	for range 30 {
+		items, truth := f.episode(1, .2)
+		answers, _ := answer(t, s, e, items, labels)
+		sound(t, answers)
+		if answers[0].Label != truth[0] {
+			t.Errorf("%s answered %s", truth[0], answers[0].Label)
+		}
+	}
+	if _, err := Restore(set, s.State()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A brand-new class starts with its first example, taught by the feed or over the topic, and a class whose examples are all
+// taken back ends.
+func TestClassesComeAndGo(t *testing.T) {
+	set := settings(t)
+	f := newCamera(5, 4, 16, .3)
+	s, e := New("cam", set), engine(t, set)
+	three := f.labels(2)
+	three.Everyone = slices.DeleteFunc(three.Everyone, func(e Example) bool { return e.Label == label(3) })
+	items, _ := f.episode(20, 0)
+	answer(t, s, e, items, three)
+	of := func(class int) []Item {
+		items, _ := f.episode(10, 0)
+		for i := range items {
+			items[i].Vector = f.vector(class)
+		}
+		return items
+	}
+	items = of(3)
+	items[0].Label = label(3)
+	_, report := answer(t, s, e, items, three)
+	if !happened(report, "born", label(3)) {
+		t.Errorf("events %+v", report.Events)
+	}
+	right := 0
+	answers, report := answer(t, s, e, of(3), three)
+	for _, a := range answers {
+		if a.Label == label(3) {
+			right++
+		}
+	}
+	if right < 9 {
+		t.Errorf("%d of 10 of the new class after one example", right)
+	}
+	forgets := &Labels{Everyone: three.Everyone, Forgotten: []string{items[0].ID}}
+	answers, report = answer(t, s, e, of(3), forgets)
+	if !happened(report, "retired", label(3)) {
+		t.Errorf("events %+v", report.Events)
+	}
+	for _, a := range answers {
+		if a.Label == label(3) {
+			t.Errorf("a class without an example is answered")
+		}
+	}
+}
+
+// Relabelling every example of a class renames it; giving them another class's label merges the two.
+func TestRenameAndMerge(t *testing.T) {
+	set := settings(t)
+	f := newCamera(6, 3, 16, .3)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(2)
+	items, _ := f.episode(20, .2)
+	answer(t, s, e, items, labels)
+	relabel := func(from, to string) *Labels {
+		l := &Labels{}
+		for _, e := range labels.Everyone {
+			if e.Label == from {
+				e.Label = to
+			}
+			l.Everyone = append(l.Everyone, e)
+		}
+		for _, item := range items { // what the feed taught is corrected by its id
+			if item.Label == from {
+				l.Everyone = append(l.Everyone, Example{ID: item.ID, Label: to, Vector: item.Vector})
+			}
+		}
+		return l
+	}
+	for _, to := range []string{"renamed", label(1)} {
+		again, truth := f.episode(20, 0)
+		answers, report := answer(t, s, e, again, relabel(label(0), to))
+		for i, a := range answers {
+			want := truth[i]
+			if want == label(0) {
+				want = to
+			}
+			if a.Label != want {
+				t.Errorf("to %s: %s, not %s", to, a.Label, want)
+			}
+		}
+		if to == "renamed" && !happened(report, "retired", label(0)) {
+			t.Errorf("events %+v", report.Events)
+		}
+	}
+}
+
+func TestModelChange(t *testing.T) {
+	set := settings(t)
+	f, g := newCamera(7, 3, 16, .3), newCamera(8, 3, 24, .3)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(2)
+	for i := range labels.Everyone {
+		labels.Everyone[i].Model = "old"
+	}
+	fresh := g.labels(2)
+	for i := range fresh.Everyone {
+		fresh.Everyone[i].Model, fresh.Everyone[i].ID = "new", "n"+fresh.Everyone[i].ID
+	}
+	labels = &Labels{Everyone: append(labels.Everyone, fresh.Everyone...)}
+	say := func(f *camera, model string) ([]Item, []string) {
+		items, truth := f.episode(20, .1)
+		for i := range items {
+			items[i].Model = model
+		}
+		return items, truth
+	}
+	items, _ := say(f, "old")
+	answer(t, s, e, items, labels)
+	g.offset = f.offset
+	items, truth := say(g, "new")
+	answers, report := answer(t, s, e, items, labels)
+	if !noted(report, `the model changed from "old" to "new"`) || !noted(report, "6 labelled examples are of another model") {
+		t.Errorf("notes %q", report.Notes)
+	}
+	if report.Episode != 2 || s.Dimension() != 24 || s.Model() != "new" || s.LearnedTo().Offset != g.offset-1 {
+		t.Errorf("episode %d, dimension %d, model %q, learned to %v", report.Episode, s.Dimension(), s.Model(), s.LearnedTo())
+	}
+	for i, a := range answers {
+		if a.Label != truth[i] {
+			t.Errorf("%s answered %s", truth[i], a.Label)
+		}
+	}
+}
+
+// A setting that changes what the state means starts the stream from its labels and is said; one that does not, does not.
+func TestSettingsChange(t *testing.T) {
+	set := settings(t)
+	f := newCamera(9, 3, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	for range 4 {
+		items, _ := f.episode(20, .1)
+		answer(t, s, e, items, labels)
+	}
+	for name, c := range map[string]struct {
+		change func(*Settings)
+		fresh  bool
+	}{
+		"power":   {func(s *Settings) { s.Solver.Power = 1 }, true},
+		"rank":    {func(s *Settings) { s.Solver.MetricRank = 8 }, true},
+		"warm":    {func(s *Settings) { s.Warm = false }, true},
+		"lambda":  {func(s *Settings) { s.Solver.Lambda = 1 }, false},
+		"unknown": {func(s *Settings) { s.UnknownRate = .2 }, false},
+	} {
+		other := set
+		c.change(&other)
+		restored, err := Restore(other, s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if restored.Episode() != 4 || restored.LearnedTo() != s.LearnedTo() {
+			t.Errorf("%s: episode %d, learned to %v", name, restored.Episode(), restored.LearnedTo())
+		}
+		items, _ := f.episode(20, 0)
+		_, report := answer(t, restored, engine(t, other), items, labels)
+		if noted(report, "starts from its labels") != c.fresh {
+			t.Errorf("%s: notes %q", name, report.Notes)
+		}
+	}
+}
+
+// Ten thousand classes: an episode sees those near its items, in bounded memory, and finds the right ones.
+func TestTenThousandClasses(t *testing.T) {
+	set := settings(t)
+	f := newCamera(10, 10_000, 32, .3)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	for range 3 {
+		items, truth := f.episode(40, .1)
+		answers, report := answer(t, s, e, items, labels)
+		sound(t, answers)
+		for i, a := range answers {
+			if a.Label != truth[i] {
+				t.Errorf("%s answered %s", truth[i], a.Label)
+			}
+		}
+		if report.Events != nil && happened(report, "retired", truth[0]) {
+			t.Errorf("a class out of sight is not retired")
+		}
+	}
+	if n := len(e.problem.names); n > 40*candidatesEach {
+		t.Errorf("%d classes in one episode", n)
+	}
+}
+
+// A class holds its newest and most distinct examples, and says which it gave up.
+func TestFullClass(t *testing.T) {
+	set := settings(t)
+	set.Examples = 5
+	f := newCamera(11, 2, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	dropped := map[string]bool{}
+	var twin []float32
+	for episode := range 6 {
+		items, _ := f.episode(4, 0)
+		items[0].Vector, items[0].Label, items[0].ID = f.vector(0), label(0), fmt.Sprintf("t%d", episode)
+		switch episode {
+		case 2:
+			twin = items[0].Vector
+		case 4: // the same view again
+			items[0].Vector = slices.Clone(twin)
+		}
+		_, report := answer(t, s, e, items, labels)
+		for _, id := range report.Dropped {
+			dropped[id] = true
+		}
+	}
+	if len(dropped) != 1 || !dropped["t2"] {
+		t.Errorf("dropped %v: not the older of the two views that are the same", dropped)
+	}
+	if n := len(s.classes[label(0)].examples); n != 5 {
+		t.Errorf("%d examples kept", n)
+	}
+}
+
+// Taught after its first episode, a stream answers from its labels and no longer from prototypes of its own answers.
+func TestTeachingEndsThePrior(t *testing.T) {
+	set := settings(t)
+	f := newCamera(12, 3, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	items, _ := f.episode(30, 0)
+	answer(t, s, e, items, labels)
+	items, _ = f.episode(30, 0)
+	if _, report := answer(t, s, e, items, labels); report.PriorShare == 0 {
+		t.Fatal("no prior in the second episode: this test tests nothing")
+	}
+	items, _ = f.episode(30, 0)
+	items[0].Label = label(0)
+	answer(t, s, e, items, labels)
+	items, _ = f.episode(30, 0)
+	if _, report := answer(t, s, e, items, labels); report.PriorShare != 0 || !s.Summary().Taught {
+		t.Errorf("prior's share %g after teaching", report.PriorShare)
+	}
+}

@@ -1,0 +1,232 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// scenario is what may happen to a stream over its life: labels that come, are corrected and taken back, items that teach, a
+// reset, or no labels at all.
+type scenario struct {
+	name     string
+	shots    int
+	taught   float64
+	discover bool
+	warm     bool
+}
+
+var scenarios = []scenario{
+	{name: "untaught", shots: 2, warm: true},
+	{name: "one shot", shots: 1, warm: true},
+	{name: "taught", shots: 1, taught: .1, warm: true},
+	{name: "cold", shots: 2, taught: .1},
+	{name: "clusters", warm: true},
+	{name: "discover", shots: 1, taught: .05, discover: true, warm: true},
+}
+
+// play answers the scenario's episodes; between is called before each of them and may put another stream in its place.
+func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *Engine)) (answers [][]Answer, reports []Report, state []Piece) {
+	t.Helper()
+	set := settings(t)
+	set.Discover, set.Warm = c.discover, c.warm
+	f := newCamera(3, 7, 24, 1.2)
+	labels := f.labels(c.shots)
+	if c.discover { // two classes nobody has labelled
+		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(5) })
+	}
+	s, e := New("cam", set), engine(t, set)
+	for episode := range 23 {
+		items, _ := f.episode(20+episode%3, c.taught)
+		if c.shots > 0 {
+			switch episode {
+			case 5: // a new example of this stream's own
+				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}}}
+			case 9: // corrected
+				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}}}
+			case 13: // taken back, and an item the feed taught with it
+				labels = &Labels{Everyone: labels.Everyone, Forgotten: []string{"own", "i3", "i30", "i50"}}
+			}
+		}
+		if episode == 17 {
+			s.Reset(label(0))
+		}
+		s, e = between(s, e)
+		a, r := answer(t, s, e, items, labels)
+		answers, reports = append(answers, a), append(reports, r)
+	}
+	return answers, reports, s.State()
+}
+
+// A stream that is encoded and restored before every episode, that is a clone, that is solved by an engine which has just
+// served others, or whose metric was made beforehand, answers bit for bit like one that was left alone.
+func TestReplay(t *testing.T) {
+	for _, c := range scenarios {
+		want, wantReports, wantState := c.play(t, func(s *Stream, e *Engine) (*Stream, *Engine) { return s, e })
+		for name, between := range map[string]func(*Stream, *Engine) (*Stream, *Engine){
+			"restored": func(s *Stream, e *Engine) (*Stream, *Engine) {
+				pieces := s.State()
+				slices.Reverse(pieces)
+				restored, err := Restore(s.settings, pieces)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return restored, e
+			},
+			"cloned": func(s *Stream, e *Engine) (*Stream, *Engine) {
+				next := s.Clone()
+				f := newCamera(9, 7, 24, 3)
+				items, _ := f.episode(30, .3)
+				answer(t, s, e, items, f.labels(2)) // what the original does now must not reach the clone
+				return next, e
+			},
+			"new engine":        func(s *Stream, e *Engine) (*Stream, *Engine) { return s, engine(t, s.settings) },
+			"metric beforehand": func(s *Stream, e *Engine) (*Stream, *Engine) { refresh(s); return s, e },
+		} {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				got, reports, state := c.play(t, between)
+				for i := range want {
+					if !reflect.DeepEqual(got[i], want[i]) {
+						t.Fatalf("episode %d: answers differ", i+1)
+					}
+					if !reflect.DeepEqual(reports[i], wantReports[i]) {
+						t.Fatalf("episode %d: report %+v, not %+v", i+1, reports[i], wantReports[i])
+					}
+				}
+				if !reflect.DeepEqual(state, wantState) {
+					t.Errorf("the state differs")
+				}
+			})
+		}
+	}
+}
+
+func refresh(s *Stream) {
+	if r := s.Refresh(); r != nil {
+		r.Compute()
+	}
+}
+
+// A pair of streams, one of which is restored at a random episode from a state some episodes old and learns again what lies
+// between, ends in the same state.
+func TestRelearning(t *testing.T) {
+	set := settings(t)
+	f := newCamera(4, 5, 16, 1)
+	labels := f.labels(1)
+	s, e := New("cam", set), engine(t, set)
+	var episodes [][]Item
+	var states [][]Piece
+	for range 12 {
+		items, _ := f.episode(15, .1)
+		states = append(states, s.State())
+		episodes = append(episodes, items)
+		answer(t, s, e, items, labels)
+	}
+	for from := range states {
+		again, err := Restore(set, states[from])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, items := range episodes[from:] {
+			if last := items[len(items)-1].Place; !last.After(again.LearnedTo()) {
+				t.Fatalf("restored before episode %d, and %v is already learned", from+1, last)
+			}
+			answer(t, again, e, items, labels)
+		}
+		if !reflect.DeepEqual(again.State(), s.State()) {
+			t.Errorf("learned again from episode %d: another state", from+1)
+		}
+		if again.LearnedTo() != (Place{Offset: f.offset - 1, Object: -1}) {
+			t.Errorf("learned to %v", again.LearnedTo())
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	set := settings(t)
+	f := newCamera(5, 4, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	for range 5 {
+		items, _ := f.episode(20, .1)
+		answer(t, s, e, items, f.labels(1))
+	}
+	pieces := s.State()
+	for i := range pieces {
+		for name, change := range map[string]func([]byte) []byte{
+			"cut":       func(b []byte) []byte { return b[:len(b)-1] },
+			"empty":     func([]byte) []byte { return nil },
+			"a bit":     func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+			"a version": func(b []byte) []byte { b[4]++; w := writer{b[:len(b)-4]}; return w.sealed() },
+		} {
+			broken := slices.Clone(pieces)
+			broken[i].Bytes = change(slices.Clone(broken[i].Bytes))
+			if _, err := Restore(set, broken); !errors.Is(err, ErrState) {
+				t.Errorf("piece %s, %s: %v", pieces[i].Name, name, err)
+			}
+		}
+		if _, err := Restore(set, slices.Delete(slices.Clone(pieces), i, i+1)); !errors.Is(err, ErrState) {
+			t.Errorf("without %s: %v", pieces[i].Name, err)
+		}
+	}
+}
+
+// Fields that a later version adds are stepped over.
+func TestRestoreStepsOverUnknownFields(t *testing.T) {
+	set := settings(t)
+	f := newCamera(6, 4, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	items, _ := f.episode(20, .1)
+	answer(t, s, e, items, f.labels(1))
+	pieces := s.State()
+	later := slices.Clone(pieces)
+	for i := range later {
+		w := writer{slices.Clone(later[i].Bytes[:len(later[i].Bytes)-4])}
+		w.text(900+i, "from a later version")
+		later[i].Bytes = w.sealed()
+	}
+	restored, err := Restore(set, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(restored.State(), pieces) {
+		t.Errorf("another state")
+	}
+}
+
+func FuzzRestore(f *testing.F) {
+	set := settings(f)
+	feed := newCamera(6, 3, 8, 1)
+	s, e := New("cam", set), engine(f, set)
+	for range 3 {
+		items, _ := feed.episode(12, .1)
+		answer(f, s, e, items, feed.labels(1))
+	}
+	for _, piece := range s.State() {
+		f.Add(piece.Bytes[:len(piece.Bytes)-4])
+	}
+	head := s.State()[0]
+	f.Fuzz(func(t *testing.T, body []byte) {
+		// The sum is made right, so that the fields are reached.
+		w := writer{body}
+		piece := w.sealed()
+		for _, pieces := range [][]Piece{{{"head", piece}}, {head, {"class/x", piece}, {"metric", piece}, {"scatter", piece}}} {
+			restored, err := Restore(set, pieces)
+			if err != nil {
+				if !errors.Is(err, ErrState) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			restored.State()
+			if d := restored.Dimension(); d > 0 && d < 100 {
+				items, _ := newCamera(8, 2, d, 1).episode(3, 0)
+				items[0].Model, items[1].Model, items[2].Model = restored.Model(), restored.Model(), restored.Model()
+				if _, _, err := restored.Answer(context.Background(), e, items, nil); err != nil {
+					t.Logf("answers %v", err) // no panic is what matters
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package stream
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Of two groups that nothing labelled is like, a person is asked about each once, and about nothing that is known; the rate is
+// kept over the stream.
+func TestReviewAsksOnceAGroup(t *testing.T) {
+	const d, n, rate = 32, 100, .03
+	set := settings(t)
+	set.ReviewRate = rate
+	f := newCamera(5, 6, d, .3)
+	labels := f.labels(2)
+	labels.Everyone = labels.Everyone[:8] // classes 4 and 5 have no label
+	s, e := New("s", set), engine(t, set)
+	asked := 0
+	for episode := range 10 {
+		var items []Item
+		var truth []int
+		for i := range n {
+			class := i % 4
+			if i%10 == 0 {
+				class = 4 + i/10%2
+			}
+			items = append(items, Item{ID: fmt.Sprint(episode, i), Vector: f.vector(class), Place: Place{Offset: int64(episode*n + i), Object: -1}})
+			truth = append(truth, class)
+		}
+		answers, _ := answer(t, s, e, items, labels)
+		groups := map[int]int{}
+		for i, a := range answers {
+			if a.Review {
+				asked++
+				groups[truth[i]]++
+			}
+		}
+		if groups[4] == 0 || groups[5] == 0 {
+			t.Errorf("episode %d: asked about %v, not about both of 4 and 5", episode, groups)
+		}
+		if allowed := rate * n * float64(episode+2); float64(asked) > allowed {
+			t.Errorf("episode %d: %d items asked for, more than %g", episode, asked, allowed)
+		}
+	}
+	if asked < 9*rate*n {
+		t.Errorf("%d items asked for of %d", asked, 10*n)
+	}
+}

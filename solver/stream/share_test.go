@@ -1,0 +1,65 @@
+package stream
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+)
+
+// A stream that joins others of its feed starts with their metric, one of another model does not, and sharing changes
+// nothing for who does not ask for it.
+func TestSharedMetric(t *testing.T) {
+	set := settings(t)
+	set.Share = NewSharedMetric()
+	f := newCamera(21, 5, 16, 1.5)
+	labels := f.labels(1)
+	first := New("one", set)
+	e := engine(t, set)
+	for range 6 {
+		items, _ := f.episode(40, 0)
+		answer(t, first, e, items, labels)
+	}
+	if first.metric.current == nil {
+		t.Fatal("the first stream has no metric: this test tests nothing")
+	}
+	items, _ := f.episode(40, 0)
+	second, other, alone := New("two", set), New("three", set), New("two", settings(t))
+	answer(t, second, e, items, labels)
+	if second.metric.current == nil {
+		t.Errorf("the second stream started without a metric")
+	}
+	answer(t, alone, e, items, labels)
+	if alone.metric.current != nil {
+		t.Errorf("a stream that shares nothing started with a metric")
+	}
+	for i := range items {
+		items[i].Model = "another"
+	}
+	answer(t, other, e, items, labels)
+	if other.metric.current != nil {
+		t.Errorf("a stream of another model took the metric")
+	}
+	if !reflect.DeepEqual(first.Clone().State(), first.State()) {
+		t.Errorf("a clone is not its original")
+	}
+}
+
+// Streams that share are used from many goroutines at once; the race detector watches.
+func TestSharedMetricTogether(t *testing.T) {
+	set := settings(t)
+	set.Share = NewSharedMetric()
+	var running sync.WaitGroup
+	for seed := range uint64(4) {
+		running.Go(func() {
+			f := newCamera(seed, 4, 16, 1)
+			labels := f.labels(1)
+			s, e := New(label(int(seed)), set), engine(t, set)
+			for range 12 {
+				items, _ := f.episode(20, .05)
+				answer(t, s, e, items, labels)
+				refresh(s)
+			}
+		})
+	}
+	running.Wait()
+}

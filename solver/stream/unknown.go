@@ -1,0 +1,128 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver"
+)
+
+// enoughScores is how many unknown scores a limit must rest on.
+const enoughScores = 20
+
+// novelty is the unknown score of each row of a solved problem: its distance to the nearest labelled item, smoothed over the
+// graph, (W h + h)/(deg + 1). The distance is the mean of those with and without the metric: the metric, learned on the
+// classes that are labelled, sharpens what is like them and may blind to what is not.
+func novelty(p *solver.Problem, r *solver.Result) []float64 {
+	d := p.D
+	labelled := slices.Clip(r.AnchorZ)
+	for i, c := range p.Labels {
+		if c >= 0 {
+			labelled = append(labelled, r.Z[i*d:i*d+d]...)
+		}
+	}
+	m := len(labelled) / d
+	products := make([]float32, p.N*m)
+	kernel.Products(products, r.Z, labelled, p.N, m, d)
+	h := make([]float64, p.N)
+	for i := range h {
+		if p.Labels[i] >= 0 {
+			continue
+		}
+		h[i] = unitDistance(slices.Max(products[i*m : i*m+m]))
+		if p.Embedding != nil && p.Embedding.Metric != nil {
+			h[i] = (h[i] + float64(r.Distance[i])) / 2
+		}
+	}
+	out := make([]float64, p.N)
+	for i := range out {
+		if p.Labels[i] >= 0 {
+			continue
+		}
+		sum, degree := h[i], 1.
+		columns, weights := r.Affinity.Row(i)
+		for j, q := range columns {
+			if int(q) < p.N && p.Labels[q] < 0 {
+				sum += float64(weights[j]) * h[q]
+				degree += float64(weights[j])
+			}
+		}
+		out[i] = sum / degree
+	}
+	return out
+}
+
+// unitDistance is the distance of two unit rows with a dot product.
+func unitDistance(dot float32) float64 { return math.Sqrt(max(0, 2-2*float64(dot))) }
+
+// spread is how the unknown scores of the stream's own items lie, in equal bins of the distances that unit rows can have.
+type spread [128]float64
+
+const widest = 2
+
+// add counts a score.
+func (s *spread) add(score, weight float64) {
+	s[min(len(s)-1, int(score/widest*float64(len(s))))] += weight
+}
+
+// quantile is the score that a share q of what was counted stays below, to the upper edge of its bin; false where too little
+// was counted.
+func (s *spread) quantile(q float64) (score float64, known bool) {
+	var total, below float64
+	for _, v := range s {
+		total += v
+	}
+	if total < enoughScores {
+		return 0, false
+	}
+	for i, v := range s {
+		if below += v; below >= q*total {
+			return widest * float64(i+1) / float64(len(s)), true
+		}
+	}
+	return widest, true
+}
+
+// spreadKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
+const spreadKept = .9
+
+// with adds the scores of an episode's unlabelled items, each counting as much as the answer that it is of a known class is
+// sure.
+func (s spread) with(r *solver.Result, items []Item, scores []float64) *spread {
+	for i := range s {
+		s[i] *= spreadKept
+	}
+	for i := range items {
+		if items[i].Label == "" {
+			s.add(scores[i], float64(r.Confidence[i]))
+		}
+	}
+	return &s
+}
+
+// unknownLimit is the score above which an item is called unknown: what all but the chosen share of known items stay below.
+// Left-out items are the best witnesses, as their class is known. Until there are enough of them it is the stream's own
+// items: labelled ones cannot say how far the stream lies from them, as they may be almost the same picture, or one a class.
+func (s *Stream) unknownLimit(seen *spread) (score float64, known bool) {
+	share := 1 - s.settings.UnknownRate
+	if len(s.verdicts) < enoughScores {
+		return seen.quantile(share)
+	}
+	distances := make([]float64, len(s.verdicts))
+	for i := range s.verdicts {
+		distances[i] = float64(s.verdicts[i].distance)
+	}
+	slices.Sort(distances)
+	return quantile(distances, share), true
+}
+
+// quantile interpolates between the sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	if low+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+}

@@ -1,0 +1,65 @@
+package stream
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// The chosen share of known items is called unknown before anything was taught, whatever labelled items look like, and what
+// is far from everything still is unknown.
+func TestUnknownRateBeforeTeaching(t *testing.T) {
+	preset, err := solver.Preset("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, shots := range map[string]int{"one a class": 1, "the same picture five times": 5} {
+		for _, rate := range []float64{.02, .05, .2} {
+			settings := Defaults(preset)
+			settings.UnknownRate = rate
+			engine, err := NewEngine(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			feed, stream := newCamera(3, 8, 32, .4), New("s", settings)
+			labels := feed.labels(1)
+			for _, e := range slices.Clone(labels.Everyone) {
+				for i := 1; i < shots; i++ {
+					copied := e
+					copied.ID += string(rune('a' + i))
+					copied.Vector = slices.Clone(e.Vector)
+					copied.Vector[i] += .01
+					labels.Everyone = append(labels.Everyone, copied)
+				}
+			}
+			called, found := 0, 0
+			const episodes, n, strangers = 20, 100, 2
+			for range episodes {
+				items, _ := feed.episode(n, 0)
+				for i := range strangers {
+					items[i].Vector = newCamera(99, 1, 32, 0).vector(0)
+				}
+				answers, _, err := stream.Answer(context.Background(), engine, items, labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, a := range answers {
+					if a.Unknown && i >= strangers {
+						called++
+					} else if a.Unknown {
+						found++
+					}
+				}
+			}
+			share := float64(called) / (episodes * (n - strangers))
+			if share > 2*rate || share < rate/4-.005 {
+				t.Errorf("%s: %.3f of the known items are called unknown, not about %g", name, share, rate)
+			}
+			if rate > .02 && found < episodes*strangers/2 {
+				t.Errorf("%s at %g: %d of %d strangers found", name, rate, found, episodes*strangers)
+			}
+		}
+	}
+}

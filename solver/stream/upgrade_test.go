@@ -1,0 +1,73 @@
+package stream
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// stateFirst is a stream as the first format wrote it: three classes, two shots each, three episodes of twelve items of
+// newCamera(11, 3, 6, .5) with a tenth of them taught; its metric and residuals are at full precision, its unknown limit is
+// settled.
+//
+//go:embed testdata/state-first.txt
+var stateFirst []byte
+
+// A stream of the first format keeps what it was taught, its proportions, its calibration and its place; its metric, whose
+// form has changed, is learned again.
+func TestRestoreFirstFormat(t *testing.T) {
+	var pieces []Piece
+	lines := bufio.NewScanner(bytes.NewReader(stateFirst))
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces = append(pieces, Piece{name, b})
+	}
+	set := settings(t)
+	s, err := Restore(set, pieces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Summary()
+	examples := ""
+	for _, c := range got.Classes {
+		examples += fmt.Sprintf("%s %d %.3f ", c.Class, c.Examples, c.Share)
+	}
+	if want := "class-00 2 0.391 class-01 0 0.287 class-02 4 0.321 "; examples != want {
+		t.Errorf("classes, examples and shares %q, not %q", examples, want)
+	}
+	if got.Episode != 3 || got.LearnedTo != (Place{Offset: 35, Object: -1}) || !got.Taught || got.Answers != 3 || got.Dimension != 6 {
+		t.Errorf("restored %+v", got)
+	}
+	if got.Metric {
+		t.Error("a metric of the first format is in force")
+	}
+	f := newCamera(11, 3, 6, .5)
+	labels, e := f.labels(2), engine(t, set)
+	right, all := 0, 0
+	for range 6 {
+		items, truth := f.episode(12, 0)
+		answers, _ := answer(t, s, e, items, labels)
+		for i, a := range answers {
+			if all++; a.Label == truth[i] {
+				right++
+			}
+		}
+	}
+	if right < all*9/10 {
+		t.Errorf("%d of %d answers are right", right, all)
+	}
+	if got := s.Summary(); got.Episode != 9 || !got.Metric {
+		t.Errorf("after six more episodes: episode %d, metric %t", got.Episode, got.Metric)
+	}
+	if _, err := Restore(set, s.State()); err != nil {
+		t.Errorf("its state of now: %v", err)
+	}
+}
