@@ -54,22 +54,33 @@ func Zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// Unit writes src / |src| to dst, which may be src and is as long. It returns false, and writes nothing, where |src| is not a
-// positive finite number: there is no direction then.
+// Unit writes src / |src| to dst, which may be src and is as long. It returns false, with dst a copy of src, where src is zero or
+// not finite: there is no direction then.
 func Unit(dst, src []float32) bool {
-	square := float64(kernel.Dot(src, src))
-	if !(square > 0 && square <= math.MaxFloat32) {
+	copy(dst, src)
+	if square := kernel.Dot(src, src); square > 1e-20 && square < 1e20 {
+		kernel.Scale(float32(1/math.Sqrt(float64(square))), dst)
+		return true
+	}
+	var square float64 // values whose squares a float32 does not hold
+	for _, v := range src {
+		square += float64(v) * float64(v)
+	}
+	length := math.Sqrt(square)
+	if !(length > 0 && length <= math.MaxFloat64) {
 		return false
 	}
-	if &dst[0] != &src[0] {
-		copy(dst, src)
+	for i, v := range src {
+		dst[i] = float32(float64(v) / length)
 	}
-	kernel.Scale(float32(1/math.Sqrt(square)), dst)
 	return true
 }
 
 // NotFinite is the place of the first NaN or infinity in x, -1 where there is none.
 func NotFinite(x []float32) int {
+	if l := kernel.Dot(x, x); l-l == 0 { // one pass tells of the whole slice; values too large to square are looked at
+		return -1
+	}
 	for i, v := range x {
 		if v-v != 0 {
 			return i

@@ -36,7 +36,12 @@ func TestUnit(t *testing.T) {
 	if !Unit(out, v) || math.Abs(float64(out[0])-.6) > 1e-6 || v[0] != 3 {
 		t.Errorf("%v of %v", out, v)
 	}
-	for _, bad := range [][]float32{{0, 0}, {float32(math.NaN()), 1}, {float32(math.Inf(1)), 1}, {3e38, 3e38}} {
+	for _, scale := range []float32{1e-30, 1e38} {
+		if !Unit(out, []float32{3 * scale, 3 * scale}) || math.Abs(float64(out[0])-math.Sqrt(.5)) > 1e-6 {
+			t.Errorf("at scale %g: %v", scale, out)
+		}
+	}
+	for _, bad := range [][]float32{{0, 0}, {float32(math.NaN()), 1}, {float32(math.Inf(1)), 1}} {
 		if Unit(out, bad) {
 			t.Errorf("%v has a direction", bad)
 		}
