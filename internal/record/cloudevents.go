@@ -19,6 +19,10 @@ func (e *envelope) attributes(raw *Raw) *Rejection {
 			e.label = h.Value
 		case "model":
 			e.model = h.Value
+		case "frame":
+			e.frame = h.Value
+		case "track":
+			e.track = h.Value
 		case "traceparent":
 			if e.traceParent == nil {
 				e.traceParent = h.Value

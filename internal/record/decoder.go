@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ type Options struct {
 	Dimension int    // 0: of each model, that of its first good vector, unless Expect has told another
 	Model     string // of records that name none
 	MaxBytes  int    // a longer value is refused; 0 is DefaultMaxBytes
+	TrackBy   string // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
 	// Alias lets vectors share memory with Raw.Value, which must then never be written to again. Keys always do.
 	Alias bool
 }
@@ -41,6 +43,7 @@ type Decoder struct {
 	partition  bool   // stream by partition
 	dimensions map[string]int
 	names      map[string]string // the few names that most records repeat
+	frameName  string            // of the last item: the items of a frame share one string
 	scratch    []float32
 	fields     fields
 	examples   bool // decoding the labels topic: keys name examples there, and streams only what says so itself
@@ -66,6 +69,9 @@ func NewDecoder(o Options) (*Decoder, error) {
 		d.field = name
 	default:
 		return nil, fmt.Errorf("stream-by %q: not key, partition, header:NAME or field:NAME", o.StreamBy)
+	}
+	if o.TrackBy != "" && o.TrackBy != "record" && o.TrackBy != "object" {
+		return nil, fmt.Errorf("track-by %q: not record or object", o.TrackBy)
 	}
 	if o.Dimension < 0 || o.MaxBytes < 0 {
 		return nil, fmt.Errorf("dimension %d, record size %d: neither may be negative", o.Dimension, o.MaxBytes)
@@ -114,6 +120,7 @@ func (d *Decoder) Stream(raw *Raw) string { return d.stream(raw, nil, nil) }
 type envelope struct {
 	contentType              string
 	id, stream, label, model []byte
+	frame, track             []byte
 	field                    []byte // the field that streams go by
 	time                     time.Time
 	traceParent              []byte
@@ -164,7 +171,15 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if bad != nil {
 		return items, bad
 	}
-	return d.append(raw, e, items, vector, -1, nil, nil)
+	attributes, bad := headerAttributes(raw)
+	if bad != nil {
+		return items, bad
+	}
+	var field []byte
+	if d.field != "" {
+		field = d.attributeField(attributes)
+	}
+	return d.append(raw, e, items, vector, -1, attributes, field)
 }
 
 func (d *Decoder) form(value []byte, e *envelope) string {
@@ -245,6 +260,10 @@ func (e *envelope) rawHeaders(raw *Raw) *Rejection {
 			e.label = h.Value
 		case "model":
 			e.model = h.Value
+		case "frame":
+			e.frame = h.Value
+		case "track":
+			e.track = h.Value
 		case "time", "timestamp":
 			var bad *Rejection
 			if e.time, bad = parseTime(h.Value); bad != nil {
@@ -255,13 +274,47 @@ func (e *envelope) rawHeaders(raw *Raw) *Rejection {
 	return nil
 }
 
+// AttributePrefix begins the name of a header that is an attribute of a raw record.
+const AttributePrefix = "attr-"
+
+// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A value that is
+// JSON is kept as it is, so that a box stays an array; any other is text.
+func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
+	var b []byte
+	for i := range raw.Headers {
+		h := &raw.Headers[i]
+		name, ok := strings.CutPrefix(h.Key, AttributePrefix)
+		if !ok || name == "" {
+			continue
+		}
+		if len(name) > longestName {
+			return nil, reject(TooLarge, "a header's name is %d bytes long, more than %d", len(name), longestName)
+		}
+		if b == nil {
+			b = append(b, '{')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, name), ':')
+		if s := (scanner{b: h.Value}); s.pass(0) && s.end() {
+			b = append(b, bytes.TrimSpace(h.Value)...)
+		} else {
+			b = appendString(b, string(h.Value))
+		}
+	}
+	if b == nil {
+		return nil, nil
+	}
+	return text(append(b, '}')), nil
+}
+
 // append adds one item, if its vector is good. The envelope speaks for the record; field is the value of the field that
 // streams go by.
 func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes, field []byte) ([]Item, *Rejection) {
 	for _, name := range [...]struct {
 		what string
 		text []byte
-	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"field " + d.field, field}} {
+	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"frame", e.frame}, {"track", e.track}, {"field " + d.field, field}} {
 		if len(name.text) > longestName {
 			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longestName)
 		}
@@ -283,7 +336,7 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	item := Item{
 		Source: Source{raw.Topic, raw.Partition, raw.Offset, object}, Key: raw.Key, ItemID: clean(e.id),
 		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label), Model: model,
-		Attributes: attributes, TraceParent: clean(e.traceParent),
+		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes, TraceParent: clean(e.traceParent),
 	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time
@@ -312,6 +365,14 @@ func (d *Decoder) stream(raw *Raw, own, field []byte) string {
 		name = strconv.AppendInt(name, int64(raw.Partition), 10)
 	}
 	return d.intern(name)
+}
+
+// frameOf returns the frame's name, the same string for each of a run of items of one frame.
+func (d *Decoder) frameOf(b []byte) string {
+	if string(b) != d.frameName {
+		d.frameName = clean(b)
+	}
+	return d.frameName
 }
 
 // intern returns the name as a string, the same one for the same bytes.

@@ -131,6 +131,7 @@ func appendString(dst []byte, s string) []byte {
 // Example is a record as a sender writes it: what AppendExample encodes, and every decoder reads.
 type Example struct {
 	ID, Stream, Label, Model string
+	Frame, Track             string
 	Time                     time.Time
 	Vector                   []float32
 	Attributes               json.RawMessage
@@ -148,6 +149,8 @@ func AppendExample(dst []byte, e *Example) []byte {
 	text(`"stream":`, e.Stream)
 	text(`"label":`, e.Label)
 	text(`"model":`, e.Model)
+	text(`"frame":`, e.Frame)
+	text(`"track":`, e.Track)
 	if !e.Time.IsZero() {
 		dst = append(appendTime(append(dst, `"time":`...), e.Time), ',')
 	}

@@ -17,10 +17,27 @@ type frame struct {
 	field    []byte
 }
 
+// name says which frame the objects are of: the one that the record names, else the record itself.
+func (f *frame) name(raw *Raw) *Rejection {
+	if len(f.id) > longestName {
+		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longestName)
+	}
+	switch {
+	case len(f.id) > 0:
+		f.envelope.frame = f.id
+	case len(f.envelope.frame) == 0:
+		f.envelope.frame = Source{raw.Topic, raw.Partition, raw.Offset, -1}.AppendID(nil)
+	}
+	return nil
+}
+
 // object adds the item of one object. It is known by its own id; the frame's is among its attributes.
-func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, label []byte, vector []float32, attributes json.RawMessage) ([]Item, *Rejection) {
+func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, label []byte, vector []float32, attributes json.RawMessage) ([]Item, *Rejection) {
 	e := f.envelope
-	e.id, e.label = id, label
+	e.id, e.label, e.track = id, label, track
+	if d.options.TrackBy == "object" {
+		e.track = id
+	}
 	return d.append(raw, &e, items, vector, int32(i), attributes, f.field)
 }
 
@@ -170,6 +187,9 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if bad != nil {
 		return items, bad
 	}
+	if bad := f.name(raw); bad != nil {
+		return items, bad
+	}
 	switch d.field {
 	case "id":
 		f.field = f.id
@@ -185,7 +205,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		i++
 		o, bad := readObject(b)
 		if bad == nil && o.embedded {
-			items, bad = d.object(raw, &f, items, i, o.id, o.info["label"], o.vector, f.attributes(o.parts()))
+			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, f.attributes(o.parts()))
 		}
 		faults.add(i, bad)
 		return nil

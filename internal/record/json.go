@@ -11,6 +11,7 @@ import (
 // the value, or are the unescaped text.
 type fields struct {
 	id, stream, label, model []byte
+	frame, track             []byte
 	time                     time.Time
 	vector                   []float32
 	hasVector                bool
@@ -54,6 +55,10 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 		f.label, ok = s.name("label")
 	case "model":
 		f.model, ok = s.name("model")
+	case "frame":
+		f.frame, ok = s.name("frame")
+	case "track":
+		f.track, ok = s.name("track")
 	case "time", "timestamp":
 		var text []byte
 		if text, ok = s.name(string(name)); ok && len(text) > 0 {
@@ -163,7 +168,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 
 // over puts what the value itself says above what surrounds it.
 func (e *envelope) over(f *fields) {
-	for _, pair := range [...]struct{ to, from *[]byte }{{&e.id, &f.id}, {&e.stream, &f.stream}, {&e.label, &f.label}, {&e.model, &f.model}, {&e.traceParent, &f.traceParent}} {
+	for _, pair := range [...]struct{ to, from *[]byte }{{&e.id, &f.id}, {&e.stream, &f.stream}, {&e.label, &f.label}, {&e.model, &f.model}, {&e.frame, &f.frame}, {&e.track, &f.track}, {&e.traceParent, &f.traceParent}} {
 		if len(*pair.from) > 0 {
 			*pair.to = *pair.from
 		}
@@ -205,6 +210,9 @@ func (d *Decoder) attributeField(attributes []byte) (found []byte) {
 // jsonFrame decodes nv.Frame in JSON: its objects' embeddings, each an item.
 func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	frame := frame{id: f.id, envelope: *e, field: f.field}
+	if bad := frame.name(raw); bad != nil {
+		return items, bad
+	}
 	s := scanner{b: f.objects}
 	var faults faults
 	ok := s.array(func(i int) bool {
@@ -222,7 +230,7 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 			}
 			if bad == nil {
 				attributes := frame.attributes(o.kind, o.confidence, o.box, o.info)
-				items, bad = d.object(raw, &frame, items, i, o.id, label, clone(o.vector), attributes)
+				items, bad = d.object(raw, &frame, items, i, o.id, o.track, label, clone(o.vector), attributes)
 			}
 		}
 		faults.add(i, bad)

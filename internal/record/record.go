@@ -89,6 +89,8 @@ type Item struct {
 	Vector      []float32
 	Label       string // not empty: it teaches
 	Model       string
+	Frame       string // items of one stream and one frame are different things; "": not known
+	Track       string // items of one stream and one track are the same thing; "": not known
 	Attributes  json.RawMessage
 	TraceParent string
 }
@@ -104,7 +106,7 @@ func (i *Item) Name() string {
 // Size is what the item holds in memory, near enough for a budget.
 func (i *Item) Size() int {
 	const fixed = 256 // the struct itself and the headers of what it points to
-	return fixed + len(i.Key) + len(i.ItemID) + 4*len(i.Vector) + len(i.Attributes) + len(i.TraceParent)
+	return fixed + len(i.Key) + len(i.ItemID) + len(i.Frame) + 4*len(i.Vector) + len(i.Attributes) + len(i.TraceParent)
 }
 
 // Out is a record to be written.
