@@ -90,7 +90,7 @@ func (p *partition) acknowledge(err error) error {
 		p.inflight -= j.episode.Bytes + j.bytes
 		p.allowance += stateShare * float64(j.bytes)
 		took := now.Sub(j.closed)
-		p.stage.metrics.acknowledged(took)
+		p.stage.metrics.acknowledged(took, j.episode.Items[0].TraceParent)
 		if told := p.stage.options.Acknowledged; told != nil {
 			told(j.report.Episode, took)
 		}

@@ -14,7 +14,7 @@ import (
 
 // Metrics are a stage's figures.
 type Metrics struct {
-	set   telemetry.Set
+	set   *telemetry.Set
 	ready atomic.Bool
 
 	records    telemetry.Counter
@@ -39,8 +39,8 @@ type Metrics struct {
 }
 
 func newMetrics() *Metrics {
-	m := &Metrics{}
-	s := &m.set
+	m := &Metrics{set: telemetry.NewSet()}
+	s := m.set
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	m.records = s.Counter("slkstream_records_total", "embeddings by what became of them: answered, unknown (answered, but like nothing that is labelled), taught (carried a label), refused (the episode could not be solved)", "outcome")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
@@ -149,7 +149,10 @@ func (m *Metrics) committed(err error) {
 	m.commits.Add(1, outcome)
 }
 
-func (m *Metrics) acknowledged(took time.Duration) { m.delay.Observe(took.Seconds()) }
+// acknowledged counts an episode that took this long from its close; traceparent is that of its first item, "" for none.
+func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
+	m.delay.ObserveTraced(took.Seconds(), traceparent)
+}
 
 func (m *Metrics) own(p *partition) { m.size(p) }
 

@@ -1,228 +1,169 @@
-// Package telemetry counts, and writes what it counted in the text format that Prometheus reads. It is small because the
-// format is: counters, gauges and histograms with a few labels, nothing else.
+// Package telemetry is what Prometheus sees of a process: a set of metrics on the Prometheus client library, with the
+// figures of the Go runtime, the process and the build beside them.
 package telemetry
 
 import (
-	"bufio"
-	"fmt"
-	"io"
-	"maps"
-	"math"
 	"net/http"
-	"slices"
-	"strconv"
+	"runtime/debug"
 	"strings"
-	"sync"
-	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
-// Set is a set of metrics that are shown together.
+// Set is a set of metrics that are shown together. Its methods that add a metric panic on a name that is invalid or
+// taken, as both are mistakes in the program.
 type Set struct {
-	mutex    sync.Mutex
-	families []*family
+	registry *prometheus.Registry
+	handler  http.Handler
 }
 
-// family is one metric with all values of its labels.
-type family struct {
-	name, help, kind string
-	labels           []string
-	bounds           []float64 // of a histogram
-	mutex            sync.RWMutex
-	series           map[string]*series
+// NewSet returns a set that holds the metrics of the Go runtime, of the process and of the build.
+func NewSet() *Set {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	return &Set{registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})}
 }
 
-// series is one metric at one value of its labels.
-type series struct {
-	labels  []string
-	bits    atomic.Uint64   // of a float64
-	buckets []atomic.Uint64 // of a histogram, the last without a bound
-	count   atomic.Uint64
-}
-
-func (s *Set) add(f *family) *family {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	f.series = map[string]*series{}
-	s.families = append(s.families, f)
-	if len(f.labels) == 0 {
-		f.of(nil)
-	}
-	return f
-}
-
-func (f *family) of(values []string) *series {
-	if len(values) != len(f.labels) {
-		panic(fmt.Sprintf("metric %s: %d label values, not %d", f.name, len(values), len(f.labels)))
-	}
-	key := strings.Join(values, "\xff")
-	f.mutex.RLock()
-	s := f.series[key]
-	f.mutex.RUnlock()
-	if s != nil {
-		return s
-	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if s = f.series[key]; s == nil {
-		s = &series{labels: slices.Clone(values), buckets: make([]atomic.Uint64, len(f.bounds)+1)}
-		f.series[key] = s
-	}
-	return s
-}
-
-// fold gathers the values of all series, beginning with 0.
-func (f *family) fold(with func(a, b float64) float64) float64 {
-	f.mutex.RLock()
-	defer f.mutex.RUnlock()
-	all := 0.
-	for _, s := range f.series {
-		all = with(all, math.Float64frombits(s.bits.Load()))
-	}
-	return all
-}
-
-func (s *series) add(v float64) {
-	for {
-		old := s.bits.Load()
-		if s.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+v)) {
-			return
+// buildInfo is a constant 1 whose labels tell builds apart.
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "goversion": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["version"], labels["goversion"] = info.Main.Version, info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				labels["revision"] = s.Value
+			}
 		}
 	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "slkstream_build_info", Help: "1; the labels are the version, the source revision and the Go release of the build", ConstLabels: labels,
+	}, func() float64 { return 1 })
 }
 
+// ServeHTTP answers a scrape, as text or as OpenMetrics, whichever the scraper asks for.
+func (s *Set) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
 // Counter only grows.
-type Counter struct{ f *family }
+type Counter struct{ vector *prometheus.CounterVec }
 
 // Counter adds a counter, whose name ends in _total.
 func (s *Set) Counter(name, help string, labels ...string) Counter {
-	return Counter{s.add(&family{name: name, help: help, kind: "counter", labels: labels})}
+	c := Counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)}
+	s.registry.MustRegister(c.vector)
+	if len(labels) == 0 {
+		c.Of() // shown as 0 before the first event
+	}
+	return c
 }
 
-// Add counts n more at the given values of the labels.
-func (c Counter) Add(n float64, values ...string) { c.f.of(values).add(n) }
+// Of is the counter at the given values of the labels. Where something is counted often, keep it: finding it hashes
+// the values.
+func (c Counter) Of(values ...string) prometheus.Counter { return c.vector.WithLabelValues(values...) }
+
+// Add counts n more, at least 0, at the given values of the labels.
+func (c Counter) Add(n float64, values ...string) { c.Of(values...).Add(n) }
 
 // Value is the count at the given values of the labels.
 func (c Counter) Value(values ...string) float64 {
-	return math.Float64frombits(c.f.of(values).bits.Load())
+	var m dto.Metric
+	if c.Of(values...).Write(&m) != nil {
+		return 0
+	}
+	return m.GetCounter().GetValue()
 }
 
 // Sum is the count over all values of the labels.
-func (c Counter) Sum() float64 { return c.f.fold(func(a, b float64) float64 { return a + b }) }
+func (c Counter) Sum() float64 {
+	sum := 0.
+	visit(c.vector, func(m *dto.Metric) { sum += m.GetCounter().GetValue() })
+	return sum
+}
 
 // Gauge goes up and down.
-type Gauge struct{ f *family }
+type Gauge struct{ vector *prometheus.GaugeVec }
 
 // Gauge adds a gauge.
 func (s *Set) Gauge(name, help string, labels ...string) Gauge {
-	return Gauge{s.add(&family{name: name, help: help, kind: "gauge", labels: labels})}
+	g := Gauge{prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)}
+	s.registry.MustRegister(g.vector)
+	if len(labels) == 0 {
+		g.Of()
+	}
+	return g
 }
+
+// Of is the gauge at the given values of the labels, to be kept where it is set often.
+func (g Gauge) Of(values ...string) prometheus.Gauge { return g.vector.WithLabelValues(values...) }
 
 // Set sets the gauge at the given values of the labels.
-func (g Gauge) Set(v float64, values ...string) { g.f.of(values).bits.Store(math.Float64bits(v)) }
+func (g Gauge) Set(v float64, values ...string) { g.Of(values...).Set(v) }
 
 // Sum is the gauge added up over all values of the labels.
-func (g Gauge) Sum() float64 { return g.f.fold(func(a, b float64) float64 { return a + b }) }
-
-// Max is the largest gauge of all values of the labels, and not below 0.
-func (g Gauge) Max() float64 { return g.f.fold(func(a, b float64) float64 { return max(a, b) }) }
-
-// Drop forgets the gauge at the given values of the labels.
-func (g Gauge) Drop(values ...string) {
-	g.f.mutex.Lock()
-	defer g.f.mutex.Unlock()
-	delete(g.f.series, strings.Join(values, "\xff"))
+func (g Gauge) Sum() float64 {
+	sum := 0.
+	visit(g.vector, func(m *dto.Metric) { sum += m.GetGauge().GetValue() })
+	return sum
 }
 
+// Max is the largest gauge of all values of the labels, and not below 0.
+func (g Gauge) Max() float64 {
+	highest := 0.
+	visit(g.vector, func(m *dto.Metric) { highest = max(highest, m.GetGauge().GetValue()) })
+	return highest
+}
+
+// Drop forgets the gauge at the given values of the labels. One that was kept by Of is set in vain from then on.
+func (g Gauge) Drop(values ...string) { g.vector.DeleteLabelValues(values...) }
+
 // Histogram counts values by size.
-type Histogram struct{ f *family }
+type Histogram struct{ vector *prometheus.HistogramVec }
 
 // Histogram adds a histogram with these upper bounds, ascending.
 func (s *Set) Histogram(name, help string, bounds []float64, labels ...string) Histogram {
-	return Histogram{s.add(&family{name: name, help: help, kind: "histogram", labels: labels, bounds: bounds})}
+	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)}
+	s.registry.MustRegister(h.vector)
+	if len(labels) == 0 {
+		h.Of()
+	}
+	return h
+}
+
+// Of is the histogram at the given values of the labels, to be kept where it is used often.
+func (h Histogram) Of(values ...string) prometheus.Observer {
+	return h.vector.WithLabelValues(values...)
 }
 
 // Observe counts a value.
-func (h Histogram) Observe(v float64, values ...string) { h.ObserveMany(v, 1, values...) }
+func (h Histogram) Observe(v float64, values ...string) { h.Of(values...).Observe(v) }
 
-// ObserveMany counts a value n times.
-func (h Histogram) ObserveMany(v float64, n uint64, values ...string) {
-	s := h.f.of(values)
-	i, _ := slices.BinarySearch(h.f.bounds, v)
-	s.buckets[i].Add(n)
-	s.count.Add(n)
-	s.add(v * float64(n))
-}
-
-// WriteTo writes the metrics as text.
-func (s *Set) WriteTo(w io.Writer) (int64, error) {
-	counted := &countingWriter{w: w}
-	b := bufio.NewWriter(counted)
-	s.mutex.Lock()
-	families := slices.Clone(s.families)
-	s.mutex.Unlock()
-	for _, f := range families {
-		f.write(b)
+// ObserveTraced counts a value and keeps the trace as its bucket's example, for a scraper that reads OpenMetrics.
+// traceparent is a W3C trace context; "" or anything else leaves the example out.
+func (h Histogram) ObserveTraced(v float64, traceparent string, values ...string) {
+	o := h.Of(values...)
+	parts := strings.Split(traceparent, "-")
+	if traced, ok := o.(prometheus.ExemplarObserver); ok && len(parts) >= 4 && len(parts[1]) == 32 && len(parts[2]) == 16 && hexadecimal(parts[1]+parts[2]) {
+		traced.ObserveWithExemplar(v, prometheus.Labels{"trace_id": parts[1], "span_id": parts[2]})
+		return
 	}
-	err := b.Flush()
-	return counted.n, err
+	o.Observe(v)
 }
 
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
+func hexadecimal(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-func (c *countingWriter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
-}
-
-func (f *family) write(b *bufio.Writer) {
-	f.mutex.RLock()
-	defer f.mutex.RUnlock()
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
-	for _, key := range slices.Sorted(maps.Keys(f.series)) {
-		s := f.series[key]
-		value := math.Float64frombits(s.bits.Load())
-		if f.kind != "histogram" {
-			fmt.Fprintf(b, "%s%s %s\n", f.name, f.tags(s, ""), number(value))
-			continue
+// visit calls see with every metric that a collector holds.
+func visit(c prometheus.Collector, see func(*dto.Metric)) {
+	metrics := make(chan prometheus.Metric)
+	go func() {
+		c.Collect(metrics)
+		close(metrics)
+	}()
+	for metric := range metrics {
+		var m dto.Metric
+		if metric.Write(&m) == nil {
+			see(&m)
 		}
-		var sum uint64
-		for i := range s.buckets {
-			bound := "+Inf"
-			if i < len(f.bounds) {
-				bound = number(f.bounds[i])
-			}
-			sum += s.buckets[i].Load()
-			fmt.Fprintf(b, "%s_bucket%s %d\n", f.name, f.tags(s, bound), sum)
-		}
-		fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", f.name, f.tags(s, ""), number(value), f.name, f.tags(s, ""), sum)
 	}
-}
-
-var escape = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-
-// tags are the labels in braces; bound is a bucket's.
-func (f *family) tags(s *series, bound string) string {
-	var parts []string
-	for i, name := range f.labels {
-		parts = append(parts, name+`="`+escape.Replace(s.labels[i])+`"`)
-	}
-	if bound != "" {
-		parts = append(parts, `le="`+bound+`"`)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// ServeHTTP answers a scrape.
-func (s *Set) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = s.WriteTo(w) // a scraper that has gone away is told nothing
 }
