@@ -10,7 +10,7 @@ func (i *Index) title() string { return "Neighbours" }
 
 func (i *Index) settings() []Setting {
 	return takenBy(with(stage, "label", "eval index", "eval cluster"),
-		define("index", &i.Method, "auto", "how neighbours are searched for; small episodes always exactly", oneOf("auto", "exact", "hnsw", "descent")),
+		define("index", &i.Method, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows", oneOf("auto", "exact", "hnsw", "descent")),
 		define("recall-floor", &i.RecallFloor, .95, "share of true neighbours an approximate search must find, else the search is exact", above(0.), atMost(1.)),
 	)
 }

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package index
 
 import (
@@ -9,6 +11,9 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 )
+
+// hnswBuilt says whether this build has the HNSW library.
+const hnswBuilt = true
 
 // navigator is an HNSW graph over rows that are kept elsewhere: its vectors hold nothing but the number of a row, so that
 // distances are ours and no row is copied. The library's answers are taken for candidates only: they are too many, ranked

@@ -4,6 +4,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -78,6 +79,9 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 	if !slices.Contains(Methods(), o.Method) && o.Method != "" {
 		return nil, fmt.Errorf("index %q: not one of %s", o.Method, strings.Join(Methods(), ", "))
 	}
+	if o.Method == "hnsw" && !hnswBuilt {
+		return nil, errNoHNSW
+	}
 	if o.RecallFloor < 0 || o.RecallFloor > 1 || o.RecallFloor != o.RecallFloor {
 		return nil, fmt.Errorf("recall floor: %g is not between 0 and 1", o.RecallFloor)
 	}
@@ -100,6 +104,9 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 
 // Methods are the names that Options.Method may have.
 func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
+
+// errNoHNSW is returned for the method hnsw by a build without the library.
+var errNoHNSW = errors.New("index hnsw: this build has no HNSW library, because coder/hnsw does not compile on Windows; use auto, exact or descent")
 
 // crossover is the number of rows up to which auto searches exactly: an estimate from the processor time of both methods at
 // a few sizes in 64, 128 and 784 dimensions, not a sweep.
