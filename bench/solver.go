@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be repeated by itself.
@@ -87,7 +88,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		if err != nil {
 			return err
 		}
-		scatter := solver.NewScatter(size.d)
+		scatter := metric.NewScatter(size.d)
 		embedding := &solver.Embedding{Mean: make([]float32, size.d)}
 		var p *solver.Problem
 		for seed := range uint64(9) {
@@ -102,7 +103,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			if err != nil {
 				return err
 			}
-			scatter.Update(p, r)
+			scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 		}
 		if embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
 			return err

@@ -4,26 +4,27 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // assess fills confidence, agreement and the distances to labelled items.
 func (e *episode) assess(r *Result) {
 	k := e.k
-	e.near = grown(e.near, e.n*k)
+	e.near = vector.Resize(e.near, e.n*k)
 	w := e.crew.workers[0]
 	for lo := 0; lo < e.n; lo += tile {
 		n := min(tile, e.n-lo)
 		copy(e.near[lo*k:], e.space.dots(w, lo, n, nil))
 	}
-	r.Confidence = e.smoothed(grown(r.Confidence, e.n), e.length, nil)
-	e.known = cleared(e.known, k)
+	r.Confidence = e.smoothed(vector.Resize(r.Confidence, e.n), e.length, nil)
+	e.known = vector.Zeroed(e.known, k)
 	for _, y := range e.label[:e.n+e.anchors] {
 		if y >= 0 {
 			e.known[y] = true
 		}
 	}
 	e.space.labelledDots(e.near)
-	r.Agreement = e.smoothed(grown(r.Agreement, e.n), nil, e.known)
+	r.Agreement = e.smoothed(vector.Resize(r.Agreement, e.n), nil, e.known)
 	e.distances(r)
 }
 
@@ -82,7 +83,7 @@ func (e *episode) distances(r *Result) {
 		}
 	}
 	far := float32(math.Inf(1))
-	r.Distance = cleared(r.Distance, e.n)
+	r.Distance = vector.Zeroed(r.Distance, e.n)
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			continue

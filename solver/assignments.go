@@ -1,6 +1,9 @@
 package solver
 
-import "github.com/slkstream/slkstream/internal/kernel"
+import (
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
 
 // assignments is S: dense, or the largest values of each row.
 type assignments struct {
@@ -15,10 +18,10 @@ func (s *assignments) size(n, k int) {
 	s.n, s.k = n, k
 	s.values, s.heads, s.entries = s.values[:0], s.heads[:0], s.entries[:0]
 	if n <= serial || k <= sparseClasses || s.dense {
-		s.values = cleared(s.values, n*k)
+		s.values = vector.Zeroed(s.values, n*k)
 		return
 	}
-	s.heads, s.entries = cleared(s.heads, n), grown(s.entries, n*sparseWidth)
+	s.heads, s.entries = vector.Zeroed(s.heads, n), vector.Resize(s.entries, n*sparseWidth)
 }
 
 func (s *assignments) sparse() bool { return len(s.heads) > 0 }

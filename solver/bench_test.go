@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/index"
-
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // episodeOf is a few-shot episode: n rows of dimension d, shots labelled rows a class, a metric of rank 32 learned before.
@@ -32,14 +32,14 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	if err != nil {
 		tb.Fatal(err)
 	}
-	scatter := solver.NewScatter(d)
+	scatter := metric.NewScatter(d)
 	for seed := range uint64(8) {
 		p := task(seed)
 		r, err := solve.Solve(context.Background(), p)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		scatter.Update(p, r)
+		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 	}
 	p := task(99)
 	if p.Embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
@@ -133,21 +133,21 @@ func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
 // BenchmarkUpdate is what learning costs an episode.
 func BenchmarkUpdate(b *testing.B) {
 	_, p, r := solved(b)
-	scatter := solver.NewScatter(p.D)
+	scatter := metric.NewScatter(p.D)
 	b.ReportAllocs()
 	for b.Loop() {
-		scatter.Update(p, r)
+		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 	}
 }
 
 // BenchmarkRefresh is a metric made at random start, and from the one before.
 func BenchmarkRefresh(b *testing.B) {
 	settings, p, r := solved(b)
-	scatter := solver.NewScatter(p.D)
+	scatter := metric.NewScatter(p.D)
 	for range 4 {
-		scatter.Update(p, r)
+		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 	}
-	for name, before := range map[string]*solver.Metric{"cold": nil, "warm": p.Embedding.Metric} {
+	for name, before := range map[string]*metric.Metric{"cold": nil, "warm": p.Embedding.Metric} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := scatter.Refresh(before, settings.MetricRank, settings.MetricShrink); err != nil {

@@ -3,6 +3,8 @@ package solver
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // serial is the largest number of rows that one core solves alone, in row order: below it the cost of meeting at every
@@ -36,7 +38,7 @@ func (c *crew) hire(workers int) {
 // size makes room for tiles of k classes.
 func (c *crew) size(k int) {
 	for _, w := range c.workers {
-		w.dots, w.scores, w.weights = grown(w.dots, tile*k), grown(w.scores, tile*k), grown(w.weights, tile*k)
+		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
 		w.choice.size(k)
 	}
 }
@@ -81,7 +83,7 @@ func (o *sequence) plan(e *episode) {
 		o.offsets = append(o.offsets, e.n)
 		return
 	}
-	o.colour = grown(o.colour, e.n)
+	o.colour = vector.Resize(o.colour, e.n)
 	for i := range o.colour {
 		o.colour[i] = -1
 	}
@@ -112,7 +114,7 @@ func (o *sequence) plan(e *episode) {
 	for c, size := range sizes {
 		o.offsets = append(o.offsets, o.offsets[c]+size)
 	}
-	o.points = grown(o.points, e.unlabelled)
+	o.points = vector.Resize(o.points, e.unlabelled)
 	next := append([]int(nil), o.offsets...)
 	for p, c := range o.colour {
 		if c >= 0 {

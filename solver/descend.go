@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,
@@ -85,7 +86,7 @@ func (e *episode) note(r *Result) {
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	k := e.k
-	e.base = grown(e.base, k)
+	e.base = vector.Resize(e.base, k)
 	for c := range k {
 		var base float64
 		if !e.modes {
@@ -100,7 +101,7 @@ func (e *episode) sweep(graph bool) float64 {
 	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
 		hi := e.order.offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
-		e.changes = grown(e.changes, blocks)
+		e.changes = vector.Resize(e.changes, blocks)
 		if len(e.crew.workers) == 1 || blocks == 1 {
 			for block := range blocks {
 				e.updateBlock(e.crew.workers[0], lo+block*tile, hi, block, graph)
@@ -282,7 +283,7 @@ func (e *episode) softWeights(w *worker, lo, n int) []float32 {
 // density. Each shift raises the density, so that stopping early descends too. The limit depends on the start.
 func (e *episode) shift() {
 	k := e.k
-	e.density = grown(e.density, ((e.rows+tile-1)/tile+1)*k)
+	e.density = vector.Resize(e.density, ((e.rows+tile-1)/tile+1)*k)
 	clear(e.last)
 	const most = 100
 	for range most {

@@ -5,20 +5,15 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a metric,
-// v = z - Centre and u = L2(v + V((scales-1) * V'v)). A nil Metric leaves u = z.
+// u is what it makes of z.
 type Embedding struct {
-	Mean   []float32 // nil: the mean of the labelled rows with equal weight a class
-	Metric *Metric
-}
-
-// Metric shrinks the directions in which one class spreads: Vectors holds len(Scales) orthonormal rows of dimension d.
-type Metric struct {
-	Centre  []float32
-	Vectors []float32
-	Scales  []float32
+	Mean   []float32      // nil: the mean of the labelled rows with equal weight a class
+	Metric *metric.Metric // nil: u = z
 }
 
 func (e *Embedding) check(d int) error {
@@ -28,22 +23,13 @@ func (e *Embedding) check(d int) error {
 	if e.Mean != nil && len(e.Mean) != d {
 		return fmt.Errorf("embedding: mean of dimension %d, not %d", len(e.Mean), d)
 	}
-	if i := notFinite(e.Mean); i >= 0 {
+	if i := vector.NotFinite(e.Mean); i >= 0 {
 		return fmt.Errorf("embedding: mean: value %g at %d is not finite", e.Mean[i], i)
 	}
-	m := e.Metric
-	if m == nil {
+	if e.Metric == nil {
 		return nil
 	}
-	if len(m.Centre) != d || len(m.Vectors) != len(m.Scales)*d {
-		return fmt.Errorf("metric: centre of dimension %d, %d vector values and %d scales, not of dimension %d", len(m.Centre), len(m.Vectors), len(m.Scales), d)
-	}
-	for _, x := range [][]float32{m.Centre, m.Vectors, m.Scales} {
-		if i := notFinite(x); i >= 0 {
-			return fmt.Errorf("metric: value %g at %d is not finite", x[i], i)
-		}
-	}
-	return nil
+	return e.Metric.Check(d)
 }
 
 // raise fills out with sign(x)|x|^power.
@@ -57,50 +43,6 @@ func raise(out, x []float32, power float64) {
 		for i, v := range x {
 			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v)))
 		}
-	}
-}
-
-// unit scales a row to length 1; a zero row stays zero. It is false for a row that has no finite length.
-func unit(row []float32) bool {
-	l := kernel.Dot(row, row)
-	if l > 1e-20 && l < 1e20 {
-		kernel.Scale(float32(1/math.Sqrt(float64(l))), row)
-		return true
-	}
-	var sum float64
-	for _, v := range row {
-		sum += float64(v) * float64(v)
-	}
-	if sum-sum != 0 {
-		return false
-	}
-	if sum = math.Sqrt(sum); sum > 0 {
-		for i, v := range row {
-			row[i] = float32(float64(v) / sum)
-		}
-	}
-	return true
-}
-
-// Apply takes z-rows, in place, to u-space.
-func (m *Metric) Apply(z []float32) { m.apply(z, len(m.Centre), make([]float32, len(m.Scales))) }
-
-// apply takes z-rows, in place, to u-space. scratch holds len(Scales) values.
-func (m *Metric) apply(x []float32, d int, scratch []float32) {
-	for from := 0; from < len(x); from += d {
-		row := x[from : from+d]
-		kernel.Axpy(-1, m.Centre, row)
-		m.shrink(row, d, scratch)
-		unit(row)
-	}
-}
-
-// shrink is the linear part of the metric: v + V((s-1) * V'v).
-func (m *Metric) shrink(row []float32, d int, scratch []float32) {
-	scratch = scratch[:len(m.Scales)]
-	kernel.Products(scratch, row, m.Vectors, 1, len(scratch), d)
-	for j, b := range scratch {
-		kernel.Axpy((m.Scales[j]-1)*b, m.Vectors[j*d:j*d+d], row)
 	}
 }
 
@@ -130,10 +72,10 @@ func (e *episode) embed(p *Problem) error {
 	if p.Overwrite {
 		e.z = p.Rows
 	} else {
-		e.kept = grown(e.kept, (e.n+e.anchors)*d)
+		e.kept = vector.Resize(e.kept, (e.n+e.anchors)*d)
 		e.z = e.kept
 	}
-	e.mean = grown(e.mean, d)
+	e.mean = vector.Resize(e.mean, d)
 	given := p.Embedding != nil && p.Embedding.Mean != nil
 	if given {
 		copy(e.mean, p.Embedding.Mean)
@@ -143,7 +85,7 @@ func (e *episode) embed(p *Problem) error {
 				raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
 			}
 		}
-		e.total = cleared(e.total, e.k)
+		e.total = vector.Zeroed(e.total, e.k)
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
 	var bad int
@@ -168,7 +110,7 @@ func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
 			raise(row, p.raw(q), e.Power)
 		}
 		kernel.Axpy(-1, e.mean, row)
-		if !unit(row) {
+		if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
 			return q
 		}
 	}
@@ -197,7 +139,7 @@ func (e *episode) fault(p *Problem, q int) error {
 		name string
 		rows []float32
 	}{{"row", p.Rows}, {"anchor", p.Anchors}} {
-		if i := notFinite(set.rows); i >= 0 {
+		if i := vector.NotFinite(set.rows); i >= 0 {
 			return fmt.Errorf("%s %d: value %g at %d is not finite", set.name, i/e.d, set.rows[i], i%e.d)
 		}
 	}
@@ -211,14 +153,14 @@ func (e *episode) fault(p *Problem, q int) error {
 // embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
 func (e *episode) embedRows(p *Problem) {
 	d, own := e.d, (e.n+e.anchors)*e.d
-	var metric *Metric
+	var learned *metric.Metric
 	if p.Embedding != nil {
-		metric = p.Embedding.Metric
+		learned = p.Embedding.Metric
 	}
-	if metric == nil && !e.BiasCorrection && e.rows == e.n+e.anchors {
+	if learned == nil && !e.BiasCorrection && e.rows == e.n+e.anchors {
 		e.u = e.z // shared: the row-space engine reads it only
 	} else {
-		e.apart = grown(e.apart, e.rows*d)
+		e.apart = vector.Resize(e.apart, e.rows*d)
 		e.u = e.apart
 		copy(e.u, e.z)
 	}
@@ -234,17 +176,17 @@ func (e *episode) embedRows(p *Problem) {
 			}
 		}
 	}
-	if metric != nil {
-		e.scratch = grown(e.scratch, len(metric.Scales))
-		metric.apply(e.u[:own], d, e.scratch)
+	if learned != nil {
+		e.scratch = vector.Resize(e.scratch, len(learned.Scales))
+		learned.Apply(e.u[:own], e.scratch)
 		for from := own; from < len(e.u); from += d {
 			row := e.u[from : from+d]
 			length := kernel.Dot(row, row)
-			metric.apply(row, d, e.scratch)
+			learned.Apply(row, e.scratch)
 			kernel.Scale(float32(math.Sqrt(float64(length))), row)
 		}
 	}
-	e.own = grown(e.own, e.rows)
+	e.own = vector.Resize(e.own, e.rows)
 	e.crew.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
 		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
 			row := e.u[p*d : p*d+d]
@@ -260,7 +202,7 @@ func (e *episode) correctBias() {
 		return
 	}
 	d := e.d
-	e.scratch = cleared(e.scratch, d)
+	e.scratch = vector.Zeroed(e.scratch, d)
 	for p, y := range e.label[:all] {
 		share := 1 / float32(all-e.unlabelled)
 		if y < 0 {

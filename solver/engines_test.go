@@ -6,6 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // drawn is a random episode: labelled rows, anchors, a prior, a metric, absent classes, as the seed has it.
@@ -43,7 +46,7 @@ func drawn(seed uint64) *Problem {
 		p.Prior = &Prior{Weights: make([]float32, k)}
 		for c := range k {
 			m := row(c)
-			unit(m)
+			vector.Unit(m, m)
 			for i := range m {
 				m[i] *= .7
 			}
@@ -58,9 +61,9 @@ func drawn(seed uint64) *Problem {
 	}
 	if random.IntN(2) == 0 {
 		rank := random.IntN(6)
-		m := &Metric{Centre: gauss(d, .02), Scales: make([]float32, rank)}
+		m := &metric.Metric{Centre: gauss(d, .02), Scales: make([]float32, rank)}
 		basis := make([]float32, rank*d)
-		orthonormal(basis, gauss(rank*d, 1), d, rank, 2)
+		vector.Orthonormal(basis, gauss(rank*d, 1), d, 2)
 		m.Vectors = basis
 		for i := range m.Scales {
 			m.Scales[i] = random.Float32()

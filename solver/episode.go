@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its anchors, and
@@ -57,21 +58,6 @@ type episode struct {
 	modes, fixed                                    bool
 }
 
-// grown returns s with length n, in new memory if it must be. What it holds is not cleared.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
-// cleared is grown, all zero.
-func cleared[T any](s []T, n int) []T {
-	s = grown(s, n)
-	clear(s)
-	return s
-}
-
 func (e *episode) layOut(s *Settings, p *Problem) {
 	e.Settings = s
 	e.n, e.anchors, e.d, e.unlabelled, e.started = p.N, len(p.AnchorLabels), p.D, 0, false
@@ -80,7 +66,7 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	if e.ws == 0 {
 		e.ws = max(1, .5*math.Log2(float64(p.K)))
 	}
-	e.number = cleared(e.number, p.K)
+	e.number = vector.Zeroed(e.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {
 			e.number[l] = 1
@@ -111,7 +97,7 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	}
 	e.k = len(e.class)
 	e.label, e.weight = e.label[:0], e.weight[:0]
-	e.held = cleared(e.held, e.k)
+	e.held = vector.Zeroed(e.held, e.k)
 	for i := range p.N {
 		if p.labelled(i) {
 			e.hold(e.number[p.Labels[i]], float32(e.ws))
@@ -135,8 +121,8 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	if e.clustering {
 		return // until the start says how many clusters there are
 	}
-	e.soft, e.length = cleared(e.soft, e.k), cleared(e.length, e.k)
-	e.total, e.last = grown(e.total, e.k), grown(e.last, e.k)
+	e.soft, e.length = vector.Zeroed(e.soft, e.k), vector.Zeroed(e.length, e.k)
+	e.total, e.last = vector.Resize(e.total, e.k), vector.Resize(e.last, e.k)
 	e.s.size(e.n, e.k)
 	for p, y := range e.label[:e.n] {
 		if y >= 0 {
@@ -153,7 +139,7 @@ func (e *episode) hold(class int32, weight float32) {
 
 // shares sets pi0 over the active classes.
 func (e *episode) shares(p *Problem) {
-	e.pi0, e.pi = grown(e.pi0, e.k), grown(e.pi, e.k)
+	e.pi0, e.pi = vector.Resize(e.pi0, e.k), vector.Resize(e.pi, e.k)
 	if e.clustering { // clusters have no names that a proportion could belong to
 		p = nil
 	}
@@ -184,13 +170,13 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	e.graph = &e.built
 	all := e.n + e.anchors
 	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.Rho == 0 || all < 2 {
-		e.built = index.Affinity{Offsets: cleared(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
+		e.built = index.Affinity{Offsets: vector.Zeroed(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
 		return nil
 	}
 	if e.usesGram {
 		g := e.gram.g
 		if e.rows > all { // prior prototypes are not neighbours
-			e.gram.h = grown(e.gram.h, e.rows*e.rows)
+			e.gram.h = vector.Resize(e.gram.h, e.rows*e.rows)
 			g = e.gram.h[:all*all]
 			for q := range all {
 				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
@@ -250,8 +236,8 @@ func (e *episode) enter() {
 // finish fills the result from the episode.
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
-	r.Labels = grown(r.Labels, e.n)
-	r.Prototypes, r.Masses = cleared(r.Prototypes, p.K*d), cleared(r.Masses, p.K)
+	r.Labels = vector.Resize(r.Labels, e.n)
+	r.Prototypes, r.Masses = vector.Zeroed(r.Prototypes, p.K*d), vector.Zeroed(r.Masses, p.K)
 	r.rows, r.class, r.k = &e.s, e.class, p.K
 	apart := false
 	switch {
@@ -259,7 +245,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 	case !e.s.sparse() && k == p.K:
 		r.S = e.s.values // shared: a second N x K is only made where classes must be put back
 	default:
-		e.wide, apart = grown(e.wide, e.n*p.K), true
+		e.wide, apart = vector.Resize(e.wide, e.n*p.K), true
 		r.S = e.wide
 	}
 	for i := range e.n {
@@ -271,7 +257,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 			r.LostSupports++
 		}
 	}
-	e.rowsOut = cleared(e.rowsOut, k*d)
+	e.rowsOut = vector.Zeroed(e.rowsOut, k*d)
 	e.space.prototypes(e.rowsOut)
 	for c, class := range e.class {
 		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.rowsOut[c*d:c*d+d])

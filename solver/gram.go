@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // mostGram is the largest number of rows that the Gram-space engine takes: its matrix is 16 MB then.
@@ -26,7 +28,7 @@ type gramSpace struct {
 	pending   []float32 // rows x k
 	held      []float32 // rows x k
 	factor    []float32 // k: the scale of a prototype
-	metric    *Metric
+	metric    *metric.Metric
 	unitMeans []float32 // k x rows
 }
 
@@ -65,16 +67,16 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 		g.metric = p.Embedding.Metric
 	}
 	t, d := e.rows, e.d
-	g.g = grown(g.g, t*t)
+	g.g = vector.Resize(g.g, t*t)
 	own := e.n + e.anchors
 	if g.metric == nil && t == own {
 		g.v = e.z
 		kernel.Gram(g.g, g.v, t, d)
 		return
 	}
-	g.apart = grown(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
+	g.apart = vector.Resize(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
 	g.v = g.apart
-	e.scratch = grown(e.scratch, t)
+	e.scratch = vector.Resize(e.scratch, t)
 	length := e.scratch // in u-space: 1, but a prior prototype keeps its own
 	for q := range t {
 		row := g.v[q*d : q*d+d]
@@ -95,7 +97,7 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 		return
 	}
 	r := len(g.metric.Scales)
-	g.h, g.shrunk, g.lost = grown(g.h, t*t), grown(g.shrunk, t*r), grown(g.lost, r)
+	g.h, g.shrunk, g.lost = vector.Resize(g.h, t*t), vector.Resize(g.shrunk, t*r), vector.Resize(g.lost, r)
 	kernel.Products(g.shrunk, g.v, g.metric.Vectors, t, r, d)
 	for j, s := range g.metric.Scales {
 		g.lost[j] = float32(math.Sqrt(1 - float64(s)*float64(s)))
@@ -120,16 +122,16 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 // enter readies the space for the descent.
 func (g *gramSpace) enter() {
 	e, t, k := g.e, g.e.rows, g.e.k
-	g.fixed, g.product, g.next = cleared(g.fixed, k*t), cleared(g.product, k*t), grown(g.next, k*t)
-	g.weights, g.pending, g.held = cleared(g.weights, t*k), cleared(g.pending, t*k), cleared(g.held, t*k)
-	g.factor = cleared(g.factor, k)
+	g.fixed, g.product, g.next = vector.Zeroed(g.fixed, k*t), vector.Zeroed(g.product, k*t), vector.Resize(g.next, k*t)
+	g.weights, g.pending, g.held = vector.Zeroed(g.weights, t*k), vector.Zeroed(g.pending, t*k), vector.Zeroed(g.held, t*k)
+	g.factor = vector.Zeroed(g.factor, k)
 	for p, y := range e.label {
 		if y >= 0 {
 			g.held[p*k+int(y)] = e.weight[p]
 		}
 	}
 	kernel.Accumulate(g.fixed, g.held, g.g, t, k, t)
-	e.own = grown(e.own, t)
+	e.own = vector.Resize(e.own, t)
 	for p := range t {
 		e.own[p] = g.g[p*t+p]
 	}
@@ -218,7 +220,7 @@ func (g *gramSpace) squaredDistance(p, q int) float32 {
 // prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), as the metric is linear.
 func (g *gramSpace) prototypes(out []float32) {
 	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
-	g.pending = grown(g.pending, t*k)
+	g.pending = vector.Resize(g.pending, t*k)
 	for p := range t {
 		for c := range k {
 			g.pending[p*k+c] = g.weights[p*k+c] * g.factor[c]
@@ -228,17 +230,17 @@ func (g *gramSpace) prototypes(out []float32) {
 	if g.metric == nil {
 		return
 	}
-	e.scratch = grown(e.scratch, len(g.metric.Scales))
+	e.scratch = vector.Resize(e.scratch, len(g.metric.Scales))
 	for c := range k {
-		g.metric.shrink(out[c*d:c*d+d], d, e.scratch)
+		g.metric.Shrink(out[c*d:c*d+d], e.scratch)
 	}
 }
 
 // labelledDots returns products of each of the first n rows with the unit mean of each class's labelled items.
 func (g *gramSpace) labelledDots(out []float32) {
 	e, t, k := g.e, g.e.rows, g.e.k
-	g.unitMeans = cleared(g.unitMeans, k*t)
-	g.pending = cleared(g.pending, t*k)
+	g.unitMeans = vector.Zeroed(g.unitMeans, k*t)
+	g.pending = vector.Zeroed(g.pending, t*k)
 	for p, y := range e.label[:e.n+e.anchors] {
 		if y >= 0 {
 			g.pending[p*k+int(y)] = 1

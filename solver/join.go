@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // join fills a with the graph of R: (A+A')/2 between unlabelled rows, weight 1 from an unlabelled row to a labelled
 // neighbour, A the 0/1 matrix of the lists. Rows of labelled items stay empty.
 func join(a *index.Affinity, lists *index.Neighbours, n int, label []int32) {
-	a.Offsets = cleared(a.Offsets, n+1)
+	a.Offsets = vector.Zeroed(a.Offsets, n+1)
 	// A pair of unlabelled rows is entered at both ends by each that lists the other; sorted, a mutual one stands twice.
 	entries := func(enter func(p, q int32)) {
 		for p := range int32(n) {
@@ -33,7 +34,7 @@ func join(a *index.Affinity, lists *index.Neighbours, n int, label []int32) {
 		a.Offsets[p+1] += a.Offsets[p]
 	}
 	total := int(a.Offsets[n])
-	a.Columns, a.Weights = grown(a.Columns, total), grown(a.Weights, total)
+	a.Columns, a.Weights = vector.Resize(a.Columns, total), vector.Resize(a.Weights, total)
 	entries(func(p, q int32) { // Offsets[p] is where the next entry of p goes: it ends as the beginning of p+1
 		a.Columns[a.Offsets[p]] = q
 		a.Offsets[p]++

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // judge solves an episode slowly in float64, from the formulas alone: it shares no code with the engines it judges.
@@ -110,18 +111,18 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 			}
 		}
 	}
-	var metric *Metric
+	var learned *metric.Metric
 	if p.Embedding != nil {
-		metric = p.Embedding.Metric
+		learned = p.Embedding.Metric
 	}
 	toU := func(z []float64) []float64 {
-		if metric == nil {
+		if learned == nil {
 			return z
 		}
-		v := plus(z, -1, wide(metric.Centre))
+		v := plus(z, -1, wide(learned.Centre))
 		out := v
-		for r, scale := range metric.Scales {
-			direction := wide(metric.Vectors[r*p.D : r*p.D+p.D])
+		for r, scale := range learned.Scales {
+			direction := wide(learned.Vectors[r*p.D : r*p.D+p.D])
 			out = plus(out, (float64(scale)-1)*inner(direction, v), direction)
 		}
 		return unitOf(out)

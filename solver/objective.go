@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // objectives are R as written and E, both summed in float64: the one function that tests and Settings.Check hold the
@@ -17,16 +18,16 @@ import (
 // labelled neighbour is a pair that is met from one side only, and counts as both.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
-	e.seen = grown(e.seen, e.n)
+	e.seen = vector.Resize(e.seen, e.n)
 	if blocks := (e.n + tile - 1) / tile; len(e.crew.workers) > 1 {
 		e.crew.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
 	} else {
 		e.weighRows(0, e.n)
 	}
-	e.logPi, e.pulled = grown(e.logPi, k), grown(e.pulled, k)
+	e.logPi, e.pulled = vector.Resize(e.logPi, k), vector.Resize(e.pulled, k)
 	length := e.length
 	if e.Check {
-		e.exact.own, e.exact.dots, e.exact.length = grown(e.exact.own, e.rows), cleared(e.exact.dots, e.rows*k), cleared(e.exact.length, k)
+		e.exact.own, e.exact.dots, e.exact.length = vector.Resize(e.exact.own, e.rows), vector.Zeroed(e.exact.dots, e.rows*k), vector.Zeroed(e.exact.length, k)
 		e.space.precise(&e.exact)
 		length = e.exact.length
 	}
@@ -37,7 +38,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		}
 	}
 	blocks := (e.n + tile - 1) / tile
-	e.parts = grown(e.parts, 2*blocks)
+	e.parts = vector.Resize(e.parts, 2*blocks)
 	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
 		for block := range blocks {
 			e.objectiveBlock(e.crew.workers[0], block)

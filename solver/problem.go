@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/index"
-	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0: none).
@@ -135,7 +135,7 @@ func (p *Problem) check() error {
 		if len(p.Prior.Means) != p.K*p.D || len(p.Prior.Weights) != p.K {
 			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)
 		}
-		if i := notFinite(p.Prior.Means); i >= 0 {
+		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
 			return fmt.Errorf("prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
 		}
 		for k, w := range p.Prior.Weights {
@@ -166,19 +166,6 @@ func (p *Problem) check() error {
 		}
 	}
 	return p.checkAffinity()
-}
-
-// notFinite returns the place of the first NaN or Inf, -1 if there is none.
-func notFinite(x []float32) int {
-	if l := kernel.Dot(x, x); l-l == 0 { // one pass tells of the whole slice; values too large to square are looked at
-		return -1
-	}
-	for i, v := range x {
-		if v-v != 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops, finite weights.

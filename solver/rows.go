@@ -2,6 +2,7 @@ package solver
 
 import (
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // rowSpace keeps prototypes as rows of dimension d: the engine for any size.
@@ -19,7 +20,7 @@ type rowSpace struct {
 func (r *rowSpace) enter() {
 	e := r.e
 	size := e.k * e.d
-	r.c, r.next, r.fixed = cleared(r.c, size), grown(r.next, size), cleared(r.fixed, size)
+	r.c, r.next, r.fixed = vector.Zeroed(r.c, size), vector.Resize(r.next, size), vector.Zeroed(r.fixed, size)
 	for p, y := range e.label {
 		if y >= 0 {
 			kernel.Axpy(e.weight[p], e.u[p*e.d:p*e.d+e.d], r.fixed[int(y)*e.d:int(y)*e.d+e.d])
@@ -30,7 +31,7 @@ func (r *rowSpace) enter() {
 	if e.n > serial {
 		r.chunks = max(2, min(64, 1<<24/size))
 	}
-	r.partials, r.masses = grown(r.partials, r.chunks*size), grown(r.masses, r.chunks*e.k)
+	r.partials, r.masses = vector.Resize(r.partials, r.chunks*size), vector.Resize(r.masses, r.chunks*e.k)
 }
 
 func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
@@ -38,7 +39,7 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	rows := r.e.u[lo*d : (lo+count)*d]
 	if listed != nil {
 		kernel.Prefetch(r.e.u, d, listed)
-		w.rows = grown(w.rows, tile*d)
+		w.rows = vector.Resize(w.rows, tile*d)
 		rows = w.rows[:count*d]
 		for i, p := range listed {
 			copy(rows[i*d:i*d+d], r.e.u[int(p)*d:int(p)*d+d])
@@ -141,7 +142,7 @@ func (r *rowSpace) labelledDots(out []float32) {
 		}
 	}
 	for c := range k {
-		unit(r.next[c*d : c*d+d])
+		vector.Unit(r.next[c*d:c*d+d], r.next[c*d:c*d+d])
 	}
 	kernel.Products(out, e.u[:e.n*d], r.next, e.n, k, d)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // A large problem of many classes keeps few values of each row of S: those within sparseReach of its largest score, and of
@@ -79,7 +80,7 @@ type choice struct {
 }
 
 func (c *choice) size(k int) {
-	c.places, c.zeros = grown(c.places, k), cleared(c.zeros, k)
+	c.places, c.zeros = vector.Resize(c.places, k), vector.Zeroed(c.zeros, k)
 }
 
 // shares returns the softmax of a row of scores over the classes that count, ascending. It is valid until the next call.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // cluster descends from each start and keeps the best end.
@@ -97,8 +98,8 @@ func (e *episode) resize(k int) {
 	for c := range k {
 		e.class = append(e.class, int32(c))
 	}
-	e.held, e.soft, e.length = cleared(e.held, k), cleared(e.soft, k), cleared(e.length, k)
-	e.total, e.last = grown(e.total, k), grown(e.last, k)
+	e.held, e.soft, e.length = vector.Zeroed(e.held, k), vector.Zeroed(e.soft, k), vector.Zeroed(e.length, k)
+	e.total, e.last = vector.Resize(e.total, k), vector.Resize(e.last, k)
 	e.s.size(e.n, k)
 	e.shares(nil)
 }

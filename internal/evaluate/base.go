@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // metricRefreshes are the episodes after which a metric is learned anew, as in a stream; every tenth one after them, too.
@@ -25,14 +26,14 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	if err != nil {
 		return nil, err
 	}
-	scatter := solver.NewScatter(set.D)
+	scatter := metric.NewScatter(set.D)
 	for i, task := range earlier {
 		p := task.Problem(set, e)
 		r, err := solve.Solve(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("data %s: base task %d: %w", set.Name, i+1, err)
 		}
-		scatter.Update(p, r)
+		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 		if n := i + 1; metricRefreshes[n] || n%10 == 0 || n == len(earlier) {
 			if e.Metric, err = scatter.Refresh(e.Metric, s.MetricRank, s.MetricShrink); err != nil {
 				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)

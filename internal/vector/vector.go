@@ -76,6 +76,25 @@ func Unit(dst, src []float32) bool {
 	return true
 }
 
+// Orthonormal fills basis with an orthonormal basis of the span of rows, both of dimension d and as many; a row that depends on
+// those before it leaves a zero row. One pass leaves what float32 rounds, two do not.
+func Orthonormal(basis, rows []float32, d, passes int) {
+	for end := d; end <= len(basis); end += d {
+		row := basis[end-d : end]
+		copy(row, rows[end-d:end])
+		Unit(row, row)
+		for range passes {
+			for from := 0; from < end-d; from += d {
+				kernel.Axpy(-kernel.Dot(row, basis[from:from+d]), basis[from:from+d], row)
+			}
+			if kernel.Dot(row, row) < 1e-10 {
+				clear(row)
+			}
+			Unit(row, row)
+		}
+	}
+}
+
 // NotFinite is the place of the first NaN or infinity in x, -1 where there is none.
 func NotFinite(x []float32) int {
 	if l := kernel.Dot(x, x); l-l == 0 { // one pass tells of the whole slice; values too large to square are looked at

@@ -5,12 +5,13 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // metricState is a stream's metric: what it has seen, the metric in force, and the one that is being made.
 type metricState struct {
 	seen    *residue       // the mean of all z and, while labelled items are few, the residuals of solved episodes
-	current *solver.Metric // nil: none yet
+	current *metric.Metric // nil: none yet
 	next    *Refresh       // nil: none under way
 }
 
@@ -19,17 +20,17 @@ type metricState struct {
 // depends on how fast anything was.
 type Refresh struct {
 	Due     int64 // the first episode it is in force for
-	publish func(*solver.Metric)
+	publish func(*metric.Metric)
 	once    sync.Once
 	from    *material
-	metric  *solver.Metric
+	metric  *metric.Metric
 }
 
 // material is what a metric is made of.
 type material struct {
 	seen   *residue
-	shared *solver.Residuals // of all streams, in the place of the stream's own; nil: not shared
-	before *solver.Metric
+	shared *metric.Residuals // of all streams, in the place of the stream's own; nil: not shared
+	before *metric.Metric
 	varied float32   // how far the mean of what was seen is a centre
 	z      []float32 // labelled items
 	labels []int32
@@ -49,9 +50,9 @@ func (r *Refresh) Compute() {
 	})
 }
 
-func (f *material) metric() (*solver.Metric, error) {
+func (f *material) metric() (*metric.Metric, error) {
 	d := len(f.seen.sum)
-	if f.shared == nil && !solver.Determined(f.seen.known()+float64(len(f.labels)), d) {
+	if f.shared == nil && !metric.Determined(f.seen.known()+float64(len(f.labels)), d) {
 		return nil, nil
 	}
 	w := workspace(d)
@@ -73,11 +74,11 @@ func (f *material) metric() (*solver.Metric, error) {
 // left from the last time.
 var workspaces sync.Pool
 
-func workspace(d int) *solver.Scatter {
-	if w, ok := workspaces.Get().(*solver.Scatter); ok && w.Dimension == d {
+func workspace(d int) *metric.Scatter {
+	if w, ok := workspaces.Get().(*metric.Scatter); ok && w.Dimension == d {
 		return w
 	}
-	return solver.NewScatter(d)
+	return metric.NewScatter(d)
 }
 
 // Refresh is the metric that is to be made, nil if there is none.
@@ -177,6 +178,6 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 		}
 		from.z = append(from.z, r.AnchorZ...)
 		from.labels = append(from.labels, p.classes...)
-		m.next = &Refresh{Due: due, from: from, publish: func(m *solver.Metric) { s.settings.Share.publish(key, m) }}
+		m.next = &Refresh{Due: due, from: from, publish: func(m *metric.Metric) { s.settings.Share.publish(key, m) }}
 	}
 }

@@ -6,9 +6,10 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// residue is what a stream keeps of a solver.Scatter: the mean of all z, and the residuals of its points as correlations in
+// residue is what a stream keeps of a metric.Scatter: the mean of all z, and the residuals of its points as correlations in
 // a byte each, beside the scale of each dimension. A quarter of the size of the matrix's half; the rounding is a few times
 // smaller than what so few residuals leave open. It is never changed: clones share it.
 type residue struct {
@@ -35,7 +36,7 @@ func (r *residue) with(p *problem, solved *solver.Result, residuals bool) *resid
 		next = *r
 		next.sum = slices.Clone(r.sum)
 	}
-	mean := solver.Scatter{Dimension: p.D, Count: next.count, Sum: next.sum}
+	mean := metric.Scatter{Dimension: p.D, Count: next.count, Sum: next.sum}
 	mean.Observe(solved.Z)
 	next.count = mean.Count
 	if most := freedomKept * float64(p.D); next.count > most {
@@ -74,7 +75,7 @@ var decoded = func() (table [256]float32) {
 }()
 
 // unpack fills a scatter.
-func (r *residue) unpack(w *solver.Scatter) {
+func (r *residue) unpack(w *metric.Scatter) {
 	w.Reset()
 	w.Count = r.count
 	copy(w.Sum, r.sum)
@@ -102,7 +103,7 @@ func (r *residue) unpack(w *solver.Scatter) {
 }
 
 // pack takes residuals in place of those it held.
-func (r *residue) pack(points *solver.Residuals) {
+func (r *residue) pack(points *metric.Residuals) {
 	d := len(r.sum)
 	r.freedom, r.trace = points.Freedom, points.Trace
 	r.pending, r.pendingFreedom = nil, 0

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // residuals is the sum of outer products of n rows that vary along some axes more than along others, and along the first
 // not at all.
-func residuals(n, d int) *solver.Residuals {
+func residuals(n, d int) *metric.Residuals {
 	random := rand.New(rand.NewPCG(uint64(n), uint64(d)))
 	rows := make([]float32, n*d)
 	for i := range n {
@@ -21,7 +21,7 @@ func residuals(n, d int) *solver.Residuals {
 			rows[i*d+j] = float32(random.NormFloat64()/float64(j) + common/10)
 		}
 	}
-	r := &solver.Residuals{Freedom: float64(n), Values: make([]float32, d*d)}
+	r := &metric.Residuals{Freedom: float64(n), Values: make([]float32, d*d)}
 	kernel.AddOuter(r.Values, rows, n, d)
 	for i := range d {
 		r.Trace += float64(r.Values[i*d+i])
@@ -36,7 +36,7 @@ func TestResidueKeepsCorrelations(t *testing.T) {
 		want := residuals(50, d)
 		r := residue{sum: make([]float64, d)}
 		r.pack(want)
-		w := solver.NewScatter(d)
+		w := metric.NewScatter(d)
 		r.unpack(w)
 		if w.Points.Freedom != want.Freedom || w.Points.Trace != want.Trace {
 			t.Errorf("dimension %d: freedom %g, trace %g", d, w.Points.Freedom, w.Points.Trace)

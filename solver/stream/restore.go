@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an error that wraps
@@ -227,8 +227,8 @@ func (s *Stream) decodeCluster(r *reader) {
 	s.clusters.list = append(s.clusters.list, c)
 }
 
-func (s *Stream) decodeMetric(r *reader) (*solver.Metric, int64) {
-	m := &solver.Metric{}
+func (s *Stream) decodeMetric(r *reader) (*metric.Metric, int64) {
+	m := &metric.Metric{}
 	var due int64
 	for field := r.next(); field != 0; field = r.next() {
 		switch field {

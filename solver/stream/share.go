@@ -3,7 +3,7 @@ package stream
 import (
 	"sync"
 
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // SharedMetric is what streams of one feed learn together about distance: the residuals of all their episodes. How points of
@@ -22,8 +22,8 @@ type feed struct {
 }
 
 type sharedFeed struct {
-	scatter *solver.Scatter
-	latest  *solver.Metric // the last one any stream made
+	scatter *metric.Scatter
+	latest  *metric.Metric // the last one any stream made
 }
 
 // NewSharedMetric returns one that has seen nothing.
@@ -33,7 +33,7 @@ func (m *SharedMetric) of(s *Stream) *sharedFeed {
 	key := feed{s.model, s.dimension}
 	f := m.feeds[key]
 	if f == nil {
-		f = &sharedFeed{scatter: solver.NewScatter(s.dimension)}
+		f = &sharedFeed{scatter: metric.NewScatter(s.dimension)}
 		m.feeds[key] = f
 	}
 	return f
@@ -52,7 +52,7 @@ func (m *SharedMetric) lend(s *Stream, z, soft []float32, k int) {
 }
 
 // points are the residuals of all streams, nil where none are shared.
-func (m *SharedMetric) points(s *Stream) *solver.Residuals {
+func (m *SharedMetric) points(s *Stream) *metric.Residuals {
 	if m == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (m *SharedMetric) points(s *Stream) *solver.Residuals {
 }
 
 // publish makes a stream's new metric the one that new streams start with.
-func (m *SharedMetric) publish(key feed, metric *solver.Metric) {
+func (m *SharedMetric) publish(key feed, metric *metric.Metric) {
 	if m == nil || metric == nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (m *SharedMetric) publish(key feed, metric *solver.Metric) {
 }
 
 // carried is the metric a stream starts with, nil where no other stream has one.
-func (m *SharedMetric) carried(s *Stream) *solver.Metric {
+func (m *SharedMetric) carried(s *Stream) *metric.Metric {
 	if m == nil {
 		return nil
 	}

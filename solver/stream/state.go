@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Piece is a part of an encoded stream: whoever writes state may write only the pieces whose Sum is new, and may cut or
@@ -154,7 +154,7 @@ func (c *cluster) encode() []byte {
 
 func (m *metricState) encode() []Piece {
 	var parts []Piece
-	metric := func(kind string, m *solver.Metric, due int64) {
+	metric := func(kind string, m *metric.Metric, due int64) {
 		w := newWriter()
 		w.text(fieldKind, kind)
 		w.integer(fieldDue, due)

@@ -1,13 +1,12 @@
-package solver
+package metric
 
 import (
 	"fmt"
 	"math"
-	"runtime"
-
-	"gonum.org/v1/gonum/mat"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Scatter learns a Metric: how points of one class lie around their mean. It is fed solved episodes in z-space and is
@@ -22,15 +21,8 @@ type Scatter struct {
 	Labelled Residuals // labelled items from the mean of their class
 	Points   Residuals // all points from the S-weighted means of their own episode
 
-	rows, full, soft, mean, mass, ones []float32
-	labels                             []int32
-}
-
-// Residuals is a sum of r r' over residual rows r.
-type Residuals struct {
-	Freedom float64   // degrees of freedom
-	Trace   float64   // sum of |r|^2
-	Values  []float32 // d x d, of which the upper triangle counts; nil: no residuals yet
+	rows, full, mean, mass, ones []float32 // workspace
+	labels                       []int32
 }
 
 // NewScatter returns a Scatter for rows of dimension d.
@@ -43,9 +35,7 @@ func (s *Scatter) Reset() {
 	clear(s.Sum)
 	s.Count = 0
 	for _, r := range []*Residuals{&s.Labelled, &s.Points} {
-		if r.Freedom > 0 {
-			clear(r.Values)
-		}
+		clear(r.Values) // residuals may have no degree of freedom and still not be zero
 		r.Freedom, r.Trace = 0, 0
 	}
 }
@@ -54,11 +44,11 @@ func (s *Scatter) Reset() {
 func (s *Scatter) Observe(z []float32) {
 	d := s.Dimension
 	n := len(z) / d
-	s.ones = grown(s.ones, n)
+	s.ones = vector.Resize(s.ones, n)
 	for i := range s.ones {
 		s.ones[i] = 1
 	}
-	s.mean = cleared(s.mean, d)
+	s.mean = vector.Zeroed(s.mean, d)
 	kernel.Accumulate(s.mean, s.ones, z, n, 1, d)
 	for i, v := range s.mean {
 		s.Sum[i] += float64(v)
@@ -69,7 +59,7 @@ func (s *Scatter) Observe(z []float32) {
 // AddLabelled adds the residuals of labelled z-rows from the mean of their class. A label below 0 is passed over.
 func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 	d := s.Dimension
-	s.mean, s.mass = cleared(s.mean, k*d), cleared(s.mass, k)
+	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
 	for i, y := range labels {
 		if y >= 0 {
 			s.mass[y]++
@@ -106,7 +96,7 @@ func (s *Scatter) AddPoints(z, soft []float32, k int) {
 func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) {
 	d := s.Dimension
 	n := len(z) / d
-	s.mean, s.mass = cleared(s.mean, k*d), cleared(s.mass, k)
+	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
 	kernel.Accumulate(s.mean, soft, z, n, k, d)
 	for p := range n {
 		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
@@ -118,7 +108,8 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 			kernel.Scale(1/m, s.mean[c*d:c*d+d])
 		}
 	}
-	less := grown(s.ones, k*n) // -S, a column a point: what is taken of each mean
+	freedom = max(0, freedom)          // the values of a row sum to 1 but for rounding
+	less := vector.Resize(s.ones, k*n) // -S, a column a point: what is taken of each mean
 	s.ones = less
 	for p := range n {
 		for c, v := range soft[p*k : p*k+k] {
@@ -130,31 +121,39 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 	return s.rows, freedom
 }
 
-// Update learns from a solved episode of its own, such as a task: its labelled rows and anchors, all its points, its mean.
+// Episode is what a solved episode teaches of its own, all in z-space.
+type Episode struct {
+	Z      []float32 // N x d
+	S      []float32 // N x K, each row summing to 1
+	Labels []int32   // N: the class of a labelled row, below 0 for others; nil: none is labelled
+	K      int
+
+	AnchorZ      []float32 // M x d: labelled rows outside the episode; nil: none
+	AnchorLabels []int32   // M
+}
+
+// Update learns from an episode of its own, such as a task: its labelled rows and anchors, all its points, its mean.
 // A stream whose anchors come again each episode feeds AddLabelled, AddPoints and Observe itself, each item once.
-func (s *Scatter) Update(p *Problem, r *Result) {
-	z, soft := r.Z, r.S
-	s.labels = s.labels[:0]
-	for i := range p.N {
-		y := int32(-1)
-		if p.labelled(i) {
-			y = p.Labels[i]
+func (s *Scatter) Update(e Episode) {
+	z, soft, labels := e.Z, e.S, e.Labels
+	if labels == nil {
+		s.labels = vector.Resize(s.labels, len(z)/s.Dimension)
+		labels = s.labels
+		for i := range labels {
+			labels[i] = -1
 		}
-		s.labels = append(s.labels, y)
 	}
-	if len(p.AnchorLabels) > 0 {
-		z = append(append(make([]float32, 0, len(r.Z)+len(r.AnchorZ)), r.Z...), r.AnchorZ...)
-		s.labels = append(s.labels, p.AnchorLabels...)
-		s.soft = append(cleared(s.soft, 0), r.S...)
-		for _, y := range p.AnchorLabels {
-			s.soft = append(s.soft, make([]float32, p.K)...)
-			s.soft[len(s.soft)-p.K+int(y)] = 1
+	if len(e.AnchorLabels) > 0 {
+		z = slices.Concat(e.Z, e.AnchorZ)
+		labels = slices.Concat(labels, e.AnchorLabels)
+		soft = append(make([]float32, 0, len(labels)*e.K), e.S...)[:len(labels)*e.K]
+		for i, y := range e.AnchorLabels {
+			soft[len(e.S)+i*e.K+int(y)] = 1
 		}
-		soft = s.soft
 	}
 	s.Observe(z)
-	s.AddLabelled(z, s.labels, p.K)
-	s.AddPoints(z, soft, p.K)
+	s.AddLabelled(z, labels, e.K)
+	s.AddPoints(z, soft, e.K)
 }
 
 func (s *Scatter) wantsPoints() bool { return s.Labelled.Freedom < .4*float64(s.Dimension) }
@@ -181,7 +180,7 @@ func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, er
 	if !Determined(freedom, d) || s.Count == 0 {
 		return nil, nil
 	}
-	s.full = cleared(s.full, d*d)
+	s.full = vector.Zeroed(s.full, d*d)
 	full, trace := s.full, s.Labelled.Trace
 	parts := []*Residuals{&s.Labelled}
 	if freedom > s.Labelled.Freedom {
@@ -213,108 +212,4 @@ func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, er
 		}
 	}
 	return m, nil
-}
-
-// Add takes residual rows of dimension d into the sum.
-func (r *Residuals) Add(rows []float32, d int, freedom float64) {
-	r.Freedom += freedom
-	for from := 0; from < len(rows); from += d {
-		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
-	}
-	if r.Values == nil {
-		r.Values = make([]float32, d*d)
-	}
-	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
-}
-
-// Clone returns a copy that shares nothing.
-func (r *Residuals) Clone() *Residuals {
-	c := *r
-	c.Values = append([]float32(nil), r.Values...)
-	return &c
-}
-
-// Fade gives what was seen the weight of at most so many degrees of freedom, so that what comes still counts.
-func (r *Residuals) Fade(most float64) {
-	if r.Freedom > most {
-		share := most / r.Freedom
-		r.Freedom, r.Trace = most, share*r.Trace
-		kernel.Scale(float32(share), r.Values)
-	}
-}
-
-// topEigenpairs returns the top eigenpairs of a symmetric d x d matrix by subspace iteration: thousands of times cheaper
-// than all of them, and the metric's scales do not feel an error in the lowest.
-func topEigenpairs(full []float32, d, rank int, before *Metric) ([]float64, []float32, error) {
-	width := min(d, rank+16)
-	basis := make([]float32, width*d) // rows
-	rounds, known := coldRounds, 0
-	if before != nil {
-		known = copy(basis, before.Vectors) / d
-	}
-	if known >= rank {
-		rounds = warmRounds
-	}
-	state := uint64(1)
-	for i := known * d; i < len(basis); i++ { // any start that is not orthogonal to the answer will do; this one is the same each time
-		state = state*6364136223846793005 + 1442695040888963407
-		basis[i] = float32(int32(state>>32)) / (1 << 31)
-	}
-	next := make([]float32, width*d)
-	for round := range rounds {
-		kernel.Products(next, basis, full, width, d, d)
-		passes := 1 // the next round turns what dust is left
-		if round == rounds-1 {
-			passes = 2
-		}
-		orthonormal(basis, next, d, width, passes)
-		runtime.Gosched() // whoever waits for a core need not wait for all rounds
-	}
-	kernel.Products(next, basis, full, width, d, d)
-	small := mat.NewSymDense(width, nil)
-	for i := range width {
-		for j := i; j < width; j++ {
-			small.SetSym(i, j, float64(kernel.Dot(basis[i*d:i*d+d], next[j*d:j*d+d])))
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(small, true) {
-		return nil, nil, fmt.Errorf("no eigenvectors of a scatter of dimension %d", d)
-	}
-	all := eigen.Values(nil)
-	var q mat.Dense
-	eigen.VectorsTo(&q)
-	values, vectors := make([]float64, rank), make([]float32, rank*d)
-	for i := range rank {
-		values[i] = all[width-1-i]
-		for j := range width {
-			kernel.Axpy(float32(q.At(j, width-1-i)), basis[j*d:j*d+d], vectors[i*d:i*d+d])
-		}
-	}
-	return values, vectors, nil
-}
-
-// A start at random has to turn to the answer; the metric before lies near it.
-const (
-	coldRounds = 12
-	warmRounds = 4
-)
-
-// orthonormal fills basis with an orthonormal basis of the span of rows, zero rows where they depend on one another. One pass
-// leaves float32 dust, two do not.
-func orthonormal(basis, rows []float32, d, width, passes int) {
-	for j := range width {
-		row := basis[j*d : j*d+d]
-		copy(row, rows[j*d:j*d+d])
-		unit(row)
-		for range passes {
-			for i := range j {
-				kernel.Axpy(-kernel.Dot(row, basis[i*d:i*d+d]), basis[i*d:i*d+d], row)
-			}
-			if kernel.Dot(row, row) < 1e-10 {
-				clear(row)
-			}
-			unit(row)
-		}
-	}
 }

@@ -1,48 +1,38 @@
-package solver
+package metric
 
 import (
-	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// learned feeds episodes of one spread-out direction to a scatter and returns it.
+// learned feeds a scatter episodes of three classes whose points spread most along axis 20; the first 15 rows are labelled.
 func learned(t *testing.T) *Scatter {
 	t.Helper()
-	solve, _ := defaultSolver(t, nil)
-	scatter := NewScatter(40)
-	for seed := range uint64(12) {
-		p := drawn(1)
-		p.D, p.N, p.K, p.Labels, p.Rows, p.Anchors, p.AnchorLabels = 40, 60, 3, nil, nil, nil, nil
-		p.Prior, p.Proportions, p.Embedding = nil, nil, nil
-		state := seed*7919 + 1
-		noise := func() float32 {
-			state = state*6364136223846793005 + 1442695040888963407
-			return float32(int32(state>>32)) / (1 << 31)
-		}
-		for i := range p.N {
-			for j := range p.D {
-				v := noise() / 2
-				if j == i%3 {
-					v += 4
-				}
-				if j == 20 { // where one class spreads most
-					v = 4 * noise()
-				}
-				p.Rows = append(p.Rows, v)
+	const n, d, k = 60, 40, 3
+	scatter := NewScatter(d)
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := func() float32 { return 2*random.Float32() - 1 }
+	for range 12 {
+		e := Episode{Z: make([]float32, n*d), S: make([]float32, n*k), Labels: make([]int32, n), K: k}
+		for i := range n {
+			row := e.Z[i*d : i*d+d]
+			for j := range row {
+				row[j] = noise() / 2
 			}
-			y := int32(-1)
-			if i < 15 {
-				y = int32(i % 3)
+			row[i%k] += 4
+			row[20] = 4 * noise()
+			vector.Unit(row, row)
+			e.S[i*k+i%k] = 1
+			if e.Labels[i] = -1; i < 15 {
+				e.Labels[i] = int32(i % k)
 			}
-			p.Labels = append(p.Labels, y)
 		}
-		r, err := solve.Solve(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scatter.Update(p, r)
+		scatter.Update(e)
 	}
 	return scatter
 }
@@ -133,7 +123,43 @@ func TestTopEigenpairs(t *testing.T) {
 	if math.Abs(values[0]-high) > 1e-3 || math.Abs(values[1]-low) > 1e-3 {
 		t.Errorf("eigenvalues %v, want %g and %g", values, high, low)
 	}
-	if l := squaredLength(vectors[:d]); math.Abs(l-1) > 1e-4 {
+	if l := float64(kernel.Dot(vectors[:d], vectors[:d])); math.Abs(l-1) > 1e-4 {
 		t.Errorf("an eigenvector of squared length %g", l)
+	}
+}
+
+// The values of a softmax sum to 1 but for rounding, and an episode of one item has no freedom at all, never less.
+func TestFreedomIsNeverNegative(t *testing.T) {
+	scatter := NewScatter(4)
+	third := float32(1) / 3
+	if _, freedom := scatter.PointResiduals([]float32{1, 0, 0, 0}, []float32{third, third, third}, 3); freedom < 0 {
+		t.Errorf("%g degrees of freedom", freedom)
+	}
+}
+
+// A scatter that is used again knows nothing of what it was used for before, residuals without freedom among them.
+func TestResetForgetsResidualsWithoutFreedom(t *testing.T) {
+	scatter := NewScatter(2)
+	scatter.Points.Add([]float32{1, 2}, 2, 0)
+	scatter.Reset()
+	for i, v := range scatter.Points.Values {
+		if v != 0 {
+			t.Errorf("%g at %d", v, i)
+		}
+	}
+}
+
+// Anchors count like labelled rows of the episode.
+func TestAnchorsTeachLikeRows(t *testing.T) {
+	z := []float32{1, 0, .8, .6, 0, 1, .6, .8}
+	rows, anchors := NewScatter(2), NewScatter(2)
+	rows.Update(Episode{Z: z, S: []float32{.5, .5, 1, 0, 0, 1, 1, 0}, Labels: []int32{-1, 0, 1, 0}, K: 2})
+	anchors.Update(Episode{
+		Z: z[:4], S: []float32{.5, .5, 1, 0}, Labels: []int32{-1, 0}, K: 2,
+		AnchorZ: z[4:], AnchorLabels: []int32{1, 0},
+	})
+	if rows.Labelled.Freedom != anchors.Labelled.Freedom || rows.Points.Freedom != anchors.Points.Freedom ||
+		!slices.Equal(rows.Points.Values, anchors.Points.Values) || !slices.Equal(rows.Sum, anchors.Sum) {
+		t.Errorf("rows %+v, anchors %+v", rows, anchors)
 	}
 }

@@ -1,0 +1,38 @@
+package metric
+
+import "github.com/slkstream/slkstream/internal/kernel"
+
+// Residuals is a sum of r r' over residual rows r.
+type Residuals struct {
+	Freedom float64   // degrees of freedom
+	Trace   float64   // sum of |r|^2
+	Values  []float32 // d x d, of which the upper triangle counts; nil: no residuals yet
+}
+
+// Add takes residual rows of dimension d into the sum.
+func (r *Residuals) Add(rows []float32, d int, freedom float64) {
+	r.Freedom += freedom
+	for from := 0; from < len(rows); from += d {
+		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
+	}
+	if r.Values == nil {
+		r.Values = make([]float32, d*d)
+	}
+	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
+}
+
+// Clone returns a copy that shares nothing.
+func (r *Residuals) Clone() *Residuals {
+	c := *r
+	c.Values = append([]float32(nil), r.Values...)
+	return &c
+}
+
+// Fade gives what was seen the weight of at most so many degrees of freedom, so that what comes still counts.
+func (r *Residuals) Fade(most float64) {
+	if r.Freedom > most {
+		share := most / r.Freedom
+		r.Freedom, r.Trace = most, share*r.Trace
+		kernel.Scale(float32(share), r.Values)
+	}
+}
