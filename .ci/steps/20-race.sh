@@ -8,6 +8,6 @@ if ! command -v cc >/dev/null; then
 	$sudo apt-get update -qq
 	$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev
 fi
-CGO_ENABLED=1 go test -race -timeout 900s ./index/... ./internal/kernel ./solver/... ./consumer/... ./producer/... ./pipeline/... \
+CGO_ENABLED=1 go test -race -timeout 900s ./index/... ./internal/kernel ./solver ./solver/metric ./consumer/... ./producer/... ./pipeline/... \
 	./internal/topic/... ./internal/broker/... ./internal/web/... ./internal/telemetry/...
 CGO_ENABLED=1 go test -race -timeout 600s -run SharedMetric ./solver/stream

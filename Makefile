@@ -1,0 +1,19 @@
+# The five commands people type. Each is plain Go tooling.
+.PHONY: build test lint bench generate
+
+build:
+	go build -trimpath ./cmd/slkstream
+
+test:
+	go test ./...
+
+lint:
+	bash .ci/steps/10-lint.sh
+	go vet ./...
+
+bench:
+	go run ./bench --quick
+
+generate:
+	go run -C internal/kernel/generate . "$(CURDIR)/internal/kernel"
+	go test ./config -run TestReference -update
