@@ -1,7 +1,12 @@
-// Package config defines every setting once: its flag, its variable, its YAML key, its help, its default and limits.
-// It layers flag over environment over file over default and holds the result against the limits. It looks into no
-// other room: what a setting means is for the command that takes it.
+// Package config defines every setting once: its flag, its variable, its YAML key, its help, its limits, and its default
+// for each command that takes it. It layers flag over environment over file over default and holds the result against the
+// limits. It looks into no other room: what a setting means is for the command that takes it.
+//
+// To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go, stage.go, solver.go,
+// files.go, evaluate.go), and write docs/settings.md anew: go test ./config -run TestReference -update.
 package config
+
+import "slices"
 
 // Config is every setting a command may take, in groups. Only those its command takes hold a meaning.
 type Config struct {
@@ -27,31 +32,60 @@ type Config struct {
 	origins map[string]Origin
 }
 
-// group is a set of settings that belong together, and the rules that hold between them.
-type group interface {
-	title() string
-	settings() []Setting
-	faults(c *Config) []Fault
+// section is the settings under one heading of help and of the reference page.
+type section struct {
+	title    string
+	settings []definition
 }
 
-func (c *Config) groups() []group {
-	return []group{
-		&c.General, &c.Kafka, &c.Topics, &c.Delivery, &c.Stage, &c.Memory, &c.Solver, &c.Index, &c.Listen, &c.Backfill, &c.Files,
-		&c.Feed, &c.Teach, &c.State, &c.Demo, &c.Check, &c.Evaluate,
-	}
+// sections lists every definition.
+func (c *Config) sections() []section {
+	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Memory.sections(), c.Files.sections(), c.Feed.sections(),
+		c.Teach.sections(), c.State.sections(), c.Demo.sections(), c.Backfill.sections(), c.Check.sections(),
+		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
+		c.Listen.sections(), c.General.sections())
 }
+
+// The commands that share settings. A setting goes to every command for which it means something.
+var (
+	live      = []string{"run", "backfill"} // the stage on Kafka
+	checked   = with(live, "check")         // what check tests it takes as the stage does
+	onKafka   = with(checked, "feed", "teach", "state show", "state reset")
+	stage     = with(checked, "demo") // the stage wherever its feed comes from
+	solving   = with(stage, "label", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
+	searching = with(solving, "eval index")
+	every     = with(searching, "feed", "teach", "broker", "state show", "state reset", "health", "version")
+)
+
+func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
+
+// Commands lists every command that takes settings.
+func Commands() []string { return every }
 
 // Settings lists what the command of this Config takes, in order.
 func (c *Config) Settings() []Setting {
 	var taken []Setting
-	for _, g := range c.groups() {
-		for _, s := range g.settings() {
-			if s.Takes(c.command) {
+	for _, section := range c.sections() {
+		for _, d := range section.settings {
+			if s, takes := d.of(c.command); takes {
+				s.Section = section.title
 				taken = append(taken, s)
 			}
 		}
 	}
 	return taken
+}
+
+// Names lists the name of every setting of every command, sorted.
+func Names() []string {
+	var names []string
+	for _, section := range new(Config).sections() {
+		for _, d := range section.settings {
+			names = append(names, d.name())
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Command is the command this Config was made for, without the name of the program: "run", "eval stream".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -63,7 +64,7 @@ func readFile(name string) (map[string]entry, Faults) {
 	var faults Faults
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if !isKnown(known, key.Value) {
+		if !slices.Contains(known, key.Value) {
 			hint := ""
 			if near := nearest(key.Value, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)

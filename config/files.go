@@ -1,40 +1,74 @@
 package config
 
-import "slices"
-
 // Files is what label reads and writes.
 type Files struct {
 	Input  string
 	K      int
 	Output string
 	Force  bool
-	JSON   bool // of results on stdout
 }
 
-func (f *Files) title() string { return "Files" }
-
-func (f *Files) settings() []Setting {
-	return slices.Concat(
-		takenBy([]string{"label", "feed"},
-			define("input", &f.Input, "", "file of embeddings: .npy, .jsonl, .parquet, .arrow").example("FILE").needed("label", "feed"),
-		),
-		takenBy([]string{"label"},
-			define("k", &f.K, 0, "clusters to find where there is no support", atLeast(0), atMost(1<<20)),
-			define("output", &f.Output, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").needed("label"),
-			define("force", &f.Force, false, "overwrite the output"),
-		),
-	)
+func (f *Files) sections() []section {
+	label := []string{"label"}
+	return []section{{"Files", []definition{
+		define("input", &f.Input, []string{"label", "feed"}, "", "file of embeddings: .npy, .jsonl, .parquet, .arrow").
+			example("FILE").neededBy("label", "feed"),
+		define("k", &f.K, label, 0, "clusters to find where there is no support", atLeast(0), atMost(1<<20)).
+			when("eval cluster", 10, "clusters to find", atLeast(2), atMost(1<<16)),
+		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
+			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
+		define("force", &f.Force, label, false, "overwrite the output"),
+	}}}
 }
 
 func (f *Files) faults(c *Config) []Fault {
-	if c.command != "label" {
-		return nil
-	}
 	switch {
+	case c.command != "label":
 	case f.K == 0 && len(c.Stage.Support) == 0:
 		return []Fault{{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"}}
 	case f.K > 0 && len(c.Stage.Support) > 0:
 		return []Fault{{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"}}
 	}
 	return nil
+}
+
+// Feed is how a file becomes a feed.
+type Feed struct {
+	LabelsFile string
+	Key        string
+	Keys       string
+	Rate       float64
+	Loop       bool
+}
+
+func (f *Feed) sections() []section {
+	feed := []string{"feed"}
+	return []section{{"Feed", []definition{
+		define("labels-file", &f.LabelsFile, feed, "", ".npy file of int32 classes, -1 none: sent as each record's label").
+			example("FILE"),
+		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
+		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),
+		define("rate", &f.Rate, feed, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
+			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
+		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),
+	}}}
+}
+
+func (f *Feed) faults(*Config) []Fault {
+	if f.Key != "" && f.Keys != "" {
+		return []Fault{{Setting: "keys", Problem: "is " + f.Keys + " and key is " + f.Key + ": leave one out"}}
+	}
+	return nil
+}
+
+// Teach is what is done with the examples that are sent.
+type Teach struct {
+	Forget bool
+}
+
+func (t *Teach) sections() []section {
+	return []section{{"Teach", []definition{
+		define("forget", &t.Forget, []string{"teach"}, false,
+			"forget the examples of the file, by their ids, in place of teaching them"),
+	}}}
 }

@@ -1,6 +1,10 @@
 package config
 
-import "net"
+import (
+	"net"
+	"slices"
+	"time"
+)
 
 // Kafka is how brokers are reached. Without Brokers it is the embedded broker in EmbeddedDir.
 type Kafka struct {
@@ -18,27 +22,28 @@ type Kafka struct {
 	EmbeddedListen   string
 }
 
-func (k *Kafka) title() string { return "Brokers" }
-
-func (k *Kafka) settings() []Setting {
-	return append(takenBy(onKafka,
-		define("brokers", &k.Brokers, nil, "Kafka brokers, HOST:PORT each; none: the embedded broker").example("HOST:PORT,..."),
-		define("client-id", &k.ClientID, "slkstream", "name by which brokers know this process"),
-		define("tls", &k.TLS, false, "speak TLS to the brokers"),
-		define("tls-ca", &k.TLSCA, "", "PEM file of the authorities that may sign a broker's certificate; none: the system's").example("FILE"),
-		define("tls-cert", &k.TLSCert, "", "PEM file of this client's certificate").example("FILE"),
-		define("tls-key", &k.TLSKey, "", "PEM file of this client's key").example("FILE"),
-		define("sasl", &k.SASL, "", "how to log in to the brokers; none: not at all", oneOf("plain", "scram-sha-256", "scram-sha-512")),
-		define("sasl-user", &k.SASLUser, "", "user to log in as"),
-		define("sasl-password", &k.SASLPassword, "", "password to log in with; better as a variable or a file than as a flag").secret(),
-		define("sasl-password-file", &k.SASLPasswordFile, "", "file that holds the password").example("FILE"),
-	), append(append(takenBy(with(onKafka, "broker"),
-		define("embedded-dir", &k.EmbeddedDir, ".slkstream", "where the embedded broker keeps its data and its address").example("DIR"),
-	), takenBy([]string{"demo"},
-		define("embedded-dir", &k.EmbeddedDir, "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end").example("DIR"),
-	)...), takenBy([]string{"broker"},
-		define("embedded-listen", &k.EmbeddedListen, "127.0.0.1:0", "address of the embedded broker; port 0 takes a free one").example("HOST:PORT"),
-	)...)...)
+func (k *Kafka) sections() []section {
+	return []section{{"Kafka", []definition{
+		define("brokers", &k.Brokers, onKafka, nil, "Kafka brokers, HOST:PORT each; none: the embedded broker").
+			example("HOST:PORT,..."),
+		define("client-id", &k.ClientID, onKafka, "slkstream", "name by which brokers know this process"),
+		define("tls", &k.TLS, onKafka, false, "speak TLS to the brokers"),
+		define("tls-ca", &k.TLSCA, onKafka, "",
+			"PEM file of the authorities that may sign a broker's certificate; none: the system's").example("FILE"),
+		define("tls-cert", &k.TLSCert, onKafka, "", "PEM file of this client's certificate").example("FILE"),
+		define("tls-key", &k.TLSKey, onKafka, "", "PEM file of this client's key").example("FILE"),
+		define("sasl", &k.SASL, onKafka, "", "how to log in to the brokers; none: not at all",
+			oneOf("plain", "scram-sha-256", "scram-sha-512")),
+		define("sasl-user", &k.SASLUser, onKafka, "", "user to log in as"),
+		define("sasl-password", &k.SASLPassword, onKafka, "",
+			"password to log in with; better as a variable or a file than as a flag").secret(),
+		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "", "file that holds the password").example("FILE"),
+		define("embedded-dir", &k.EmbeddedDir, with(onKafka, "broker"), ".slkstream",
+			"where the embedded broker keeps its data and its address").example("DIR").
+			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
+		define("embedded-listen", &k.EmbeddedListen, []string{"broker"}, "127.0.0.1:0",
+			"address of the embedded broker; port 0 takes a free one").example("HOST:PORT"),
+	}}}
 }
 
 func (k *Kafka) faults(*Config) []Fault {
@@ -67,4 +72,112 @@ func (k *Kafka) faults(*Config) []Fault {
 		add("brokers", "is not set, but tls or sasl is: the embedded broker speaks neither")
 	}
 	return found
+}
+
+// Topics are the topics of a stage, and the group that reads them.
+type Topics struct {
+	In       []string
+	Out      string
+	Labels   string
+	State    string
+	Dead     string
+	Episodes string
+	Review   string
+	Group    string
+}
+
+func (t *Topics) sections() []section {
+	return []section{{"Topics", []definition{
+		define("in", &t.In, with(checked, "state reset"), nil, "topic of embeddings; repeatable").example("TOPIC").
+			neededBy(checked...),
+		define("out", &t.Out, checked, "", "topic of labelled results").example("TOPIC").
+			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
+		define("labels", &t.Labels, with(checked, "teach", "state reset"), "", "compacted topic of labelled examples").
+			example("TOPIC").neededBy("teach"),
+		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
+			example("TOPIC"),
+		define("dead", &t.Dead, checked, "", "topic of records that cannot be read; none: OUT-dead").example("TOPIC"),
+		define("episodes", &t.Episodes, checked, "", "topic of one record an episode; none: not written").example("TOPIC"),
+		define("state", &t.State, with(checked, "state show", "state reset"), "",
+			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
+		define("group", &t.Group, with(checked, "state show", "state reset"), "slkstream", "consumer group of the stage").
+			example("GROUP"),
+	}}}
+}
+
+// StateTopic is the state topic by its name or its default.
+func (t *Topics) StateTopic() string {
+	if t.State != "" {
+		return t.State
+	}
+	return t.Group + "-state"
+}
+
+// DeadTopic is the dead-letter topic by its name or its default.
+func (t *Topics) DeadTopic() string {
+	if t.Dead != "" {
+		return t.Dead
+	}
+	return t.Out + "-dead"
+}
+
+func (t *Topics) faults(c *Config) []Fault {
+	if !slices.Contains(checked, c.command) {
+		return nil
+	}
+	var found []Fault
+	owner := map[string]string{}
+	claim := func(setting, topic string) {
+		if topic == "" {
+			return
+		}
+		if other, taken := owner[topic]; taken {
+			problem := "is " + topic + ", which is " + other + " as well: each needs a topic of its own"
+			found = append(found, Fault{Setting: setting, Problem: problem})
+			return
+		}
+		owner[topic] = setting
+	}
+	for _, in := range t.In {
+		claim("in", in)
+	}
+	claim("out", t.Out)
+	claim("labels", t.Labels)
+	claim("state", t.StateTopic())
+	if t.Out != "" {
+		claim("dead", t.DeadTopic())
+	}
+	claim("episodes", t.Episodes)
+	claim("review", t.Review)
+	return found
+}
+
+// Delivery is what is promised about repeats, and how often progress is made durable.
+type Delivery struct {
+	Mode           string // at-least-once, exactly-once
+	Isolation      string // read-committed, read-uncommitted
+	CommitInterval time.Duration
+	StateInterval  time.Duration
+	DrainTimeout   time.Duration
+	DrainOpen      bool
+	SessionTimeout time.Duration
+}
+
+func (d *Delivery) sections() []section {
+	return []section{{"Delivery", []definition{
+		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
+			oneOf("at-least-once", "exactly-once")),
+		define("isolation", &d.Isolation, checked, "read-committed", "which records of transactions are read",
+			oneOf("read-committed", "read-uncommitted")),
+		define("commit-interval", &d.CommitInterval, stage, 100*time.Millisecond,
+			"longest time between a result and its commit", atLeast(time.Millisecond)),
+		define("state-interval", &d.StateInterval, stage, 10*time.Second, "least time between two writes of a stream's state",
+			atLeast(100*time.Millisecond)),
+		define("drain-timeout", &d.DrainTimeout, stage, 10*time.Second,
+			"longest time a stop may take to finish what is being solved", above[time.Duration](0)),
+		define("session-timeout", &d.SessionTimeout, stage, 10*time.Second,
+			"silence after which the group gives a process's partitions to others", atLeast(time.Second)),
+		define("drain-open", &d.DrainOpen, stage, false,
+			"answer open episodes at a stop in place of leaving them to the next owner"),
+	}}}
 }

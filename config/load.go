@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -13,23 +12,6 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
-
-// Names lists the name of every setting of every command, sorted.
-func Names() []string {
-	var names []string
-	for _, g := range new(Config).groups() {
-		for _, s := range g.settings() {
-			names = append(names, s.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func isKnown(sorted []string, name string) bool {
-	_, found := slices.BinarySearch(sorted, name)
-	return found
-}
 
 // NearestFlag is the setting of a command whose name is nearest to a mistaken one, or "".
 func NearestFlag(command, mistaken string) string {
@@ -222,4 +204,36 @@ func (c *Config) readSecrets() Faults {
 		}
 	}
 	return faults
+}
+
+// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near.
+func nearest(mistaken string, known []string) string {
+	best, least := "", 1+len(mistaken)/3
+	for _, name := range known {
+		if d := edits(mistaken, name); d <= least && (best == "" || d < least) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

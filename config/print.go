@@ -14,24 +14,24 @@ import (
 func (c *Config) Write(w io.Writer, preset func(name string) string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# The effective configuration of slkstream %s.\n", c.command)
-	for _, g := range c.groups() {
-		heading := "\n# --- " + g.title() + "\n"
-		for _, s := range g.settings() {
-			if !s.Takes(c.command) || s.Name == "config" {
-				continue
-			}
-			text.WriteString(heading)
-			heading = ""
-			fmt.Fprintf(&text, "\n# %s%s\n", s.Help, inBrackets(s.Bound()))
-			line, from := s.line(), c.Origin(s.Name).String()
-			switch {
-			case s.Value() == "" && preset(s.Name) != "":
-				line, from = "# "+s.Name+": "+preset(s.Name), "by the preset"
-			case s.Value() == "" || s.Secret:
-				line = "# " + line
-			}
-			fmt.Fprintf(&text, "%-40s # %s\n", line, from)
+	section := ""
+	for _, s := range c.Settings() {
+		if s.Name == "config" {
+			continue
 		}
+		if s.Section != section {
+			section = s.Section
+			fmt.Fprintf(&text, "\n# --- %s\n", section)
+		}
+		fmt.Fprintf(&text, "\n# %s%s\n", s.Help, inBrackets(s.Bound()))
+		line, from := s.line(), c.Origin(s.Name).String()
+		switch {
+		case s.Value() == "" && preset(s.Name) != "":
+			line, from = "# "+s.Name+": "+preset(s.Name), "by the preset"
+		case s.Value() == "" || s.Secret:
+			line = "# " + line
+		}
+		fmt.Fprintf(&text, "%-40s # %s\n", line, from)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -74,4 +74,62 @@ func scalar(value string) string {
 		return fmt.Sprintf("%q", value)
 	}
 	return strings.TrimSpace(string(quoted))
+}
+
+// Reference is docs/settings.md.
+func Reference() string {
+	var text strings.Builder
+	text.WriteString(`# Settings
+
+Generated from the definitions in ` + "`config`" + `; ` + "`go test ./config -run TestReference -update`" + ` writes it anew.
+
+Every setting has three names: the flag ` + "`--episode-size`" + `, the environment variable ` + "`SLKSTREAM_EPISODE_SIZE`" + ` and the key
+` + "`episode-size`" + ` in the YAML file that ` + "`--config`" + ` names. A flag wins over a variable, a variable over the file, the file over the
+default. An empty variable counts as not set. ` + "`slkstream config`" + ` prints what holds and where each value came from.
+
+A list is written ` + "`a,b`" + ` in a flag or a variable (a flag may be repeated) and ` + "`[a, b]`" + ` in the file. A duration is written ` + "`500ms`" + `,
+` + "`5s`" + `, ` + "`1h`" + ` or ` + "`off`" + `; a size ` + "`64MiB`" + `. A file may hold settings of several commands: each takes those it knows. A key that is no
+setting of any command is an error.
+`)
+	for _, section := range new(Config).sections() {
+		fmt.Fprintf(&text, "\n## %s\n\n| setting | what it is | value | default | taken by |\n|---|---|---|---|---|\n", section.title)
+		for _, d := range section.settings {
+			text.WriteString(referenceRows(d))
+		}
+	}
+	return text.String()
+}
+
+// referenceRows is a row for each way in which commands take a setting.
+func referenceRows(d definition) string {
+	var rows []string
+	takers := map[string][]string{}
+	for _, command := range d.commands() {
+		s, _ := d.of(command)
+		s.field.reset()
+		value, byDefault := s.Kind(), s.Value()
+		if b := s.Bound(); b != "" {
+			value += ", " + b
+		}
+		if byDefault != "" {
+			byDefault = "`" + byDefault + "`"
+		}
+		row := fmt.Sprintf("| `--%s` | %s | %s | %s |", s.Name, s.Help, value, byDefault)
+		if takers[row] == nil {
+			rows = append(rows, row)
+		}
+		if s.Needed {
+			command = "**" + command + "**"
+		}
+		takers[row] = append(takers[row], command)
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		by := strings.Join(takers[row], ", ")
+		if len(takers[row]) == len(every) {
+			by = "all"
+		}
+		fmt.Fprintf(&text, "%s %s |\n", row, by)
+	}
+	return text.String()
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -8,15 +10,15 @@ import (
 // Prefix begins the environment variable of every setting.
 const Prefix = "SLKSTREAM_"
 
-// Setting is the one definition of a setting. Its flag is --Name, its YAML key is Name, its variable is Variable().
+// Setting is a setting as one command takes it. Its flag is --Name, its YAML key is Name, its variable is Variable().
 type Setting struct {
-	Name     string
-	Help     string   // one sentence without its default, which is added where it is shown
-	Example  string   // stands for the value in help: TOPIC, FILE; "" shows the kind
-	Commands []string // that take it
-	Needed   []string // commands that cannot do without it
-	Secret   bool     // never shown, never logged
-	field    field
+	Name    string
+	Section string // the heading it stands under in help
+	Help    string // one sentence without its default, which is added where it is shown
+	Example string // stands for the value in help: TOPIC, FILE; "" shows the kind
+	Needed  bool   // the command cannot do without it
+	Secret  bool   // never shown, never logged
+	field   field
 }
 
 // Variable is the environment variable of the setting.
@@ -24,18 +26,13 @@ func (s Setting) Variable() string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Takes says whether a command takes the setting.
-func (s Setting) Takes(command string) bool { return slices.Contains(s.Commands, command) }
-
-func (s Setting) needs(command string) bool { return slices.Contains(s.Needed, command) }
-
 // Kind names what a value looks like: text, whole number, number, duration, size, list, on/off.
 func (s Setting) Kind() string { return s.field.kind() }
 
 // Bound says in words what a value must keep to; "" if anything goes.
 func (s Setting) Bound() string { return s.field.bound() }
 
-// Choices are all the values it may have, where they can be counted.
+// Choices are all the values it may have, where they can be counted; else nil.
 func (s Setting) Choices() []string {
 	if s.Kind() == "on/off" {
 		return []string{"true", "false"}
@@ -59,29 +56,230 @@ func (s Setting) names() string {
 	return "--" + s.Name + ", " + s.Variable() + ", " + s.Name + " in the file"
 }
 
-// define makes a setting of a field of Config, with its default and its bounds.
-func define[T any](name string, target *T, byDefault T, help string, bounds ...bound[T]) Setting {
-	return Setting{Name: name, Help: help, field: &typed[T]{target, byDefault, bounds}}
+// definition is a setting of any kind, for all the commands that take it.
+type definition interface {
+	name() string
+	commands() []string
+	of(command string) (s Setting, taken bool)
+}
+
+// defined is the definition of a setting of kind T.
+type defined[T any] struct {
+	Setting
+	target   *T
+	pointer  **T // in place of target where the setting is nil until it is given
+	needed   []string
+	variants []variant[T] // a command is in one of them
+}
+
+// variant is what a setting is for some of the commands that take it.
+type variant[T any] struct {
+	commands  []string
+	byDefault T
+	help      string
+	example   string
+	bounds    []bound[T]
+}
+
+// define makes a setting of a field of Config: the commands that take it, its default and its bounds.
+func define[T any](name string, target *T, commands []string, byDefault T, help string, bounds ...bound[T]) *defined[T] {
+	variants := []variant[T]{{commands: commands, byDefault: byDefault, help: help, bounds: bounds}}
+	return &defined[T]{Setting: Setting{Name: name}, target: target, variants: variants}
 }
 
 // optional makes a setting that is nil until it is given: what stands in its place is decided elsewhere.
-func optional[T any](name string, target **T, help string, bounds ...bound[T]) Setting {
-	return Setting{Name: name, Help: help, field: &maybe[T]{target, bounds}}
+func optional[T any](name string, pointer **T, commands []string, help string, bounds ...bound[T]) *defined[T] {
+	var none T
+	d := define(name, nil, commands, none, help, bounds...)
+	d.pointer = pointer
+	return d
 }
 
-// example sets what stands for the value in help.
-func (s Setting) example(text string) Setting { s.Example = text; return s }
+// when lets a further command take the setting with a default of its own. What is left out, help or bounds, is that of
+// the commands in define.
+func (d *defined[T]) when(command string, byDefault T, help string, bounds ...bound[T]) *defined[T] {
+	general := &d.variants[0]
+	if bounds == nil {
+		bounds = general.bounds
+	}
+	help = cmp.Or(help, general.help)
+	d.variants = append(d.variants, variant[T]{[]string{command}, byDefault, help, "", bounds})
+	return d
+}
 
-// needed names the commands that cannot do without the setting.
-func (s Setting) needed(commands ...string) Setting { s.Needed = commands; return s }
+// example sets what stands for the value in help, where the variant named last does not have its own.
+func (d *defined[T]) example(text string) *defined[T] {
+	d.variants[len(d.variants)-1].example = text
+	return d
+}
+
+// neededBy names the commands that cannot do without the setting.
+func (d *defined[T]) neededBy(commands ...string) *defined[T] { d.needed = commands; return d }
 
 // secret keeps the value out of every print and log.
-func (s Setting) secret() Setting { s.Secret = true; return s }
+func (d *defined[T]) secret() *defined[T] { d.Secret = true; return d }
 
-// takenBy gives settings to the commands that take them.
-func takenBy(commands []string, settings ...Setting) []Setting {
-	for i := range settings {
-		settings[i].Commands = commands
+func (d *defined[T]) name() string { return d.Name }
+
+func (d *defined[T]) commands() []string {
+	var all []string
+	for _, v := range d.variants {
+		all = append(all, v.commands...)
 	}
-	return settings
+	return all
+}
+
+func (d *defined[T]) of(command string) (Setting, bool) {
+	at := slices.IndexFunc(d.variants, func(v variant[T]) bool { return slices.Contains(v.commands, command) })
+	if at < 0 {
+		return Setting{}, false
+	}
+	v := d.variants[at]
+	s := d.Setting
+	s.Help, s.Example = v.help, cmp.Or(v.example, d.variants[0].example)
+	s.Needed = slices.Contains(d.needed, command)
+	s.field = &typed[T]{d.target, d.pointer, v.byDefault, v.bounds}
+	return s, true
+}
+
+// field is typed access to one field of Config.
+type field interface {
+	set(raw []string) error // raw has more than one element only for a list
+	reset()
+	show() string
+	list() []string
+	kind() string
+	bound() string
+	breach() string // the bound the present value breaks, or ""
+	choices() []string
+}
+
+type typed[T any] struct {
+	target    *T
+	pointer   **T
+	byDefault T
+	bounds    []bound[T]
+}
+
+// value is the present one; nil if the setting is optional and was not given.
+func (f *typed[T]) value() *T {
+	if f.pointer != nil {
+		return *f.pointer
+	}
+	return f.target
+}
+
+func (f *typed[T]) set(raw []string) error {
+	v, err := parse[T](raw)
+	switch {
+	case err != nil:
+	case f.pointer != nil:
+		*f.pointer = &v
+	default:
+		*f.target = v
+	}
+	return err
+}
+
+func (f *typed[T]) reset() {
+	if f.pointer != nil {
+		*f.pointer = nil
+	} else {
+		*f.target = f.byDefault
+	}
+}
+
+func (f *typed[T]) show() string {
+	if v := f.value(); v != nil {
+		return format(*v)
+	}
+	return ""
+}
+
+func (f *typed[T]) list() []string {
+	if v := f.value(); v != nil {
+		return elements(*v)
+	}
+	return []string{""}
+}
+
+func (f *typed[T]) kind() string { return kindOf[T]() }
+
+func (f *typed[T]) bound() string {
+	texts := make([]string, len(f.bounds))
+	for i, b := range f.bounds {
+		texts[i] = b.text
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (f *typed[T]) breach() string {
+	v := f.value()
+	if v == nil || !slices.ContainsFunc(f.bounds, func(b bound[T]) bool { return !b.holds(*v) }) {
+		return ""
+	}
+	return fmt.Sprintf("is %s: must be %s", shown(format(*v)), f.bound())
+}
+
+func (f *typed[T]) choices() []string {
+	for _, b := range f.bounds {
+		if b.choices != nil {
+			return b.choices
+		}
+	}
+	return nil
+}
+
+// bound is one limit of a value, in words and as a test.
+type bound[T any] struct {
+	text    string
+	holds   func(T) bool
+	choices []string // all that are allowed, where they can be counted
+}
+
+type ordered interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
+
+func atLeast[T ordered](low T) bound[T] {
+	return bound[T]{text: "at least " + format(low), holds: func(v T) bool { return v >= low }}
+}
+
+func above[T ordered](low T) bound[T] {
+	return bound[T]{text: "above " + format(low), holds: func(v T) bool { return v > low }}
+}
+
+func below[T ordered](high T) bound[T] {
+	return bound[T]{text: "below " + format(high), holds: func(v T) bool { return v < high }}
+}
+
+func atMost[T ordered](high T) bound[T] {
+	return bound[T]{text: "at most " + format(high), holds: func(v T) bool { return v <= high }}
+}
+
+// oneOf allows the empty text too: a setting that must be given says so with neededBy.
+func oneOf(choices ...string) bound[string] {
+	holds := func(v string) bool { return v == "" || slices.Contains(choices, v) }
+	return bound[string]{"one of " + strings.Join(choices, ", "), holds, choices}
+}
+
+// eachOneOf is oneOf for every element of a list.
+func eachOneOf(choices ...string) bound[[]string] {
+	return bound[[]string]{"each one of " + strings.Join(choices, ", "), func(v []string) bool {
+		return !slices.ContainsFunc(v, func(e string) bool { return !slices.Contains(choices, e) })
+	}, choices}
+}
+
+// exactlyOneOf is a list that holds one of the choices, where other commands take several.
+func exactlyOneOf(choices ...string) bound[[]string] {
+	return bound[[]string]{"one of " + strings.Join(choices, ", "), func(v []string) bool {
+		return len(v) == 0 || len(v) == 1 && slices.Contains(choices, v[0])
+	}, choices}
+}
+
+func shown(v string) string {
+	if v == "" {
+		return "empty"
+	}
+	return v
 }

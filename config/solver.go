@@ -1,9 +1,11 @@
 package config
 
+import "slices"
+
 // Solver is the objective and its descent. A nil field was not given: the preset's value holds.
 type Solver struct {
-	Preset         string
-	Method         *string
+	Presets        []string // one, but for the measurements that compare several
+	Methods        []string // none is the preset's
 	Lambda         *float64
 	Rho            *int
 	Tau            *float64
@@ -23,37 +25,90 @@ type Solver struct {
 	Seed           uint64
 }
 
+// The names that presets and methods have. The rivals are for eval stream, the cluster methods for eval cluster.
 var (
-	presets = []string{"default", "balanced", "clamped", "paper"}
-	methods = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
+	presets        = []string{"default", "balanced", "clamped", "paper"}
+	methods        = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
+	rivals         = []string{"1nn", "running-mean", "ridge", "logistic"}
+	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 )
 
-func (s *Solver) title() string { return "Solver (a number that is not given is the preset's)" }
-
-func (s *Solver) settings() []Setting {
-	return append(takenBy(with(stage, "label", "tune"),
-		define("preset", &s.Preset, "default", "measured settings to start from", oneOf(presets...)),
-		optional("method", &s.Method, "how prototypes are fitted", oneOf(methods...)),
-	), append(takenBy(solving,
-		optional("lambda", &s.Lambda, "weight of the graph against the prototypes", atLeast(0.)),
-		optional("rho", &s.Rho, "graph neighbours of each item", atLeast(0), atMost(1000)),
-		optional("tau", &s.Tau, "weight of the distance to a prototype", atLeast(0.)),
-		optional("u", &s.U, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.), atMost(1.)),
-		optional("kappa", &s.Kappa, "height of a mode's kernel", above(0.)),
-		optional("sigma", &s.Sigma, "width of a mode's kernel; 0: estimated", atLeast(0.)),
-		optional("beta", &s.Beta, "weight of the class proportions", atLeast(0.)),
-		optional("cpi", &s.CPI, "prior counts of the class proportions", atLeast(0.)),
-		optional("ws", &s.WS, "weight of a labelled item in its prototype; 0: by the number of classes", atLeast(0.)),
-		optional("outer", &s.Outer, "most prototype steps", atLeast(1), atMost(10000)),
-		optional("inner", &s.Inner, "assignment sweeps for each prototype step", atLeast(1), atMost(10000)),
-		optional("tolerance", &s.Tolerance, "mean change of the assignments at which a solve stops", atLeast(0.)),
-		optional("power", &s.Power, "exponent on each number of an embedding, its sign kept", above(0.)),
-		optional("metric-rank", &s.MetricRank, "directions that the learned metric shrinks; 0: no metric", atLeast(0), atMost(4096)),
-		optional("metric-shrink", &s.MetricShrink, "share of the plain metric that is kept", above(0.), below(1.)),
-		optional("bias-correction", &s.BiasCorrection, "move the items by the difference of the means of labelled and unlabelled"),
-	), takenBy(with(searching, "feed"),
-		define("seed", &s.Seed, 1, "start of every random choice"),
-	)...)...)
+func (s *Solver) sections() []section {
+	answering := with(stage, "label", "tune")
+	byDefault, several := []string{"default"}, eachOneOf(presets...)
+	const compared = "measured settings to start from; several are measured on the same tasks"
+	return []section{{"Solver (a number that is not given is the preset's)", []definition{
+		define("preset", &s.Presets, answering, byDefault, "measured settings to start from", exactlyOneOf(presets...)).
+			example("NAME").
+			when("eval fewshot", byDefault, compared, several).example("NAME,...").
+			when("eval stream", byDefault, compared, several).example("NAME,...").
+			when("eval cluster", byDefault, compared, several).example("NAME,..."),
+		define("method", &s.Methods, answering, nil, "how prototypes are fitted", exactlyOneOf(methods...)).example("NAME").
+			when("eval fewshot", nil,
+				"how prototypes are fitted, the preset's if not given; several are measured on the same tasks",
+				eachOneOf(methods...)).example("NAME,...").
+			when("eval stream", nil,
+				"the stage by one of the solver's methods, or a rival on the same labels; several answer the same streams",
+				eachOneOf(slices.Concat(methods, rivals)...)).example("NAME,...").
+			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
+				eachOneOf(clusterMethods...)).example("NAME,..."),
+		optional("lambda", &s.Lambda, solving, "weight of the graph against the prototypes", atLeast(0.)),
+		optional("rho", &s.Rho, solving, "graph neighbours of each item", atLeast(0), atMost(1000)),
+		optional("tau", &s.Tau, solving, "weight of the distance to a prototype", atLeast(0.)),
+		optional("u", &s.U, solving, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.), atMost(1.)),
+		optional("kappa", &s.Kappa, solving, "height of a mode's kernel", above(0.)),
+		optional("sigma", &s.Sigma, solving, "width of a mode's kernel; 0: estimated", atLeast(0.)),
+		optional("beta", &s.Beta, solving, "weight of the class proportions", atLeast(0.)),
+		optional("cpi", &s.CPI, solving, "prior counts of the class proportions", atLeast(0.)),
+		optional("ws", &s.WS, solving, "weight of a labelled item in its prototype; 0: by the number of classes", atLeast(0.)),
+		optional("outer", &s.Outer, solving, "most prototype steps", atLeast(1), atMost(10000)),
+		optional("inner", &s.Inner, solving, "assignment sweeps for each prototype step", atLeast(1), atMost(10000)),
+		optional("tolerance", &s.Tolerance, solving, "mean change of the assignments at which a solve stops", atLeast(0.)),
+		optional("power", &s.Power, solving, "exponent on each number of an embedding, its sign kept", above(0.)),
+		optional("metric-rank", &s.MetricRank, solving, "directions that the learned metric shrinks; 0: no metric",
+			atLeast(0), atMost(4096)),
+		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.), below(1.)),
+		optional("bias-correction", &s.BiasCorrection, solving,
+			"move the items by the difference of the means of labelled and unlabelled"),
+		define("seed", &s.Seed, with(searching, "feed"), 1, "start of every random choice"),
+	}}}
 }
 
-func (s *Solver) faults(*Config) []Fault { return nil }
+// Preset is the preset of a command that takes one.
+func (s *Solver) Preset() string {
+	if len(s.Presets) == 0 {
+		return ""
+	}
+	return s.Presets[0]
+}
+
+// Method is the method of a command that takes one; "" is the preset's.
+func (s *Solver) Method() string {
+	if len(s.Methods) == 0 {
+		return ""
+	}
+	return s.Methods[0]
+}
+
+func (s *Solver) faults(*Config) []Fault {
+	if len(s.Presets) == 0 {
+		return []Fault{{Setting: "preset", Problem: "is empty: name at least one"}}
+	}
+	return nil
+}
+
+// Index is how neighbours are searched for.
+type Index struct {
+	Method      string
+	RecallFloor float64
+}
+
+func (i *Index) sections() []section {
+	commands := with(stage, "label", "eval index", "eval cluster")
+	return []section{{"Neighbours", []definition{
+		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
+			oneOf("auto", "exact", "hnsw", "descent")),
+		define("recall-floor", &i.RecallFloor, commands, .95,
+			"share of true neighbours an approximate search must find, else the search is exact", above(0.), atMost(1.)),
+	}}}
+}

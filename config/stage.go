@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,53 +24,117 @@ type Stage struct {
 	SupportLabels string
 }
 
-var formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
-
-func (s *Stage) title() string { return "Stage" }
-
-func (s *Stage) settings() []Setting {
-	return slices.Concat(
-		takenBy(checked,
-			define("stream-by", &s.StreamBy, "key", "what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
-			define("format", &s.Format, "auto", "form of a record without a content-type header", oneOf(formats...)),
-			define("dimension", &s.Dimension, 0, "numbers in an embedding; 0: as the labels, the state or the first good record say", atLeast(0), atMost(1<<20)),
-			define("max-record", &s.MaxRecord, 16<<20, "largest value of a record that is decoded; a larger one goes to the dead letters", atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
-			define("model", &s.Model, "", "name of the embedder of records that do not name theirs"),
-		),
-		takenBy(checked,
-			define("episode-size", &s.EpisodeSize, 100, "items that close an episode", atLeast(1), atMost(1<<20)),
-		),
-		takenBy([]string{"demo"},
-			define("episode-size", &s.EpisodeSize, 40, "pictures that close an episode", atLeast(1), atMost(1000)),
-		),
-		takenBy(stage,
-			define("episode-age", &s.EpisodeAge, 5*time.Second, "event time after its first item that closes an episode; off: never", atLeast[time.Duration](0)),
-			define("episode-idle", &s.EpisodeIdle, 2*time.Second, "silence of a stream that closes its episode; off: never", atLeast[time.Duration](0)),
-			define("max-memory", &s.MaxMemory, 64<<20, "bytes of open episodes in a partition at which the oldest close", atLeast[Bytes](64<<10)),
-		),
-		takenBy([]string{"label"},
-			define("max-memory", &s.MaxMemory, 128<<20, "bytes of input beyond which a file is labelled in episodes, in file order", atLeast[Bytes](64<<10)),
-			define("episode-size", &s.EpisodeSize, 10000, "items of an episode where the file is labelled in episodes", atLeast(1), atMost(1<<20)),
-		),
-		takenBy(with(checked, "label"),
-			define("support", &s.Support, nil, "file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
-			define("support-labels", &s.SupportLabels, "", "int32 .npy file of the classes of a .npy support file, -1 unknown").example("FILE"),
-		),
-	)
+func (s *Stage) sections() []section {
+	labelled := with(checked, "label")
+	records := []definition{
+		define("support", &s.Support, labelled, nil,
+			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
+		define("support-labels", &s.SupportLabels, labelled, "",
+			"int32 .npy file of the classes of a .npy support file, -1 unknown").example("FILE"),
+		define("stream-by", &s.StreamBy, checked, "key",
+			"what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
+		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",
+			oneOf("auto", "json", "f32", "f16", "bf16", "nv", "cloudevents")),
+		define("dimension", &s.Dimension, checked, 0,
+			"numbers in an embedding; 0: as the labels, the state or the first good record say", atLeast(0), atMost(1<<20)),
+		define("max-record", &s.MaxRecord, checked, 16<<20,
+			"largest value of a record that is decoded; a larger one goes to the dead letters",
+			atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
+		define("model", &s.Model, checked, "", "name of the embedder of records that do not name theirs"),
+	}
+	episodes := []definition{
+		define("episode-size", &s.EpisodeSize, with(checked, "eval stream"), 100, "items that close an episode",
+			atLeast(1), atMost(1<<20)).
+			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)).
+			when("label", 10000, "items of an episode where the file is labelled in episodes"),
+		define("episode-age", &s.EpisodeAge, stage, 5*time.Second,
+			"event time after its first item that closes an episode; off: never", atLeast[time.Duration](0)),
+		define("episode-idle", &s.EpisodeIdle, stage, 2*time.Second,
+			"silence of a stream that closes its episode; off: never", atLeast[time.Duration](0)),
+		define("max-memory", &s.MaxMemory, stage, 64<<20,
+			"bytes of open episodes in a partition at which the oldest close", atLeast[Bytes](64<<10)).
+			when("label", 128<<20, "bytes of input beyond which a file is labelled in episodes, in file order"),
+	}
+	return []section{{"Records in", records}, {"Episodes", episodes}}
 }
 
 func (s *Stage) faults(c *Config) []Fault {
 	var found []Fault
+	add := func(setting, format string, args ...any) {
+		found = append(found, Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
+	}
 	kind, name, named := strings.Cut(s.StreamBy, ":")
 	valid := !named && (kind == "key" || kind == "partition") || named && name != "" && (kind == "header" || kind == "field")
 	if !valid && slices.Contains(checked, c.command) {
-		found = append(found, Fault{Setting: "stream-by", Problem: fmt.Sprintf("is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))})
+		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
-		found = append(found, Fault{Setting: "support-labels", Problem: fmt.Sprintf("is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))})
+		add("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
 	}
 	if s.EpisodeAge == 0 && s.EpisodeIdle == 0 && slices.Contains(stage, c.command) {
-		found = append(found, Fault{Setting: "episode-age", Problem: "is off and episode-idle is off too: the last items of a stream would never be answered"})
+		add("episode-age", "is off and episode-idle is off too: the last items of a stream would never be answered")
+	}
+	return found
+}
+
+// Memory is what a stream learns and says beyond a label.
+type Memory struct {
+	Warm        bool
+	Discover    bool
+	ShareMetric bool
+	UnknownRate float64
+	ReviewRate  float64
+	StateTTL    time.Duration
+}
+
+func (m *Memory) sections() []section {
+	answering := with(stage, "label", "eval stream")
+	return []section{{"Answers and memory", []definition{
+		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
+		define("discover", &m.Discover, answering, false, "find clusters with stable ids among what has no label"),
+		define("unknown-rate", &m.UnknownRate, answering, .05, "share of known items that may be called unknown",
+			above(0.), below(1.)),
+		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
+		define("share-metric", &m.ShareMetric, stage, false,
+			"share what streams learn about distance between streams of one process"),
+		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
+			atLeast[time.Duration](0)),
+	}}}
+}
+
+// Backfill is the range a backfill answers. Ends are RFC 3339, an offset, earliest or latest.
+type Backfill struct {
+	From, To  string
+	Job       string
+	FromState string
+}
+
+func (b *Backfill) sections() []section {
+	backfill := []string{"backfill"}
+	return []section{{"Backfill", []definition{
+		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
+			example("NAME").neededBy("backfill"),
+		define("from", &b.From, backfill, "earliest", "where the range begins: RFC 3339, an offset, earliest or latest").
+			example("PLACE"),
+		define("to", &b.To, backfill, "latest", "where the range ends, itself left out; latest is fixed once at the start").
+			example("PLACE"),
+		define("from-state", &b.FromState, backfill, "", "group whose state to start from; none: cold").example("GROUP"),
+	}}}
+}
+
+func (b *Backfill) faults(*Config) []Fault {
+	var found []Fault
+	for _, end := range []struct{ name, value string }{{"from", b.From}, {"to", b.To}} {
+		if end.value == "earliest" || end.value == "latest" {
+			continue
+		}
+		if offset, err := strconv.ParseInt(end.value, 10, 64); err == nil && offset >= 0 {
+			continue
+		}
+		if _, err := time.Parse(time.RFC3339, end.value); err != nil {
+			found = append(found, Fault{Setting: end.name, Problem: "is " + shown(end.value) +
+				": must be a time such as 2026-03-01T00:00:00Z, an offset, earliest or latest"})
+		}
 	}
 	return found
 }

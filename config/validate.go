@@ -58,14 +58,17 @@ func (c *Config) validate(unreadable []string) Faults {
 	}
 	for _, s := range c.Settings() {
 		switch problem := s.field.breach(); {
-		case s.needs(c.command) && s.field.show() == "":
+		case s.Needed && s.field.show() == "":
 			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it", Missing: true})
 		case problem != "":
 			add(Fault{Setting: s.Name, Problem: problem})
 		}
 	}
-	for _, g := range c.groups() {
-		for _, f := range g.faults(c) {
+	for _, rules := range []func(*Config) []Fault{
+		c.Kafka.faults, c.Topics.faults, c.Stage.faults, c.Solver.faults, c.Listen.faults, c.Backfill.faults, c.Files.faults,
+		c.Feed.faults, c.Evaluate.faults,
+	} {
+		for _, f := range rules(c) {
 			if c.takes(f.Setting) {
 				add(f)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -43,7 +44,7 @@ func printConfigOf(command, name string) *cobra.Command {
 		if err != nil && !errors.As(err, &faults) {
 			return usageError{err}
 		}
-		if err := c.Write(cmd.OutOrStdout(), presetValue(c.Solver.Preset)); err != nil {
+		if err := c.Write(cmd.OutOrStdout(), presetValue(c.Solver.Presets)); err != nil {
 			return err
 		}
 		var wrong config.Faults
@@ -61,20 +62,15 @@ func printConfigOf(command, name string) *cobra.Command {
 }
 
 // presetValue tells what a preset puts in the place of a setting that is not given.
-func presetValue(preset string) func(string) string {
-	s, err := solverSettings(config.Solver{Preset: preset})
+func presetValue(presets []string) func(string) string {
+	given := config.Solver{Presets: presets}
+	s, err := solver.Preset(given.Preset())
 	if err != nil {
 		return func(string) string { return "" }
 	}
-	values := map[string]any{
-		"method": s.Method, "lambda": s.Lambda, "rho": s.Rho, "tau": s.Tau, "u": s.U, "kappa": s.Kappa, "sigma": s.Sigma, "beta": s.Beta,
-		"cpi": s.CPI, "ws": s.WS, "outer": s.Outer, "inner": s.Inner, "tolerance": s.Tolerance, "power": s.Power,
-		"metric-rank": s.MetricRank, "metric-shrink": s.MetricShrink, "bias-correction": s.BiasCorrection,
+	values := map[string]string{"method": s.Method}
+	for _, n := range numbers(&s, given) {
+		values[n.name] = fmt.Sprint(n.value())
 	}
-	return func(name string) string {
-		if v, ok := values[name]; ok {
-			return fmt.Sprint(v)
-		}
-		return ""
-	}
+	return func(name string) string { return values[name] }
 }

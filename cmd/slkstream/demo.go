@@ -110,11 +110,11 @@ func runDemo(ctx context.Context, c *call) error {
 		defer time.AfterFunc(limit, stop).Stop()
 	}
 	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n"+
-		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n%s", c.Config.Demo.Rate, len(belt.Classes()),
+		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n%s", c.Config.Feed.Rate, len(belt.Classes()),
 		server, address, demoIn, demoOut, demoLabels, score.head()); err != nil {
 		return err
 	}
-	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Demo.Rate})
+	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
 }
 
 // runBelt runs the stage, the camera and the score until ctx ends or one of them fails.

@@ -30,18 +30,15 @@ func newEvalCommand() *cobra.Command {
 // candidates is every preset named with every method named (its own where none is), each with the settings given in place
 // of the preset's.
 func candidates(c *config.Config) ([]evaluate.Candidate, error) {
-	methods := c.Evaluate.Methods
+	methods := c.Solver.Methods
 	if len(methods) == 0 {
 		methods = []string{""}
 	}
 	var out []evaluate.Candidate
-	for _, preset := range c.Evaluate.Presets {
+	for _, preset := range c.Solver.Presets {
 		for _, method := range methods {
 			given := c.Solver
-			given.Preset = preset
-			if method != "" {
-				given.Method = &method
-			}
+			given.Presets, given.Methods = []string{preset}, []string{method}
 			s, err := solverSettings(given)
 			if err != nil {
 				return nil, usageError{err}
@@ -54,9 +51,6 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 			}
 			out = append(out, evaluate.Candidate{Method: s.Method, Preset: preset, Settings: s})
 		}
-	}
-	if len(out) == 0 {
-		return nil, usagef("preset names nothing: give at least one of default, balanced, clamped, paper")
 	}
 	return out, nil
 }

@@ -28,20 +28,20 @@ func newEvalClusterCommand() *cobra.Command {
 }
 
 func evalCluster(ctx context.Context, c *call) error {
-	e := c.Config.Evaluate
+	e, k := c.Config.Evaluate, c.Config.Files.K
 	sets, err := evaluate.ReadSets(e.Data)
 	if err != nil {
 		return err
 	}
 	for _, set := range sets {
-		if e.K > set.N {
-			return fmt.Errorf("data %s: k %d of %d rows", set.Name, e.K, set.N)
+		if k > set.N {
+			return fmt.Errorf("data %s: k %d of %d rows", set.Name, k, set.N)
 		}
 	}
 	p := newPrinter(c, "data\tn\tk\tmethod\tNMI\tARI\taccuracy\tone cluster\tenergy\tobjective\tgraph s\tsolve s\trises\t")
 	for _, set := range sets {
 		progress := progressOf(c, set.Name+" graph")
-		cluster := evaluate.Cluster{K: e.K, Methods: e.Methods, Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
+		cluster := evaluate.Cluster{K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
 			return clusterSettings(c, method)
 		}, Progress: func(_ string, done, total int64) {
 			if progress != nil {
@@ -73,12 +73,10 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 	if err != nil {
 		return s, usageError{err}
 	}
-	if slices.Contains(c.Config.Evaluate.Presets, "paper") {
+	if slices.Contains(c.Config.Solver.Presets, "paper") {
 		s.Start, s.HardStep, s.Restart = "k-means++", true, true
 	}
-	given := c.Config.Solver
-	given.Method = nil
-	give(&s, given)
+	give(&s, c.Config.Solver)
 	if _, err := solver.New(s); err != nil {
 		return s, usageError{err}
 	}

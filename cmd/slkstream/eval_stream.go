@@ -118,7 +118,7 @@ func cell(v *float64) string {
 func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	e := c.Config.Evaluate
 	p := evaluate.StreamProtocol{
-		Order: e.Order, Episode: e.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
+		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
 		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports,
 	}
 	if !slices.Contains([]string{"rows", "bursts", "class"}, e.Order) {
@@ -150,13 +150,13 @@ type streamRun struct {
 // streamRuns are the stage with every preset and method named, and the rivals named.
 func streamRuns(c *call) ([]streamRun, error) {
 	of := *c.Config
-	of.Evaluate.Methods = nil
+	of.Solver.Methods = nil
 	var rivals []string
-	for _, method := range c.Config.Evaluate.Methods {
+	for _, method := range c.Config.Solver.Methods {
 		if slices.Contains(evaluate.Rivals, method) {
 			rivals = append(rivals, method)
 		} else {
-			of.Evaluate.Methods = append(of.Evaluate.Methods, method)
+			of.Solver.Methods = append(of.Solver.Methods, method)
 		}
 	}
 	settings, err := memorySettings(c.Config)
@@ -164,7 +164,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 		return nil, usageError{err}
 	}
 	var runs []streamRun
-	if len(of.Evaluate.Methods) > 0 || len(rivals) == 0 {
+	if len(of.Solver.Methods) > 0 || len(rivals) == 0 {
 		ours, err := candidates(&of)
 		if err != nil {
 			return nil, err

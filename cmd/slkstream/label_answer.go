@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -85,9 +86,7 @@ type clusterer struct {
 }
 
 func newClusterer(c *config.Config) (*clusterer, error) {
-	method := "slk-means"
-	replace(&method, c.Solver.Method)
-	settings, err := solver.Clustering(method)
+	settings, err := solver.Clustering(cmp.Or(c.Solver.Method(), "slk-means"))
 	if err != nil {
 		return nil, usageError{err}
 	}

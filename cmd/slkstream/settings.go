@@ -8,40 +8,50 @@ import (
 
 // solverSettings are the preset's, with what was given in their place.
 func solverSettings(c config.Solver) (solver.Settings, error) {
-	s, err := solver.Preset(c.Preset)
+	s, err := solver.Preset(c.Preset())
 	if err != nil {
 		return s, err
+	}
+	if method := c.Method(); method != "" {
+		s.Method = method
 	}
 	give(&s, c)
 	return s, nil
 }
 
-// give puts what was given in the place of what s says.
+// give puts the numbers that were given in the place of what s says.
 func give(s *solver.Settings, c config.Solver) {
-	replace(&s.Method, c.Method)
-	replace(&s.Lambda, c.Lambda)
-	replace(&s.Rho, c.Rho)
-	replace(&s.Tau, c.Tau)
-	replace(&s.U, c.U)
-	replace(&s.Kappa, c.Kappa)
-	replace(&s.Sigma, c.Sigma)
-	replace(&s.Beta, c.Beta)
-	replace(&s.CPI, c.CPI)
-	replace(&s.WS, c.WS)
-	replace(&s.Outer, c.Outer)
-	replace(&s.Inner, c.Inner)
-	replace(&s.Tolerance, c.Tolerance)
-	replace(&s.Power, c.Power)
-	replace(&s.MetricRank, c.MetricRank)
-	replace(&s.MetricShrink, c.MetricShrink)
-	replace(&s.BiasCorrection, c.BiasCorrection)
+	for _, n := range numbers(s, c) {
+		n.give()
+	}
 	s.Seed = c.Seed
 }
 
-func replace[T any](value *T, given *T) {
-	if given != nil {
-		*value = *given
+// number is a setting of the solver that a preset has a value for: its value, and what puts the given one in its place.
+type number struct {
+	name  string
+	value func() any
+	give  func()
+}
+
+// numbers pairs the settings of config with the fields of the solver.
+func numbers(s *solver.Settings, c config.Solver) []number {
+	return []number{
+		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
+		pair("kappa", c.Kappa, &s.Kappa), pair("sigma", c.Sigma, &s.Sigma), pair("beta", c.Beta, &s.Beta),
+		pair("cpi", c.CPI, &s.CPI), pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
+		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance), pair("power", c.Power, &s.Power),
+		pair("metric-rank", c.MetricRank, &s.MetricRank), pair("metric-shrink", c.MetricShrink, &s.MetricShrink),
+		pair("bias-correction", c.BiasCorrection, &s.BiasCorrection),
 	}
+}
+
+func pair[T any](name string, given, field *T) number {
+	return number{name, func() any { return *field }, func() {
+		if given != nil {
+			*field = *given
+		}
+	}}
 }
 
 // memorySettings are how the streams of a stage answer and learn.

@@ -37,7 +37,7 @@ func tune(ctx context.Context, c *call) error {
 	if _, err := solver.New(s); err != nil {
 		return usageError{err}
 	}
-	few.Candidates = []evaluate.Candidate{{Method: s.Method, Preset: c.Config.Solver.Preset, Settings: s}}
+	few.Candidates = []evaluate.Candidate{{Method: s.Method, Preset: c.Config.Solver.Preset(), Settings: s}}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func tune(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	output := c.Config.Evaluate.Output
+	output := c.Config.Files.Output
 	table := *c
 	if output == "" && !c.Config.Evaluate.JSON {
 		table.Out = c.Err
@@ -81,9 +81,9 @@ func tune(ctx context.Context, c *call) error {
 // tunedConfig is a configuration file with what was chosen.
 func tunedConfig(c *call, r evaluate.TuneRow) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# slkstream tune: accuracy %.2f %%, %+.2f ± %.2f against preset %s on the same %d tasks a cell.\n", r.Accuracy, r.Difference, r.CI95, c.Config.Solver.Preset, r.Tasks)
-	fmt.Fprintf(&b, "preset: %s\n", c.Config.Solver.Preset)
-	if c.Config.Solver.Method != nil {
+	fmt.Fprintf(&b, "# slkstream tune: accuracy %.2f %%, %+.2f ± %.2f against preset %s on the same %d tasks a cell.\n", r.Accuracy, r.Difference, r.CI95, c.Config.Solver.Preset(), r.Tasks)
+	fmt.Fprintf(&b, "preset: %s\n", c.Config.Solver.Preset())
+	if c.Config.Solver.Method() != "" {
 		fmt.Fprintf(&b, "method: %s\n", r.Settings.Method)
 	}
 	fmt.Fprintf(&b, "lambda: %g\nrho: %d\ntau: %g\nbeta: %g\n", r.Lambda, r.Rho, r.Tau, r.Beta)
