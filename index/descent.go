@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
@@ -84,7 +85,7 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	p := &w.points
 	l := w.lists // with another rho: what is wanted, not what is kept
 	l.rho = min(o.Rho, p.n-1)
-	w.result.IDs, w.graph = w.graph.near, graph{} // the passes are over, and their memory serves the answer
+	w.graph = graph{} // the passes are over
 	w.result.reset(p.n, o.Rho)
 	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].verdict.choose(p, &l, i, &w.result) })
 }
@@ -107,7 +108,7 @@ func (w *worker) leaf(p *points, l *shortlists, ids []int32) {
 
 // gather copies rows side by side, and their norms.
 func (w *worker) gather(p *points, ids []int32) {
-	w.rows, w.norms = grown(w.rows, block*p.d), grown(w.norms, block)
+	w.rows, w.norms = vector.Resize(w.rows, block*p.d), vector.Resize(w.norms, block)
 	for i, id := range ids {
 		p.ahead(ids, i)
 		copy(w.rows[i*p.d:i*p.d+p.d], p.row(int(id)))
@@ -138,7 +139,7 @@ func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained 
 		return 0, err
 	}
 	for _, worker := range w.workers {
-		worker.marked = grown(worker.marked, (p.n+63)/64)
+		worker.marked = vector.Resize(worker.marked, (p.n+63)/64)
 		worker.gained, worker.wanted = 0, o.Rho
 	}
 	err = parallel(ctx, o, "descent", int64((p.n+together-1)/together), func(number int, item int64) {
@@ -229,7 +230,7 @@ func (w *worker) join(p *points, l *shortlists, g *graph, ids []int32) {
 		w.marked[id>>6] = 0
 	}
 	w.pairs += int64(len(ids)) * int64(len(w.candidates))
-	w.own = grown(w.own, together*p.d)
+	w.own = vector.Resize(w.own, together*p.d)
 	for r, i := range ids {
 		copy(w.own[r*p.d:r*p.d+p.d], p.row(int(i)))
 	}

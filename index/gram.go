@@ -1,6 +1,10 @@
 package index
 
-import "math"
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
 
 // GramNeighbours finds neighbours from a ready Gram matrix g (n x n, symmetric): |x|^2 + |y|^2 - 2xy. It costs a fraction
 // of the matrix itself and allocates nothing in a used Workspace. Where rounding in g cannot tell two candidates apart,
@@ -13,7 +17,7 @@ func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	}
 	g = g[:n*n]
 	p, l := &w.gram, &w.lists
-	p.n, p.norms = n, grown(p.norms, n)
+	p.n, p.norms = n, vector.Resize(p.norms, n)
 	for i := range n {
 		p.norms[i] = g[i*n+i]
 	}
@@ -21,7 +25,7 @@ func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	l.reset(p, rho, nil)
 	w.hire(1)
 	s := w.workers[0]
-	s.places = grown(s.places, max(n, block))
+	s.places = vector.Resize(s.places, max(n, block))
 	for i := range n {
 		row := g[i*n : i*n+n]
 		l.bound(i, p.high, row, s.minima)

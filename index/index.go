@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self excluded.
@@ -60,7 +62,12 @@ type Workspace struct {
 
 // Build finds the neighbours of n rows of dimension d.
 func Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbours, error) {
-	return new(Workspace).Build(ctx, rows, n, d, o)
+	found, err := new(Workspace).Build(ctx, rows, n, d, o)
+	if err != nil {
+		return nil, err
+	}
+	result := *found // not a pointer into the Workspace, which would keep all of its memory
+	return &result, nil
 }
 
 // Build finds the neighbours of n rows of dimension d. What it returns is valid until the next Build of w. The error names
@@ -131,16 +138,8 @@ const maxRows = 1<<31 - 1
 // reset makes room for n lists.
 func (b *Neighbours) reset(n, rho int) {
 	b.N, b.Rho = n, rho
-	b.IDs, b.Distances = grown(b.IDs, n*rho), grown(b.Distances, n*rho)
+	b.IDs, b.Distances = vector.Resize(b.IDs, n*rho), vector.Resize(b.Distances, n*rho)
 	for i := range b.IDs {
 		b.IDs[i], b.Distances[i] = -1, infinity
 	}
-}
-
-// grown returns s with length n, in new memory if it must be.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
@@ -217,7 +218,7 @@ type memorySearch struct {
 
 func (s *memorySearch) reset(length int) {
 	length = max(0, length)
-	s.distances, s.slots, s.count = grown(s.distances, length), grown(s.slots, length), 0
+	s.distances, s.slots, s.count = vector.Resize(s.distances, length), vector.Resize(s.slots, length), 0
 }
 
 func (s *memorySearch) offer(m *Memory, slot int32, distance float64) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 var infinity = float32(math.Inf(1))
@@ -34,7 +35,7 @@ const epsilon = 1. / (1 << 24)
 // take checks the rows and prepares them.
 func (p *points) take(rows []float32, n, d int, cosine bool) error {
 	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
-	p.norms, p.low, p.high = grown(p.norms, n), grown(p.low, n), grown(p.high, n)
+	p.norms, p.low, p.high = vector.Resize(p.norms, n), vector.Resize(p.low, n), vector.Resize(p.high, n)
 	tile, dot := kernel.Roundings(d)
 	p.share = float32((tile + dot + 16) * epsilon) // 16: of centring, and of adding the three terms
 	p.least = float32(math.Ldexp(float64(d)+16, -146))
@@ -143,7 +144,7 @@ func measurable(row []float32) error {
 
 // toUnitLength makes original a copy of rows of length 1.
 func (p *points) toUnitLength() error {
-	p.unit = grown(p.unit, p.n*p.d)
+	p.unit = vector.Resize(p.unit, p.n*p.d)
 	for i := range p.n {
 		if err := unit(p.unit[i*p.d:i*p.d+p.d], p.row(i)); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
@@ -188,7 +189,7 @@ func (p *points) rescale() error {
 	}
 	_, exponent := math.Frexp(float64(top))
 	p.scale = math.Ldexp(1, 1-exponent)
-	p.moved = grown(p.moved, p.n*p.d)
+	p.moved = vector.Resize(p.moved, p.n*p.d)
 	for i, v := range p.rows {
 		p.moved[i] = float32(float64(v) * p.scale)
 	}
@@ -201,7 +202,7 @@ func (p *points) rescale() error {
 func (p *points) offCentre(total float64) bool {
 	const few = 16
 	count := min(few, p.n)
-	p.mean = grown(p.mean, p.d)
+	p.mean = vector.Resize(p.mean, p.d)
 	clear(p.mean)
 	for i := range count {
 		kernel.Axpy(1/float32(count), p.row(i*p.n/count), p.mean)
@@ -211,7 +212,7 @@ func (p *points) offCentre(total float64) bool {
 
 // centre makes rows a copy with the mean taken off.
 func (p *points) centre() {
-	p.moved = grown(p.moved, p.n*p.d)
+	p.moved = vector.Resize(p.moved, p.n*p.d)
 	for i := range p.n {
 		row := p.moved[i*p.d : i*p.d+p.d]
 		copy(row, p.row(i))

@@ -1,6 +1,9 @@
 package index
 
-import "github.com/slkstream/slkstream/internal/kernel"
+import (
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
 
 // shortlists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
 // id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A list is a function of the set of
@@ -42,11 +45,11 @@ func (l *shortlists) resetRough(p *points, rho int) {
 func (l *shortlists) empty(p *points, n, rho, spare int, rough bool) {
 	l.points, l.rho, l.rough = p, min(rho, p.n-1), rough
 	l.length = l.rho + spare
-	l.counts, l.limits = grown(l.counts, n), grown(l.limits, n)
+	l.counts, l.limits = vector.Resize(l.counts, n), vector.Resize(l.limits, n)
 	if !rough {
-		l.lostness = grown(l.lostness, n)
+		l.lostness = vector.Resize(l.lostness, n)
 	}
-	l.values, l.ids = grown(l.values, n*l.length), grown(l.ids, n*l.length)
+	l.values, l.ids = vector.Resize(l.values, n*l.length), vector.Resize(l.ids, n*l.length)
 	clear(l.counts)
 	for i := range l.limits {
 		l.limits[i] = infinity

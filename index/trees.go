@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // forest holds random-projection trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are
@@ -48,10 +49,10 @@ const nearby = 64 << 10
 // all rows; what has become small enough for the cache, one goroutine splits to its end.
 func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Options) error {
 	p := &w.points
-	f.orders, f.leaves = grown(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
+	f.orders, f.leaves = vector.Resize(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
 	var level []node
 	for t := range trees {
-		f.orders[t] = grown(f.orders[t], p.n)
+		f.orders[t] = vector.Resize(f.orders[t], p.n)
 		for i := range f.orders[t] {
 			f.orders[t][i] = int32(i)
 		}
@@ -134,7 +135,7 @@ func drawFor(o Options, first int, at node) *rand.Rand {
 // rows drawn from ids. Within each part they keep their order: ids that ascend are met in the order of the memory.
 func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 	s := &w.splitting
-	s.directions = grown(s.directions, planes*p.d)
+	s.directions = vector.Resize(s.directions, planes*p.d)
 	for level := range levels {
 		direction := s.directions[level*p.d : level*p.d+p.d]
 		for range 4 {
@@ -146,7 +147,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 			}
 		}
 	}
-	s.projected = grown(s.projected, len(ids))
+	s.projected = vector.Resize(s.projected, len(ids))
 	for i, id := range ids {
 		p.ahead(ids, i)
 		at := projected{place: int32(i)}
@@ -155,7 +156,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 		}
 		s.projected[i] = at
 	}
-	s.part, s.sorted = grown(s.part, len(ids)), grown(s.sorted, len(ids))
+	s.part, s.sorted = vector.Resize(s.part, len(ids)), vector.Resize(s.sorted, len(ids))
 	var next [1 << planes]int // where the rows of each part go
 	s.halves(span{0, len(ids)}, 0, levels, 0, &next)
 	for i, id := range ids {

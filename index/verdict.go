@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // verdict turns a short list into an answer. Where the bounds of two candidates overlap it goes back to the original
@@ -71,7 +72,7 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 
 // lowest fills in, for each place of a list, the lowest that the value of any candidate from there on can truly be.
 func (v *verdict) lowest(p *points, values []float32, ids []int32) {
-	v.low = grown(v.low, len(values))
+	v.low = vector.Resize(v.low, len(values))
 	least := infinity
 	for k := len(values) - 1; k >= 0; k-- {
 		least = min(least, values[k]-p.share*p.norms[ids[k]]-p.least)
@@ -118,7 +119,7 @@ type candidates struct {
 }
 
 func (c *candidates) reset(length int) {
-	c.values, c.ids, c.count, c.dropped = grown(c.values, length), grown(c.ids, length), 0, math.Inf(1)
+	c.values, c.ids, c.count, c.dropped = vector.Resize(c.values, length), vector.Resize(c.ids, length), 0, math.Inf(1)
 }
 
 func (c *candidates) offer(value float64, id int32) {

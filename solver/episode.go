@@ -182,7 +182,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
 			}
 		}
-		join(&e.built, e.lists.GramNeighbours(g, all, min(e.Rho, all-1)), e.n, e.label)
+		e.lists.GramNeighbours(g, all, min(e.Rho, all-1)).LabelledInto(&e.built, e.n, e.label)
 		return nil
 	}
 	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
@@ -191,7 +191,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
-	join(&e.built, lists, e.n, e.label)
+	lists.LabelledInto(&e.built, e.n, e.label)
 	return nil
 }
 
