@@ -64,16 +64,13 @@ func BenchmarkRestore(b *testing.B) {
 	for e := range 3 {
 		items := make([]stream.Item, 100)
 		for i := range items {
-			items[i] = stream.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Place: stream.Place{Offset: int64(100*e + i), Object: -1}}
+			items[i] = stream.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Position: stream.Position{Offset: int64(100*e + i), Object: -1}}
 		}
 		if _, _, err := learned.Answer(context.Background(), engine, items, labels); err != nil {
 			b.Fatal(err)
 		}
 	}
-	var pieces []state.Piece
-	for _, p := range learned.State() {
-		pieces = append(pieces, state.Piece(p))
-	}
+	pieces := learned.State()
 	keeper := state.NewKeeper(in, o.State, 0, 1, state.NewLoader(in).Restore())
 	size := 0
 	for range versions {

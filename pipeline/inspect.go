@@ -69,7 +69,7 @@ func ReadState(ctx context.Context, client *topic.Client, name string) (list []R
 				if s := restored.Snapshots[key]; s != nil {
 					r.Learned = s.Learned
 					if len(s.Pieces) > 0 {
-						r.Memory, r.Err = stream.Inspect(pieces(s))
+						r.Memory, r.Err = stream.Inspect(s.Pieces)
 					}
 				}
 				list = append(list, r)
@@ -90,15 +90,6 @@ func firstOf(comparisons ...int) int {
 		}
 	}
 	return 0
-}
-
-// pieces are a snapshot's, for the memory.
-func pieces(s *state.Snapshot) []stream.Piece {
-	list := make([]stream.Piece, len(s.Pieces))
-	for i, piece := range s.Pieces {
-		list[i] = stream.Piece(piece)
-	}
-	return list
 }
 
 // ErrRunning is returned when state is to be changed while the group that owns it is at work.

@@ -152,7 +152,7 @@ func (p *partition) remember(r *state.Restored) {
 func (p *partition) memory(snapshot *state.Snapshot) *stream.Stream {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
-		restored, err := stream.Restore(p.stage.options.Memory, pieces(snapshot))
+		restored, err := stream.Restore(p.stage.options.Memory, snapshot.Pieces)
 		if err == nil {
 			return restored
 		}

@@ -103,7 +103,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]
-		items[i] = stream.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Place: stream.Place(it.Source.Place())}
+		items[i] = stream.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Position: stream.Position(it.Source.Place())}
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
 	return answers, err
@@ -111,9 +111,8 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 
 // snapshot is what the stream remembers now.
 func (s *liveStream) snapshot() *state.Snapshot {
-	n := &state.Snapshot{Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.seen}
-	for _, p := range s.memory.State() {
-		n.Pieces = append(n.Pieces, state.Piece(p))
+	return &state.Snapshot{
+		Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.seen,
+		Pieces: s.memory.State(),
 	}
-	return n
 }

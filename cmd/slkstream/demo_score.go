@@ -43,7 +43,7 @@ func (s *score) Answered(a *pipeline.Answered) {
 		item := &a.Episode.Items[i]
 		e.judged = append(e.judged, demo.Judged{
 			Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
-			Item: stream.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Place: stream.Place(item.Source.Place())},
+			Item: stream.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Position: stream.Position(item.Source.Place())},
 		})
 	}
 	select {

@@ -60,7 +60,7 @@ func (s *supported) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	for i := range items {
 		items[i] = stream.Item{
 			ID: rows.ids[i], Vector: rows.vectors[i*rows.dimension : (i+1)*rows.dimension], Label: rows.labels[i], Model: s.model,
-			Place: stream.Place{Offset: s.rows, Object: -1},
+			Position: stream.Position{Offset: s.rows, Object: -1},
 		}
 		s.rows++
 	}

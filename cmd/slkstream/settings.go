@@ -61,7 +61,7 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	s := stream.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	if c.Memory.ShareMetric {
-		s.Share = stream.NewSharedMetric()
+		s.SharedMetric = stream.NewSharedMetric()
 	}
 	return s, err
 }

@@ -68,7 +68,7 @@ func showState(ctx context.Context, c *call) error {
 		case c.Config.State.Stream == r.Stream:
 			for _, k := range m.Classes {
 				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
-					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass, k.Share)
+					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass, k.Proportion)
 				}
 			}
 		}

@@ -100,7 +100,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	for _, episode := range trial.Episodes {
 		items := make([]stream.Item, len(episode))
 		for i, it := range episode {
-			items[i] = stream.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Place: stream.Place{Offset: offset, Object: -1}}
+			items[i] = stream.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Position: stream.Position{Offset: offset, Object: -1}}
 			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
 				items[i].Label = className(trial.Items[it].Truth)
 			} else {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // chunkBytes bounds a chunk's value, so that it passes any broker's limit for one record with room to spare.
@@ -24,10 +25,7 @@ type Snapshot struct {
 }
 
 // Piece is a named part of what is remembered.
-type Piece struct {
-	Name  string
-	Bytes []byte
-}
+type Piece = stream.Piece
 
 // Bytes is the size of what is remembered.
 func (s *Snapshot) Bytes() int {
@@ -102,7 +100,7 @@ func join(stream Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
 		s.Labels = append(s.Labels, r.integer())
 	}
 	for range r.count() {
-		s.Pieces = append(s.Pieces, Piece{r.text(), r.bytes()})
+		s.Pieces = append(s.Pieces, Piece{Name: r.text(), Bytes: r.bytes()})
 	}
 	if r.err == nil && len(r.b) > 0 {
 		r.fail("end")

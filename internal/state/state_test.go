@@ -77,7 +77,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 			if w.large && w.random.IntN(5) == 0 {
 				size = chunkBytes + w.random.IntN(2*chunkBytes)
 			}
-			snapshots = append(snapshots, &Snapshot{Stream: s, Learned: end, Labels: []int64{end.Offset}, Pieces: []Piece{{"head", fmt.Append(make([]byte, size), end.Offset)}}})
+			snapshots = append(snapshots, &Snapshot{Stream: s, Learned: end, Labels: []int64{end.Offset}, Pieces: []Piece{{Name: "head", Bytes: fmt.Append(make([]byte, size), end.Offset)}}})
 		}
 	}
 	records := k.Commit(j, snapshots)

@@ -54,7 +54,7 @@ func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 	from := f.random.IntN(len(f.centres))
 	for range n {
 		c := (from + f.random.IntN(min(3, len(f.centres)))) % len(f.centres)
-		item := Item{ID: fmt.Sprintf("i%d", f.offset), Vector: f.vector(c), Place: Place{Offset: f.offset, Object: -1}}
+		item := Item{ID: fmt.Sprintf("i%d", f.offset), Vector: f.vector(c), Position: Position{Offset: f.offset, Object: -1}}
 		if f.random.Float64() < taught {
 			item.Label = label(c)
 		}

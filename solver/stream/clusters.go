@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ const (
 	clusterBirth  = .35 // a row further from every prototype than this share of the mean squared distance leads a new one
 	clusterMerge  = .25 // two prototypes nearer than this share of that distance are of one cluster
 	clusterWindow = 20  // a running prototype weighs no more than this many items
+	clustersKept  = 512 // the one longest unseen is retired beyond it
 )
 
 // clusterSettings are the solver's for clusters.
@@ -43,47 +45,103 @@ func (c *cluster) label() string {
 	return fmt.Sprintf("cluster-%d", c.id)
 }
 
-// clusterSet holds a stream's clusters in the order of their ids. An id is given once and never again.
-type clusterSet struct {
+// clusters holds a stream's clusters in the order of their ids. An id is given once and never again.
+type clusters struct {
 	next  int64
 	list  []*cluster
 	sum   []float64 // of all unit rows clustered so far
 	count float64
 }
 
-// Cluster is one cluster in a Summary.
-type Cluster struct {
+// ClusterSummary is one cluster in a Summary.
+type ClusterSummary struct {
 	Label string
 	Items int64
 	Seen  int64 // the last episode it was answered with
 }
 
-func (s *clusterSet) summary() []Cluster {
-	var out []Cluster
+func (s *clusters) summary() []ClusterSummary {
+	var out []ClusterSummary
 	for _, c := range s.list {
-		out = append(out, Cluster{Label: c.label(), Items: c.items, Seen: c.seen})
+		out = append(out, ClusterSummary{Label: c.label(), Items: c.items, Seen: c.seen})
 	}
 	return out
 }
 
-func (s *clusterSet) clone() clusterSet {
-	out := clusterSet{next: s.next, sum: slices.Clone(s.sum), count: s.count, list: make([]*cluster, len(s.list))}
-	for i, c := range s.list {
-		copied := *c // its mean is replaced, never changed in place
-		out.list[i] = &copied
-	}
-	return out
-}
-
-// drop forgets the clusters of a label.
-func (s *clusterSet) drop(label string) bool {
+// reset drops the clusters of a label.
+func (s *clusters) reset(label string) bool {
 	before := len(s.list)
 	s.list = slices.DeleteFunc(s.list, func(c *cluster) bool { return c.label() == label })
 	return len(s.list) < before
 }
 
+func (s *clusters) encode(e *encoder) {
+	e.head.integer(fieldNextCluster, s.next)
+	if s.sum != nil {
+		e.head.doubles(fieldSum, s.sum)
+		e.head.float(fieldCount, s.count)
+	}
+	for _, c := range s.list {
+		w := e.piece(fmt.Sprintf("cluster/%d", c.id), "cluster")
+		w.integer(fieldID, c.id)
+		w.text(fieldLabel, c.name)
+		w.vector(fieldMean, c.mean)
+		w.float(fieldMass, c.mass)
+		w.integer(fieldItems, c.items)
+		w.integer(fieldEpisode, c.seen)
+	}
+}
+
+func (s *clusters) decode(f *field) {
+	if f.kind == "head" {
+		switch f.number {
+		case fieldNextCluster:
+			s.next = f.integer()
+		case fieldSum:
+			s.sum = f.doubles(-1)
+		case fieldCount:
+			s.count = f.float()
+		case 0:
+			if s.sum != nil && len(s.sum) != f.dimension {
+				f.fail("sum of clustered rows")
+			}
+		}
+		return
+	}
+	if f.kind != "cluster" {
+		return
+	}
+	if f.number == fieldID { // the first field
+		s.list = append(s.list, &cluster{id: f.integer()})
+		return
+	}
+	if len(s.list) == 0 {
+		f.fail("cluster without its id")
+		return
+	}
+	c := s.list[len(s.list)-1]
+	switch f.number {
+	case fieldLabel:
+		c.name = f.text()
+	case fieldMean:
+		c.mean = f.vector(f.dimension)
+	case fieldMass:
+		c.mass = f.float()
+	case fieldItems:
+		c.items = f.integer()
+	case fieldEpisode:
+		c.seen = f.integer()
+	case 0:
+		if len(c.mean) != f.dimension || !(c.mass > 0) {
+			f.fail("cluster without its prototype")
+		}
+		slices.SortFunc(s.list, func(a, b *cluster) int { return cmp.Compare(a.id, b.id) })
+	}
+}
+
 // answerClusters answers an episode of a stream that nobody has taught enough to go by labels: with clusters.
-func (s *Stream) answerClusters(ctx context.Context, e *Engine, items []Item, report *Report) ([]Answer, error) {
+func (s *Stream) answerClusters(ctx context.Context, e *Engine, done *answered) ([]Answer, error) {
+	items, report := done.items, done.report
 	all := make([]int, len(items))
 	for i := range all {
 		all[i] = i
@@ -128,35 +186,35 @@ func (s *Stream) discover(ctx context.Context, e *Engine, items []Item, answers 
 	return nil
 }
 
-// nameClusters gives a cluster the label of a taught item that is its member: one near enough to have joined it. Items of
-// the feed name as they come, examples of the labels topic when the topic has changed.
-func (s *Stream) nameClusters(p *problem, items []Item, changed bool, report *Report) {
-	if len(s.clusters.list) == 0 {
+// observe gives a cluster the label of a taught item that is its member: one near enough to have joined it. Items of the
+// feed name as they come, examples of the labels topic when the topic has changed.
+func (s *clusters) observe(e *answered) {
+	if len(s.list) == 0 {
 		return
 	}
-	birth := s.clusters.birth()
-	row := make([]float32, s.dimension)
+	birth := s.birth()
+	row := make([]float32, len(e.items[0].Vector))
 	name := func(label string, vector []float32) {
 		unitRow(row, vector)
 		nearest, at := birth, -1
-		for k, c := range s.clusters.list {
+		for k, c := range s.list {
 			if v := float64(kernel.SquaredDistance(row, c.mean)); v <= nearest {
 				nearest, at = v, k
 			}
 		}
-		if at >= 0 && s.clusters.list[at].name != label {
-			report.Events = append(report.Events, Event{Kind: "named", Class: s.clusters.list[at].label(), Into: label})
-			s.clusters.list[at].name = label
+		if at >= 0 && s.list[at].name != label {
+			e.report.Events = append(e.report.Events, Event{Kind: "named", Class: s.list[at].label(), Into: label})
+			s.list[at].name = label
 		}
 	}
-	if changed {
-		for i := range p.force {
-			name(p.force[i].label, p.force[i].vector)
+	if e.relabels {
+		for i := range e.problem.force {
+			name(e.problem.force[i].label, e.problem.force[i].vector)
 		}
 	}
-	for i := range items {
-		if items[i].Label != "" {
-			name(items[i].Label, items[i].Vector)
+	for i := range e.items {
+		if e.items[i].Label != "" {
+			name(e.items[i].Label, e.items[i].Vector)
 		}
 	}
 }
@@ -170,8 +228,8 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	for p, at := range chosen {
 		unitRow(unit[p*d:p*d+d], items[at].Vector)
 	}
-	seen, rows := slices.Clone(set.sum), set.count
-	set.observe(unit, d)
+	set.sum = slices.Clone(set.sum) // what is learned of an episode that cannot be solved is thrown away
+	set.addRows(unit, d)
 	all, old := set.propose(unit, set.birth(), n, d)
 	problem := solver.Problem{Rows: unit, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
 	for _, c := range all {
@@ -181,7 +239,6 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	problem.K = len(all)
 	r, err := e.clusters.Solve(ctx, &problem)
 	if err != nil {
-		set.sum, set.count = seen, rows
 		return nil, nil, err
 	}
 	count := make([]int64, len(all))
@@ -213,14 +270,14 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 			found[p] = merged[found[p]]
 		}
 	}
-	s.retireClusters(report)
+	set.retire(report)
 	return found, r, nil
 }
 
 // propose returns the clusters and, behind the old ones, those that sequential leaders propose: row by row, each joins the
 // nearest running prototype and moves it, or leads a new one where none is nearer than birth. The clusters themselves are
 // not moved.
-func (s *clusterSet) propose(unit []float32, birth float64, n, d int) (all []*cluster, old int) {
+func (s *clusters) propose(unit []float32, birth float64, n, d int) (all []*cluster, old int) {
 	all, old = slices.Clone(s.list), len(s.list)
 	leaders := make([]cluster, old)
 	for k, c := range s.list {
@@ -272,8 +329,8 @@ func (c *cluster) learn(unit, soft []float32, n, classes, k, d int) {
 	c.mean, c.mass = mean, min(clusterWindow, c.mass+mass)
 }
 
-// observe takes rows into the mean of all unit rows clustered so far.
-func (s *clusterSet) observe(unit []float32, d int) {
+// addRows takes rows into the mean of all unit rows clustered so far.
+func (s *clusters) addRows(unit []float32, d int) {
 	if s.sum == nil {
 		s.sum = make([]float64, d)
 	}
@@ -287,7 +344,7 @@ func (s *clusterSet) observe(unit []float32, d int) {
 
 // birth is the squared distance from which a row leads a cluster of its own: a share of the mean squared distance between
 // rows, as embeddings that crowd in one corner of the sphere are as distinct as those that fill it.
-func (s *clusterSet) birth() float64 {
+func (s *clusters) birth() float64 {
 	var length float64
 	for _, v := range s.sum {
 		length += v / s.count * v / s.count
@@ -300,7 +357,7 @@ func (s *clusterSet) birth() float64 {
 
 // merge joins clusters whose prototypes have come as near to one another as members of one cluster are: the younger one goes
 // into the older one, unless people have given the two different names. It returns who went into whom.
-func (s *clusterSet) merge(report *Report) map[*cluster]*cluster {
+func (s *clusters) merge(report *Report) map[*cluster]*cluster {
 	merged := map[*cluster]*cluster{}
 	limit := clusterMerge * s.birth()
 	for i := 0; i < len(s.list); i++ {
@@ -327,17 +384,17 @@ func (s *clusterSet) merge(report *Report) map[*cluster]*cluster {
 	return merged
 }
 
-// retireClusters keeps the set bounded: those longest unseen go first, the younger of two of one age.
-func (s *Stream) retireClusters(report *Report) {
-	for len(s.clusters.list) > s.settings.Clusters {
+// retire keeps the set bounded: those longest unseen go first, the younger of two of one age.
+func (s *clusters) retire(report *Report) {
+	for len(s.list) > clustersKept {
 		oldest := 0
-		for i, c := range s.clusters.list {
-			if c.seen <= s.clusters.list[oldest].seen {
+		for i, c := range s.list {
+			if c.seen <= s.list[oldest].seen {
 				oldest = i
 			}
 		}
-		report.Events = append(report.Events, Event{Kind: "retired", Class: s.clusters.list[oldest].label()})
-		s.clusters.list = slices.Delete(s.clusters.list, oldest, oldest+1)
+		report.Events = append(report.Events, Event{Kind: "retired", Class: s.list[oldest].label()})
+		s.list = slices.Delete(s.list, oldest, oldest+1)
 	}
 }
 

@@ -18,7 +18,7 @@ type Engine struct {
 // NewEngine returns an engine for valid settings.
 func NewEngine(s Settings) (*Engine, error) {
 	if err := s.Validate(); err != nil {
-		return nil, fmt.Errorf("memory settings: %w", err)
+		return nil, fmt.Errorf("stream settings: %w", err)
 	}
 	labelled, err := solver.New(s.Solver)
 	if err != nil {

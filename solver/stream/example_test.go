@@ -28,7 +28,7 @@ func Example() {
 	episode := func(vectors ...[]float32) {
 		var items []stream.Item
 		for _, v := range vectors {
-			items = append(items, stream.Item{Vector: v, Place: stream.Place{Offset: offset, Object: -1}})
+			items = append(items, stream.Item{Vector: v, Position: stream.Position{Offset: offset, Object: -1}})
 			offset++
 		}
 		answers, report, err := camera.Answer(context.Background(), engine, items, labels)

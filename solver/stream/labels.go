@@ -36,7 +36,8 @@ type Labels struct {
 // exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether anything changed.
 type exampleSet struct {
 	examples []Example
-	sum      uint64
+	sums     []uint64           // of each example's content
+	sum      uint64             // of sums: their order does not matter
 	classes  map[string][]int32 // the examples of each label
 
 	searched sync.Once
@@ -54,12 +55,13 @@ func newExampleSet(list []Example) *exampleSet {
 	for i, e := range list {
 		if last[e.ID] == i {
 			set.examples = append(set.examples, e)
-			set.sum += e.sum()
 		}
 	}
 	slices.SortFunc(set.examples, func(a, b Example) int { return cmp.Compare(a.ID, b.ID) })
 	for i, e := range set.examples {
 		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
+		set.sums = append(set.sums, e.sum())
+		set.sum += set.sums[i]
 	}
 	return set
 }
@@ -101,7 +103,7 @@ func (s *exampleSet) near(items []Item, d int) (map[string]bool, error) {
 // candidatesEach is how many of the nearest examples of each item bring their class into an episode that cannot hold all.
 const candidatesEach = 16
 
-// sum identifies an example's whole content. Sums of examples are added: their order does not matter.
+// sum identifies an example's whole content.
 func (e Example) sum() uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(e.ID))
@@ -128,33 +130,40 @@ func (l *Labels) prepare() {
 	})
 }
 
-// of returns the examples for every stream and those for this one.
-func (l *Labels) of(stream string) (everyone, own *exampleSet) {
-	if l == nil {
-		return &exampleSet{}, &exampleSet{}
-	}
-	l.prepare()
-	list := l.Stream[stream]
-	if len(list) == 0 {
-		return l.everyone, &exampleSet{}
-	}
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	set := l.streams[stream]
-	if set == nil {
-		set = newExampleSet(list)
-		l.streams[stream] = set
-	}
-	return l.everyone, set
+// followedLabels are the labels as one stream follows them.
+type followedLabels struct {
+	everyone, own *exampleSet
+	forgot        map[string]bool
 }
 
-func (l *Labels) forgotten(id string) bool {
+// of returns the labels as this stream follows them; nil labels are none.
+func (l *Labels) of(stream string) *followedLabels {
 	if l == nil {
-		return false
+		return &followedLabels{everyone: &exampleSet{}, own: &exampleSet{}}
 	}
 	l.prepare()
-	return l.forgot[id]
+	out := &followedLabels{everyone: l.everyone, own: &exampleSet{}, forgot: l.forgot}
+	if list := l.Stream[stream]; len(list) > 0 {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		if l.streams[stream] == nil {
+			l.streams[stream] = newExampleSet(list)
+		}
+		out.own = l.streams[stream]
+	}
+	return out
 }
+
+// label is the label of an id: the stream's own word stands before everyone's.
+func (l *followedLabels) label(id string) (string, bool) {
+	if label, ok := l.own.label(id); ok {
+		return label, true
+	}
+	return l.everyone.label(id)
+}
+
+// forgotten tells whether an id was taken back.
+func (l *followedLabels) forgotten(id string) bool { return l.forgot[id] }
 
 // label is the label of an id in the set.
 func (s *exampleSet) label(id string) (string, bool) {

@@ -4,12 +4,11 @@ import (
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// metricState is a stream's metric: what it has seen, the metric in force, and the one that is being made.
-type metricState struct {
+// learnedMetric is a stream's metric: what it is made of, the one in force, and the one that is being made.
+type learnedMetric struct {
 	seen    *residue       // the mean of all z and, while labelled items are few, the residuals of solved episodes
 	current *metric.Metric // nil: none yet
 	next    *Refresh       // nil: none under way
@@ -31,7 +30,10 @@ type material struct {
 	seen   *residue
 	shared *metric.Residuals // of all streams, in the place of the stream's own; nil: not shared
 	before *metric.Metric
-	varied float32   // how far the mean of what was seen is a centre
+	// How far the mean of what was seen is a centre: the mean of items of one class is that class, no centre. Seen from there
+	// all that is left of it is noise, and any other class is as near.
+	variety float32
+
 	z      []float32 // labelled items
 	labels []int32
 	k      int
@@ -64,7 +66,7 @@ func (f *material) metric() (*metric.Metric, error) {
 	w.AddLabelled(f.z, f.labels, f.k)
 	m, err := w.Refresh(f.before, f.rank, f.shrink)
 	if m != nil {
-		kernel.Scale(f.varied, m.Centre)
+		kernel.Scale(f.variety, m.Centre)
 		round(m.Vectors, unitScale)
 	}
 	return m, err
@@ -97,11 +99,10 @@ func refreshes(episode int64) bool {
 	}
 }
 
-// install brings the due metric into force.
-func (s *Stream) install() {
-	m := &s.metric
+// bringIn brings the due metric into force.
+func (m *learnedMetric) bringIn(s *Stream) {
 	if m.current == nil {
-		m.current = s.settings.Share.carried(s)
+		m.current = s.settings.SharedMetric.carried(s)
 	}
 	if m.next == nil || s.episode+1 < m.next.Due {
 		return
@@ -121,30 +122,16 @@ func folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 // noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
 const freedomKept = 8
 
-// varied is 1 - sum p^2 over the stream's proportions p, the chance that two of its items are of two classes. The mean of
-// items of one class is that class, no centre: seen from there all that is left of it is noise, and any other class is as near.
-func (s *Stream) varied() float32 {
-	var sum, squares float64
-	for _, name := range s.names() { // in order: a sum must not depend on a map's
-		n := s.classes[name].count
-		sum += n
-		squares += n * n
-	}
-	if sum == 0 {
-		return 0
-	}
-	return float32(1 - squares/(sum*sum))
-}
-
-// learnMetric takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
+// observe takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
 // them at each refresh, so that a corrected label leaves nothing behind. Residuals of answered items stand in while those
 // are few.
-func (s *Stream) learnMetric(p *problem, r *solver.Result) {
-	if s.settings.Solver.MetricRank == 0 {
+func (m *learnedMetric) observe(e *answered) {
+	s, p, r := e.stream, e.problem, e.solved
+	if r == nil || s.settings.Solver.MetricRank == 0 {
 		return
 	}
-	m, episode := &s.metric, s.episode+1
-	if folds(episode) {
+	shared := s.settings.SharedMetric
+	if folds(e.number) {
 		freedom := len(p.classes) - len(p.names)
 		for _, c := range p.labels {
 			if c >= 0 {
@@ -154,30 +141,103 @@ func (s *Stream) learnMetric(p *problem, r *solver.Result) {
 		few := float64(freedom) < .4*float64(p.D)
 		m.seen = m.seen.with(p, r, few)
 		if few {
-			s.settings.Share.lend(s, r.Z, r.S, p.K)
+			shared.lend(s, r.Z, r.S, p.K)
 		}
 	}
-	if refreshes(episode) {
-		due := episode + 1
-		if episode >= 10 {
-			due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
+	if !refreshes(e.number) {
+		return
+	}
+	due := e.number + 1
+	if e.number >= 10 {
+		due++ // by then one episode more or less with the old metric is nothing, and the path need never wait for the new
+	}
+	from := &material{
+		seen: m.seen, shared: shared.points(s), variety: s.proportions.variety(), k: p.K,
+		rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
+	}
+	if e.number > 20 { // until then twice as much is known each time, and the metric before is no help
+		from.before = m.current
+	}
+	for i, c := range p.labels {
+		if c >= 0 {
+			from.z = append(from.z, r.Z[i*p.D:i*p.D+p.D]...)
+			from.labels = append(from.labels, c)
 		}
-		key := feed{s.model, s.dimension}
-		from := &material{
-			seen: m.seen, shared: s.settings.Share.points(s), varied: s.varied(), k: p.K,
-			rank: s.settings.Solver.MetricRank, shrink: s.settings.Solver.MetricShrink,
+	}
+	from.z = append(from.z, r.AnchorZ...)
+	from.labels = append(from.labels, p.classes...)
+	key := feed{s.model, s.dimension}
+	m.next = &Refresh{Due: due, from: from, publish: func(m *metric.Metric) { shared.publish(key, m) }}
+}
+
+func (m *learnedMetric) reset(string) bool { return false }
+
+func (m *learnedMetric) encode(e *encoder) {
+	write := func(kind string, m *metric.Metric, due int64) {
+		w := e.piece(kind, kind)
+		w.integer(fieldDue, due)
+		if m != nil {
+			w.vector(fieldCentre, m.Centre)
+			w.vector(fieldScales, m.Scales)
+			w.short(fieldUnits, m.Vectors, unitScale)
 		}
-		if episode > 20 { // until then twice as much is known each time, and the metric before is no help
-			from.before = m.current
+	}
+	if m.current != nil {
+		write("metric", m.current, 0)
+	}
+	if m.next != nil {
+		m.next.Compute()
+		write("next", m.next.metric, m.next.Due)
+	}
+	if m.seen != nil {
+		m.seen.encode(e.piece("scatter", "scatter"))
+	}
+}
+
+func (m *learnedMetric) decode(f *field) {
+	switch f.kind {
+	case "metric":
+		if m.current == nil {
+			m.current = &metric.Metric{}
 		}
-		for i, c := range p.labels {
-			if c >= 0 {
-				from.z = append(from.z, r.Z[i*p.D:i*p.D+p.D]...)
-				from.labels = append(from.labels, c)
-			}
+		if decodeMetric(m.current, f); f.number == 0 && m.current.Centre == nil {
+			m.current = nil
 		}
-		from.z = append(from.z, r.AnchorZ...)
-		from.labels = append(from.labels, p.classes...)
-		m.next = &Refresh{Due: due, from: from, publish: func(m *metric.Metric) { s.settings.Share.publish(key, m) }}
+	case "next":
+		if m.next == nil {
+			m.next = &Refresh{metric: &metric.Metric{}}
+			m.next.once.Do(func() {})
+		}
+		if f.number == fieldDue {
+			m.next.Due = f.integer()
+		}
+		if decodeMetric(m.next.metric, f); f.number == 0 && m.next.metric.Centre == nil {
+			m.next.metric = nil
+		}
+	case "scatter":
+		if m.seen == nil {
+			m.seen = &residue{}
+		}
+		m.seen.decode(f)
+	}
+}
+
+// decodeMetric reads a field of a metric. What is left at the end without a centre is no metric: none was made, or it is of
+// a form no longer read, and the next one takes its place.
+func decodeMetric(m *metric.Metric, f *field) {
+	switch f.number {
+	case fieldCentre:
+		m.Centre = f.vector(f.dimension)
+	case fieldScales:
+		m.Scales = f.vector(-1)
+	case fieldUnits:
+		m.Vectors = f.short(unitScale)
+	case 0:
+		switch {
+		case m.Centre == nil || m.Vectors == nil:
+			m.Centre = nil
+		case len(m.Vectors) != len(m.Scales)*f.dimension:
+			f.fail("metric")
+		}
 	}
 }

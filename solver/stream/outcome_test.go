@@ -344,7 +344,7 @@ func TestFullClass(t *testing.T) {
 	if len(dropped) != 1 || !dropped["t2"] {
 		t.Errorf("dropped %v: not the older of the two views that are the same", dropped)
 	}
-	if n := len(s.classes[label(0)].examples); n != 5 {
+	if n := len(s.classes.kept[label(0)]); n != 5 {
 		t.Errorf("%d examples kept", n)
 	}
 }
@@ -358,14 +358,14 @@ func TestTeachingEndsThePrior(t *testing.T) {
 	items, _ := f.episode(30, 0)
 	answer(t, s, e, items, labels)
 	items, _ = f.episode(30, 0)
-	if _, report := answer(t, s, e, items, labels); report.PriorShare == 0 {
+	if _, report := answer(t, s, e, items, labels); report.PriorFraction == 0 {
 		t.Fatal("no prior in the second episode: this test tests nothing")
 	}
 	items, _ = f.episode(30, 0)
 	items[0].Label = label(0)
 	answer(t, s, e, items, labels)
 	items, _ = f.episode(30, 0)
-	if _, report := answer(t, s, e, items, labels); report.PriorShare != 0 || !s.Summary().Taught {
-		t.Errorf("prior's share %g after teaching", report.PriorShare)
+	if _, report := answer(t, s, e, items, labels); report.PriorFraction != 0 || !s.Summary().Taught {
+		t.Errorf("prior's share %g after teaching", report.PriorFraction)
 	}
 }

@@ -2,11 +2,8 @@ package stream
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -22,6 +19,9 @@ type problem struct {
 	classes []int32
 	sum     uint64 // of the labels topic's part of what is in force
 
+	withdrawn   []string  // ids of the feed's examples that the labels topic corrects or takes back
+	labelCounts []float64 // labelled items of each class, in the episode or not
+
 	everyone, own *exampleSet // the labels topic
 }
 
@@ -29,18 +29,22 @@ type problem struct {
 type inForce struct {
 	id, label string
 	vector    []float32
-	review    bool // from this stream's own part of the labels topic
+	own       bool // from this stream's own part of the labels topic
 	sum       uint64
 }
+
+// candidatesMost is how many labelled examples an episode may hold: of more, it sees those of the classes nearest to its
+// items.
+const candidatesMost = 4096
 
 // gather lists what is labelled for the stream: the labels topic, first for this stream, then for everyone, then what the
 // stream's own feed taught it. Of one id the topic's word stands before the feed's, and the stream's before everyone's.
 // Where there are more examples for everyone than an episode can hold, those of the classes nearest to its items are taken.
-func (p *problem) gather(s *Stream, items []Item, labels *Labels) (skipped int, err error) {
+func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipped int, err error) {
 	d := s.dimension
-	everyone, own := labels.of(s.Name)
+	everyone, own := labels.everyone, labels.own
 	p.everyone, p.own = everyone, own
-	p.force = p.force[:0]
+	p.force, p.withdrawn = p.force[:0], p.withdrawn[:0]
 	p.sum = 0
 	usable := func(e *Example) bool {
 		ok := len(e.Vector) == d && (e.Model == "" || e.Model == s.model) && e.Label != ""
@@ -51,13 +55,13 @@ func (p *problem) gather(s *Stream, items []Item, labels *Labels) (skipped int, 
 	}
 	for i := range own.examples {
 		if e := &own.examples[i]; usable(e) {
-			sum := e.sum()
+			sum := own.sums[i]
 			p.sum += sum
-			p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, review: true, sum: sum})
+			p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, own: true, sum: sum})
 		}
 	}
 	var near map[string]bool
-	if len(everyone.examples) > s.settings.Neighbour {
+	if len(everyone.examples) > candidatesMost {
 		if near, err = everyone.near(items, d); err != nil {
 			return 0, err
 		}
@@ -72,8 +76,12 @@ func (p *problem) gather(s *Stream, items []Item, labels *Labels) (skipped int, 
 		}
 	}
 	p.sum += everyone.sum
-	for _, name := range s.names() {
-		for _, e := range s.classes[name].examples {
+	for _, name := range s.classes.names() {
+		for _, e := range s.classes.kept[name] {
+			if _, corrected := labels.label(e.id); corrected || labels.forgotten(e.id) {
+				p.withdrawn = append(p.withdrawn, e.id)
+				continue
+			}
 			p.force = append(p.force, inForce{id: e.id, label: name, vector: e.vector})
 		}
 	}
@@ -81,12 +89,9 @@ func (p *problem) gather(s *Stream, items []Item, labels *Labels) (skipped int, 
 }
 
 // labelled tells whether a class has any labelled item in force, in this episode or not.
-func (p *problem) labelled(s *Stream, name string) bool {
-	if _, here := p.numbers[name]; here {
-		return true
-	}
-	k := s.classes[name]
-	return len(p.everyone.classes[name]) > 0 || len(p.own.classes[name]) > 0 || k != nil && len(k.examples) > 0
+func (p *problem) labelled(name string) bool {
+	_, here := p.numbers[name]
+	return here || len(p.everyone.classes[name]) > 0 || len(p.own.classes[name]) > 0
 }
 
 // number gives every label of the episode its class, in the order of the labels themselves: it does not depend on the past.
@@ -134,88 +139,17 @@ func (p *problem) fill(s *Stream, items []Item) {
 	if !s.settings.Warm {
 		return
 	}
-	s.install()
 	if m := s.metric.current; m != nil {
 		p.Embedding = &solver.Embedding{Metric: m}
 	}
-	p.Proportions = s.proportions(p.names)
-	if !s.taught {
-		p.prior(s)
-	}
-}
-
-// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class, and no more than what
-// was lately seen of it: a prototype drawn from many items is nearer to everything than one labelled item is, so that one
-// whose class has gone takes in items of classes that nobody has seen yet.
-func (p *problem) prior(s *Stream) {
-	ws := s.settings.Solver.WS
-	if ws == 0 {
-		ws = max(1, .5*math.Log2(float64(p.K)))
-	}
-	labelled := make([]float64, p.K)
-	for _, c := range p.classes {
-		labelled[c]++
-	}
-	for _, c := range p.labels {
-		if c >= 0 {
-			labelled[c]++
-		}
-	}
-	for c, name := range p.names {
-		k := s.classes[name]
-		if k == nil || k.mean == nil {
-			continue
-		}
-		if p.Prior == nil {
-			p.Prior = &solver.Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
-		}
-		copy(p.Prior.Means[c*p.D:], k.mean)
-		p.Prior.Weights[c] = float32(min(k.mass, ws*labelled[c], k.count))
-	}
-}
-
-// priorShare is the prior's part of the prototypes' fixed mass.
-func (p *problem) priorShare(ws float64) float64 {
-	if p.Prior == nil {
-		return 0
-	}
-	var prior float64
-	for _, w := range p.Prior.Weights {
-		prior += float64(w)
-	}
-	if ws == 0 {
-		ws = max(1, .5*math.Log2(float64(p.K)))
-	}
-	labelled := ws * float64(len(p.classes))
-	return prior / max(prior+labelled, math.SmallestNonzeroFloat64)
-}
-
-// checkItems names the first item that no episode may hold.
-func checkItems(items []Item) (d int, err error) {
-	if len(items) == 0 {
-		return 0, fmt.Errorf("%w: an episode has at least one", ErrItem)
-	}
-	d = len(items[0].Vector)
-	for i, item := range items {
-		if len(item.Vector) != d || d == 0 {
-			return 0, fmt.Errorf("%w: row %d: dimension %d, not %d", ErrItem, i, len(item.Vector), d)
-		}
-		if item.Model != items[0].Model {
-			return 0, fmt.Errorf("%w: row %d: model %q, not the episode's %q", ErrItem, i, item.Model, items[0].Model)
-		}
-		if length := kernel.Dot(item.Vector, item.Vector); length > 0 && length-length == 0 {
-			continue
-		}
-		zero := true
-		for j, v := range item.Vector {
-			if v-v != 0 {
-				return 0, fmt.Errorf("%w: row %d: value %g at %d is not finite", ErrItem, i, v, j)
+	p.Proportions = s.proportions.expected(p.names)
+	p.labelCounts = append(p.labelCounts[:0], make([]float64, p.K)...)
+	for _, classes := range [][]int32{p.classes, p.labels} {
+		for _, c := range classes {
+			if c >= 0 {
+				p.labelCounts[c]++
 			}
-			zero = zero && v == 0
-		}
-		if zero {
-			return 0, fmt.Errorf("%w: row %d: all its values are zero", ErrItem, i)
 		}
 	}
-	return d, nil
+	p.Prior = s.prior(p)
 }

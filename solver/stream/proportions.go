@@ -1,26 +1,35 @@
 package stream
 
-import "github.com/slkstream/slkstream/solver"
+import (
+	"maps"
+	"slices"
+)
+
+// proportions are how much of each class lately came, and how far that says what comes next.
+type proportions struct {
+	counts map[string]float64 // items of each class lately seen, half of them in the last episode
+	recurrence
+}
 
 // recurrence is how far a stream's classes come again: of the mass of about the last ten episodes, the part that the
 // episodes before had led to expect. Before a street camera nine items in ten are of classes that were just there; on a table
 // where one thing is shown after another, one in five, and to expect the others there as well costs more than it brings.
 type recurrence struct {
 	again float64 // mass of classes that came again
-	mass  float64 // all
+	all   float64 // mass of all
 }
 
 // recurrenceKept is what an episode still counts for one episode later.
 const recurrenceKept = .9
 
-// share is the mean of again out of mass after one item of each kind: a stream that has shown nothing yet has a half.
-func (r recurrence) share() float64 { return (r.again + 1) / (r.mass + 2) }
+// fraction is again out of all after one item of each kind: a stream that has shown nothing yet has a half.
+func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
 
-// proportions are pi0, what an episode is expected to hold: with the recurrence w, w of what was lately seen, and 1 - w of
+// expected are pi0, what an episode is expected to hold: with the recurrence w, w of what was lately seen, and 1 - w of
 // anything.
-func (s *Stream) proportions(names []string) []float64 {
+func (p *proportions) expected(names []string) []float64 {
 	out := make([]float64, len(names))
-	w, lately := s.recurrence.share(), s.lately(names)
+	w, lately := p.fraction(), p.lately(names)
 	for c := range out {
 		out[c] = 1 / float64(len(names))
 		if lately != nil {
@@ -30,15 +39,13 @@ func (s *Stream) proportions(names []string) []float64 {
 	return out
 }
 
-// lately is the share of each class in what was seen, half of it in the last episode; nil where nothing was seen of any.
-func (s *Stream) lately(names []string) []float64 {
+// lately is the fraction of each class in what was seen; nil where nothing was seen of any.
+func (p *proportions) lately(names []string) []float64 {
 	counts := make([]float64, len(names))
 	var sum float64
 	for c, name := range names {
-		if k := s.classes[name]; k != nil {
-			counts[c] = k.count
-			sum += k.count
-		}
+		counts[c] = p.counts[name]
+		sum += counts[c]
 	}
 	if sum == 0 {
 		return nil
@@ -49,27 +56,92 @@ func (s *Stream) lately(names []string) []float64 {
 	return counts
 }
 
-// learnProportions takes in what an episode held. How much of it had come again is one step of expectation maximisation: a
-// class's mass is shared between the two reasons for which it was expected.
-func (s *Stream) learnProportions(p *problem, r *solver.Result, items int) {
-	masses := make([]float64, p.K)
-	for i := range items {
-		for c, v := range r.S[i*p.K : i*p.K+p.K] {
+func (p *proportions) total() (sum float64) {
+	for _, name := range p.names() { // in order: a sum must not depend on a map's
+		sum += p.counts[name]
+	}
+	return sum
+}
+
+func (p *proportions) names() []string { return slices.Sorted(maps.Keys(p.counts)) }
+
+// variety is 1 - sum p^2 over the stream's proportions p, the chance that two of its items are of two classes; 0 where
+// nothing was seen yet.
+func (p *proportions) variety() float32 {
+	var sum, squares float64
+	for _, name := range p.names() {
+		n := p.counts[name]
+		sum += n
+		squares += n * n
+	}
+	if sum == 0 {
+		return 0
+	}
+	return float32(1 - squares/(sum*sum))
+}
+
+// observe takes in what an episode held. How much of it had come again is one step of expectation maximisation: a class's
+// mass is shared between the two reasons for which it was expected.
+func (p *proportions) observe(e *answered) {
+	if e.solved == nil {
+		return
+	}
+	k := e.problem.K
+	masses := make([]float64, k)
+	for i := range e.items {
+		for c, v := range e.solved.S[i*k : i*k+k] {
 			masses[c] += float64(v)
 		}
 	}
-	if lately := s.lately(p.names); lately != nil {
-		w := s.recurrence.share()
-		next := recurrence{again: recurrenceKept * s.recurrence.again, mass: recurrenceKept * s.recurrence.mass}
+	if lately := p.lately(e.problem.names); lately != nil {
+		w := p.fraction()
+		next := recurrence{again: recurrenceKept * p.again, all: recurrenceKept * p.all}
 		for c, mass := range masses {
 			again := w * lately[c]
-			next.again += mass * again / (again + (1-w)/float64(p.K))
-			next.mass += mass
+			next.again += mass * again / (again + (1-w)/float64(k))
+			next.all += mass
 		}
-		s.recurrence = next
+		p.recurrence = next
 	}
-	for c, name := range p.names {
-		k := s.own(name)
-		k.count = k.count/2 + masses[c]
+	if p.counts == nil {
+		p.counts = map[string]float64{}
+	}
+	for c, name := range e.problem.names {
+		p.counts[name] = p.counts[name]/2 + masses[c]
+	}
+	maps.DeleteFunc(p.counts, func(name string, _ float64) bool { return !e.problem.labelled(name) })
+}
+
+func (p *proportions) reset(class string) bool {
+	_, had := p.counts[class]
+	delete(p.counts, class)
+	return had
+}
+
+func (p *proportions) encode(e *encoder) {
+	e.head.float(fieldAgain, p.again)
+	e.head.float(fieldRecurrenceMass, p.all)
+	for _, name := range p.names() {
+		e.class(name).float(fieldCount, p.counts[name])
+	}
+}
+
+func (p *proportions) decode(f *field) {
+	switch {
+	case f.is("head", fieldAgain):
+		p.again = f.float()
+	case f.is("head", fieldRecurrenceMass):
+		p.all = f.float()
+	case f.is("head", 0):
+		if !(p.again >= 0 && p.again <= p.all*(1+1e-9)) {
+			f.fail("recurrence")
+		}
+	case f.is("class", fieldCount):
+		if p.counts == nil {
+			p.counts = map[string]float64{}
+		}
+		if p.counts[f.class] = f.float(); !(p.counts[f.class] >= 0) {
+			f.fail("count below zero")
+		}
 	}
 }

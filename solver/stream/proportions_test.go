@@ -47,7 +47,7 @@ func recurring(t *testing.T, places int) (share float64, cold, warm int) {
 				truth := make([]string, items)
 				for i := range episodeItems {
 					c := (from + random.IntN(4)) % classes
-					episodeItems[i] = Item{Vector: f.vector(c), Place: Place{Offset: int64(episode*items + i), Object: -1}}
+					episodeItems[i] = Item{Vector: f.vector(c), Position: Position{Offset: int64(episode*items + i), Object: -1}}
 					truth[i] = label(c)
 				}
 				answers, _ := answer(t, s, e, episodeItems, labels)
@@ -58,7 +58,7 @@ func recurring(t *testing.T, places int) (share float64, cold, warm int) {
 				}
 			}
 			if memory {
-				share += s.recurrence.share() / streams
+				share += s.proportions.fraction() / streams
 			}
 		}
 	}

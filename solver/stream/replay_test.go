@@ -60,7 +60,7 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	return answers, reports, s.State()
 }
 
-// A stream that is encoded and restored before every episode, that is a clone, that is solved by an engine which has just
+// A stream that is encoded and restored before every episode, that is solved by an engine which has just
 // served others, or whose metric was made beforehand, answers bit for bit like one that was left alone.
 func TestReplay(t *testing.T) {
 	for _, c := range scenarios {
@@ -74,13 +74,6 @@ func TestReplay(t *testing.T) {
 					t.Fatal(err)
 				}
 				return restored, e
-			},
-			"cloned": func(s *Stream, e *Engine) (*Stream, *Engine) {
-				next := s.Clone()
-				f := newCamera(9, 7, 24, 3)
-				items, _ := f.episode(30, .3)
-				answer(t, s, e, items, f.labels(2)) // what the original does now must not reach the clone
-				return next, e
 			},
 			"new engine":        func(s *Stream, e *Engine) (*Stream, *Engine) { return s, engine(t, s.settings) },
 			"metric beforehand": func(s *Stream, e *Engine) (*Stream, *Engine) { refresh(s); return s, e },
@@ -130,7 +123,7 @@ func TestRelearning(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, items := range episodes[from:] {
-			if last := items[len(items)-1].Place; !last.After(again.LearnedTo()) {
+			if last := items[len(items)-1].Position; !last.After(again.LearnedTo()) {
 				t.Fatalf("restored before episode %d, and %v is already learned", from+1, last)
 			}
 			answer(t, again, e, items, labels)
@@ -138,7 +131,7 @@ func TestRelearning(t *testing.T) {
 		if !reflect.DeepEqual(again.State(), s.State()) {
 			t.Errorf("learned again from episode %d: another state", from+1)
 		}
-		if again.LearnedTo() != (Place{Offset: f.offset - 1, Object: -1}) {
+		if again.LearnedTo() != (Position{Offset: f.offset - 1, Object: -1}) {
 			t.Errorf("learned to %v", again.LearnedTo())
 		}
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
@@ -147,5 +148,49 @@ func ofCode(code int16, scale float32) float32 { return float32(code) / mostCode
 func round(values []float32, scale float32) {
 	for i, v := range values {
 		values[i] = ofCode(toCode(v, scale), scale)
+	}
+}
+
+func (r *residue) encode(w *writer) {
+	w.float(fieldCount, r.count)
+	w.doubles(fieldSum, r.sum)
+	w.float(fieldFreedom, r.freedom)
+	w.float(fieldTrace, r.trace)
+	if r.scales != nil {
+		w.vector(fieldScales, r.scales)
+		w.bytes(fieldCodes, r.codes)
+	}
+	if len(r.pending) > 0 {
+		w.short(fieldPending, r.pending, pendingScale)
+		w.float(fieldPendingFreedom, r.pendingFreedom)
+	}
+}
+
+func (r *residue) decode(f *field) {
+	switch f.number {
+	case fieldCount:
+		r.count = f.float()
+	case fieldSum:
+		r.sum = f.doubles(f.dimension)
+	case fieldFreedom:
+		r.freedom = f.float()
+	case fieldTrace:
+		r.trace = f.float()
+	case fieldScales:
+		r.scales = f.vector(f.dimension)
+	case fieldCodes:
+		r.codes = bytes.Clone(f.value)
+	case fieldPending:
+		r.pending = f.short(pendingScale)
+	case fieldPendingFreedom:
+		r.pendingFreedom = f.float()
+	case 0:
+		if r.scales == nil {
+			r.freedom, r.trace = 0, 0
+		}
+		if len(r.sum) != f.dimension || !(r.count >= 0) || !(r.freedom >= 0) || !(r.trace >= 0) || !(r.pendingFreedom >= 0) ||
+			len(r.codes) != len(r.scales)*(len(r.scales)-1)/2 || f.dimension == 0 || len(r.pending)%f.dimension != 0 {
+			f.fail("scatter")
+		}
 	}
 }

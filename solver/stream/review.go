@@ -7,21 +7,45 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// review marks the items whose label would teach most, at the bounded rate: what an episode does not spend the next may, up
-// to one episode's worth. An item teaches about what is like it, so it is worth the doubt of all items near it, itself
+// review is the right to ask a person for labels: what an episode does not spend of the bounded rate the next one may, up
+// to one episode's worth.
+type review struct {
+	credit float64 // items that may still be asked for
+}
+
+func (v *review) observe(e *answered) {
+	if e.solved != nil {
+		v.credit = e.credit
+	}
+}
+
+func (v *review) reset(string) bool { return false }
+
+func (v *review) encode(e *encoder) { e.head.float(fieldCredit, v.credit) }
+
+func (v *review) decode(f *field) {
+	if f.is("head", fieldCredit) {
+		v.credit = f.float()
+	}
+}
+
+// reviewReach says how fast what a label teaches falls off with the squared distance.
+const reviewReach = 2
+
+// ask marks the items whose label would teach most and returns what credit is left. An item teaches about what is like it, so it is worth the doubt of all items near it, itself
 // included; what one chosen item covers is not counted for the next, so that no two ask the same question.
 //
 // An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it, and as far as
 // nothing labelled is near it. A label comes with the next episode at the earliest and helps with what is still there then:
 // an item counts by the cube of its place in the episode. Calibration has no say, as it is fitted on what was chosen here.
-func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
-	if s.settings.ReviewRate == 0 {
-		return
+func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Answer) (credit float64) {
+	if rate == 0 {
+		return v.credit
 	}
-	n, d := len(items), s.dimension
-	worth := float64(n) * s.settings.ReviewRate
-	if s.credit = min(s.credit+worth, 2*max(worth, 1)); s.credit < 1 {
-		return
+	n, d := len(items), len(items[0].Vector)
+	worth := float64(n) * rate
+	if credit = min(v.credit+worth, 2*max(worth, 1)); credit < 1 {
+		return credit
 	}
 	near := make([]float32, n*n)
 	kernel.Products(near, r.Z, r.Z, n, n, d)
@@ -36,7 +60,7 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 			doubt[i] = (1 - agreed) * answers[i].UnknownScore * place * place * place
 		}
 	}
-	for s.credit >= 1 {
+	for credit >= 1 {
 		best, gain := -1, 0.
 		for i := range items {
 			if items[i].Label != "" || answers[i].Review {
@@ -51,15 +75,13 @@ func (s *Stream) review(r *solver.Result, items []Item, answers []Answer) {
 			}
 		}
 		if best < 0 {
-			return
+			return credit
 		}
 		answers[best].Review = true
-		s.credit--
+		credit--
 		for j, v := range near[best*n : best*n+n] {
 			doubt[j] *= 1 - float64(v)
 		}
 	}
+	return credit
 }
-
-// reviewReach says how fast what a label teaches falls off with the squared distance.
-const reviewReach = 2

@@ -1,17 +1,15 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
-	"maps"
 	"slices"
-
-	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose Sum is new, and may cut or
+// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose bytes are new, and may cut or
 // join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, scatter, class/NAME, cluster/ID
+	Name  string // head, metric, next, scatter, class/NAME, cluster/ID
 	Bytes []byte
 }
 
@@ -25,10 +23,10 @@ const (
 	fieldEpisode
 	fieldOffset
 	fieldObject
-	fieldSeen
+	fieldSeen // the sum of the labels topic
 	fieldTaught
 	fieldCredit
-	fieldVerdict
+	fieldVerdict // a held-out answer
 	fieldTopic
 	fieldNextCluster
 	fieldPieces
@@ -55,29 +53,47 @@ const (
 	_ // a settled unknown limit, no longer written
 	fieldCodes
 	fieldUnits
-	fieldSpread
+	fieldSpread // the density of unknown scores
 	fieldPending
 	fieldPendingFreedom
 	fieldAgain
 	fieldRecurrenceMass
 )
 
-// State encodes the stream: the head first, then its parts, class by class. The same stream gives the same bytes. A metric
-// under way is finished first.
-func (s *Stream) State() []Piece {
-	var parts []Piece
-	for _, name := range s.names() {
-		parts = append(parts, Piece{"class/" + name, s.classes[name].encode(name)})
-	}
-	for _, c := range s.clusters.list {
-		parts = append(parts, Piece{fmt.Sprintf("cluster/%d", c.id), c.encode()})
-	}
-	parts = append(parts, s.metric.encode()...)
-	return append([]Piece{{"head", s.encodeHead(len(parts))}}, parts...)
+// encoder gathers the pieces of a stream.
+type encoder struct {
+	head    *writer
+	names   []string // of pieces, in the order in which they were begun
+	writers map[string]*writer
 }
 
-func (s *Stream) encodeHead(parts int) []byte {
-	w := newWriter()
+// piece begins a piece, or goes on with it.
+func (e *encoder) piece(name, kind string) *writer {
+	w := e.writers[name]
+	if w == nil {
+		w = newWriter()
+		w.text(fieldKind, kind)
+		e.writers[name] = w
+		e.names = append(e.names, name)
+	}
+	return w
+}
+
+// class is the piece of a class, to which several parts may add.
+func (e *encoder) class(name string) *writer {
+	before := len(e.names)
+	w := e.piece("class/"+name, "class")
+	if len(e.names) > before {
+		w.text(fieldName, name)
+	}
+	return w
+}
+
+// State encodes the stream: the head first, then its parts. The same stream gives the same bytes. A metric under way is
+// finished first.
+func (s *Stream) State() []Piece {
+	e := encoder{head: newWriter(), writers: map[string]*writer{}}
+	w := e.head
 	w.text(fieldKind, "head")
 	w.text(fieldName, s.Name)
 	w.text(fieldModel, s.model)
@@ -86,108 +102,162 @@ func (s *Stream) encodeHead(parts int) []byte {
 	w.integer(fieldEpisode, s.episode)
 	w.integer(fieldOffset, s.learned.Offset)
 	w.integer(fieldObject, int64(s.learned.Object))
-	w.integer(fieldSeen, int64(s.seen))
-	if s.taught {
-		w.integer(fieldTaught, 1)
-	}
-	w.float(fieldCredit, s.credit)
-	w.float(fieldAgain, s.recurrence.again)
-	w.float(fieldRecurrenceMass, s.recurrence.mass)
-	w.doubles(fieldSpread, s.spread[:])
-	w.integer(fieldNextCluster, s.clusters.next)
-	if s.clusters.sum != nil {
-		w.doubles(fieldSum, s.clusters.sum)
-		w.float(fieldCount, s.clusters.count)
-	}
-	w.integer(fieldPieces, int64(parts))
-	for _, v := range s.verdicts {
-		w.group(fieldVerdict, func(w *writer) {
-			w.text(fieldID, v.id)
-			w.text(fieldLabel, v.label)
-			w.text(fieldAnswered, v.answered)
-			w.vector(fieldZ, []float32{v.z})
-			w.vector(fieldDistance, []float32{v.distance})
-			if v.topic {
-				w.integer(fieldTopic, 1)
-			}
-		})
-	}
-	for _, sum := range slices.Sorted(maps.Keys(s.topic)) {
-		w.integer(fieldTopic, int64(sum))
-	}
+	w.integer(fieldSeen, int64(s.topic))
 	for _, note := range s.notes {
 		w.text(fieldNote, note)
 	}
-	return w.sealed()
+	for _, p := range s.parts() {
+		p.encode(&e)
+	}
+	w.integer(fieldPieces, int64(len(e.names)))
+	out := []Piece{{"head", w.sealed()}}
+	for _, name := range e.names {
+		out = append(out, Piece{name, e.writers[name].sealed()})
+	}
+	return out
 }
 
-func (k *class) encode(name string) []byte {
-	w := newWriter()
-	w.text(fieldKind, "class")
-	w.text(fieldName, name)
-	w.float(fieldMass, k.mass)
-	w.float(fieldCount, k.count)
-	if k.mean != nil {
-		w.vector(fieldMean, k.mean)
-	}
-	for _, e := range k.examples {
-		w.group(fieldExample, func(w *writer) {
-			w.text(fieldID, e.id)
-			w.integer(fieldEpisode, e.episode)
-			w.vector(fieldVector, e.vector)
-		})
-	}
-	return w.sealed()
+// field is one field of a piece as it is read back.
+type field struct {
+	*reader
+	kind      string // of the piece
+	class     string // the name in a class piece
+	number    int    // 0: the piece ends here
+	dimension int    // of the stream
 }
 
-func (c *cluster) encode() []byte {
-	w := newWriter()
-	w.text(fieldKind, "cluster")
-	w.integer(fieldID, c.id)
-	w.text(fieldLabel, c.name)
-	w.vector(fieldMean, c.mean)
-	w.float(fieldMass, c.mass)
-	w.integer(fieldItems, c.items)
-	w.integer(fieldEpisode, c.seen)
-	return w.sealed()
+// is tells whether the field has this number, in a piece of this kind.
+func (f *field) is(kind string, number int) bool { return f.kind == kind && f.number == number }
+
+// Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an error that wraps
+// ErrState; state that other settings give another meaning is left behind: the stream starts from its labels, keeps its
+// episode number and the position it learned to, and says so in its next report.
+func Restore(s Settings, pieces []Piece) (*Stream, error) {
+	out := New("", s)
+	head, err := out.decodePieces(pieces)
+	if err != nil {
+		return nil, err
+	}
+	if head.fingerprint != s.filled().fingerprint() {
+		out = out.restarted("settings that change what the state means are not those it was learned with")
+	}
+	return out, nil
 }
 
-func (m *metricState) encode() []Piece {
-	var parts []Piece
-	metric := func(kind string, m *metric.Metric, due int64) {
-		w := newWriter()
-		w.text(fieldKind, kind)
-		w.integer(fieldDue, due)
-		if m != nil {
-			w.vector(fieldCentre, m.Centre)
-			w.vector(fieldScales, m.Scales)
-			w.short(fieldUnits, m.Vectors, unitScale)
+// Inspect describes an encoded stream, whatever the settings it was learned with.
+func Inspect(pieces []Piece) (Summary, error) {
+	s := New("", Settings{})
+	if _, err := s.decodePieces(pieces); err != nil {
+		return Summary{}, err
+	}
+	return s.Summary(), nil
+}
+
+// head is what the head says of the other pieces.
+type head struct {
+	pieces      int
+	fingerprint uint64
+}
+
+func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
+	sorted := slices.Clone(pieces)
+	slices.SortFunc(sorted, func(a, b Piece) int { // the head, which tells the dimension, before all others
+		if first := a.Name == "head"; first != (b.Name == "head") {
+			if first {
+				return -1
+			}
+			return 1
 		}
-		parts = append(parts, Piece{kind, w.sealed()})
+		return bytes.Compare([]byte(a.Name), []byte(b.Name))
+	})
+	if len(sorted) == 0 || sorted[0].Name != "head" {
+		return h, fmt.Errorf("%w: %d pieces without a head", ErrState, len(sorted))
 	}
-	if m.current != nil {
-		metric("metric", m.current, 0)
-	}
-	if m.next != nil {
-		m.next.Compute()
-		metric("next", m.next.metric, m.next.Due)
-	}
-	if r := m.seen; r != nil {
-		w := newWriter()
-		w.text(fieldKind, "scatter")
-		w.float(fieldCount, r.count)
-		w.doubles(fieldSum, r.sum)
-		w.float(fieldFreedom, r.freedom)
-		w.float(fieldTrace, r.trace)
-		if r.scales != nil {
-			w.vector(fieldScales, r.scales)
-			w.bytes(fieldCodes, r.codes)
+	for i, piece := range sorted {
+		if i > 0 && piece.Name == sorted[i-1].Name {
+			return h, fmt.Errorf("%w: %s twice", ErrState, piece.Name)
 		}
-		if len(r.pending) > 0 {
-			w.short(fieldPending, r.pending, pendingScale)
-			w.float(fieldPendingFreedom, r.pendingFreedom)
+		r, err := open(piece.Bytes)
+		if err == nil && i == 0 {
+			err = s.decodeHead(r, &h)
+		} else if err == nil {
+			err = s.decodePart(r)
 		}
-		parts = append(parts, Piece{"scatter", w.sealed()})
+		if err != nil {
+			return h, fmt.Errorf("state %s: %w", piece.Name, err)
+		}
 	}
-	return parts
+	if h.pieces != len(sorted)-1 {
+		return h, fmt.Errorf("%w: %d parts of %d", ErrState, len(sorted)-1, h.pieces)
+	}
+	return h, nil
+}
+
+func (s *Stream) decodeHead(r *reader, h *head) error {
+	parts := s.parts()
+	f := &field{reader: r, kind: "head"}
+	for f.number = r.next(); f.number != 0; f.number = r.next() {
+		switch f.number {
+		case fieldKind:
+			if r.text() != "head" {
+				return fmt.Errorf("%w: a %q in the place of the head", ErrState, r.text())
+			}
+		case fieldName:
+			s.Name = r.text()
+		case fieldModel:
+			s.model = r.text()
+		case fieldDimension:
+			s.dimension = int(r.integer())
+		case fieldFingerprint:
+			h.fingerprint = uint64(r.integer())
+		case fieldEpisode:
+			s.episode = r.integer()
+		case fieldOffset:
+			s.learned.Offset = r.integer()
+		case fieldObject:
+			s.learned.Object = int32(r.integer())
+		case fieldSeen:
+			s.topic = uint64(r.integer())
+		case fieldNote:
+			s.notes = append(s.notes, r.text())
+		case fieldPieces:
+			h.pieces = int(r.integer())
+		default:
+			offer(parts, f)
+		}
+	}
+	if r.err == nil && (s.dimension < 0 || s.episode < 0) {
+		r.fail("dimension or episode")
+	}
+	f.dimension = s.dimension
+	offer(parts, f)
+	return r.err
+}
+
+// decodePart reads a piece other than the head. One of a kind that this build does not know is passed over.
+func (s *Stream) decodePart(r *reader) error {
+	if r.next() != fieldKind {
+		return fmt.Errorf("%w: a part without its kind", ErrState)
+	}
+	parts := s.parts()
+	f := &field{reader: r, kind: r.text(), dimension: s.dimension}
+	if f.kind == "head" {
+		return fmt.Errorf("%w: a second head", ErrState)
+	}
+	for f.number = r.next(); f.number != 0; f.number = r.next() {
+		if f.is("class", fieldName) {
+			f.class = r.text()
+		}
+		offer(parts, f)
+	}
+	offer(parts, f)
+	return r.err
+}
+
+func offer(parts []part, f *field) {
+	for _, p := range parts {
+		if f.err == nil {
+			p.decode(f)
+		}
+	}
 }

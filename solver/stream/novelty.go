@@ -11,10 +11,31 @@ import (
 // enoughScores is how many unknown scores a limit must rest on.
 const enoughScores = 20
 
-// novelty is the unknown score of each row of a solved problem: its distance to the nearest labelled item, smoothed over the
+// novelty is what unknown scores the stream's own items have.
+type novelty struct {
+	scores scoreDensity
+}
+
+func (v *novelty) observe(e *answered) {
+	if e.scores != nil {
+		v.scores = *e.scores
+	}
+}
+
+func (v *novelty) reset(string) bool { return false }
+
+func (v *novelty) encode(e *encoder) { e.head.doubles(fieldSpread, v.scores[:]) }
+
+func (v *novelty) decode(f *field) {
+	if f.is("head", fieldSpread) {
+		copy(v.scores[:], f.doubles(len(v.scores)))
+	}
+}
+
+// unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled item, smoothed over the
 // graph, (W h + h)/(deg + 1). The distance is the mean of those with and without the metric: the metric, learned on the
 // classes that are labelled, sharpens what is like them and may blind to what is not.
-func novelty(p *solver.Problem, r *solver.Result) []float64 {
+func unknownScores(p *solver.Problem, r *solver.Result) []float64 {
 	d := p.D
 	labelled := slices.Clip(r.AnchorZ)
 	for i, c := range p.Labels {
@@ -56,19 +77,20 @@ func novelty(p *solver.Problem, r *solver.Result) []float64 {
 // unitDistance is the distance of two unit rows with a dot product.
 func unitDistance(dot float32) float64 { return math.Sqrt(max(0, 2-2*float64(dot))) }
 
-// spread is how the unknown scores of the stream's own items lie, in equal bins of the distances that unit rows can have.
-type spread [128]float64
+// scoreDensity is how unknown scores lie, in equal bins from 0 to mostDistance.
+type scoreDensity [128]float64
 
-const widest = 2
+// mostDistance is the largest distance that two unit rows can have.
+const mostDistance = 2
 
 // add counts a score.
-func (s *spread) add(score, weight float64) {
-	s[min(len(s)-1, int(score/widest*float64(len(s))))] += weight
+func (s *scoreDensity) add(score, weight float64) {
+	s[min(len(s)-1, int(score/mostDistance*float64(len(s))))] += weight
 }
 
-// quantile is the score that a share q of what was counted stays below, to the upper edge of its bin; false where too little
+// quantile is the score that a part q of what was counted stays below, to the upper edge of its bin; false where too little
 // was counted.
-func (s *spread) quantile(q float64) (score float64, known bool) {
+func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	var total, below float64
 	for _, v := range s {
 		total += v
@@ -78,20 +100,20 @@ func (s *spread) quantile(q float64) (score float64, known bool) {
 	}
 	for i, v := range s {
 		if below += v; below >= q*total {
-			return widest * float64(i+1) / float64(len(s)), true
+			return mostDistance * float64(i+1) / float64(len(s)), true
 		}
 	}
-	return widest, true
+	return mostDistance, true
 }
 
-// spreadKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
-const spreadKept = .9
+// scoresKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
+const scoresKept = .9
 
 // with adds the scores of an episode's unlabelled items, each counting as much as the answer that it is of a known class is
 // sure.
-func (s spread) with(r *solver.Result, items []Item, scores []float64) *spread {
+func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *scoreDensity {
 	for i := range s {
-		s[i] *= spreadKept
+		s[i] *= scoresKept
 	}
 	for i := range items {
 		if items[i].Label == "" {
@@ -101,20 +123,21 @@ func (s spread) with(r *solver.Result, items []Item, scores []float64) *spread {
 	return &s
 }
 
-// unknownLimit is the score above which an item is called unknown: what all but the chosen share of known items stay below.
+// unknownLimit is the score above which an item is called unknown: what all but the chosen part of known items stay below.
 // Left-out items are the best witnesses, as their class is known. Until there are enough of them it is the stream's own
 // items: labelled ones cannot say how far the stream lies from them, as they may be almost the same picture, or one a class.
-func (s *Stream) unknownLimit(seen *spread) (score float64, known bool) {
-	share := 1 - s.settings.UnknownRate
-	if len(s.verdicts) < enoughScores {
-		return seen.quantile(share)
+func (s *Stream) unknownLimit(scores *scoreDensity) (score float64, known bool) {
+	below := 1 - s.settings.UnknownRate
+	left := s.calibration.answers
+	if len(left) < enoughScores {
+		return scores.quantile(below)
 	}
-	distances := make([]float64, len(s.verdicts))
-	for i := range s.verdicts {
-		distances[i] = float64(s.verdicts[i].distance)
+	distances := make([]float64, len(left))
+	for i := range left {
+		distances[i] = float64(left[i].distance)
 	}
 	slices.Sort(distances)
-	return quantile(distances, share), true
+	return quantile(distances, below), true
 }
 
 // quantile interpolates between the sorted values.

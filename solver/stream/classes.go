@@ -1,0 +1,192 @@
+package stream
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// classes are the stream's classes, and the labelled items that its own feed taught it of each.
+type classes struct {
+	kept  map[string][]example // oldest first; a class that the feed did not teach has none
+	owner map[string]string    // the class of each example, by the example's id
+}
+
+// example is a labelled item of the stream's own feed.
+type example struct {
+	id      string
+	vector  []float32 // never changed
+	episode int64
+
+	// The most alike of the examples after it in its class; worked out when the class is full.
+	alike    string
+	likeness float64
+}
+
+// observe takes in which classes there are, what the labels topic takes back, and what the feed taught.
+func (c *classes) observe(e *answered) {
+	for _, id := range e.problem.withdrawn {
+		c.forget(id)
+	}
+	if e.solved != nil {
+		for _, name := range e.problem.names {
+			if _, known := c.kept[name]; !known {
+				c.add(name)
+				if e.number > 1 {
+					e.report.Events = append(e.report.Events, Event{Kind: "born", Class: name})
+				}
+			}
+		}
+		for _, name := range c.names() {
+			if !e.problem.labelled(name) && len(c.kept[name]) == 0 {
+				delete(c.kept, name)
+				e.report.Events = append(e.report.Events, Event{Kind: "retired", Class: name})
+			}
+		}
+	}
+	if e.cold {
+		return
+	}
+	for i := range e.items {
+		if e.items[i].Label == "" {
+			continue
+		}
+		taught := example{id: itemID(e.items, i, e.number), vector: slices.Clone(e.items[i].Vector), episode: e.number}
+		if dropped := c.keep(e.items[i].Label, taught, e.stream.settings.Examples); dropped != "" {
+			e.report.Dropped = append(e.report.Dropped, dropped)
+		}
+	}
+}
+
+// itemID names an item of an episode; one without a name of its own is named by where it came, so that it can still be kept
+// and shown.
+func itemID(items []Item, i int, episode int64) string {
+	if items[i].ID != "" {
+		return items[i].ID
+	}
+	return fmt.Sprintf("episode %d item %d", episode, i)
+}
+
+// names lists the classes in order.
+func (c *classes) names() []string { return slices.Sorted(maps.Keys(c.kept)) }
+
+func (c *classes) add(name string) {
+	if c.kept == nil {
+		c.kept, c.owner = map[string][]example{}, map[string]string{}
+	}
+	c.kept[name] = c.kept[name]
+}
+
+// forget drops the example of an id, wherever it is.
+func (c *classes) forget(id string) {
+	name, ok := c.owner[id]
+	if !ok {
+		return
+	}
+	delete(c.owner, id)
+	examples := c.kept[name]
+	c.kept[name] = slices.DeleteFunc(examples, func(e example) bool { return e.id == id })
+}
+
+// keep adds a taught item to its class. A full class gives up the older of its two most alike examples, never the newest
+// one, so that what stays is recent and distinct; keep returns the id of the one given up, "" if none was.
+func (c *classes) keep(class string, taught example, most int) (dropped string) {
+	c.forget(taught.id)
+	c.add(class)
+	c.owner[taught.id] = class
+	examples := append(c.kept[class], taught)
+	c.kept[class] = examples
+	if len(examples) <= most {
+		for i := range examples {
+			examples[i].alike = "" // it is not kept up while the class is not full
+		}
+		return ""
+	}
+	older, closest := 0, math.Inf(-1)
+	for i := range examples {
+		if examples[i].compare(examples[i+1:]); examples[i].likeness > closest {
+			older, closest = i, examples[i].likeness
+		}
+	}
+	dropped = examples[older].id
+	c.forget(dropped)
+	return dropped
+}
+
+// compare finds the most alike of the later examples. What it found before holds while that example is there: then only the
+// newest is looked at.
+func (x *example) compare(later []example) {
+	if !slices.ContainsFunc(later, func(y example) bool { return y.id == x.alike }) {
+		x.alike, x.likeness = "", math.Inf(-1)
+	}
+	if x.alike != "" {
+		later = later[len(later)-1:]
+	}
+	for _, y := range later {
+		if likeness := cosine(x.vector, y.vector); likeness > x.likeness {
+			x.alike, x.likeness = y.id, likeness
+		}
+	}
+}
+
+// cosine compares directions: an embedding's length says little of what it shows.
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i, v := range a {
+		x, y := float64(v), float64(b[i])
+		ab += x * y
+		aa += x * x
+		bb += y * y
+	}
+	return ab / max(math.Sqrt(aa*bb), math.SmallestNonzeroFloat64)
+}
+
+func (c *classes) reset(class string) bool {
+	examples, had := c.kept[class]
+	for i := range examples {
+		delete(c.owner, examples[i].id)
+	}
+	delete(c.kept, class)
+	return had
+}
+
+func (c *classes) encode(e *encoder) {
+	for _, name := range c.names() {
+		w := e.class(name)
+		for _, x := range c.kept[name] {
+			w.group(fieldExample, func(w *writer) {
+				w.text(fieldID, x.id)
+				w.integer(fieldEpisode, x.episode)
+				w.vector(fieldVector, x.vector)
+			})
+		}
+	}
+}
+
+func (c *classes) decode(f *field) {
+	switch {
+	case f.is("class", 0):
+		c.add(f.class)
+	case f.is("class", fieldExample):
+		var x example
+		f.group(func(r *reader) {
+			for number := r.next(); number != 0; number = r.next() {
+				switch number {
+				case fieldID:
+					x.id = r.text()
+				case fieldEpisode:
+					x.episode = r.integer()
+				case fieldVector:
+					x.vector = r.vector(f.dimension)
+				}
+			}
+			if len(x.vector) != f.dimension {
+				r.fail("example without its vector")
+			}
+		})
+		c.add(f.class)
+		c.kept[f.class] = append(c.kept[f.class], x)
+		c.owner[x.id] = f.class
+	}
+}

@@ -1,0 +1,48 @@
+package stream
+
+import "github.com/slkstream/slkstream/solver"
+
+// part is one thing that a stream learns: its state, its rule and its bytes, in one file. A new one is a new file and a
+// line in Stream.parts.
+type part interface {
+	// observe learns from an answered episode.
+	observe(e *answered)
+	// encode writes what was learned: fields of the head or of class pieces, or pieces of its own.
+	encode(w *encoder)
+	// decode reads one field of any piece; fields of other parts are passed over. Number 0 is the end of a piece.
+	decode(f *field)
+	// reset forgets a class, and tells whether there was anything to forget.
+	reset(class string) bool
+}
+
+// answered is an episode that was answered, as the parts learn from it.
+type answered struct {
+	stream  *Stream
+	number  int64 // of the episode, from 1
+	items   []Item
+	problem *problem
+	solved  *solver.Result // nil: clusters answered it, or the stream is cold; only what was taught is learned
+	report  *Report
+
+	tested   []heldOut     // what the stream says of labelled items without their labels
+	scores   *scoreDensity // the unknown scores, this episode's among them
+	credit   float64       // what the review rate leaves for later episodes
+	relabels bool          // the labels topic has changed since the last episode
+	cold     bool          // nothing is to be learned but clusters
+}
+
+// taughtLater tells whether the episode brings labels to a stream that has answered before.
+func (e *answered) taughtLater() bool {
+	if e.number == 1 {
+		return false
+	}
+	if e.relabels {
+		return true
+	}
+	for i := range e.items {
+		if e.items[i].Label != "" && !e.cold {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// Settings say how a stream answers and what it learns.
+type Settings struct {
+	Solver solver.Settings
+
+	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
+	Discover bool // what no label explains forms clusters with stable ids
+
+	Examples int // labelled items kept a class of what the stream itself was taught; 0: 50
+
+	// SharedMetric lets the streams that hold the same one learn their metric together; what a stream answers then depends on
+	// the others. nil: each stream its own.
+	SharedMetric *SharedMetric
+
+	UnknownRate float64 // share of known items that may be called unknown; 0: .05
+	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
+}
+
+// Defaults are the measured settings around a solver's own.
+func Defaults(s solver.Settings) Settings {
+	return Settings{Solver: s, Warm: true, Examples: 50, UnknownRate: .05}
+}
+
+// filled gives the zero value of every bound its default, so that Settings{Solver: s, Warm: true} is a valid stream.
+func (s Settings) filled() Settings {
+	d := Defaults(s.Solver)
+	if s.Examples == 0 {
+		s.Examples = d.Examples
+	}
+	if s.UnknownRate == 0 {
+		s.UnknownRate = d.UnknownRate
+	}
+	return s
+}
+
+// Validate reports every fault at once.
+func (s Settings) Validate() error {
+	s = s.filled()
+	var faults []error
+	fraction := func(name string, v float64) {
+		if !(v >= 0 && v <= 1) {
+			faults = append(faults, fmt.Errorf("%s %g: not between 0 and 1", name, v))
+		}
+	}
+	fraction("unknown-rate", s.UnknownRate)
+	fraction("review-rate", s.ReviewRate)
+	if s.Examples < 1 {
+		faults = append(faults, fmt.Errorf("examples %d: below 1", s.Examples))
+	}
+	return errors.Join(faults...)
+}
+
+// fingerprint changes with every setting that gives remembered numbers another meaning: the power and the metric, which
+// make the space they live in, and what is learned at all. Settings that only change how an episode is solved from them are
+// not in it.
+func (s Settings) fingerprint() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "power %g warm %t discover %t rank %d shrink %g", s.Solver.Power, s.Warm, s.Discover, s.Solver.MetricRank, s.Solver.MetricShrink)
+	return h.Sum64()
+}
