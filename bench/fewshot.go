@@ -35,19 +35,19 @@ var fewShotSection = section{name: "fewshot", title: "Few-shot accuracy", run: f
 		few.Mixes = append(few.Mixes, mix)
 	}
 	for _, name := range []string{"default", "balanced", "clamped"} {
-		s, err := solver.Preset(name)
+		s, err := solver.Preset(name).Settings()
 		if err != nil {
 			return err
 		}
-		few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: name, Method: s.Method, Settings: s})
+		few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: name, Method: string(s.Method), Settings: s})
 		if name == "default" {
 			s.MetricRank = 0
-			few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: "default, no metric", Method: s.Method, Settings: s})
+			few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: "default, no metric", Method: string(s.Method), Settings: s})
 		}
 	}
 	s := few.Candidates[0].Settings
-	s.Method = "slk-ms"
-	few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: "default", Method: s.Method, Settings: s})
+	s.Method = solver.SLKModes
+	few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: "default", Method: string(s.Method), Settings: s})
 
 	export, err := os.MkdirTemp("", "slkstream-tasks-*")
 	if err != nil {

@@ -24,7 +24,7 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 	if err != nil {
 		return err
 	}
-	settings, err := solver.Preset("default")
+	settings, err := solver.Preset("default").Settings()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (l *learning) run(ctx context.Context, set *evaluate.Set, method string, pr
 	case "cold":
 		stream.Settings.Warm = false
 	case "nearest":
-		stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = "nearest", 0, false
+		stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = solver.Nearest, 0, false
 	}
 	results, errs := make([]evaluate.StreamResult, l.seeds), make([]error, l.seeds)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))

@@ -80,7 +80,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 	b.Text("One episode from raw float32 rows to labels on one core: power, metric of rank 32, graph, solve; preset `default`, 5 labelled rows a class. scikit-learn: the fit alone, on rows that are embedded already; KMeans starts from the support means. Medians of %d rounds of 200 episodes.", b.Rounds())
 	var table [][]string
 	for _, size := range []struct{ n, d, k int }{{100, 512, 5}, {400, 1280, 20}} {
-		settings, err := solver.Preset("default")
+		settings, err := solver.Preset("default").Settings()
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spre
 			return nil, err
 		}
 	}
-	settings, err := solver.Clustering("slk-means")
+	settings, err := solver.Clustering(solver.SLKMeans)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 	if err := array.WriteNPYFile(filepath.Join(folder, "rows.npy"), set.Rows, set.N, set.D); err != nil {
 		return err
 	}
-	settings, err := solver.Clustering("slk-ms")
+	settings, err := solver.Clustering(solver.SLKModes)
 	if err != nil {
 		return err
 	}
@@ -310,11 +310,11 @@ func solverScaling(ctx context.Context, b *bench, _ string) error {
 	for _, n := range sizes {
 		rows, truth := gaussians(1, n, d, k, 1)
 		graph := sameClass(truth, k, 5)
-		settings, err := solver.Clustering("slk-means")
+		settings, err := solver.Clustering(solver.SLKMeans)
 		if err != nil {
 			return err
 		}
-		settings.Start, settings.Outer, settings.Inner, settings.Tolerance = "k-means++", 12, 1, 0
+		settings.Clustering.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
 		solve, err := solver.New(settings)
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 		}
 	}
 	for _, preset := range []string{"default", "balanced", "clamped"} {
-		settings, err := Preset(preset)
+		settings, err := Preset(preset).Settings()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,14 +92,14 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 			check(fmt.Sprintf("drawn %s %d", preset, seed), drawn(seed), settings)
 		}
 	}
-	for _, method := range []string{"slk-ms", "kmodes", "kmeans", "laplacianshot", "nearest"} {
-		settings, err := Preset("default")
+	for _, method := range []Method{"slk-ms", "kmodes", "kmeans", "laplacianshot", "nearest"} {
+		settings, err := Preset("default").Settings()
 		if err != nil {
 			t.Fatal(err)
 		}
 		settings.Method = method
 		p, _ := digits(t, 150, 5)
-		check("digits "+method, p, settings)
+		check("digits "+string(method), p, settings)
 		for seed := range uint64(5) {
 			check(fmt.Sprintf("drawn %s %d", method, seed), drawn(seed), settings)
 		}

@@ -14,7 +14,7 @@ import (
 
 // episodeOf is a few-shot episode: n rows of dimension d, shots labelled rows a class, a metric of rank 32 learned before.
 func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Problem) {
-	settings, err := solver.Preset("default")
+	settings, err := solver.Preset("default").Settings()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func BenchmarkLarge(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			settings.Start, settings.Outer, settings.Inner, settings.Tolerance = "k-means++", 12, 1, 0
+			settings.Clustering.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
 			solve, err := solver.New(settings)
 			if err != nil {
 				b.Fatal(err)

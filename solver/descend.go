@@ -15,7 +15,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	if e.fixed {
 		outer, inner = 1, 20
 	}
-	if e.Method == "nearest" {
+	if e.Method == Nearest {
 		inner = 0
 	}
 	e.prototypes()
@@ -23,14 +23,13 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		e.sweep(false)
 		e.started = true
 	}
-	r.ObjectiveBefore, r.EnergyBefore = e.objectives()
+	r.ObjectiveBefore, _ = e.objectives()
 	if e.Check {
 		r.Trace = append(r.Trace, r.ObjectiveBefore)
 	}
-	r.Stopped = "outer"
-	for r.Iterations < outer && r.Stopped == "outer" {
+	for r.Iterations < outer && r.Status != Converged {
 		r.Iterations++
-		if e.Restart {
+		if e.Paper.ResetAssignments {
 			e.sweep(false)
 			e.note(r)
 		}
@@ -46,7 +45,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			e.note(r)
 			if change <= e.Tolerance {
 				if i == 0 || e.fixed {
-					r.Stopped = "tolerance"
+					r.Status = Converged
 				}
 				break
 			}
@@ -223,7 +222,7 @@ func (e *episode) prototypes() {
 	count := e.n
 	if !e.started {
 		count = 0
-	} else if e.HardStep {
+	} else if e.Paper.HardStep {
 		e.hard.size(e.n, e.k)
 		for p := range e.n {
 			e.hard.clamp(p, int32(e.s.answer(p)))
@@ -257,7 +256,7 @@ func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 
 // counted is the S that prototypes are made of.
 func (e *episode) counted() *assignments {
-	if e.HardStep {
+	if e.Paper.HardStep {
 		return &e.hard
 	}
 	return &e.s
@@ -373,7 +372,7 @@ func (e *episode) masses() {
 
 // proportions sets pi_k = (sum_p s_pk + cpi pi0_k) / (n + cpi).
 func (e *episode) proportions() {
-	if e.HardStep {
+	if e.Paper.HardStep {
 		e.masses()
 	}
 	total := float64(e.unlabelled) + e.cpi

@@ -69,12 +69,7 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 // embed fills z from raw values: rows and anchors.
 func (e *episode) embed(p *Problem) error {
 	d := e.d
-	if p.Overwrite {
-		e.z = p.Rows
-	} else {
-		e.kept = vector.Resize(e.kept, (e.n+e.anchors)*d)
-		e.z = e.kept
-	}
+	e.z = vector.Resize(e.z, (e.n+e.anchors)*d)
 	e.mean = vector.Resize(e.mean, d)
 	given := p.Embedding != nil && p.Embedding.Mean != nil
 	if given {
@@ -157,14 +152,14 @@ func (e *episode) embedRows(p *Problem) {
 	if p.Embedding != nil {
 		learned = p.Embedding.Metric
 	}
-	if learned == nil && !e.BiasCorrection && e.rows == e.n+e.anchors {
+	if learned == nil && !e.Paper.BiasCorrection && e.rows == e.n+e.anchors {
 		e.u = e.z // shared: the row-space engine reads it only
 	} else {
 		e.apart = vector.Resize(e.apart, e.rows*d)
 		e.u = e.apart
 		copy(e.u, e.z)
 	}
-	if e.BiasCorrection {
+	if e.Paper.BiasCorrection {
 		e.correctBias()
 	}
 	if p.Prior != nil {

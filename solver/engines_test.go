@@ -78,7 +78,7 @@ func TestEnginesAgree(t *testing.T) {
 		for seed := range uint64(40) {
 			t.Run(fmt.Sprint(method, seed), func(t *testing.T) {
 				p := drawn(seed)
-				settings, err := Preset([]string{"default", "balanced", "clamped"}[seed%3])
+				settings, err := Preset([]string{"default", "balanced", "clamped"}[seed%3]).Settings()
 				if err != nil {
 					t.Fatal(err)
 				}

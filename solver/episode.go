@@ -22,7 +22,7 @@ type episode struct {
 	label                  []int32   // rows: active class, -1 unlabelled
 	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
 	mean                   []float32 // d: mu
-	z, u, kept, apart      []float32 // rows x d
+	z, u, apart            []float32 // rows x d
 	rowsOut                []float32 // k x d
 	own                    []float32 // rows: |u|^2
 	s, hard                assignments
@@ -252,9 +252,6 @@ func (e *episode) finish(p *Problem, r *Result) {
 		r.Labels[i] = e.class[e.s.answer(i)]
 		if apart {
 			r.Row(i, r.S[i*p.K:i*p.K+p.K])
-		}
-		if p.labelled(i) && r.Labels[i] != p.Labels[i] {
-			r.LostSupports++
 		}
 	}
 	e.rowsOut = vector.Zeroed(e.rowsOut, k*d)

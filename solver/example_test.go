@@ -10,7 +10,7 @@ import (
 
 // Two labelled rows teach six others: few-shot.
 func ExampleSolver_Solve() {
-	settings, err := solver.Preset("default")
+	settings, err := solver.Preset("default").Settings()
 	if err != nil {
 		log.Fatal(err)
 	}

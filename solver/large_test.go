@@ -30,7 +30,7 @@ func TestSparseAssignments(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Affinity = lists.Symmetric()
-	for _, method := range []string{"slk-means", "slk-ms"} {
+	for _, method := range []Method{"slk-means", "slk-ms"} {
 		for _, tau := range []float64{5, 30} {
 			solve, _ := defaultSolver(t, func(s *Settings) {
 				s.Method, s.Tau, s.Kappa, s.Check, s.Outer = method, tau, 2*tau, true, 4

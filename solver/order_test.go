@@ -14,7 +14,7 @@ import (
 // docs/method.md quotes it.
 func TestOrderOfRowsRarelyMatters(t *testing.T) {
 	const episodes, n = 60, 100
-	settings, err := Preset("default")
+	settings, err := Preset("default").Settings()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,6 @@ type Problem struct {
 	// Settings.Start names. nil: those.
 	Start []int32
 
-	// Overwrite lets the solver embed Rows where they are, which spares a large problem a copy of its input; Rows then hold
-	// what Result.Z returns. It needs a problem without anchors.
-	Overwrite bool
-
 	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x K.
 	SparseResult bool
 
@@ -69,17 +65,31 @@ type Result struct {
 	Distance   []float32 // to the nearest labelled item, in u-space
 
 	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end
-	EnergyBefore, EnergyAfter       float64 // E, the discrete objective at one-hot labels
+	EnergyAfter                     float64 // E, the discrete objective at one-hot labels
 	Iterations                      int     // prototype steps
 	Sweeps                          int     // assignment sweeps
-	Stopped                         string  // tolerance, outer
+	Status                          Status
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than 1e-5 max(1, |R|); counted with Settings.Check
-	LostSupports                    int // labelled rows whose answer is not their label: always 0, counted from the answers
 
 	rows  *assignments
 	class []int32
 	k     int
+}
+
+// Status says why a descent ended.
+type Status int
+
+const (
+	StepLimit Status = iota // all of Settings.Outer steps were made
+	Converged               // S stood still within Settings.Tolerance
+)
+
+func (s Status) String() string {
+	if s == Converged {
+		return "converged"
+	}
+	return "step limit"
 }
 
 // Row writes row p of S, K values, to out: the way to S where Result.S is nil.
@@ -122,9 +132,6 @@ func (p *Problem) check() error {
 	}
 	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
 		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
-	}
-	if p.Overwrite && len(p.AnchorLabels) > 0 {
-		return fmt.Errorf("problem: overwrite and %d anchors", len(p.AnchorLabels))
 	}
 	for i, l := range p.AnchorLabels {
 		if l < 0 || int(l) >= p.K {

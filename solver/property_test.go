@@ -14,7 +14,7 @@ import (
 
 // drawnSettings are settings a user might ask for, lambda up to 50.
 func drawnSettings(t *rapid.T) Settings {
-	s, err := Preset(rapid.SampledFrom([]string{"default", "balanced", "clamped"}).Draw(t, "preset"))
+	s, err := rapid.SampledFrom(Presets[:3]).Draw(t, "preset").Settings()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,10 @@ func TestDescent(t *testing.T) {
 		if len(r.Trace) < 1 || r.Trace[len(r.Trace)-1] != r.ObjectiveAfter {
 			t.Fatalf("the trace %v does not end at %g", r.Trace, r.ObjectiveAfter)
 		}
-		if r.LostSupports > 0 {
-			t.Fatalf("%d labelled rows lost", r.LostSupports)
+		for i, y := range p.Labels {
+			if y >= 0 && r.Labels[i] != y {
+				t.Fatalf("row %d: answer %d, label %d", i, r.Labels[i], y)
+			}
 		}
 		for i := range p.N {
 			var sum float64
@@ -176,10 +178,10 @@ func TestSameAnswerOnAnyCores(t *testing.T) {
 	}
 	unlabelled := *big
 	unlabelled.Labels = nil
-	for _, method := range []string{"slk-means", "slk-ms", "kmeans"} {
+	for _, method := range []Method{"slk-means", "slk-ms", "kmeans"} {
 		for name, problem := range map[string]*Problem{"few-shot": big, "clusters": &unlabelled} {
-			t.Run(method+" "+name, func(t *testing.T) {
-				s, err := Preset("default")
+			t.Run(string(method)+" "+name, func(t *testing.T) {
+				s, err := Preset("default").Settings()
 				if name == "clusters" {
 					s, err = Clustering(method)
 				}

@@ -12,66 +12,125 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Methods are the names that Settings.Method may have. All are settings of one solver: kmeans and kmodes have no graph
-// (lambda 0), laplacianshot keeps its prototypes where the labelled items put them, nearest does both.
-var Methods = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
+// Method says how prototypes are fitted and whether the graph counts. All are settings of one solver.
+type Method string
 
-// Presets are the names that Preset knows.
-var Presets = []string{"default", "balanced", "clamped", "paper"}
+const (
+	SLKMeans      Method = "slk-means"     // means, with the graph
+	SLKModes      Method = "slk-ms"        // modes of a kernel density, with the graph
+	KMeans        Method = "kmeans"        // means; lambda is 0
+	KModes        Method = "kmodes"        // modes; lambda is 0
+	LaplacianShot Method = "laplacianshot" // prototypes stay where the labelled items put them
+	Nearest       Method = "nearest"       // the same, and lambda is 0
+)
 
-// Settings are every number of the objective and of its descent; Preset gives measured ones.
+// Methods are all of them.
+var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Nearest}
+
+// Preset names measured Settings. The empty one is DefaultPreset.
+type Preset string
+
+const (
+	DefaultPreset  Preset = "default"
+	BalancedPreset Preset = "balanced" // for tasks that are independent and roughly balanced
+	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
+	PaperPreset    Preset = "paper"    // the paper's way, in which R may rise
+)
+
+// Presets are all of them.
+var Presets = []Preset{DefaultPreset, BalancedPreset, ClampedPreset, PaperPreset}
+
+// Start says where an episode without labels and prior begins.
+type Start string
+
+const (
+	StartGraph  Start = "graph" // communities of the graph; where there is none, k-means++
+	StartKMeans Start = "k-means++"
+)
+
+// Choice says which of several starts is kept.
+type Choice string
+
+const (
+	ByObjective Choice = "objective" // the one with the lowest R
+	ByEnergy    Choice = "energy"    // the one with the lowest E
+)
+
+// Settings are every number of the objective and of its descent; a Preset gives measured ones.
 type Settings struct {
-	Method         string  // one of Methods
-	Lambda         float64 // weight of the Laplacian
-	Rho            int     // graph neighbours of each point
-	Tau            float64 // weight of the distance to a mean
-	U              float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
-	Kappa, Sigma   float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
-	Beta, CPI      float64 // weight of the class proportions, and of their prior counts
-	WS             float64 // weight of a labelled item in its prototype; 0 is max(1, .5 log2 K)
-	Outer, Inner   int     // prototype steps, assignment sweeps for each
-	Tolerance      float64 // stop when the mean L1 change of S in a sweep is below
-	Power          float64 // sign(x)|x|^Power before anything else
-	MetricRank     int     // directions a learned metric shrinks; 0: none is learned
-	MetricShrink   float64 // how far the metric's scatter is drawn to a sphere: 1 changes nothing
-	BiasCorrection bool    // move the unlabelled rows by the difference of the means of labelled and unlabelled
-	HardStep       bool    // prototypes from the labels, not from S: the paper's way, R may rise
-	Restart        bool    // forget S at each prototype step: the paper's way, R may rise
-	Check          bool    // compute R after every half-step: Result.Trace and Result.Rises (slow)
-	Restarts       int     // clustering only: starts tried, the best by Choice is kept; 0 is 1
-	Start          string  // clustering only: graph (default) or k-means++
-	Choice         string  // clustering only: objective (default) or energy chooses among restarts
-	Index          string  // how neighbours are searched for, one of index.Methods; "" is auto. Small episodes are always searched exactly
-	RecallFloor    float64 // share of true neighbours an approximate search must find, else the search is exact; 0: index.DefaultRecallFloor
-	Seed           uint64
+	Method       Method
+	Lambda       float64 // weight of the Laplacian
+	Rho          int     // graph neighbours of each point
+	Tau          float64 // weight of the distance to a mean
+	U            float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
+	Kappa, Sigma float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
+	Beta, CPI    float64 // weight of the class proportions, and of their prior counts
+	WS           float64 // weight of a labelled item in its prototype; 0 is max(1, .5 log2 K)
+	Outer, Inner int     // prototype steps, assignment sweeps for each
+	Tolerance    float64 // stop when the mean L1 change of S in a sweep is below
+	Power        float64 // sign(x)|x|^Power before anything else
+	MetricRank   int     // directions a learned metric shrinks; 0: none is learned
+	MetricShrink float64 // how far the metric's scatter is drawn to a sphere: 1 changes nothing
+
+	Clustering ClusteringSettings
+	Paper      PaperSettings
+
+	Index       string  // how neighbours are searched for, one of index.Methods; "" is auto. Small episodes are always searched exactly
+	RecallFloor float64 // share of true neighbours an approximate search must find, else the search is exact; 0: index.DefaultRecallFloor
+	Seed        uint64
+	Check       bool // compute R after every half-step: Result.Trace and Result.Rises (slow)
 }
 
-// Preset returns the settings of a name; "" is the default.
-func Preset(name string) (Settings, error) {
+// ClusteringSettings are for episodes without labels and prior; they change nothing in others.
+type ClusteringSettings struct {
+	Restarts int    // starts tried, the best by Choice is kept; 0 is 1
+	Start    Start  // "" is StartGraph
+	Choice   Choice // "" is ByObjective
+}
+
+// PaperSettings are what the paper does otherwise. With HardStep or ResetAssignments R may rise.
+type PaperSettings struct {
+	BiasCorrection   bool // move the unlabelled rows by the difference of the means of labelled and unlabelled
+	HardStep         bool // prototypes from the labels, not from S
+	ResetAssignments bool // forget S at each prototype step
+}
+
+// Settings returns the settings of a preset, an error where there is none of that name.
+func (p Preset) Settings() (Settings, error) {
 	s := Settings{
-		Method: "slk-means", Lambda: .8, Rho: 4, Tau: 5, U: .75, Kappa: 10, Sigma: math.Sqrt(1.2), Beta: .25, CPI: 10,
+		Method: SLKMeans, Lambda: .8, Rho: 4, Tau: 5, U: .75, Kappa: 10, Sigma: math.Sqrt(1.2), Beta: .25, CPI: 10,
 		Outer: 12, Inner: 1, Tolerance: .01, Power: .75, MetricRank: 32, MetricShrink: .85,
 	}
-	switch name {
-	case "", "default":
-	case "balanced":
+	switch p {
+	case "", DefaultPreset:
+	case BalancedPreset:
 		s.Lambda, s.Rho = .7, 3
-	case "clamped":
+	case ClampedPreset:
 		s.Power, s.U, s.Tau, s.Lambda, s.Rho, s.Beta, s.WS, s.MetricRank, s.Outer, s.Inner = 1, 0, 15, 1, 3, 0, 1, 0, 15, 5
-	case "paper":
+	case PaperPreset:
 		s.Power, s.U, s.Tau, s.Lambda, s.Rho, s.Beta, s.WS, s.MetricRank, s.Outer, s.Inner = 1, 0, 1, 1, 3, 0, 1, 0, 20, 20
-		s.Kappa, s.Sigma, s.BiasCorrection, s.HardStep, s.Restart = 1, 0, true, true, true
+		s.Kappa, s.Sigma = 1, 0
+		s.Paper = PaperSettings{BiasCorrection: true, HardStep: true, ResetAssignments: true}
 	default:
-		return s, fmt.Errorf("preset %q: not one of %s", name, strings.Join(Presets, ", "))
+		return s, fmt.Errorf("preset %q: not one of %s", p, list(Presets))
 	}
 	return s, nil
 }
 
-// Clustering returns the measured settings for parting a whole set into clusters without labels or prior, by one of
-// Methods. Few-shot settings do not carry over: no class holds its place there, so that the graph must weigh more.
-func Clustering(method string) (Settings, error) {
+// list names values in an error.
+func list[T ~string](values []T) string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Clustering returns the measured settings for parting a whole set into clusters without labels or prior. Few-shot settings
+// do not carry over: no class holds its place there, so that the graph must weigh more.
+func Clustering(method Method) (Settings, error) {
 	if !slices.Contains(Methods, method) {
-		return Settings{}, fmt.Errorf("method %q: not one of %s", method, strings.Join(Methods, ", "))
+		return Settings{}, fmt.Errorf("method %q: not one of %s", method, list(Methods))
 	}
 	s := Settings{Method: method, Lambda: 2, Rho: 5, Tau: 1, Kappa: 1, Sigma: .4, Outer: 15, Inner: 4, Tolerance: .01, Power: 1, WS: 1}
 	if s.lambda() == 0 { // nothing but the distance parts the clusters: at tau 1 every row would belong to all of them
@@ -85,7 +144,7 @@ func (s Settings) Validate() error {
 	var faults []error
 	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if !slices.Contains(Methods, s.Method) {
-		bad("method %q: not one of %s", s.Method, strings.Join(Methods, ", "))
+		bad("method %q: not one of %s", s.Method, list(Methods))
 	}
 	for _, v := range []struct {
 		name      string
@@ -107,18 +166,18 @@ func (s Settings) Validate() error {
 		{"power", s.Power, .01, 10},
 		{"metric-rank", float64(s.MetricRank), 0, 1e5},
 		{"metric-shrink", s.MetricShrink, 0, 1},
-		{"restarts", float64(s.Restarts), 0, 1e4},
+		{"restarts", float64(s.Clustering.Restarts), 0, 1e4},
 		{"recall-floor", s.RecallFloor, 0, 1},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
 			bad("%s %g: not between %g and %g", v.name, v.value, v.low, v.high)
 		}
 	}
-	if s.Start != "" && s.Start != "graph" && s.Start != "k-means++" {
-		bad("start %q: not one of graph, k-means++", s.Start)
+	if v := s.Clustering.Start; v != "" && v != StartGraph && v != StartKMeans {
+		bad("start %q: not one of %s, %s", v, StartGraph, StartKMeans)
 	}
-	if s.Choice != "" && s.Choice != "objective" && s.Choice != "energy" {
-		bad("choice %q: not one of objective, energy", s.Choice)
+	if v := s.Clustering.Choice; v != "" && v != ByObjective && v != ByEnergy {
+		bad("choice %q: not one of %s, %s", v, ByObjective, ByEnergy)
 	}
 	if s.Index != "" && !slices.Contains(index.Methods(), s.Index) {
 		bad("index %q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))
@@ -127,15 +186,15 @@ func (s Settings) Validate() error {
 }
 
 // modes says that prototypes are modes of a kernel density, not means.
-func (s *Settings) modes() bool { return s.Method == "slk-ms" || s.Method == "kmodes" }
+func (s *Settings) modes() bool { return s.Method == SLKModes || s.Method == KModes }
 
 // fixed says that prototypes stay where the labelled items put them.
-func (s *Settings) fixed() bool { return s.Method == "laplacianshot" || s.Method == "nearest" }
+func (s *Settings) fixed() bool { return s.Method == LaplacianShot || s.Method == Nearest }
 
 // lambda is the weight of the Laplacian that the method allows.
 func (s *Settings) lambda() float64 {
 	switch s.Method {
-	case "kmeans", "kmodes", "nearest":
+	case KMeans, KModes, Nearest:
 		return 0
 	}
 	return s.Lambda

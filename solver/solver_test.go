@@ -28,8 +28,8 @@ func blobs(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
 func TestFewShot(t *testing.T) {
 	for _, preset := range solver.Presets {
 		for _, method := range solver.Methods {
-			t.Run(preset+"/"+method, func(t *testing.T) {
-				settings, err := solver.Preset(preset)
+			t.Run(string(preset)+"/"+string(method), func(t *testing.T) {
+				settings, err := preset.Settings()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,8 +60,10 @@ func TestFewShot(t *testing.T) {
 				if right < n*95/100 {
 					t.Errorf("%d of %d right", right, n)
 				}
-				if r.LostSupports > 0 {
-					t.Errorf("%d supports lost", r.LostSupports)
+				for i, y := range r.Labels[:2*k] {
+					if y != truth[i] {
+						t.Errorf("labelled row %d: answer %d, label %d", i, y, truth[i])
+					}
 				}
 				if preset != "paper" && r.Rises > 0 {
 					t.Errorf("R rose in %d half-steps: %v", r.Rises, r.Trace)

@@ -15,7 +15,7 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	var best assignments
 	var bestClasses int
 	var kept Result
-	attempts := max(1, e.Restarts)
+	attempts := max(1, e.Clustering.Restarts)
 	if p.Start != nil {
 		attempts = 1
 	}
@@ -27,7 +27,7 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 			return err
 		}
 		value, least := r.ObjectiveAfter, kept.ObjectiveAfter
-		if e.Choice == "energy" {
+		if e.Clustering.Choice == ByEnergy {
 			value, least = r.EnergyAfter, kept.EnergyAfter
 		}
 		if attempts > 1 && (attempt == 0 || value < least) {
@@ -68,7 +68,7 @@ func (e *episode) start(given []int32, attempt int) {
 	cluster, found := given, k
 	if given == nil {
 		found = 0
-		if e.Start != "k-means++" && e.lambda > 0 {
+		if e.Clustering.Start != StartKMeans && e.lambda > 0 {
 			cluster, found = communities(e.graph, k, random)
 		}
 		if found == 0 {

@@ -64,11 +64,11 @@ func printConfigOf(command, name string) *cobra.Command {
 // presetValue tells what a preset puts in the place of a setting that is not given.
 func presetValue(presets []string) func(string) string {
 	given := config.Solver{Presets: presets}
-	s, err := solver.Preset(given.Preset())
+	s, err := solver.Preset(given.Preset()).Settings()
 	if err != nil {
 		return func(string) string { return "" }
 	}
-	values := map[string]string{"method": s.Method}
+	values := map[string]string{"method": string(s.Method)}
 	for _, n := range numbers(&s, given) {
 		values[n.name] = fmt.Sprint(n.value())
 	}

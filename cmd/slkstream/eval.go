@@ -46,10 +46,10 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 			if _, err := solver.New(s); err != nil {
 				return nil, usagef("preset %s: %w", preset, err)
 			}
-			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool { return o.Method == s.Method && o.Preset == preset }) {
+			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool { return o.Method == string(s.Method) && o.Preset == preset }) {
 				return nil, usagef("preset %s with method %s is named twice", preset, s.Method)
 			}
-			out = append(out, evaluate.Candidate{Method: s.Method, Preset: preset, Settings: s})
+			out = append(out, evaluate.Candidate{Method: string(s.Method), Preset: preset, Settings: s})
 		}
 	}
 	return out, nil

@@ -69,12 +69,13 @@ func evalCluster(ctx context.Context, c *call) error {
 
 // clusterSettings are the solver's for clustering, with what was given in their place.
 func clusterSettings(c *call, method string) (solver.Settings, error) {
-	s, err := solver.Clustering(method)
+	s, err := solver.Clustering(solver.Method(method))
 	if err != nil {
 		return s, usageError{err}
 	}
 	if slices.Contains(c.Config.Solver.Presets, "paper") {
-		s.Start, s.HardStep, s.Restart = "k-means++", true, true
+		s.Clustering.Start = solver.StartKMeans
+		s.Paper.HardStep, s.Paper.ResetAssignments = true, true
 	}
 	give(&s, c.Config.Solver)
 	if _, err := solver.New(s); err != nil {

@@ -86,7 +86,7 @@ type clusterer struct {
 }
 
 func newClusterer(c *config.Config) (*clusterer, error) {
-	settings, err := solver.Clustering(cmp.Or(c.Solver.Method(), "slk-means"))
+	settings, err := solver.Clustering(cmp.Or(solver.Method(c.Solver.Method()), solver.SLKMeans))
 	if err != nil {
 		return nil, usageError{err}
 	}

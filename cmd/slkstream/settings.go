@@ -8,12 +8,12 @@ import (
 
 // solverSettings are the preset's, with what was given in their place.
 func solverSettings(c config.Solver) (solver.Settings, error) {
-	s, err := solver.Preset(c.Preset())
+	s, err := solver.Preset(c.Preset()).Settings()
 	if err != nil {
 		return s, err
 	}
 	if method := c.Method(); method != "" {
-		s.Method = method
+		s.Method = solver.Method(method)
 	}
 	give(&s, c)
 	return s, nil
@@ -42,7 +42,7 @@ func numbers(s *solver.Settings, c config.Solver) []number {
 		pair("cpi", c.CPI, &s.CPI), pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
 		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance), pair("power", c.Power, &s.Power),
 		pair("metric-rank", c.MetricRank, &s.MetricRank), pair("metric-shrink", c.MetricShrink, &s.MetricShrink),
-		pair("bias-correction", c.BiasCorrection, &s.BiasCorrection),
+		pair("bias-correction", c.BiasCorrection, &s.Paper.BiasCorrection),
 	}
 }
 

@@ -37,7 +37,7 @@ func tune(ctx context.Context, c *call) error {
 	if _, err := solver.New(s); err != nil {
 		return usageError{err}
 	}
-	few.Candidates = []evaluate.Candidate{{Method: s.Method, Preset: c.Config.Solver.Preset(), Settings: s}}
+	few.Candidates = []evaluate.Candidate{{Method: string(s.Method), Preset: c.Config.Solver.Preset(), Settings: s}}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -44,7 +45,7 @@ func NewJudge(settings stream.Settings) (*Judge, error) {
 	without := settings
 	without.Warm = false
 	nearest := without
-	nearest.Solver.Method = "nearest"
+	nearest.Solver.Method = solver.Nearest
 	for _, r := range []struct {
 		name     string
 		settings stream.Settings

@@ -10,7 +10,7 @@ import (
 // The judge counts the stage's own answers, lets the rivals answer the same items by the same labels, and scores nothing
 // whose truth is unknown or that carried its label.
 func TestJudge(t *testing.T) {
-	preset, err := solver.Preset("default")
+	preset, err := solver.Preset("default").Settings()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func (c *Cluster) settings(method string) (solver.Settings, error) {
 	if c.Settings != nil {
 		return c.Settings(of)
 	}
-	return solver.Clustering(of)
+	return solver.Clustering(solver.Method(of))
 }
 
 // Solve clusters a space by one method and scores the answer.

@@ -21,7 +21,7 @@ type model struct {
 
 func newModel(rows []float32, n, d, k int, graph *index.Affinity, s solver.Settings) *model {
 	return &model{
-		rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == "slk-ms" || s.Method == "kmodes",
+		rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == solver.SLKModes || s.Method == solver.KModes,
 		tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
 	}
 }

@@ -12,11 +12,11 @@ import (
 
 func preset(t *testing.T, name string) Candidate {
 	t.Helper()
-	s, err := solver.Preset(name)
+	s, err := solver.Preset(name).Settings()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Candidate{Method: s.Method, Preset: name, Settings: s}
+	return Candidate{Method: string(s.Method), Preset: name, Settings: s}
 }
 
 func TestFewShotOnDigits(t *testing.T) {

@@ -212,7 +212,7 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	// Both methods go on until they stand still, which is what an energy is compared at. Of a few starts from the graph the
 	// one that ends lowest counts: together they take a fraction of what LK takes from one.
 	settings.Tolerance, settings.Outer = .001, 50
-	settings.Restarts, settings.Choice = energyStarts, "energy"
+	settings.Clustering.Restarts, settings.Clustering.Choice = energyStarts, solver.ByEnergy
 	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)
 	if err != nil {
 		return nil, err

@@ -251,14 +251,14 @@ func TestStreamProtocolFaults(t *testing.T) {
 
 func stage(t *testing.T, p StreamProtocol, warm bool) *Stream {
 	t.Helper()
-	s, err := solver.Preset("default")
+	s, err := solver.Preset("default").Settings()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Check = true
 	settings := stream.Defaults(s)
 	settings.Warm = warm
-	return &Stream{Protocol: p, Settings: settings, Method: s.Method}
+	return &Stream{Protocol: p, Settings: settings, Method: string(s.Method)}
 }
 
 // No label of a scored item reaches a method: with all of them changed, every answer is the same.

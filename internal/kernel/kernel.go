@@ -8,7 +8,6 @@
 package kernel
 
 import (
-	"fmt"
 	"sync"
 	"unsafe"
 )
@@ -95,17 +94,6 @@ func Products(out, a, b []float32, m, n, d int) {
 		return
 	}
 	productsInto(out, n, a, b, m, n, d)
-}
-
-// ProductsInto is Products into a wider matrix: row i of the result begins at out[i*stride].
-func ProductsInto(out []float32, stride int, a, b []float32, m, n, d int) {
-	if m == 0 || n == 0 {
-		return
-	}
-	if stride < n {
-		panic(fmt.Sprintf("kernel: a stride of %d holds no row of %d products", stride, n))
-	}
-	productsInto(out, stride, a, b, m, n, d)
 }
 
 // Roundings bounds how many roundings, one after the other, an inner product of length d passes through in a tile of the

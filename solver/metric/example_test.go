@@ -14,7 +14,7 @@ import (
 // Solved episodes tell along which axes one class spreads: the metric of the episodes after them shrinks those. Here the
 // classes lie along the first axes and all of them spread along the last.
 func ExampleScatter() {
-	settings, err := solver.Preset("default")
+	settings, err := solver.Preset("default").Settings()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 
 // clusterSettings are the solver's for clusters.
 func clusterSettings(s solver.Settings) solver.Settings {
-	s.Method, s.Power, s.MetricRank = "slk-means", 1, 0
+	s.Method, s.Power, s.MetricRank = solver.SLKMeans, 1, 0
 	s.Lambda, s.Rho, s.Tau = 2, 8, 8
 	s.U, s.Beta = .75, .25
 	return s

@@ -10,7 +10,7 @@ import (
 
 // Two classes, one example each; the second episode is answered by a stream restored from its state.
 func Example() {
-	preset, err := solver.Preset("default")
+	preset, err := solver.Preset("default").Settings()
 	if err != nil {
 		panic(err)
 	}
