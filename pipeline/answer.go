@@ -46,8 +46,8 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 	return results
 }
 
-// refuse sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
-func (j *job) refuse(why error) {
+// reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
+func (j *job) reject(why error) {
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]
 		example := record.NewReview(it, &record.Result{ID: it.Source.ID(), Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}})

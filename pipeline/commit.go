@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -8,93 +9,148 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// settled says whether the replay has come to where decisions are taken.
-func (p *partition) settled() bool { return !p.replay.decided.After(p.position) }
+// draft is a commit in the making.
+type draft struct {
+	records     []record.Out
+	answered    []state.Answered
+	snapshots   []*state.Snapshot
+	jobs        []*job // whose records those are
+	letterBytes int64  // of the dead letters among the records
+	journal     bool   // it carries the journal and the offset, besides the records
+	forgotten   bool   // streams were given up: the next journal takes their snapshots away
+}
 
-// from is the lowest place that the next owner has to read again, the highest event time before it, and the place from
-// which it has to decide again.
-func (p *partition) from() (from record.Place, high time.Time, decided record.Place) {
-	from, high, decided = p.position, p.buffer.High(), p.position
-	if oldest, before, ok := p.buffer.Oldest(); ok {
-		from, high = oldest, before
+// letter adds a dead letter and returns its bytes.
+func (d *draft) letter(r record.Out) int64 {
+	size := int64(len(r.Key) + len(r.Value))
+	d.records = append(d.records, r)
+	d.letterBytes += size
+	return size
+}
+
+// answer adds an answered episode and its records.
+func (d *draft) answer(j *job) {
+	e := j.episode
+	d.records = append(d.records, j.records...)
+	d.jobs = append(d.jobs, j)
+	d.answered = append(d.answered, state.Answered{
+		Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
+		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
+	})
+}
+
+// restart is what the next owner of a partition goes by.
+type restart struct {
+	from    record.Place // the lowest place that it has to read again
+	high    time.Time    // the highest event time before it
+	decided record.Place // where it has to decide again
+}
+
+// commits makes the commits of one partition, one at a time, from what its owner puts into next.
+type commits struct {
+	committer producer.Committer
+	keeper    *state.Keeper
+	interval  time.Duration // from one journal to the next
+	eager     bool          // records need not wait for the journal
+
+	next    draft
+	sending *draft // on its way; nil: none is
+	result  chan error
+	due     time.Time    // of the next journal
+	last    record.Place // what the last commit said of where to start again
+}
+
+func newCommits(committer producer.Committer, keeper *state.Keeper, interval time.Duration, eager bool) *commits {
+	return &commits{committer: committer, keeper: keeper, interval: interval, eager: eager, result: make(chan error, 1)}
+}
+
+// waiting says whether there is anything to commit or to acknowledge.
+func (c *commits) waiting() bool {
+	return c.sending != nil || len(c.next.records) > 0 || len(c.next.answered) > 0
+}
+
+// begin starts the next commit and returns it; nil if there is none to make yet or one is on its way. final is the commit
+// of a hand-over, which does not wait for the interval. journal fills in what the owner knows beside the episodes.
+func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() (*state.Journal, restart)) *producer.Commit {
+	if c.sending != nil {
+		return nil
 	}
-	if len(p.closed) == 0 {
-		return from, high, decided
+	d := &c.next
+	commit := &producer.Commit{Offset: -1}
+	if final || !now.Before(c.due) {
+		j, at := journal()
+		if len(d.records) == 0 && len(d.answered) == 0 && len(d.snapshots) == 0 && at.from == c.last && !d.forgotten {
+			return nil
+		}
+		j.From, j.High, j.Decided, j.Answered = at.from, at.high, at.decided, d.answered
+		commit.State = c.keeper.Commit(j, d.snapshots)
+		commit.Offset = at.from.Offset
+		c.last = at.from
+		c.due = now.Add(c.interval)
+		d.journal = true
+	} else if !c.eager || len(d.records) == 0 {
+		return nil
 	}
-	decided = p.closed[0].episode.At
+	commit.Records = d.records
+	sending := *d
+	c.sending, c.next = &sending, draft{}
+	if !sending.journal { // what only the journal carries waits for it
+		c.next.answered, c.next.snapshots, c.next.forgotten = sending.answered, sending.snapshots, sending.forgotten
+	}
+	go func() { c.result <- c.committer.Commit(ctx, commit) }()
+	return commit
+}
+
+// acknowledge takes in what became of the commit on its way, and returns it.
+func (c *commits) acknowledge(err error) (*draft, error) {
+	sent := c.sending
+	c.sending = nil
+	if err == nil && sent.journal {
+		c.keeper.Committed()
+	}
+	return sent, err
+}
+
+// closings keeps the episodes of a partition in the order in which they closed, and so knows what the next owner has to
+// decide again.
+type closings struct {
+	waiting []*job // the first is not answered
+	left    []*job // answered ones that the same item closed as the last that left waiting
+}
+
+func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
+
+// answered takes away the episodes at the front that are answered.
+func (c *closings) answered() {
+	for len(c.waiting) > 0 && c.waiting[0].answered {
+		first := c.waiting[0]
+		if len(c.left) > 0 && c.left[0].episode.At != first.episode.At {
+			c.left = c.left[:0]
+		}
+		c.left = append(c.left, first)
+		c.waiting[0] = nil
+		c.waiting = c.waiting[1:]
+	}
+}
+
+// lower moves a restart, as the open episodes alone would have it, to before what is closed and not answered.
+func (c *closings) lower(r restart) restart {
+	if len(c.waiting) == 0 {
+		return r
+	}
+	r.decided = c.waiting[0].episode.At
 	needs := func(j *job) {
-		if first := j.episode.First(); from.After(first) {
-			from, high = first, j.episode.Before
+		if first := j.episode.First(); r.from.After(first) {
+			r.from, r.high = first, j.episode.Before
 		}
 	}
-	for _, j := range p.closed {
+	for _, j := range c.waiting {
 		needs(j)
 	}
-	for _, j := range p.together { // what the same item has closed is decided again with it
-		if j.episode.At == decided {
+	for _, j := range c.left { // what the same item has closed is decided again with it
+		if j.episode.At == r.decided {
 			needs(j)
 		}
 	}
-	return from, high, decided
-}
-
-// hand starts the next commit if there is one to make and none on its way. At least once, results leave as soon as they
-// are there, and the journal and the offset with the commit interval; in a transaction all of it goes together.
-func (p *partition) hand(last bool) bool {
-	if p.busy || !p.settled() {
-		return false
-	}
-	now := time.Now()
-	full := last || !now.Before(p.due)
-	c := &producer.Commit{Offset: -1}
-	if full {
-		from, high, decided := p.from()
-		if len(p.records) == 0 && len(p.answered) == 0 && len(p.snapshots) == 0 && from == p.committed && !p.retired {
-			return false
-		}
-		p.retired = false
-		c.State = p.keeper.Commit(&state.Journal{
-			From: from, High: high, Decided: decided, Rejected: p.rejected,
-			Dimensions: p.dimensions, Answered: p.answered,
-		}, p.snapshots)
-		c.Offset = from.Offset
-		p.committed = from
-		p.answered, p.snapshots = nil, nil
-		p.due = now.Add(p.stage.options.CommitInterval)
-	} else if !p.stage.options.Eager || len(p.records) == 0 {
-		return false
-	}
-	c.Records = p.records
-	p.records = nil
-	p.carried, p.sending = p.sending, nil
-	p.posted, p.letters = p.letters, 0
-	p.busy, p.journaled = true, full
-	p.stage.metrics.handed(c)
-	go func() { p.result <- p.committer.Commit(p.ctx, c) }()
-	return true
-}
-
-// acknowledge takes in what became of a commit.
-func (p *partition) acknowledge(err error) error {
-	p.busy = false
-	p.stage.metrics.committed(err)
-	if err != nil {
-		return err
-	}
-	if p.journaled {
-		p.keeper.Committed()
-	}
-	now := time.Now()
-	p.inflight -= p.posted
-	for _, j := range p.carried {
-		p.inflight -= j.episode.Bytes + j.bytes
-		p.allowance += stateShare * float64(j.bytes)
-		took := now.Sub(j.closed)
-		p.stage.metrics.acknowledged(took, j.episode.Items[0].TraceParent)
-		if told := p.stage.options.Acknowledged; told != nil {
-			told(j.report.Episode, took)
-		}
-	}
-	p.carried = nil
-	return nil
+	return r
 }

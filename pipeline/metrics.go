@@ -99,7 +99,7 @@ func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
 
 func (m *Metrics) size(p *partition) {
 	m.buffered.Set(float64(p.buffer.Bytes()), p.tags()...)
-	m.inflight.Set(float64(p.inflight), p.tags()...)
+	m.inflight.Set(float64(p.inFlight), p.tags()...)
 	m.streams.Set(float64(len(p.streams)), p.tags()...)
 	m.restoring.Set(float64(p.replay.left), p.tags()...)
 }
@@ -112,7 +112,7 @@ func (m *Metrics) answered(j *job) {
 	m.episodes.Add(1, string(j.episode.Closed))
 	m.solve.Observe(j.took.Seconds())
 	n := len(j.episode.Items)
-	if j.lost != nil {
+	if j.rejected != nil {
 		m.records.Add(float64(n), "refused")
 		return
 	}

@@ -10,80 +10,34 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // partition is one ownership of one input partition, from claim to hand-over. One goroutine owns everything in it but
-// what is marked otherwise; episodes are answered by the stage's workers and commits made by a goroutine each, one at a time.
+// the inbox; episodes are answered by the stage's workers and commits made by a goroutine each, one at a time.
 type partition struct {
-	stage     *Stage
-	topic     string
-	number    int32
-	log       *slog.Logger
-	ctx       context.Context // ends when the partition is given up, not when it is drained
-	committer producer.Committer
-	keeper    *state.Keeper
-	buffer    *consumer.Buffer
-	streams   map[consumer.Key]*liveStream
+	stage    *Stage
+	topic    string
+	number   int32
+	log      *slog.Logger
+	ctx      context.Context // ends when the partition is given up, not when it is drained
+	buffer   *consumer.Buffer
+	streams  map[consumer.Key]*liveStream
+	replay   *replay
+	closings closings
+	commits  *commits
+	saver    saver
+	inbox    inbox
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
 	dimensions map[string]int // of each model's vectors
-	replay     replay
+	jobs       int            // given to the workers and not taken back
+	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
 
-	closed      []*job // episodes in the order in which they closed; the first is not answered
-	together    []*job // answered ones that the same item closed as the last that left closed
-	outstanding int    // jobs given to the workers and not settled
-	inflight    int64  // bytes of episodes closed and not acknowledged
-
-	// What the next commit hands over.
-	records   []record.Out
-	answered  []state.Answered
-	snapshots []*state.Snapshot
-	sending   []*job // whose records those are
-	letters   int64  // bytes of the dead letters among them
-	due       time.Time
-	committed record.Place // what the last commit said
-	busy      bool         // a commit is on its way
-	result    chan error
-	carried   []*job // by the commit on its way
-	posted    int64  // bytes of the dead letters that it carries
-	journaled bool   // the commit on its way carries the journal
-
-	unsaved   []unsaved // streams that have learned something, in the order in which they are to be saved
-	allowance float64   // bytes of state that may be written now
-	allowedAt time.Time
-
-	retired   bool      // streams were given up since the last commit
-	retiredAt time.Time // when that was looked at last
-
-	heard time.Time // when the partition last answered
-	quiet time.Time // since when it has been read to its end; zero: it is not
-
-	mutex sync.Mutex // over what the workers leave
-	done  []*job
-	wake  chan struct{}
-}
-
-type unsaved struct {
-	stream *liveStream
-	due    time.Time
-}
-
-// replay is what a new owner does before it decides anything: it reads again what the last one had read, puts open
-// episodes together again, and learns what was answered and not saved.
-type replay struct {
-	from    record.Place // before it, items are only learned again
-	decided record.Place // before it, nothing is decided or committed
-	relearn map[consumer.Key][]again
-	left    int // episodes still to be learned again
-}
-
-type again struct {
-	state.Answered
-	view  *view
-	items []record.Item
+	retiredAt time.Time // when silent streams were last looked for
+	fetchedAt time.Time // when the partition last answered
+	endSince  time.Time // since when it has been read to its end; zero: it is not
 }
 
 // run works until ctx ends, and then hands the partition over as its cause asks for.
@@ -106,9 +60,9 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer timer.Stop()
 	for {
 		in := batches
-		if p.inflight >= p.stage.options.InFlight {
+		if p.inFlight >= p.stage.options.InFlight {
 			in = nil // back-pressure: what is closed has to leave first
-			p.quiet = time.Time{}
+			p.endSince = time.Time{}
 		}
 		select {
 		case <-ctx.Done():
@@ -126,23 +80,23 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			fetched = nil // the end of the range: what is closed still has to be answered
 		case b := <-in:
 			p.take(b)
-		case <-p.wake:
-			p.settleAll()
-		case err := <-p.result:
+		case <-p.inbox.wake:
+			p.collect()
+		case err := <-p.commits.result:
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
 		case <-timer.C:
 			timer.Reset(p.tick())
 		}
-		p.hand(false)
+		p.commit(false)
 	}
 }
 
 // take puts a batch into episodes.
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
-	p.heard = now
+	p.fetchedAt = now
 	for i := range b.Records {
 		p.record(&b.Records[i], now)
 	}
@@ -154,30 +108,24 @@ func (p *partition) take(b *consumer.Batch) {
 		p.buffer.Drain(p.position)
 	}
 	if b.Next < b.End {
-		p.quiet = time.Time{}
-	} else if p.quiet.IsZero() {
-		p.quiet = now
+		p.endSince = time.Time{}
+	} else if p.endSince.IsZero() {
+		p.endSince = now
 	}
 	p.stage.metrics.fetched(p, b)
 }
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
-	o := &p.stage.options
 	if r.Rejected != nil && r.Offset >= p.rejected {
-		letter := record.DeadLetter(o.Dead, r.Raw, r.Rejected.Error(), 0)
-		p.records = append(p.records, letter)
-		p.letters += int64(len(letter.Key) + len(letter.Value))
-		p.inflight += int64(len(letter.Key) + len(letter.Value))
+		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0))
 		p.stage.metrics.rejected(r.Rejected.Fault)
 		p.log.Debug("record rejected", "offset", r.Offset, "reason", r.Rejected.Reason)
 	}
 	for i := range r.Items {
 		it := &r.Items[i]
 		p.dimensions[it.Model] = len(it.Vector)
-		if p.replay.left > 0 {
-			p.again(it)
-		}
-		if place := it.Source.Place(); !p.replay.from.After(place) {
+		p.replay.take(it, p.relearn)
+		if place := it.Source.Place(); !p.replay.answered(place) {
 			p.position = place
 			p.buffer.Add(*it, now)
 		}
@@ -188,47 +136,24 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	p.position = record.Start(r.Offset + 1)
 }
 
-// again collects an item of an episode that is to be learned again, and learns it when it is whole.
-func (p *partition) again(it *record.Item) {
-	key := consumer.Key{Stream: it.Stream, Model: it.Model}
-	list := p.replay.relearn[key]
-	if len(list) == 0 {
-		return
-	}
-	first, place := &list[0], it.Source.Place()
-	if first.First.After(place) {
-		return
-	}
-	if !place.After(first.Last) {
-		first.items = append(first.items, *it)
-		if place != first.Last {
-			return
-		}
-	}
-	if len(list) == 1 {
-		delete(p.replay.relearn, key)
-	} else {
-		p.replay.relearn[key] = list[1:]
-	}
-	p.replay.left--
-	if len(first.items) > 0 {
-		p.submit(&job{stream: p.stream(key), relearn: first.view, episode: &consumer.Episode{Key: key, Items: first.items, Closed: consumer.Reason(first.Closed), At: first.At}})
-	}
-	if place.After(first.Last) {
-		p.again(it)
-	}
+// relearn has an episode learned again that was answered by an earlier owner.
+func (p *partition) relearn(key consumer.Key, e *relearning) {
+	p.submit(&job{
+		stream: p.stream(key), relearn: e.view,
+		episode: &consumer.Episode{Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At},
+	})
 }
 
 // close is told of each episode that the buffer closes.
 func (p *partition) close(e *consumer.Episode) {
 	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now()}
-	p.closed = append(p.closed, j)
-	p.inflight += e.Bytes
+	p.closings.add(j)
+	p.inFlight += e.Bytes
 	p.submit(j)
 }
 
 func (p *partition) submit(j *job) {
-	p.outstanding++
+	p.jobs++
 	j.stream.pending++
 	p.stage.pool.submit(j)
 }
@@ -236,70 +161,47 @@ func (p *partition) submit(j *job) {
 func (p *partition) stream(key consumer.Key) *liveStream {
 	s := p.streams[key]
 	if s == nil {
-		s = &liveStream{key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now()}
+		s = &liveStream{
+			key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now(),
+		}
 		p.streams[key] = s
 	}
 	return s
 }
 
-// finish is called by a worker when a job is done.
-func (p *partition) finish(j *job) {
-	p.mutex.Lock()
-	p.done = append(p.done, j)
-	p.mutex.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (p *partition) settleAll() {
-	p.mutex.Lock()
-	done := p.done
-	p.done = nil
-	p.mutex.Unlock()
-	for _, j := range done {
-		p.outstanding--
+// collect takes in the jobs that the workers have done.
+func (p *partition) collect() {
+	for _, j := range p.inbox.take() {
+		p.jobs--
 		j.stream.pending--
 		if p.ctx.Err() == nil {
-			p.settle(j)
+			p.done(j)
 		}
 	}
 }
 
-func (p *partition) settle(j *job) {
+// done takes in what came of a job.
+func (p *partition) done(j *job) {
 	s := j.stream
 	switch {
 	case j.snapshot != nil:
 		s.saving = false
-		p.snapshots = append(p.snapshots, j.snapshot)
-		p.allowance -= float64(j.snapshot.Bytes())
+		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
+		p.saver.spend(j.snapshot.Bytes())
 		p.stage.metrics.saved(j.snapshot.Bytes())
 	case j.relearn != nil:
-		p.changed(s, time.Now())
+		p.saver.changed(s, time.Now())
 	default:
 		j.answered = true
 		e := j.episode
-		s.alive = e.Items[len(e.Items)-1].Time
-		p.records = append(p.records, j.records...)
-		p.sending = append(p.sending, j)
-		p.inflight += j.bytes
-		p.answered = append(p.answered, state.Answered{
-			Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
-			First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
-		})
-		for len(p.closed) > 0 && p.closed[0].answered {
-			if len(p.together) > 0 && p.together[0].episode.At != p.closed[0].episode.At {
-				p.together = p.together[:0]
-			}
-			p.together = append(p.together, p.closed[0])
-			p.closed[0] = nil
-			p.closed = p.closed[1:]
-		}
-		p.changed(s, s.saved.Add(p.stage.options.StateInterval))
+		s.answeredTime = e.Items[len(e.Items)-1].Time
+		p.commits.next.answer(j)
+		p.inFlight += j.bytes
+		p.closings.answered()
+		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
 		p.stage.metrics.answered(j)
-		if j.lost != nil {
-			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.lost)
+		if j.rejected != nil {
+			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.rejected)
 		}
 		for _, note := range j.report.Notes {
 			p.log.Warn(note, "stream", e.Key.Stream, "episode", j.report.Episode)
@@ -307,33 +209,139 @@ func (p *partition) settle(j *job) {
 	}
 }
 
-// changed queues a stream for its next snapshot.
-func (p *partition) changed(s *liveStream, due time.Time) {
-	if !s.dirty {
-		s.dirty = true
-		p.unsaved = append(p.unsaved, unsaved{s, due})
+// caughtUp says whether the replay has come to where decisions are taken.
+func (p *partition) caughtUp() bool { return p.replay.over(p.position) }
+
+// restart is what the next owner has to go by, if it takes over now.
+func (p *partition) restart() restart {
+	r := restart{p.position, p.buffer.High(), p.position}
+	if oldest, before, ok := p.buffer.Oldest(); ok {
+		r.from, r.high = oldest, before
 	}
+	return p.closings.lower(r)
+}
+
+// commit starts the next commit if there is one to make and none on its way, and says whether it did. At least once,
+// results leave as soon as they are there, and the journal and the offset with the commit interval; in a transaction all
+// of it goes together.
+func (p *partition) commit(final bool) bool {
+	if !p.caughtUp() {
+		return false
+	}
+	c := p.commits.begin(p.ctx, time.Now(), final, func() (*state.Journal, restart) {
+		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions}, p.restart()
+	})
+	if c == nil {
+		return false
+	}
+	p.stage.metrics.handed(c)
+	return true
+}
+
+// acknowledge takes in what became of a commit.
+func (p *partition) acknowledge(err error) error {
+	p.stage.metrics.committed(err)
+	sent, err := p.commits.acknowledge(err)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	p.inFlight -= sent.letterBytes
+	for _, j := range sent.jobs {
+		p.inFlight -= j.episode.Bytes + j.bytes
+		p.saver.earn(j.bytes)
+		took := now.Sub(j.closed)
+		p.stage.metrics.acknowledged(took, j.episode.Items[0].TraceParent)
+		if told := p.stage.options.Acknowledged; told != nil {
+			told(j.report.Episode, took)
+		}
+	}
+	return nil
 }
 
 // tick does what the clock asks for and says when to look again.
 func (p *partition) tick() time.Duration {
 	now := time.Now()
 	o := &p.stage.options
-	if now.Sub(p.heard) > staleAfter {
-		p.quiet = time.Time{} // brokers that do not answer are not silence
+	if now.Sub(p.fetchedAt) > staleAfter {
+		p.endSince = time.Time{} // brokers that do not answer are not silence
 	}
-	if o.Limits.Idle > 0 && !p.quiet.IsZero() && p.settled() {
-		if before := now.Add(-o.Limits.Idle); !p.quiet.After(before) {
+	if o.Limits.Idle > 0 && !p.endSince.IsZero() && p.caughtUp() {
+		if before := now.Add(-o.Limits.Idle); !p.endSince.After(before) {
 			p.buffer.Silent(before, p.position)
 		}
 	}
 	p.save(now)
 	p.retire(now)
-	if len(p.records) > 0 || len(p.answered) > 0 || p.busy {
+	if p.commits.waiting() {
 		return min(o.CommitInterval, 100*time.Millisecond)
 	}
 	return 100 * time.Millisecond
 }
 
+// save asks for snapshots of the streams whose time has come, as far as state may be written now.
+func (p *partition) save(now time.Time) {
+	p.saver.refill(now)
+	const most = 64 // at a time, so that episodes are not kept waiting
+	for range most {
+		if !p.caughtUp() {
+			return
+		}
+		s := p.saver.next(now)
+		if s == nil {
+			return
+		}
+		s.saving = true
+		p.submit(&job{stream: s})
+	}
+}
+
+// retire gives up streams that have been silent for longer than the state is kept, by event time, so that it is a function
+// of the input. What the next owner may read again still needs its stream's place.
+func (p *partition) retire(now time.Time) {
+	ttl := p.stage.options.StateTTL
+	if ttl == 0 || now.Sub(p.retiredAt) < min(10*time.Second, ttl) || !p.caughtUp() || p.replay.left > 0 {
+		return
+	}
+	p.retiredAt = now
+	from := p.restart().from
+	for key, s := range p.streams {
+		if s.unsaved || s.saving || s.pending > 0 || p.commits.sending != nil || p.buffer.High().Sub(s.answeredTime) < ttl || !from.After(s.learned) {
+			continue
+		}
+		if !p.commits.keeper.Forget(state.Stream{Name: key.Stream, Model: key.Model}) {
+			continue
+		}
+		delete(p.streams, key)
+		p.commits.next.forgotten = true
+		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.answeredTime)
+	}
+}
+
 // staleAfter is well beyond the longest that a fetch waits at the end of a partition.
 const staleAfter = 2 * time.Second
+
+// inbox is where workers leave the jobs that they have done.
+type inbox struct {
+	wake  chan struct{} // holds one where something was left
+	mutex sync.Mutex
+	jobs  []*job
+}
+
+func (i *inbox) put(j *job) {
+	i.mutex.Lock()
+	i.jobs = append(i.jobs, j)
+	i.mutex.Unlock()
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []*job {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	jobs := i.jobs
+	i.jobs = nil
+	return jobs
+}

@@ -83,7 +83,7 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 		if s.partition.ctx.Err() == nil {
 			j.do(s.partition.ctx, engine)
 		}
-		s.partition.finish(j)
+		s.partition.inbox.put(j)
 		// A worker with much to do would keep its core for ten milliseconds, and whoever fetches, writes or waits for an
 		// acknowledgement needs one several times for each commit.
 		runtime.Gosched()

@@ -50,11 +50,11 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	keeper := state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	p := &partition{
-		stage: s, topic: a.Topic, number: a.Partition, log: log, committer: committer,
-		keeper:  state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored),
-		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, result: make(chan error, 1), wake: make(chan struct{}, 1),
-		replay: replay{from: record.Nowhere, decided: record.Nowhere, relearn: map[consumer.Key][]again{}}, heard: time.Now(),
+		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
+		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)},
+		replay: newReplay(), fetchedAt: time.Now(),
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
 	if o.FromState != "" {
@@ -80,7 +80,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	// The group refuses this if another member owns the partition by now. It comes before anything is written to the
 	// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or
 	// else has the later generation, is also the one that owns the partition.
-	if err := committer.Commit(ctx, &producer.Commit{Offset: p.committed.Offset}); err != nil {
+	if err := committer.Commit(ctx, &producer.Commit{Offset: p.commits.last.Offset}); err != nil {
 		return nil, nil, nil, err
 	}
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
@@ -142,7 +142,7 @@ func (p *partition) remember(r *state.Restored) {
 	}
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
-		s.learned, s.labels, s.seen, s.alive = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
+		s.learned, s.labels, s.learnedTime, s.answeredTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.memory = p.memory(snapshot)
 	}
 }
@@ -191,7 +191,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			}
 		}
 		start = p.within(start, first, end)
-		p.position, p.committed, p.rejected = record.Start(start), record.Start(start), start
+		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 		return start, nil
 	}
 	if j.From.Offset > end || committed > end {
@@ -201,7 +201,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		for _, s := range p.streams {
 			s.learned = record.Nowhere
 		}
-		p.position, p.committed, p.rejected = record.Start(first), record.Start(first), first
+		p.position, p.commits.last, p.rejected = record.Start(first), record.Start(first), first
 		return first, nil
 	}
 	from := j.From
@@ -233,16 +233,14 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 				return 0, err
 			}
 		}
-		key := consumer.Key{Stream: a.Stream.Name, Model: a.Stream.Model}
-		p.replay.relearn[key] = append(p.replay.relearn[key], again{Answered: a, view: v})
-		p.replay.left++
+		p.replay.add(a, v)
 		start = min(start, a.First.Offset)
 	}
 	if lost > 0 {
 		p.log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
 	}
 	start = p.within(start, first, end)
-	p.position, p.committed = record.Start(start), from
+	p.position, p.commits.last = record.Start(start), from
 	return start, nil
 }
 

@@ -274,19 +274,19 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return true, errors.Join(err, p.committer.Close(closing))
+	return true, errors.Join(err, p.commits.committer.Close(closing))
 }
 
 // leave waits until no commit is on its way. A worker may still be busy with an episode of the partition: nobody wants what
 // becomes of it.
 func (p *partition) leave(limit time.Duration) bool {
-	if !p.busy {
+	if p.commits.sending == nil {
 		return true
 	}
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	select {
-	case <-p.result:
+	case <-p.commits.result:
 		return true
 	case <-deadline.C:
 		return false

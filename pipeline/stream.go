@@ -15,24 +15,24 @@ import (
 // liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker is free; its
 // memory and labels belong to the job that is being done.
 type liveStream struct {
-	key       consumer.Key
-	partition *partition
-	memory    *stream.Stream
-	metric    *stream.Refresh // the last that the pool was told of; its worker's
-	learned   record.Place    // the last item of the last episode
-	labels    []int64         // the labels it last answered by
-	seen      time.Time       // event time of its last item
+	key         consumer.Key
+	partition   *partition
+	memory      *stream.Stream
+	metric      *stream.Refresh // the last that the pool was told of; its worker's
+	learned     record.Place    // the last item of the last episode
+	labels      []int64         // the labels it last answered by
+	learnedTime time.Time       // event time of the last item of the last episode
 
 	// Of the pool, under its lock.
 	jobs    []*job
 	running bool
 
 	// Of the partition's owner.
-	dirty   bool // has learned what no snapshot holds
-	saving  bool // a snapshot is on its way
-	saved   time.Time
-	pending int       // jobs given to the workers and not settled
-	alive   time.Time // event time of its last answered item
+	unsaved      bool // has learned what no snapshot holds or will hold
+	saving       bool // a snapshot is being taken
+	saved        time.Time
+	pending      int       // jobs given to the workers and not taken back
+	answeredTime time.Time // event time of its last answered item
 }
 
 // job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.
@@ -51,7 +51,7 @@ type job struct {
 	took     time.Duration
 	unknown  int
 	answered bool
-	lost     error // why the memory could not answer: the items are in the dead letters
+	rejected error // why the memory could not answer: the items are in the dead letters
 }
 
 // do runs on a worker.
@@ -73,12 +73,12 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	j.took = time.Since(begin)
 	j.labels = v.next
 	s.learned, s.labels = j.episode.Last(), v.next
-	s.seen = j.episode.Items[len(j.episode.Items)-1].Time
+	s.learnedTime = j.episode.Items[len(j.episode.Items)-1].Time
 	switch {
 	case j.relearn != nil:
 	case err != nil:
-		j.lost = err
-		j.refuse(err)
+		j.rejected = err
+		j.reject(err)
 	default:
 		results := j.encode(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
@@ -112,7 +112,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 // snapshot is what the stream remembers now.
 func (s *liveStream) snapshot() *state.Snapshot {
 	return &state.Snapshot{
-		Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.seen,
+		Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		Pieces: s.memory.State(),
 	}
 }

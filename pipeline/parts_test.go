@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/producer"
+)
+
+func item(stream string, offset int64) *record.Item {
+	return &record.Item{Stream: stream, Source: record.Source{Offset: offset, Object: -1}}
+}
+
+func answeredEpisode(stream string, first, last int64) state.Answered {
+	return state.Answered{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
+}
+
+// A replay hands an episode over when its last item is there, each stream's in order, and does not wait for what the log
+// does not hold any more.
+func TestReplay(t *testing.T) {
+	r := newReplay()
+	r.from, r.decided = record.Start(6), record.Start(8)
+	r.add(answeredEpisode("a", 0, 2), nil)
+	r.add(answeredEpisode("a", 3, 5), nil)
+	r.add(answeredEpisode("b", 1, 1), nil)
+	var learned []int64
+	learn := func(key consumer.Key, e *relearning) {
+		for i := range e.items {
+			if e.items[i].Stream != key.Stream {
+				t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, key.Stream)
+			}
+			learned = append(learned, e.items[i].Source.Offset)
+		}
+	}
+	for _, it := range []*record.Item{item("a", 0), item("b", 1), item("a", 2), item("a", 4), item("c", 5), item("a", 7)} {
+		r.take(it, learn)
+	}
+	want := []int64{1, 0, 2, 4}
+	if len(learned) != len(want) || r.left != 0 {
+		t.Fatalf("learned %v, %d left", learned, r.left)
+	}
+	for i := range want {
+		if learned[i] != want[i] {
+			t.Errorf("learned %v, not %v", learned, want)
+		}
+	}
+	if !r.answered(record.Start(5)) || r.answered(record.Start(6)) || r.over(record.Start(7)) || !r.over(record.Start(8)) {
+		t.Error("the replay does not know where it is")
+	}
+}
+
+// noted is a Committer that keeps what it is given.
+type noted struct {
+	commits chan *producer.Commit
+	err     error
+}
+
+func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
+	n.commits <- c
+	return n.err
+}
+func (n *noted) Close(context.Context) error { return nil }
+
+// Results leave at once, one commit at a time; what the journal says of them waits for the journal, which leaves with the
+// interval.
+func TestCommits(t *testing.T) {
+	committer := &noted{commits: make(chan *producer.Commit, 1)}
+	keeper := state.NewKeeper("in", "state", 0, 1, state.NewLoader("in").Restore())
+	c := newCommits(committer, keeper, time.Minute, true)
+	at := restart{from: record.Start(3), decided: record.Start(5)}
+	journal := func() (*state.Journal, restart) { return &state.Journal{}, at }
+	now := time.Now()
+	ended := func(offset int64) *draft {
+		t.Helper()
+		if sent := <-committer.commits; sent.Offset != offset {
+			t.Errorf("offset %d, not %d", sent.Offset, offset)
+		}
+		d, err := c.acknowledge(<-c.result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	answer := func() {
+		e := &consumer.Episode{Items: []record.Item{*item("a", 1)}}
+		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+	}
+	answer()
+	if c.begin(context.Background(), now, false, journal) == nil {
+		t.Fatal("no first commit")
+	}
+	answer()
+	if c.begin(context.Background(), now, false, journal) != nil {
+		t.Fatal("two commits at once")
+	}
+	if d := ended(3); len(d.answered) != 1 || len(d.jobs) != 1 {
+		t.Errorf("%d episodes, %d jobs in the first commit", len(d.answered), len(d.jobs))
+	}
+	c.begin(context.Background(), now, false, journal)
+	ended(-1)
+	if c.begin(context.Background(), now, false, journal) != nil || len(c.next.answered) != 1 {
+		t.Errorf("%d episodes wait for the journal", len(c.next.answered))
+	}
+	c.begin(context.Background(), now, true, journal)
+	if d := ended(3); len(d.answered) != 1 || len(d.jobs) != 0 {
+		t.Errorf("%d episodes, %d jobs in the journal's commit", len(d.answered), len(d.jobs))
+	}
+	if c.begin(context.Background(), now, true, journal) != nil {
+		t.Error("a commit of nothing")
+	}
+	committer.err = errors.New("no")
+	at.from = record.Start(4)
+	c.begin(context.Background(), now, true, journal)
+	<-committer.commits
+	if _, err := c.acknowledge(<-c.result); err == nil {
+		t.Error("a failed commit was acknowledged")
+	}
+}
+
+// A restart goes back to the first item of what is closed and not answered, and of what the same item has closed with it.
+func TestClosings(t *testing.T) {
+	c := closings{}
+	add := func(first, at int64) *job {
+		j := &job{episode: &consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(at)}}
+		c.add(j)
+		return j
+	}
+	open := restart{from: record.Start(20), decided: record.Start(21)}
+	one, two, three := add(5, 10), add(2, 12), add(7, 12)
+	two.answered = true
+	c.answered()
+	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(10) {
+		t.Errorf("%+v with the first open", r)
+	}
+	one.answered = true
+	c.answered()
+	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(12) {
+		t.Errorf("%+v: two and three closed together", r)
+	}
+	three.answered = true
+	c.answered()
+	if r := c.lower(open); r != open {
+		t.Errorf("%+v with none open", r)
+	}
+}
+
+// The saver saves in order, once each, when it is time and there is room.
+func TestSaver(t *testing.T) {
+	now := time.Now()
+	s := &saver{}
+	s.refill(now)
+	a, b := &liveStream{}, &liveStream{}
+	s.changed(a, now)
+	s.changed(a, now)
+	s.changed(b, now.Add(time.Second))
+	if s.next(now) != nil {
+		t.Error("saved without an allowance")
+	}
+	s.earn(1 << 20)
+	if s.next(now) != a || s.next(now) != nil {
+		t.Error("not a alone")
+	}
+	s.spend(1 << 20)
+	if later := now.Add(time.Second); s.next(later) != nil || s.take(later) != b || s.take(later) != nil {
+		t.Error("not b, when it must be")
+	}
+}

@@ -1,0 +1,65 @@
+package pipeline
+
+import "time"
+
+// State may take a tenth of what results take, and a little always, so that slow streams are saved too.
+const (
+	stateShare = .08
+	stateFloor = 64 << 10 // bytes a second
+	stateMost  = 64 << 20
+)
+
+// saver says which stream is to be saved next: the one that has waited longest, as far as state may be written now.
+type saver struct {
+	waiting   []unsaved // streams that have learned what no snapshot holds, in the order in which they are to be saved
+	allowance float64   // bytes of state that may be written now
+	at        time.Time // when the allowance last grew by time; zero: never
+}
+
+type unsaved struct {
+	stream *liveStream
+	due    time.Time
+}
+
+// changed queues a stream for its next snapshot, not before due, unless it is queued already.
+func (s *saver) changed(stream *liveStream, due time.Time) {
+	if !stream.unsaved {
+		stream.unsaved = true
+		s.waiting = append(s.waiting, unsaved{stream, due})
+	}
+}
+
+// earn lets state be written for so many bytes of results.
+func (s *saver) earn(results int64) { s.allowance += stateShare * float64(results) }
+
+// spend takes a snapshot of so many bytes off what may be written.
+func (s *saver) spend(bytes int) { s.allowance -= float64(bytes) }
+
+// refill lets the allowance grow by time.
+func (s *saver) refill(now time.Time) {
+	if s.at.IsZero() {
+		s.at = now
+	}
+	s.allowance = min(s.allowance+stateFloor*now.Sub(s.at).Seconds(), stateMost)
+	s.at = now
+}
+
+// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written.
+func (s *saver) next(now time.Time) *liveStream {
+	if len(s.waiting) == 0 || s.allowance <= 0 || s.waiting[0].due.After(now) {
+		return nil
+	}
+	return s.take(now)
+}
+
+// take takes the first stream from the queue, due or not; nil if there is none.
+func (s *saver) take(now time.Time) *liveStream {
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	first := s.waiting[0].stream
+	s.waiting[0].stream = nil
+	s.waiting = s.waiting[1:]
+	first.unsaved, first.saved = false, now
+	return first
+}
