@@ -59,6 +59,28 @@ var (
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
 
+// first are the settings of a command that matter most, in the order of its help. The rest stand under --help-all.
+var first = map[string][]string{
+	"run":          {"in", "out", "support", "labels", "brokers"},
+	"backfill":     {"job", "in", "out", "support", "from"},
+	"demo":         {"for", "rate", "listen", "discover", "seed"},
+	"check":        {"in", "out", "labels", "create", "brokers"},
+	"label":        {"input", "output", "support", "support-labels", "k"},
+	"feed":         {"input", "out", "key", "rate", "loop"},
+	"teach":        {"labels", "forget", "brokers", "embedded-dir", "config"},
+	"tune":         {"data", "output", "shots", "mix", "tasks"},
+	"state show":   {"group", "stream", "class", "brokers", "embedded-dir"},
+	"state reset":  {"group", "stream", "class", "labels", "brokers"},
+	"eval fewshot": {"data", "shots", "mix", "preset", "method"},
+	"eval stream":  {"data", "shots", "order", "teach", "method"},
+	"eval cluster": {"data", "k", "method", "seed", "json"},
+	"eval paper":   {"data", "plots", "seed", "json", "config"},
+	"eval index":   {"data", "neighbours", "index", "recall-floor", "json"},
+}
+
+// First lists the names of the settings of a command that matter most; none where it has few.
+func First(command string) []string { return first[command] }
+
 // Commands lists every command that takes settings.
 func Commands() []string { return every }
 

@@ -44,6 +44,9 @@ func describe(s Setting) string {
 	if b := s.Bound(); b != "" {
 		text += " (" + b + ")"
 	}
+	if s.Needed {
+		text += "; required"
+	}
 	if v := s.Value(); v != "" {
 		text += "; default " + v
 	}
@@ -206,8 +209,10 @@ func (c *Config) readSecrets() Faults {
 	return faults
 }
 
-// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near.
+// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near. Upper case
+// is the smallest mistake.
 func nearest(mistaken string, known []string) string {
+	mistaken = strings.ToLower(mistaken)
 	best, least := "", 1+len(mistaken)/3
 	for _, name := range known {
 		if d := edits(mistaken, name); d <= least && (best == "" || d < least) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,32 @@ func TestEachNameOnce(t *testing.T) {
 	for i, name := range names[1:] {
 		if name == names[i] {
 			t.Errorf("%s is defined twice", name)
+		}
+	}
+}
+
+// What help shows first is what the command takes.
+func TestFirstSettingsAreTaken(t *testing.T) {
+	for _, command := range config.Commands() {
+		var taken []string
+		for _, s := range config.Default(command).Settings() {
+			taken = append(taken, s.Name)
+		}
+		for _, name := range config.First(command) {
+			if !slices.Contains(taken, name) {
+				t.Errorf("the help of %s begins with --%s, which it does not take", command, name)
+			}
+		}
+		if len(config.First(command)) == 0 && len(taken) > 12 {
+			t.Errorf("%s takes %d settings, and none of them comes first in its help", command, len(taken))
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for mistaken, want := range map[string]string{"K": "k", "inptu": "input", "Support": "support", "zzzzzzz": ""} {
+		if got := config.NearestFlag("label", mistaken); got != want {
+			t.Errorf("--%s suggests %q, not %q", mistaken, got, want)
 		}
 	}
 }

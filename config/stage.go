@@ -91,7 +91,7 @@ func (m *Memory) sections() []section {
 	answering := with(stage, "label", "eval stream")
 	return []section{{"Answers and memory", []definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
-		define("discover", &m.Discover, answering, false, "find clusters with stable ids among what has no label"),
+		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
 		define("unknown-rate", &m.UnknownRate, answering, .05, "share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),

@@ -55,7 +55,7 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 func ReadState(ctx context.Context, client *topic.Client, name string) (list []Remembered, faults []error, err error) {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("state topic %s: %w", name, err)
+		return nil, nil, fmt.Errorf("state: %w", err)
 	}
 	for p := range int32(n) {
 		inputs, err := loadAll(ctx, client, name, p)
@@ -104,7 +104,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 	}
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
-		return 0, fmt.Errorf("state topic %s: %w", name, err)
+		return 0, fmt.Errorf("state: %w", err)
 	}
 	count := 0
 	for p := range int32(n) {

@@ -13,7 +13,7 @@ func newBrokerCommand() *cobra.Command {
 		Short: "run the embedded broker alone until stopped",
 		Long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
 			"Where another process serves the directory already, it stands by and takes over when that one ends.",
-		Args: cobra.NoArgs,
+		Args: noArguments(""),
 	}, runBroker)
 }
 

@@ -60,18 +60,32 @@ func addSettings(name string, cmd *cobra.Command) {
 		}
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(name, err) })
-	if cmd.Args != nil {
-		cmd.Args = asUsage(cmd.Args)
+	showInGroups(name, cmd)
+}
+
+// noArguments refuses arguments, and says by which flag the first one may have been meant; "" where there is none.
+func noArguments(flag string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return nil
+		case flag != "":
+			return usagef("%s takes no arguments: give the file as --%s %s", cmd.CommandPath(), flag, args[0])
+		}
+		return usagef("%s takes no arguments, but was given %q", cmd.CommandPath(), args[0])
 	}
 }
 
-// asUsage makes a wrong number of arguments a usageError.
-func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+// oneArgument asks for exactly one, which is called what.
+func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%s: %w", cmd.CommandPath(), err)
+		switch len(args) {
+		case 0:
+			return usagef("%s needs %s: %s", cmd.CommandPath(), what, cmd.UseLine())
+		case 1:
+			return nil
 		}
-		return nil
+		return usagef("%s takes one %s, but was given %d: %s", cmd.CommandPath(), what, len(args), cmd.UseLine())
 	}
 }
 

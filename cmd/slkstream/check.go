@@ -22,7 +22,7 @@ func newCheckCommand() *cobra.Command {
 		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
 		Long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
 			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
-		Args: cobra.NoArgs,
+		Args: noArguments(""),
 	}, check)
 }
 

@@ -35,7 +35,7 @@ func printConfigOf(command, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "print the effective configuration of " + command,
-		Args:  cobra.NoArgs,
+		Args:  noArguments(""),
 	}
 	addSettings(command, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -36,7 +36,7 @@ func newDemoCommand() *cobra.Command {
 			"and in the terminal how well that goes, against the same stage without its memory and against nearest prototype.\n" +
 			"Everything runs in this process, on an embedded broker. The stage is the one of run and learns only from the examples, from\n" +
 			"its own answers, and from what is taught on the page; what a picture truly shows is known to the score alone.",
-		Args: cobra.NoArgs,
+		Args: noArguments(""),
 	}, runDemo)
 }
 

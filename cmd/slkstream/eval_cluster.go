@@ -23,7 +23,7 @@ func newEvalClusterCommand() *cobra.Command {
 			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only. --preset paper starts\n" +
 			"from k-means++, takes hard prototype steps and restarts S, as the paper does; any other preset is clustering's own.",
 		Example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 	}, evalCluster)
 }
 

@@ -16,7 +16,7 @@ func newEvalIndexCommand() *cobra.Command {
 		Long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
 			"that ties are right. Query time is one search among all rows held in memory.",
 		Example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 	}, evalIndex)
 }
 

@@ -20,7 +20,7 @@ func newEvalPaperCommand() *cobra.Command {
 			"against LK over lambda; print them beside the paper's own figures, and say which rows cannot be run and why. Ours is the\n" +
 			"median of five seeds, each baseline one run.",
 		Example: "  slkstream eval paper --data ./sets --plots ./plots",
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 	}, evalPaper)
 }
 

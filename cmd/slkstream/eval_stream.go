@@ -22,7 +22,7 @@ func newEvalStreamCommand() *cobra.Command {
 			"running-mean, ridge and logistic as --method are rivals that get the same labels.",
 		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
 			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
-		Args: cobra.NoArgs,
+		Args: noArguments(""),
 	}, evalStream)
 }
 

@@ -23,7 +23,7 @@ func newFeedCommand() *cobra.Command {
 		Long: "feed sends each row of a file as one JSON record, its time the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
 			"stops; a stop is no failure.",
 		Example: "  slkstream feed --input X.npy --key cam-7 --out embeddings --rate 50 --loop",
-		Args:    cobra.NoArgs,
+		Args:    noArguments("input"),
 	}, feed)
 }
 
@@ -88,7 +88,7 @@ func prepareTopic(ctx context.Context, client *topic.Client, embedded bool, d to
 			return nil
 		}
 		if !topic.Temporary(err) || wait >= 2*time.Second {
-			return fmt.Errorf("topic %s: %w; slkstream check --create makes the topics of a stage", d.Name, err)
+			return fmt.Errorf("%w; slkstream check --create makes the topics of a stage", err)
 		}
 		select {
 		case <-ctx.Done():

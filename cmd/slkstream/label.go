@@ -21,7 +21,7 @@ func newLabelCommand() *cobra.Command {
 			"one solve; a larger one is labelled in episodes, in file order. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
 		Example: "  slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy\n" +
 			"  slkstream label --input items.jsonl --k 10 --output clusters.jsonl",
-		Args: cobra.NoArgs,
+		Args: noArguments("input"),
 	}, label)
 }
 

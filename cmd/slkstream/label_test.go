@@ -125,7 +125,7 @@ func TestLabelRefuses(t *testing.T) {
 	}{
 		{"--input " + input + " --output " + out + ".npy", exitUsage, "give labelled examples, or the number of clusters with --k"},
 		{"--input " + input + " --k 2 --support " + support + " --output " + out + ".npy", exitUsage, "leave one out"},
-		{"--input " + bad + " --k 2 --output " + out + ".jsonl", exitFailed, "bad.jsonl: row 2: line 3"},
+		{"--input " + bad + " --k 2 --output " + out + ".jsonl", exitFailed, "bad.jsonl: line 3"},
 		{"--input " + input + " --support " + bad + " --output " + out + ".jsonl", exitFailed, "row 1 has no label"},
 		{"--input " + input + " --support " + other + " --support-labels " + labels + " --output " + out + ".npy", exitFailed, "rows of 4 numbers, but the support has 5"},
 		{"--input " + input + " --support " + input + " --support-labels " + labels + " --output " + out + ".npy", exitFailed, "has more rows than the 10 labels"},

@@ -3,7 +3,7 @@
 // A command is one file of this folder. It has a constructor in the list below and takes its settings from config:
 //
 //	func newRunCommand() *cobra.Command {
-//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped", Args: cobra.NoArgs}, run)
+//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped", Args: noArguments("")}, run)
 //	}
 //
 //	func run(ctx context.Context, c *call) error {
@@ -29,23 +29,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands is every command, in the order of the help.
-var commands = []func() *cobra.Command{
-	newRunCommand,
-	newDemoCommand,
-	newBackfillCommand,
-	newLabelCommand,
-	newStateCommand,
-	newFeedCommand,
-	newTeachCommand,
-	newCheckCommand,
-	newHealthCommand,
-	newEvalCommand,
-	newTuneCommand,
-	newBrokerCommand,
-	newConfigCommand,
-	newVersionCommand,
-	newManCommand,
+// commands is every command, in the groups and the order of the help.
+var commands = []struct {
+	title string
+	make  []func() *cobra.Command
+}{
+	{"Label:", []func() *cobra.Command{newDemoCommand, newRunCommand, newBackfillCommand, newLabelCommand}},
+	{"Feed, teach and look:", []func() *cobra.Command{newFeedCommand, newTeachCommand, newStateCommand}},
+	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
+	{"Set up and operate:", []func() *cobra.Command{
+		newCheckCommand, newConfigCommand, newHealthCommand, newBrokerCommand, newManCommand, newVersionCommand,
+	}},
 }
 
 func main() {
@@ -110,9 +104,18 @@ func newRootCommand() *cobra.Command {
 		RunE:          refuseUnknown,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	for _, command := range commands {
-		root.AddCommand(command())
+	cobra.EnableCommandSorting = false
+	for _, group := range commands {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, newCommand := range group.make {
+			cmd := newCommand()
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
 	}
+	last := commands[len(commands)-1].title
+	root.SetHelpCommandGroupID(last)
+	root.SetCompletionCommandGroupID(last)
 	return root
 }
 

@@ -28,7 +28,7 @@ func TestExitCodes(t *testing.T) {
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
 		{"version --log-format xml", exitUsage, "log-format is xml: must be one of text, json"},
 		{"label --kernel neon --input x.npy --k 2 --output y.npy", exitUsage, "kernel \"neon\": this machine has auto"},
-		{"version extra", exitUsage, "slkstream version: "},
+		{"version extra", exitUsage, "slkstream version takes no arguments"},
 		{"version --config /nowhere.yaml", exitUsage, "/nowhere.yaml"},
 	} {
 		code, out, messages := runLine(t, strings.Fields(row.line)...)

@@ -21,7 +21,7 @@ func newRunCommand() *cobra.Command {
 		Short: "label a live feed until stopped",
 		Long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
 			"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
-		Args: cobra.NoArgs,
+		Args: noArguments(""),
 	}, run)
 }
 

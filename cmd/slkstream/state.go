@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -24,7 +25,7 @@ func newStateCommand() *cobra.Command {
 			Short: "show what a stage's streams remember",
 			Long: "show lists the streams in a stage's state topic: episodes answered, the offset learned up to, classes, clusters and size.\n" +
 				"With --stream it lists the classes of that stream.",
-			Args: cobra.NoArgs,
+			Args: noArguments(""),
 		}, showState),
 		withSettings("state reset", &cobra.Command{
 			Use:   "reset",
@@ -32,7 +33,7 @@ func newStateCommand() *cobra.Command {
 			Long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
 				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
 				"running, and its state topic is changed. What was answered stays answered.",
-			Args: cobra.NoArgs,
+			Args: noArguments(""),
 		}, resetState),
 	)
 	return cmd
@@ -45,6 +46,10 @@ func showState(ctx context.Context, c *call) error {
 	}
 	defer disconnect()
 	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic())
+	if topic.IsMissing(err) {
+		t := &c.Config.Topics
+		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(), t.Group)
+	}
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func newTeachCommand() *cobra.Command {
 		Long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
 			"rows need only ids, and their examples are forgotten. A row with a stream is for that stream alone.",
 		Example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument("FILE"),
 	}, teach)
 }
 

@@ -21,7 +21,7 @@ func newTuneCommand() *cobra.Command {
 			"beat them beyond the 95 % interval of the difference. The result is a YAML file that run takes with --config; without\n" +
 			"--output it goes to stdout and the table to stderr.",
 		Example: "  slkstream tune --data ./features --mix dirichlet:2 --shots 5 --output slkstream.yaml",
-		Args:    cobra.NoArgs,
+		Args:    noArguments(""),
 	}, tune)
 }
 

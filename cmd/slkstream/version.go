@@ -13,7 +13,7 @@ import (
 var version = ""
 
 func newVersionCommand() *cobra.Command {
-	return withSettings("version", &cobra.Command{Use: "version", Short: "print the version and what it was built with", Args: cobra.NoArgs}, printVersion)
+	return withSettings("version", &cobra.Command{Use: "version", Short: "print the version and what it was built with", Args: noArguments("")}, printVersion)
 }
 
 func printVersion(_ context.Context, c *call) error {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -23,10 +24,17 @@ func (s *scanner) fail(format string, values ...any) bool {
 	return false
 }
 
-// unexpected fails naming what stands at the cursor.
+// unexpected fails naming what stands at the cursor. A value of another kind is JSON all the same.
 func (s *scanner) unexpected(wanted string) bool {
 	if s.i >= len(s.b) {
 		return s.fail("it ends where %s should be", wanted)
+	}
+	kind := map[byte]string{'{': "an object", '[': "an array", '"': "a text"}[s.b[s.i]]
+	for _, value := range []string{"an object", "an array", "a number"} {
+		if kind != "" && s.bad == nil && strings.HasPrefix(wanted, value) {
+			s.bad = reject(Unreadable, "%s at byte %d where %s should be", kind, s.i, wanted)
+			return false
+		}
 	}
 	return s.fail("%q at byte %d where %s should be", s.b[s.i], s.i, wanted)
 }

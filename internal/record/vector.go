@@ -137,6 +137,9 @@ func decodeBase64(text []byte) ([]byte, *Rejection) {
 		encoding = base64.RawURLEncoding
 	}
 	b, err := encoding.DecodeString(s)
+	if err != nil && strings.HasPrefix(s, "[") {
+		return nil, reject(Unreadable, "the text of a list, as str(array) gives it: write a list of numbers, or base64 of float32")
+	}
 	if err != nil {
 		return nil, reject(Unreadable, "not base64: %v", err)
 	}

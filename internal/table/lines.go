@@ -24,6 +24,15 @@ type lines struct {
 	number  int64
 }
 
+// lineError is what is wrong with a line, which says its place better than the number of a row. It is an ErrFormat.
+type lineError struct {
+	number int64
+	reason error
+}
+
+func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
+func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
+
 func openLines(file *os.File) (Source, error) {
 	decoder, err := record.NewDecoder(record.Options{Format: "json", MaxBytes: lineLimit})
 	if err != nil {
@@ -47,10 +56,10 @@ func (l *lines) Next() (Row, error) {
 		items, err := l.decoder.Decode(&record.Raw{Value: line}, l.items[:0])
 		l.items = items
 		if err != nil {
-			return Row{}, fmt.Errorf("line %d: %w: %w", l.number, ErrFormat, err)
+			return Row{}, &lineError{l.number, err}
 		}
 		if len(items) != 1 {
-			return Row{}, fmt.Errorf("line %d: %w: %d embeddings, want one", l.number, ErrFormat, len(items))
+			return Row{}, &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}
 		}
 		item := &items[0]
 		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector}
@@ -60,7 +69,7 @@ func (l *lines) Next() (Row, error) {
 		return row, nil
 	}
 	if err := l.in.Err(); err != nil {
-		return Row{}, fmt.Errorf("line %d: %w: %w", l.number+1, ErrFormat, err)
+		return Row{}, &lineError{l.number + 1, err}
 	}
 	return Row{}, io.EOF
 }

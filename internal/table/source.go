@@ -102,6 +102,10 @@ func (c *checked) Next() (row Row, err error) {
 	if err == nil {
 		err = c.check(row.Vector)
 	}
+	var line *lineError
+	if errors.As(err, &line) {
+		return Row{}, fmt.Errorf("%s: %w", c.path, err)
+	}
 	if err != nil {
 		return Row{}, fmt.Errorf("%s: row %d: %w", c.path, c.row, err)
 	}

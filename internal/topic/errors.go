@@ -61,11 +61,11 @@ func Temporary(err error) bool {
 		}
 		return code.Temporary()
 	}
-	return unknownTopic(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
+	return IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
-// unknownTopic says whether the cluster's layout, as last seen, lacks the topic or the partition.
-func unknownTopic(err error) bool {
+// IsMissing says whether the cluster's layout, as last seen, lacks the topic or the partition.
+func IsMissing(err error) bool {
 	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) || errors.Is(err, kafka.UnknownTopicOrPartition)
 }
 

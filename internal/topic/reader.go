@@ -100,7 +100,7 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 			if err = r.outOfRange(ctx); !Temporary(err) {
 				return nil, err
 			}
-		case !Temporary(err), unknownTopic(err) && r.outage.Lasting() > 30*time.Second:
+		case !Temporary(err), IsMissing(err) && r.outage.Lasting() > 30*time.Second:
 			return nil, err
 		}
 		if err := r.outage.Wait(ctx, err); err != nil {

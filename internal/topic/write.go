@@ -118,7 +118,7 @@ func (c *Client) Write(ctx context.Context, records []record.Out) error {
 		if left, err = c.Spread(ctx, records); err == nil {
 			break
 		}
-		if !Temporary(err) || unknownTopic(err) && outage.Lasting() > 30*time.Second {
+		if !Temporary(err) || IsMissing(err) && outage.Lasting() > 30*time.Second {
 			return err
 		}
 		if err := outage.Wait(ctx, err); err != nil {
@@ -145,7 +145,7 @@ func (c *Client) Write(ctx context.Context, records []record.Out) error {
 				}
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case !Temporary(b.Err), unknownTopic(b.Err) && outage.Lasting() > 30*time.Second:
+			case !Temporary(b.Err), IsMissing(b.Err) && outage.Lasting() > 30*time.Second:
 				return b.Err
 			default:
 				failed = b.Err

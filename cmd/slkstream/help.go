@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slkstream/slkstream/config"
+)
+
+// columnsOfHelp is where the text of help is wrapped.
+const columnsOfHelp = 110
+
+// showInGroups gives a command its help: the settings that matter most, and with --help-all all of them in groups.
+func showInGroups(name string, cmd *cobra.Command) {
+	cmd.Long = wrapped(cmd.Long)
+	cmd.InitDefaultHelpFlag()
+	all := &helpAll{cmd: cmd}
+	cmd.Flags().VarPF(all, "help-all", "", "help with every setting").NoOptDefVal = "true"
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(name, cmd, all.asked))
+		return err
+	})
+}
+
+// wrapped breaks a paragraph into lines.
+func wrapped(text string) string {
+	var out strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > columnsOfHelp:
+			out.WriteByte('\n')
+			column = 0
+		default:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(word)
+		column += len(word)
+	}
+	return out.String()
+}
+
+// helpAll is a flag that asks for help, and for all of it.
+type helpAll struct {
+	cmd   *cobra.Command
+	asked bool
+}
+
+func (h *helpAll) String() string { return "" }
+func (h *helpAll) Type() string   { return "bool" }
+
+func (h *helpAll) Set(string) error {
+	h.asked = true
+	return h.cmd.Flags().Set("help", "true")
+}
+
+func usage(name string, cmd *cobra.Command, all bool) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&text, "  %s [command]\n\nCommands:\n", cmd.CommandPath())
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(&text, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&text, "\nExamples:\n%s\n", cmd.Example)
+	}
+	first := config.First(name)
+	if all {
+		first = nil
+	}
+	for _, group := range groups(name, cmd, first) {
+		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(columnsOfHelp))
+	}
+	if len(first) > 0 && cmd.Flags().Lookup(first[0]) != nil {
+		fmt.Fprintf(&text, "\n%s --help-all shows all %d settings;\neach is also a variable (%s) and a key of the file that --config names.\n",
+			cmd.CommandPath(), len(config.Default(name).Settings()), config.Setting{Name: first[0]}.Variable())
+	}
+	return text.String()
+}
+
+// group is the flags under one heading.
+type group struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// groups are the flags of a command under the headings of its settings; under one heading those in first, if it names any.
+func groups(name string, cmd *cobra.Command, first []string) []group {
+	var out []group
+	add := func(title, setting string) {
+		flag := cmd.Flags().Lookup(setting)
+		if flag == nil {
+			return // a parent: it has no settings of its own
+		}
+		if n := len(out); n == 0 || out[n-1].title != title {
+			out = append(out, group{title, &pflag.FlagSet{}})
+			out[n].flags.SortFlags = false
+		}
+		out[len(out)-1].flags.AddFlag(flag)
+	}
+	for _, setting := range first {
+		add("Settings that matter most", setting)
+	}
+	if len(first) == 0 {
+		for _, s := range config.Default(name).Settings() {
+			add(s.Section, s.Name)
+		}
+	}
+	return out
+}

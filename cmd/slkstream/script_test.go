@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write the files of testdata anew that hold what commands print")
+
+// TestMain lets scripts call slkstream: this test's own binary, in a process of its own.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"slkstream": main}) }
+
+// TestScripts plays testdata/script: what a person types, and what must be seen. Beside testscript's own commands,
+//
+//	until PATTERN COMMAND...
+//
+// calls a command again and again until what it prints matches.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"until": until},
+	})
+}
+
+func until(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND...")
+	}
+	wanted, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	const patience = 2 * time.Minute
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+		if wanted.MatchString(said) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: never says %s: %v\n%s", strings.Join(args[1:], " "), args[0], err, said)
+		}
+	}
+}
+
+// testdata/help.txt is the help of every command.
+func TestHelp(t *testing.T) {
+	var all bytes.Buffer
+	var show func(*cobra.Command)
+	show = func(cmd *cobra.Command) {
+		if parent := cmd.Parent(); cmd.Name() == "completion" || cmd.Name() == "help" || parent != nil && parent.Name() == "config" {
+			return // cobra's own, and the same settings once more
+		}
+		all.WriteString("$ " + cmd.CommandPath() + " --help\n")
+		code, out, _ := runLine(t, append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+		if code != exitDone {
+			t.Errorf("%s --help: exit %d", cmd.CommandPath(), code)
+		}
+		all.WriteString(out + "\n")
+		for _, sub := range cmd.Commands() {
+			show(sub)
+		}
+	}
+	show(newRootCommand())
+	path := filepath.Join("testdata", "help.txt")
+	if *update {
+		if err := os.WriteFile(path, all.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(want, all.Bytes()) {
+		t.Errorf("help is not what %s holds (%v): go test ./cmd/slkstream -run TestHelp -update, and read what changed", path, err)
+	}
+	for line := range strings.Lines(all.String()) {
+		if len([]rune(strings.TrimRight(line, "\n"))) > 120 {
+			t.Errorf("too wide for a terminal: %s", line)
+		}
+	}
+}
