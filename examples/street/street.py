@@ -13,6 +13,7 @@ import argparse
 import base64
 import colorsys
 import dataclasses
+import datetime
 import json
 import pathlib
 import shutil
@@ -43,15 +44,27 @@ class Person:
     answered: float = 0
 
 
-def frames(video, most):
-    capture = cv2.VideoCapture(int(video) if str(video).isdigit() else str(video))
-    if not capture.isOpened():
+def capture(video):
+    opened = cv2.VideoCapture(int(video) if str(video).isdigit() else str(video))
+    if not opened.isOpened():
         sys.exit(f"{video}: cannot be read as a video")
+    return opened
+
+
+def frames(video, most):
+    """The frames of a video and their numbers, from 0."""
+    source = capture(video)
     for number in range(most or sys.maxsize):
-        ok, frame = capture.read()
+        ok, frame = source.read()
         if not ok:
             return
         yield number, frame
+
+
+def pace(video):
+    """Frames a second, as the video says; 10 where it does not."""
+    rate = capture(video).get(cv2.CAP_PROP_FPS)
+    return rate if 0 < rate < 1000 else 10
 
 
 def crop(frame, box):
@@ -119,26 +132,32 @@ class Answers:
         self.consumer.close()
 
 
-def record(identity, number, box, vector, picture):
-    """One person as slkstream reads it: JSON, with the vector as base64 of little-endian float32."""
+def record(identity, number, seen, box, vector, picture):
+    """One person as slkstream reads it: JSON, with the vector as base64 of little-endian float32.
+
+    time is when the camera saw the person: by it slkstream closes episodes, however slow or fast the networks are. frame tells
+    that two people were seen at once, so that they are not the same.
+    """
     jpeg = cv2.imencode(".jpg", cv2.resize(picture, (48, 96)), [cv2.IMWRITE_JPEG_QUALITY, 70])[1]
     return json.dumps({
-        "id": identity, "frame": str(number), "vector": base64.b64encode(vector.astype("<f4").tobytes()).decode(),
+        "id": identity, "frame": str(number), "time": seen.isoformat(), "vector": base64.b64encode(vector.astype("<f4").tobytes()).decode(),
         "attributes": {"box": ",".join(f"{value:.0f}" for value in box), "image": "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()},
     })
 
 
 def feed(options, networks, producer, people, answers):
     """Sends every person of the video, at the camera's own pace if one is given."""
-    begun, number = time.time(), -1
+    begun, number, rate = time.time(), -1, options.fps or pace(options.video)
+    length = max(0, capture(options.video).get(cv2.CAP_PROP_FRAME_COUNT)) / rate  # of a file; a camera has none
+    start = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=length)
     for number, frame in frames(options.video, options.frames):
-        boxes = networks.detect(frame)
+        boxes, seen = networks.detect(frame), start + datetime.timedelta(seconds=number / rate)
         if len(boxes):
             crops = [crop(frame, box) for box in boxes]
             for i, (box, vector, picture) in enumerate(zip(boxes, networks.embed(crops), crops)):
                 identity = f"{number}-{i}"
                 people[identity] = Person(number, [float(value) for value in box], vector, time.time())
-                producer.produce("people", key="gate", value=record(identity, number, box, vector, picture))
+                producer.produce("people", key="gate", value=record(identity, number, seen, box, vector, picture))
         producer.poll(0)
         if options.fps:
             time.sleep(max(0, begun + (number + 1) / options.fps - time.time()))
@@ -168,7 +187,7 @@ def draw(options, people):
             for thickness, ink in ((3, (0, 0, 0)), (1, colour)):
                 cv2.putText(frame, name, (x, y - 4), cv2.FONT_HERSHEY_SIMPLEX, .45, ink, thickness, cv2.LINE_AA)
         if writer is None:
-            writer = cv2.VideoWriter(str(options.out / "street.mp4"), cv2.VideoWriter_fourcc(*"mp4v"), options.fps or 10, frame.shape[1::-1])
+            writer = cv2.VideoWriter(str(options.out / "street.mp4"), cv2.VideoWriter_fourcc(*"mp4v"), options.fps or pace(options.video), frame.shape[1::-1])
         writer.write(frame)
         if number % 150 == 149:
             cv2.imwrite(str(options.out / f"frame-{number + 1}.png"), frame)
