@@ -57,7 +57,7 @@ func TestApproximateSearchFindsNearlyAll(t *testing.T) {
 		if got.Report.Chosen != method || got.Report.Sample == 0 || got.Report.Warning != "" {
 			t.Errorf("%s: %+v", method, got.Report)
 		}
-		if r := recall(rows, d, got, want); r < .99 || got.Report.Recall < .95 {
+		if r := recall(rows, d, got, want); r < DefaultRecallFloor || got.Report.Floor != DefaultRecallFloor {
 			t.Errorf("%s: recall %.4f, measured as %+v", method, r, got.Report)
 		}
 		for p := range n {

@@ -43,7 +43,7 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
 	w.result.reset(p.n, o.Rho)
 	l.reset(p, o.Rho, nil)
-	w.result.Report = Report{Chosen: "exact", Recall: 1}
+	w.result.Report = exactly
 	blocks := (p.n + block - 1) / block
 	w.hire(o.Workers)
 	if blocks == 1 {

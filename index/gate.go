@@ -3,7 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -13,92 +13,149 @@ import (
 // DefaultRecallFloor is the recall below which an approximate search is not good enough.
 const DefaultRecallFloor = .95
 
-// The gate checks so many rows that it compares this share of the pairs that the search itself compared, which keeps it
-// below a fiftieth of the time: its tiles are the most efficient of all.
 const (
-	gateShare = .03
-	gateMost  = block
-	gateLeast = 16
+	refinements = 4    // at most, before the search is exact
+	falsePass   = 1e-3 // the chance that an answer below the floor passes, over all attempts
+	falseFail   = .05  // the chance that one above the floor is refined in vain, at each attempt
+	sampleShare = 8    // at most one row in so many is checked, or block rows where these are more
 )
 
-// approximate runs a search and lets its answer pass only with a recall above the floor: measured on a sample of rows that
-// are searched exactly. Below it the answer is refined once, then given up for the exact one.
+// approximate runs a search and lets its answer pass if its recall is above the floor, which is tested on a sample of rows that
+// are searched exactly. Below it the answer is refined, several times where that helps, and then given up for the exact one.
 func (w *Workspace) approximate(ctx context.Context, method string, search func(context.Context, Options) error, o Options) error {
 	floor := o.RecallFloor
 	if floor == 0 {
 		floor = DefaultRecallFloor
 	}
+	n := w.points.n
+	if most := max(block, n/sampleShare); newFloorTest(floor).least() > float64(most) {
+		return w.exactInstead(ctx, o, fmt.Sprintf("a floor of %g takes more rows to check than an exact search is worth", floor))
+	}
 	if err := search(ctx, o); err != nil {
 		return err
 	}
-	var first float64
-	for attempt := range uint64(2) {
-		if attempt > 0 {
-			first = w.result.Report.Recall
-			o.Seed++
-			if err := w.refine(ctx, o); err != nil {
-				return err
-			}
-		}
+	var found []float64 // after each attempt
+	for attempt := 0; ; attempt++ {
 		if err := w.rank(ctx, o); err != nil {
 			return err
 		}
-		recall, sample, err := w.gate(ctx, o)
+		recall, sample, passed, err := w.gate(ctx, o, floor)
 		if err != nil {
 			return err
 		}
-		w.result.Report = Report{Chosen: method, Recall: recall, Sample: sample}
-		if recall >= floor {
+		w.result.Report = Report{Chosen: method, Recall: recall, Sample: sample, Floor: floor, Refined: attempt}
+		if passed {
 			return nil
 		}
+		found = append(found, recall)
+		if attempt == refinements || attempt >= 2 && !w.worthRefining(found, floor) {
+			break
+		}
+		o.Seed++ // other trees, and another sample
+		if err := w.refine(ctx, o); err != nil {
+			return err
+		}
 	}
-	warning := fmt.Sprintf("%s found %.3f of the true neighbours, and %.3f when refined, below the floor of %g: solved exactly", method, first, w.result.Report.Recall, floor)
-	slog.Warn("index: "+warning, "rows", w.points.n, "dimension", w.points.d)
+	return w.exactInstead(ctx, o, fmt.Sprintf("%s found %.3f of the true neighbours, and %.3f when refined, not surely above the floor of %g", method, found[0], found[len(found)-1], floor))
+}
+
+// worthRefining says whether one more attempt as good as the last would reach the floor.
+func (w *Workspace) worthRefining(found []float64, floor float64) bool {
+	before, last := 1-found[len(found)-2], 1-found[len(found)-1]
+	return last*last <= before*(1-floor)
+}
+
+// exactInstead is exact, for a reason that the report tells.
+func (w *Workspace) exactInstead(ctx context.Context, o Options, reason string) error {
 	if err := w.exact(ctx, o); err != nil {
 		return err
 	}
-	w.result.Report.Warning = warning
+	w.result.Report.Warning = reason + ": solved exactly"
 	return nil
 }
 
-// gate measures the recall of the answer on a random sample of rows, counted by distance.
-func (w *Workspace) gate(ctx context.Context, o Options) (recall float64, sample int, err error) {
+// gate tests the recall of the answer, counted by distance, on rows drawn at random until the test decides. Undecided is
+// failed.
+func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall float64, sample int, passed bool, err error) {
 	p := &w.points
-	var pairs int64
-	for _, worker := range w.workers {
-		pairs += worker.pairs
-	}
-	sample = min(max(int(gateShare*float64(pairs)/float64(p.n)), gateLeast), gateMost, p.n)
+	test := newFloorTest(floor)
 	random := rand.New(rand.NewPCG(o.Seed, 0x6a7e))
-	rows := make([]int32, 0, sample)
-	for i := range p.n { // each row with the chance that leaves sample of them
-		if random.IntN(p.n-i) < sample-len(rows) {
-			rows = append(rows, int32(i))
+	most := max(block, min(p.n/sampleShare, 8*block, int(4*test.least())))
+	rows := make([]int32, block)
+	for sample < most && test.undecided() {
+		for i := range rows {
+			rows[i] = int32(random.IntN(p.n)) // with replacement, as the test has it
 		}
-	}
-	truth, err := w.nearestTo(ctx, o, rows)
-	if err != nil {
-		return 0, 0, err
-	}
-	found, there := 0, 0
-	for r, row := range rows {
-		right, _ := truth.Row(r)
-		limit := 0.
-		for _, id := range right {
-			if id >= 0 {
-				limit = max(limit, p.squared(row, id))
-				there++
-			}
+		truth, err := w.nearestTo(ctx, o, rows)
+		if err != nil {
+			return 0, 0, false, err
 		}
-		ids, _ := w.result.Row(int(row))
-		for _, id := range ids {
-			if id >= 0 && p.squared(row, id) <= limit*(1+1e-6) {
-				found++
-			}
+		for r, row := range rows {
+			test.observe(w.found(row, truth, r))
 		}
+		sample += len(rows)
 	}
-	return float64(found) / float64(there), sample, nil
+	return test.mean(), sample, test.passed(), nil
 }
+
+// found is the share of the true neighbours of a row, list r of truth, that the answer has.
+func (w *Workspace) found(row int32, truth *Neighbours, r int) float64 {
+	p := &w.points
+	right, _ := truth.Row(r)
+	limit, there := 0., 0
+	for _, id := range right {
+		if id >= 0 {
+			limit = max(limit, p.squared(row, id))
+			there++
+		}
+	}
+	found := 0
+	ids, _ := w.result.Row(int(row))
+	for _, id := range ids {
+		if id >= 0 && p.squared(row, id) <= limit*(1+1e-6) {
+			found++
+		}
+	}
+	return float64(min(found, there)) / float64(there)
+}
+
+// floorTest decides whether the mean of independent values between 0 and 1 is at least a floor. It bets: its capital, which is 1 at
+// first, is multiplied for each value x by 1 + stake (x - floor), with a stake that is chosen before x is seen. Where the
+// mean is below the floor each bet loses in expectation, so that the capital ever reaches 1/risk with a chance of at most risk,
+// however often one looks (Ville's inequality). A second bet, the other way round, tells when to give up.
+type floorTest struct {
+	floor                 float64
+	above, below          float64 // logarithms of the capital of either bet
+	count, total, squares float64 // of the values so far; squares of their deviations from the mean before them
+}
+
+func newFloorTest(floor float64) *floorTest { return &floorTest{floor: floor} }
+
+// passing is the logarithm of the capital at which the floor is held for reached. Every attempt has its part of the risk.
+var passing = math.Log((1 + refinements) / falsePass)
+
+// largestStake is the largest part of the capital that a bet may lose.
+const largestStake = .9
+
+// observe takes in the next value.
+func (t *floorTest) observe(x float64) {
+	mean := (t.total + 1) / (t.count + 1) // the first bet expects a perfect answer
+	variance := (t.squares + .01) / (t.count + 1)
+	gap := mean - t.floor
+	stake := gap / (variance + gap*gap)
+	t.above += math.Log1p(min(max(stake, 0), largestStake/t.floor) * (x - t.floor))
+	t.below += math.Log1p(min(max(-stake, 0), largestStake/max(1-t.floor, 1e-9)) * (t.floor - x))
+	t.count++
+	t.total += x
+	t.squares += (x - mean) * (x - mean)
+}
+
+// least is how many values a pass takes if all of them are 1.
+func (t *floorTest) least() float64 { return passing / math.Log1p(largestStake/t.floor*(1-t.floor)) }
+
+func (t *floorTest) mean() float64   { return t.total / max(t.count, 1) }
+func (t *floorTest) passed() bool    { return t.above >= passing }
+func (t *floorTest) undecided() bool { return !t.passed() && t.below < -math.Log(falseFail) }
 
 // nearestTo finds the true neighbours of at most block rows.
 func (w *Workspace) nearestTo(ctx context.Context, o Options, rows []int32) (*Neighbours, error) {

@@ -11,7 +11,7 @@ import (
 // their order is that of the computed values, ties by id. What it returns is valid until the next search of w.
 func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	w.result.reset(n, rho)
-	w.result.Report = Report{Chosen: "exact", Recall: 1}
+	w.result.Report = exactly
 	if n < 2 || rho < 1 {
 		return &w.result
 	}

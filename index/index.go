@@ -29,9 +29,11 @@ func (b *Neighbours) Row(p int) ([]int32, []float32) {
 
 // Report says how neighbours were found.
 type Report struct {
-	Chosen string  // exact, hnsw, descent
-	Recall float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
-	Sample int     // rows checked; 0 where the search was exact
+	Chosen  string  // exact, hnsw, descent
+	Recall  float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
+	Floor   float64 // the recall of all rows is at least this, but for one search in a thousand; 1 where the search was exact
+	Sample  int     // rows checked; 0 where the search was exact
+	Refined int     // how often the answer was found wanting and searched on
 
 	Warning string // why the search is exact though another was asked for, or chosen; "" if it is not
 }
@@ -100,7 +102,7 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 	}
 	if o.Rho == 0 || n < 2 {
 		w.result.reset(n, o.Rho)
-		w.result.Report = Report{Chosen: "exact", Recall: 1}
+		w.result.Report = exactly
 		return &w.result, nil
 	}
 	if err := w.search(ctx, o); err != nil {
@@ -108,6 +110,9 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 	}
 	return &w.result, nil
 }
+
+// exactly is the report of an exact search.
+var exactly = Report{Chosen: "exact", Recall: 1, Floor: 1}
 
 // Methods are the names that Options.Method may have.
 func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }

@@ -36,6 +36,7 @@ type episode struct {
 	graph                  *index.Affinity
 	built                  index.Affinity
 	lists                  index.Workspace
+	search                 index.Report // how the neighbours were found
 	space                  space
 	direct                 rowSpace
 	gram                   gramSpace
@@ -163,6 +164,7 @@ func (e *episode) shares(p *Problem) {
 
 // neighbours fills the graph: for each unlabelled row the rho nearest among unlabelled and labelled.
 func (e *episode) neighbours(ctx context.Context, p *Problem) error {
+	e.search = index.Report{}
 	if p.Affinity != nil {
 		e.graph = p.Affinity
 		return nil
@@ -182,7 +184,9 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
 			}
 		}
-		e.lists.GramNeighbours(g, all, min(e.Rho, all-1)).LabelledInto(&e.built, e.n, e.label)
+		lists := e.lists.GramNeighbours(g, all, min(e.Rho, all-1))
+		lists.LabelledInto(&e.built, e.n, e.label)
+		e.search = lists.Report
 		return nil
 	}
 	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
@@ -192,6 +196,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		return fmt.Errorf("graph: %w", err)
 	}
 	lists.LabelledInto(&e.built, e.n, e.label)
+	e.search = lists.Report
 	return nil
 }
 
@@ -261,7 +266,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
 	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
-	r.Affinity = e.graph
+	r.Affinity, r.Search = e.graph, e.search
 	if p.Assess {
 		e.assess(r)
 	}

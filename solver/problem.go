@@ -58,6 +58,7 @@ type Result struct {
 	// Affinity is the graph that was used, N rows: unlabelled pairs (A+A')/2, and each unlabelled row's labelled neighbours
 	// with weight 1, anchor j as column N+j. Rows of labelled items are empty when it was built here.
 	Affinity *index.Affinity
+	Search   index.Report // how its neighbours were found; empty where Problem.Affinity was given, or none was needed
 
 	// Filled when Problem.Assess is set.
 	Confidence []float32 // z_p: softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, at the answered label; 1 where labelled

@@ -26,7 +26,7 @@ func newLabelCommand() *cobra.Command {
 }
 
 func label(ctx context.Context, c *call) (err error) {
-	answerer, err := newAnswerer(c.Config)
+	answerer, err := newAnswerer(c.Config, c.Log)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strconv"
@@ -20,9 +21,9 @@ type answerer interface {
 	answer(context.Context, *rowsOfFile) ([]table.Answer, error)
 }
 
-func newAnswerer(c *config.Config) (answerer, error) {
+func newAnswerer(c *config.Config, log *slog.Logger) (answerer, error) {
 	if c.Files.K > 0 {
-		return newClusterer(c)
+		return newClusterer(c, log)
 	}
 	settings, err := memorySettings(c)
 	if err != nil {
@@ -78,6 +79,7 @@ func (s *supported) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 // clusterer parts a file into K clusters. Where the file is cut into episodes, the first one makes the clusters; they
 // carry over to the later ones as a prior, so that a cluster keeps its number.
 type clusterer struct {
+	log     *slog.Logger
 	k       int
 	search  index.Options
 	solver  *solver.Solver
@@ -85,7 +87,7 @@ type clusterer struct {
 	weights []float32
 }
 
-func newClusterer(c *config.Config) (*clusterer, error) {
+func newClusterer(c *config.Config, log *slog.Logger) (*clusterer, error) {
 	settings, err := solver.Clustering(cmp.Or(solver.Method(c.Solver.Method()), solver.SLKMeans))
 	if err != nil {
 		return nil, usageError{err}
@@ -95,7 +97,7 @@ func newClusterer(c *config.Config) (*clusterer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return &clusterer{k: c.Files.K, solver: s, search: index.Options{Rho: settings.Rho, Method: c.Index.Method, RecallFloor: c.Index.RecallFloor, Seed: settings.Seed, Cosine: true}}, nil
+	return &clusterer{log: log, k: c.Files.K, solver: s, search: index.Options{Rho: settings.Rho, Method: c.Index.Method, RecallFloor: c.Index.RecallFloor, Seed: settings.Seed, Cosine: true}}, nil
 }
 
 func (c *clusterer) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answer, error) {
@@ -106,6 +108,9 @@ func (c *clusterer) answer(ctx context.Context, rows *rowsOfFile) ([]table.Answe
 	neighbours, err := index.Build(ctx, rows.vectors, n, d, c.search)
 	if err != nil {
 		return nil, err
+	}
+	if warning := neighbours.Report.Warning; warning != "" {
+		c.log.Warn("neighbours: "+warning, "rows", n, "dimension", d)
 	}
 	p := &solver.Problem{Rows: rows.vectors, N: n, D: d, K: c.k, Embedding: &solver.Embedding{Mean: make([]float32, d)}, Affinity: neighbours.Symmetric()}
 	if c.means != nil {
