@@ -90,6 +90,7 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 		}
 		for seed := range uint64(10) {
 			check(fmt.Sprintf("drawn %s %d", preset, seed), drawn(seed), settings)
+			check(fmt.Sprintf("drawn with edges and evidence %s %d", preset, seed), withTerms(seed), settings)
 		}
 	}
 	for _, method := range []Method{"slk-ms", "kmodes", "kmeans", "laplacianshot", "nearest"} {
@@ -102,6 +103,7 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 		check("digits "+string(method), p, settings)
 		for seed := range uint64(5) {
 			check(fmt.Sprintf("drawn %s %d", method, seed), drawn(seed), settings)
+			check(fmt.Sprintf("drawn with edges and evidence %s %d", method, seed), withTerms(seed), settings)
 		}
 	}
 }

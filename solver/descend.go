@@ -214,6 +214,7 @@ func (e *episode) addNeighbours(p int, row []float32) {
 		}
 		row[e.label[q]] += w
 	}
+	e.addEvidence(p, row)
 }
 
 // prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its prototype, as R no

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -34,7 +35,10 @@ type episode struct {
 	length                 []float64 // k: |C|^2
 	started                bool      // S holds something: before that only labelled rows and the prior count
 	graph                  *index.Affinity
-	built                  index.Affinity
+	built, summed          index.Affinity
+	entries                []entry   // of Problem.Edges
+	evidence               []float32 // n x K: Problem.Evidence
+	shifted                []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
 	lists                  index.Workspace
 	search                 index.Report // how the neighbours were found
 	space                  space
@@ -173,6 +177,16 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	all := e.n + e.anchors
 	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.Rho == 0 || all < 2 {
 		e.built = index.Affinity{Offsets: vector.Zeroed(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
+		return nil
+	}
+	if len(p.Lag) > 0 {
+		g, stride := e.gram.g, e.rows
+		if !e.usesGram {
+			e.shifted, stride = vector.Resize(e.shifted, all*all), all
+			kernel.Gram(e.shifted, e.u[:all*e.d], all, e.d)
+			g = e.shifted
+		}
+		e.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.Rho, all-1)).LabelledInto(&e.built, e.n, e.label)
 		return nil
 	}
 	if e.usesGram {

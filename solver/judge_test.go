@@ -20,6 +20,7 @@ type judge struct {
 	s        [][]float64
 	pi, pi0  []float64
 	lambda   float64
+	evidence []float32
 	sigma2   float64
 }
 
@@ -56,7 +57,7 @@ func unitOf(a []float64) []float64 {
 }
 
 func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
-	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K)}
+	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K), evidence: p.Evidence}
 	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
 		j.lambda = 0
 	}
@@ -188,6 +189,9 @@ func (j *judge) objective() float64 {
 				}
 			}
 		}
+		for c := range j.k {
+			r -= j.lambda * j.evidenceOf(p, c) * j.s[p][c]
+		}
 		columns, weights := j.w.Row(p)
 		for e, q := range columns {
 			if y := j.label[q]; y >= 0 {
@@ -210,6 +214,13 @@ func (j *judge) objective() float64 {
 		}
 	}
 	return r
+}
+
+func (j *judge) evidenceOf(p, c int) float64 {
+	if j.evidence == nil {
+		return 0
+	}
+	return float64(j.evidence[p*j.k+c])
 }
 
 func (j *judge) modes() bool { return j.settings.Method == "slk-ms" || j.settings.Method == "kmodes" }
@@ -307,6 +318,9 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 			}
 		}
 		if graph {
+			for c := range j.k {
+				score[c] += j.lambda * j.evidenceOf(p, c)
+			}
 			columns, weights := j.w.Row(p)
 			for e, q := range columns {
 				for c := range j.k {

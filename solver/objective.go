@@ -15,7 +15,7 @@ import (
 //	E = sum_p a_{p,label} + (lambda/4) sum_pq w_pq |s_p - s_q|^2 at one-hot labels
 //
 // A row of S is read as s / sum s, so that the float32 rounding of its sum is not taken for a rise or a fall. In E a
-// labelled neighbour is a pair that is met from one side only, and counts as both.
+// labelled neighbour is a pair that is met from one side only, and counts as both; evidence is such a neighbour.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
 	e.seen = vector.Resize(e.seen, e.n)
@@ -133,6 +133,9 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 				energy += w / 2
 			}
 		}
+		more, discrete := e.evidenceTerms(p, row, scale, label)
+		objective += more
+		energy += discrete
 	}
 	e.parts[2*block], e.parts[2*block+1] = objective, energy
 }

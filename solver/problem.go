@@ -32,6 +32,18 @@ type Problem struct {
 	// it is symmetric; the row of a labelled item is not read.
 	Affinity *index.Affinity
 
+	// Lag is what a graph built here adds to the squared distance of two rows that stand 1, 2, ... places apart, when it chooses
+	// neighbours: an order that means something. Rows further apart than it is long take the last value; anchors take none. nil:
+	// the order means nothing.
+	Lag []float32
+
+	Edges    []Edge    // added to W; a pair may come more than once, and counts from both ends
+	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
+
+	// BeforeGraph is called when rows are embedded and neighbours are not chosen yet. It may set Lag, Edges and Evidence by what
+	// it sees. nil: not at all.
+	BeforeGraph func(*EmbeddedRows)
+
 	// Start is the cluster that each row is in at first, 0 to K-1; without labels and prior only, in place of the starts that
 	// Settings.Start names. nil: those.
 	Start []int32
@@ -172,6 +184,9 @@ func (p *Problem) check() error {
 		if c < 0 || int(c) >= p.K {
 			return fmt.Errorf("start: cluster %d of row %d is not one of %d", c, i, p.K)
 		}
+	}
+	if err := p.checkGraphTerms(); err != nil {
+		return err
 	}
 	return p.checkAffinity()
 }

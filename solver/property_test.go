@@ -61,6 +61,23 @@ func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 	return a
 }
 
+// drawnTerms adds edges and evidence of both signs, half of the time each.
+func drawnTerms(t *rapid.T, p *Problem) {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "terms"), 4))
+	all := p.N + len(p.AnchorLabels)
+	for range rapid.SampledFrom([]int{0, 4 * p.N}).Draw(t, "edges") {
+		if a, b := random.IntN(p.N), random.IntN(all); a != b {
+			p.Edges = append(p.Edges, Edge{int32(a), int32(b), []float32{.5, 2, -4}[random.IntN(3)]})
+		}
+	}
+	if rapid.Bool().Draw(t, "evidence") {
+		p.Evidence = make([]float32, p.N*p.K)
+		for i := range p.Evidence {
+			p.Evidence[i] = max(0, float32(random.NormFloat64())) - .3
+		}
+	}
+}
+
 func solved(t *rapid.T, s Settings, p *Problem, which engine) *Result {
 	solve, err := New(s)
 	if err != nil {
@@ -79,6 +96,7 @@ func TestDescent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
 		p.Affinity = drawnAffinity(t, p)
+		drawnTerms(t, p)
 		r := solved(t, s, p, rapid.SampledFrom([]engine{bySize, rowEngine, gramEngine}).Draw(t, "engine"))
 		if r.Rises > 0 {
 			t.Fatalf("R rose: %v", r.Trace)

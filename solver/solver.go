@@ -52,10 +52,18 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		e.space = &e.direct
 		e.embedRows(p)
 	}
+	if p.BeforeGraph != nil {
+		p.BeforeGraph(&EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space})
+		if err := p.checkGraphTerms(); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.neighbours(ctx, p); err != nil {
 		return nil, err
 	}
 	e.estimateSigma()
+	e.addEdges(p.Edges)
+	e.evidence = p.Evidence
 	e.order.plan(e)
 	r := &s.result
 	r.clear()

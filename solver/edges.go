@@ -1,0 +1,161 @@
+package solver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Edge is a pair of rows whose weight in W grows by Weight, which may be negative: two rows that are known to be one thing, or
+// to be two. N and above are anchors; an edge to a labelled row or an anchor counts for its class.
+type Edge struct {
+	P, Q   int32
+	Weight float32
+}
+
+// EmbeddedRows is what a Problem.BeforeGraph sees. It is valid during the call only, and read only.
+type EmbeddedRows struct {
+	Z       []float32 // N x D, z-space
+	AnchorZ []float32 // M x D
+
+	space space
+}
+
+// SquaredDistance is that of two rows in u-space; N and above are anchors.
+func (r *EmbeddedRows) SquaredDistance(p, q int) float32 { return r.space.squaredDistance(p, q) }
+
+// checkGraphTerms reports the first fault of Lag, Edges and Evidence.
+func (p *Problem) checkGraphTerms() error {
+	all := p.N + len(p.AnchorLabels)
+	if i := vector.NotFinite(p.Lag); i >= 0 {
+		return fmt.Errorf("lag %d: %g is not finite", i+1, p.Lag[i])
+	}
+	if len(p.Lag) > 0 && (all > mostGram || p.Affinity != nil) {
+		return fmt.Errorf("lag: needs a graph that is built here, of at most %d rows and anchors, not %d", mostGram, all)
+	}
+	for i, e := range p.Edges {
+		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {
+			return fmt.Errorf("edge %d: from %d to %d: not two of %d rows and anchors", i, e.P, e.Q, all)
+		}
+		if e.Weight-e.Weight != 0 {
+			return fmt.Errorf("edge %d: weight %g is not finite", i, e.Weight)
+		}
+	}
+	if p.Evidence == nil {
+		return nil
+	}
+	if len(p.Evidence) != p.N*p.K {
+		return fmt.Errorf("evidence: %d values, not %d rows of %d classes", len(p.Evidence), p.N, p.K)
+	}
+	if i := vector.NotFinite(p.Evidence); i >= 0 {
+		return fmt.Errorf("evidence: row %d, class %d: %g is not finite", i/p.K, i%p.K, p.Evidence[i])
+	}
+	return nil
+}
+
+// lagged returns a copy of the Gram matrix of all rows and anchors in which rows stand apart by Problem.Lag too.
+func (e *episode) lagged(g []float32, stride int, lag []float32) []float32 {
+	all := e.n + e.anchors
+	e.shifted = vector.Resize(e.shifted, all*all)
+	for p := range all {
+		row := e.shifted[p*all : p*all+all]
+		copy(row, g[p*stride:])
+		if p >= e.n {
+			continue
+		}
+		for q := range e.n {
+			if p != q { // |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
+				row[q] -= lag[min(max(p-q, q-p), len(lag))-1] / 2
+			}
+		}
+	}
+	return e.shifted
+}
+
+// entry is one value of a sparse matrix.
+type entry struct {
+	row, column int32
+	weight      float32
+}
+
+// addEdges replaces the graph by its sum with the problem's edges.
+func (e *episode) addEdges(edges []Edge) {
+	if len(edges) == 0 {
+		return
+	}
+	e.entries = e.entries[:0]
+	for _, edge := range edges { // as in the rest of W, the row of a labelled item is not read and stays empty
+		if e.label[edge.P] < 0 {
+			e.entries = append(e.entries, entry{edge.P, edge.Q, edge.Weight})
+		}
+		if e.label[edge.Q] < 0 {
+			e.entries = append(e.entries, entry{edge.Q, edge.P, edge.Weight})
+		}
+	}
+	slices.SortStableFunc(e.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column))
+	})
+	before, sum := e.graph, &e.summed
+	*sum = index.Affinity{Offsets: vector.Resize(sum.Offsets, e.n+1), Columns: sum.Columns[:0], Weights: sum.Weights[:0]}
+	sum.Offsets[0] = 0
+	put := func(column int32, weight float32, from int64) {
+		if last := len(sum.Columns) - 1; last >= int(from) && sum.Columns[last] == column {
+			sum.Weights[last] += weight
+			return
+		}
+		sum.Columns, sum.Weights = append(sum.Columns, column), append(sum.Weights, weight)
+	}
+	next := 0
+	for p := range e.n {
+		columns, weights := before.Row(p)
+		from := sum.Offsets[p]
+		for ; next < len(e.entries) && int(e.entries[next].row) == p; next++ {
+			added := e.entries[next]
+			for len(columns) > 0 && columns[0] <= added.column {
+				put(columns[0], weights[0], from)
+				columns, weights = columns[1:], weights[1:]
+			}
+			put(added.column, added.weight, from)
+		}
+		for j, q := range columns {
+			put(q, weights[j], from)
+		}
+		sum.Offsets[p+1] = int64(len(sum.Columns))
+	}
+	e.graph = sum
+}
+
+// addEvidence adds lambda times a row's evidence to its scores.
+func (e *episode) addEvidence(p int, row []float32) {
+	if e.evidence == nil {
+		return
+	}
+	evidence := e.evidence[p*len(e.number):]
+	if len(e.class) == len(e.number) {
+		kernel.Axpy(float32(e.lambda), evidence[:len(row)], row)
+		return
+	}
+	for c, class := range e.class {
+		row[c] += float32(e.lambda) * evidence[class]
+	}
+}
+
+// evidenceTerms is what a row's evidence adds to R and to E, for s = scale row, answered label.
+func (e *episode) evidenceTerms(p int, row []float32, scale float64, label int32) (objective, energy float64) {
+	if e.evidence == nil {
+		return 0, 0
+	}
+	evidence := e.evidence[p*len(e.number):]
+	for c, class := range e.class {
+		v := e.lambda * float64(evidence[class])
+		objective -= v * float64(row[c]) * scale
+		if int32(c) != label {
+			energy += v
+		}
+	}
+	return objective, energy
+}

@@ -1,0 +1,114 @@
+package solver
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/index"
+)
+
+// withTerms is a drawn episode with edges of both signs, to anchors too, and evidence.
+func withTerms(seed uint64) *Problem {
+	p := drawn(seed)
+	random := rand.New(rand.NewPCG(seed, 9))
+	all := p.N + len(p.AnchorLabels)
+	for range 3 * p.N {
+		if a, b := random.IntN(p.N), random.IntN(all); a != b {
+			p.Edges = append(p.Edges, Edge{int32(a), int32(b), float32(random.NormFloat64())})
+		}
+	}
+	p.Evidence = make([]float32, p.N*p.K)
+	for i := range p.Evidence {
+		p.Evidence[i] = float32(random.Float64())
+	}
+	return p
+}
+
+// An edge of large weight makes two rows one thing, one of large negative weight two; evidence makes a row its class.
+func TestEdgesAndEvidenceCount(t *testing.T) {
+	for _, which := range []engine{rowEngine, gramEngine} {
+		solve, _ := defaultSolver(t, nil)
+		solve.engine = which
+		p := &Problem{
+			N: 6, D: 2, K: 2, Labels: []int32{0, 1, -1, -1, -1, -1},
+			Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, .8, .1, .1, .8}, Embedding: &Embedding{Mean: make([]float32, 2)},
+		}
+		for _, c := range []struct {
+			name     string
+			edges    []Edge
+			evidence []float32
+			want     []int32
+		}{
+			{"nothing", nil, nil, []int32{0, 1, 0, 1, 0, 1}},
+			{"row 2 is row 3, which is labelled row 1", []Edge{{2, 3, 40}, {3, 1, 40}}, nil, []int32{0, 1, 1, 1, 0, 1}},
+			{"row 4 is not labelled row 0", []Edge{{0, 4, -40}}, nil, []int32{0, 1, 0, 1, 1, 1}},
+			{"evidence", nil, []float32{0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 40, 0}, []int32{0, 1, 0, 1, 0, 0}},
+		} {
+			p.Edges, p.Evidence = c.edges, c.evidence
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(r.Labels, c.want) {
+				t.Errorf("engine %d: %s: %v, want %v", which, c.name, r.Labels, c.want)
+			}
+		}
+	}
+}
+
+// Neighbours are chosen by distance and lag together, in both engines; what is set before the graph is built counts.
+func TestLagChoosesNeighbours(t *testing.T) {
+	const n = 40
+	p := &Problem{N: n, D: 8, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, 8), Embedding: &Embedding{Mean: make([]float32, 8)}}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range n * p.D {
+		p.Rows = append(p.Rows, float32(random.NormFloat64()))
+	}
+	p.Anchors[0] = 1
+	for _, which := range []engine{rowEngine, gramEngine} {
+		solve, settings := defaultSolver(t, func(s *Settings) { s.Rho = 2 })
+		solve.engine = which
+		p.BeforeGraph = func(rows *EmbeddedRows) {
+			if d := rows.SquaredDistance(0, n); math.Abs(float64(d)-float64(2-2*rows.Z[0])) > 1e-5 {
+				t.Errorf("engine %d: squared distance %g to the anchor", which, d)
+			}
+			p.Lag = []float32{0, 100, 200, 300} // far ones are all as far
+		}
+		r, err := solve.Solve(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < n-1; i++ {
+			columns, _ := r.Affinity.Row(i)
+			for _, q := range columns {
+				if q != n && max(i-int(q), int(q)-i) > settings.Rho {
+					t.Errorf("engine %d: row %d has neighbour %d", which, i, q)
+				}
+			}
+		}
+	}
+}
+
+func TestFaultsOfGraphTerms(t *testing.T) {
+	solve, _ := defaultSolver(t, nil)
+	nan := float32(math.NaN())
+	for name, spoil := range map[string]func(*Problem){
+		"an edge to itself":             func(p *Problem) { p.Edges = []Edge{{1, 1, 1}} },
+		"an edge out of range":          func(p *Problem) { p.Edges = []Edge{{1, 1000, 1}} },
+		"an edge without weight":        func(p *Problem) { p.Edges = []Edge{{1, 2, nan}} },
+		"evidence of another size":      func(p *Problem) { p.Evidence = make([]float32, 3) },
+		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
+		"a lag that is not finite":      func(p *Problem) { p.Lag = []float32{nan} },
+		"a lag set before the graph":    func(p *Problem) { p.BeforeGraph = func(*EmbeddedRows) { p.Lag = []float32{nan} } },
+		"a lag beside a graph of yours": func(p *Problem) { p.Lag, p.Affinity = []float32{1}, &index.Affinity{Offsets: make([]int64, p.N+1)} },
+	} {
+		p := drawn(1)
+		spoil(p)
+		if _, err := solve.Solve(context.Background(), p); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
