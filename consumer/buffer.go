@@ -57,6 +57,7 @@ type opened struct {
 	episode     *Episode
 	first       record.Place
 	count       int
+	dimension   int       // of its items' vectors
 	base        time.Time // the first item's event time, or the highest seen when it came, if it was late
 	arrived     time.Time
 	ghost       bool
@@ -133,12 +134,17 @@ func (b *Buffer) Add(item record.Item, now time.Time) {
 	previous := b.high
 	b.see(item.Time, place)
 	o := b.open[key]
-	if o != nil && o.ghost != ghost {
+	switch {
+	case o == nil:
+	case o.ghost != ghost:
 		b.close(o, Size, place) // the last of what was answered: what follows is an episode of its own
+		o = nil
+	case o.dimension != len(item.Vector): // as long as records do not agree on one
+		b.close(o, Dimension, place)
 		o = nil
 	}
 	if o == nil {
-		o = &opened{first: place, base: b.high, ghost: ghost, episode: &Episode{Key: key, Before: previous}}
+		o = &opened{first: place, base: b.high, ghost: ghost, dimension: len(item.Vector), episode: &Episode{Key: key, Before: previous}}
 		b.open[key] = o
 		if !slices.Contains(b.models, key.Model) {
 			b.models = append(b.models, key.Model)

@@ -74,6 +74,13 @@ func TestWhatClosesAnEpisode(t *testing.T) {
 		"an item larger than memory": {Limits{Size: 9, Memory: 1}, func(b *Buffer) {
 			b.Add(item(0, "a", start, 4), start)
 		}, []string{"a memory at 0: 0"}},
+		"another dimension, before the item that has it joins": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
+			b.Add(item(0, "a", start, 4), start)
+			b.Add(item(1, "b", start, 5), start)
+			b.Add(item(2, "a", start, 5), start)
+			b.Add(item(3, "a", start, 5), start)
+			b.Drain(record.Start(4))
+		}, []string{"a dimension at 2: 0", "b drain at 4: 1", "a drain at 4: 2 3"}},
 		"silence": {Limits{Size: 9, Idle: time.Second, Memory: 1 << 20}, func(b *Buffer) {
 			b.Add(item(0, "a", start, 4), second(0))
 			b.Add(item(1, "b", start, 4), second(1))

@@ -13,12 +13,13 @@ type Reason string
 
 // Reasons an episode closes for. All but Idle and Drain are functions of the partition's input alone.
 const (
-	Size   Reason = "size"
-	Age    Reason = "age"
-	Idle   Reason = "idle"
-	Marker Reason = "marker"
-	Memory Reason = "memory"
-	Drain  Reason = "drain"
+	Size      Reason = "size"
+	Age       Reason = "age"
+	Idle      Reason = "idle"
+	Marker    Reason = "marker"
+	Memory    Reason = "memory"
+	Drain     Reason = "drain"
+	Dimension Reason = "dimension" // the next item's vector has another
 )
 
 // Key names a stream within its partition. Embeddings of different models are never mixed, so that each model of a stream

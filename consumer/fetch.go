@@ -19,6 +19,8 @@ type Batch struct {
 	Count   int       // of the records that were fetched
 	Time    time.Time // of the last of them
 	Last    bool      // nothing comes after it
+	// Dimensions of the models' vectors, where they have changed with this batch, else nil.
+	Dimensions map[string]int
 }
 
 // Bounds say what of a partition is read.
@@ -33,6 +35,7 @@ type Record struct {
 	Offset   int64
 	Items    []record.Item
 	Rejected *record.Rejection
+	Empty    string // why it holds nothing to answer, where that is no fault
 	Marker   bool
 	Stream   string // of a marker
 }
@@ -68,23 +71,31 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			from := len(items)
 			items, err = decoder.Decode(r, items)
 			d := Record{Offset: r.Offset, Items: items[from:len(items):len(items)], Marker: r.Marker()}
-			for i := range d.Items {
-				d.Items[i].Key = keys.keep(d.Items[i].Key)
-			}
-			if err != nil {
-				if !errors.As(err, &d.Rejected) {
-					return err
+			if len(d.Items) > 0 {
+				key := keys.keep(r.Key) // one for all objects of a frame
+				for i := range d.Items {
+					d.Items[i].Key = key
 				}
+			}
+			var empty *record.Empty
+			switch {
+			case err == nil:
+			case errors.As(err, &d.Rejected):
 				d.Raw = copied(r)
+			case errors.As(err, &empty):
+				d.Empty = empty.Reason
+			default:
+				return err
 			}
 			if d.Marker {
 				d.Stream = decoder.Stream(r)
 			}
-			if len(d.Items) > 0 || d.Rejected != nil || d.Marker {
+			if len(d.Items) > 0 || d.Rejected != nil || d.Empty != "" || d.Marker {
 				b.Records = append(b.Records, d)
 			}
 		}
 		reader.Recycle(raw)
+		b.Dimensions = decoder.Agreed()
 		if err := send(ctx, out, b); err != nil || b.Last {
 			return err
 		}
@@ -111,7 +122,8 @@ func copied(r *record.Raw) *record.Raw {
 	return &c
 }
 
-// keyCache keeps one copy of each of the few keys that most records repeat.
+// keyCache keeps one copy of each of the few keys that most records repeat. A long key is no name that is repeated, and is
+// copied each time.
 type keyCache map[string][]byte
 
 func (c keyCache) keep(key []byte) []byte {
@@ -121,11 +133,14 @@ func (c keyCache) keep(key []byte) []byte {
 	if kept, ok := c[string(key)]; ok {
 		return kept
 	}
-	const most = 1 << 14
+	const most, longest = 1 << 14, 256
+	kept := bytes.Clone(key)
+	if len(key) > longest {
+		return kept
+	}
 	if len(c) >= most {
 		clear(c)
 	}
-	kept := bytes.Clone(key)
 	c[string(key)] = kept
 	return kept
 }

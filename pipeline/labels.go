@@ -34,10 +34,9 @@ type labels struct {
 type view struct {
 	labels *stream.Labels
 	// next holds, of each partition of the topic, the offset of the first record that the view does not know.
-	next   []int64
-	resets []reset
-	// dimensions of the examples, by model; one of each model is enough to tell.
-	dimensions map[string]int
+	next       []int64
+	resets     []reset
+	dimensions map[string]labelledDimension // of the examples, by model
 }
 
 // reset is an order to forget, at its place in the labels topic: a stream obeys it once, before the first episode that it
@@ -94,13 +93,14 @@ func (b *book) apply(partition int, offset int64, what record.Label) {
 }
 
 func (b *book) view() *view {
-	v := &view{labels: &stream.Labels{Stream: map[string][]stream.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets), dimensions: map[string]int{}}
+	v := &view{labels: &stream.Labels{Stream: map[string][]stream.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets)}
+	dimensions := labelledDimensions{}
 	for _, e := range b.support { // the topic's word stands above the file's
 		if _, corrected := b.taught[e.ID]; corrected || b.forgot[e.ID] {
 			continue
 		}
 		v.labels.Everyone = append(v.labels.Everyone, e)
-		v.dimensions[e.Model] = len(e.Vector)
+		dimensions.add(e.Model, len(e.Vector))
 	}
 	for _, id := range slices.Sorted(maps.Keys(b.taught)) {
 		t := b.taught[id]
@@ -109,10 +109,9 @@ func (b *book) view() *view {
 		} else {
 			v.labels.Stream[t.stream] = append(v.labels.Stream[t.stream], t.example)
 		}
-		if _, told := v.dimensions[t.example.Model]; !told {
-			v.dimensions[t.example.Model] = len(t.example.Vector)
-		}
+		dimensions.add(t.example.Model, len(t.example.Vector))
 	}
+	v.dimensions = dimensions.most()
 	v.labels.Forgotten = slices.Sorted(maps.Keys(b.forgot))
 	return v
 }

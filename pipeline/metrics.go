@@ -19,6 +19,7 @@ type Metrics struct {
 
 	records    telemetry.Counter
 	rejections telemetry.Counter
+	empty      telemetry.Counter
 	episodes   telemetry.Counter
 	solve      telemetry.Histogram
 	delay      telemetry.Histogram
@@ -44,6 +45,7 @@ func newMetrics() *Metrics {
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	m.records = s.Counter("slkstream_records_total", "embeddings by what became of them: answered, unknown (answered, but like nothing that is labelled), taught (carried a label), refused (the episode could not be solved)", "outcome")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
+	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
 	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
 	m.solve = s.Histogram("slkstream_solve_seconds", "time to answer an episode", seconds)
 	m.delay = s.Histogram("slkstream_answer_seconds", "time from an episode's close to its results' acknowledgement", seconds)

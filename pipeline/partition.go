@@ -31,9 +31,10 @@ type partition struct {
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
-	dimensions map[string]int // of each model's vectors
-	jobs       int            // given to the workers and not taken back
-	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
+	dimensions map[string]int // of each model's vectors, as records agree; replaced, never changed
+	empty      emptyRecords
+	jobs       int   // given to the workers and not taken back
+	inFlight   int64 // bytes of episodes closed, and of dead letters, that are not acknowledged
 
 	retiredAt time.Time // when silent streams were last looked for
 	fetchedAt time.Time // when the partition last answered
@@ -97,6 +98,9 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
 	p.fetchedAt = now
+	if b.Dimensions != nil {
+		p.dimensions = b.Dimensions
+	}
 	for i := range b.Records {
 		p.record(&b.Records[i], now)
 	}
@@ -121,9 +125,11 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 		p.stage.metrics.rejected(r.Rejected.Fault)
 		p.log.Debug("record rejected", "offset", r.Offset, "reason", r.Rejected.Reason)
 	}
+	if r.Empty != "" && r.Offset >= p.rejected {
+		p.empty.add(r.Empty, p.stage.metrics)
+	}
 	for i := range r.Items {
 		it := &r.Items[i]
-		p.dimensions[it.Model] = len(it.Vector)
 		p.replay.take(it, p.relearn)
 		if place := it.Source.Place(); !p.replay.answered(place) {
 			p.position = place
@@ -271,6 +277,7 @@ func (p *partition) tick() time.Duration {
 			p.buffer.Silent(before, p.position)
 		}
 	}
+	p.empty.tell(now, p.log)
 	p.save(now)
 	p.retire(now)
 	if p.commits.waiting() {

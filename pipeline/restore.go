@@ -46,10 +46,6 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	for _, fault := range restored.Faults {
 		log.Error("state set aside", "error", fault)
 	}
-	decoder, err := record.NewDecoder(o.Decode)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	keeper := state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	p := &partition{
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
@@ -63,11 +59,9 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		}
 	}
 	p.remember(restored)
-	for model, d := range p.dimensions {
-		decoder.Expect(model, d)
-	}
-	for model, d := range s.labels.current.Load().dimensions {
-		decoder.Expect(model, d)
+	decoder, err := p.newDecoder()
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	first, end, err := bounds(ctx, s.client, a.Topic, a.Partition, false)
 	if err != nil {

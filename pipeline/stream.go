@@ -100,6 +100,9 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 			s.memory.Reset(r.Class)
 		}
 	}
+	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
+		s.memory.Reset("") // what it learned is of a dimension that records do not agree on any more
+	}
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]

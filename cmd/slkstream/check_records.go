@@ -88,7 +88,7 @@ func (k *checker) streams(ctx context.Context) {
 
 func (k *checker) decoder() (*record.Decoder, error) {
 	s := &k.config.Stage
-	return record.NewDecoder(record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, MaxBytes: int(s.MaxRecord)})
+	return record.NewDecoder(record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}})
 }
 
 // read reads the latest records of every partition of a topic, or all of them where latest is 0.

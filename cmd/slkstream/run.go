@@ -64,7 +64,7 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
 		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
-		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, MaxBytes: int(s.MaxRecord)},
+		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
 		Memory: settings, Log: c.Log,
 	}
 	if o.Support, err = readSupport(c.Config); err != nil {

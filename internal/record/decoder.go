@@ -1,9 +1,7 @@
 package record
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,23 +13,18 @@ import (
 // Formats are the names of the forms a record's value may have where no content-type header says.
 var Formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
 
-// DefaultMaxBytes is the size above which a record is refused: far above what brokers take unless they are told to, so that
-// a topic of large frames needs no setting here.
-const DefaultMaxBytes = 16 << 20
-
-// longestName bounds ids, labels, streams and models, in bytes.
-const longestName = 1024
-
 // Options say how records become items. The zero value decodes every form whose header or look tells it.
 type Options struct {
 	Format    string // one of Formats; "" is auto
 	StreamBy  string // key, partition, header:NAME, field:NAME; "" is key
-	Dimension int    // 0: of each model, that of its first good vector, unless Expect has told another
+	Dimension int    // of every vector; 0: of each model, what its records agree on
 	Model     string // of records that name none
-	MaxBytes  int    // a longer value is refused; 0 is DefaultMaxBytes
+	Limits    Limits
 	TrackBy   string // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
 	// Alias lets vectors share memory with Raw.Value, which must then never be written to again. Keys always do.
 	Alias bool
+	// DimensionGivenUp is told when a model's dimension proves wrong; nil tells nobody.
+	DimensionGivenUp func(DimensionChange)
 }
 
 // Decoder turns records into items. One goroutine uses it at a time.
@@ -41,17 +34,19 @@ type Decoder struct {
 	header     string // stream by this header
 	field      string // stream by this field
 	partition  bool   // stream by partition
-	dimensions map[string]int
+	dimensions dimensions
 	names      map[string]string // the few names that most records repeat
 	frameName  string            // of the last item: the items of a frame share one string
 	scratch    []float32
 	fields     fields
-	examples   bool // decoding the labels topic: keys name examples there, and streams only what says so itself
+	empty      string // why the record that is being decoded holds nothing
+	examples   bool   // decoding the labels topic: keys name examples there, and streams only what says so itself
 }
 
 // NewDecoder returns a decoder, or an error that names the faulty setting.
 func NewDecoder(o Options) (*Decoder, error) {
-	d := &Decoder{options: o, format: o.Format, dimensions: map[string]int{}, names: map[string]string{}}
+	d := &Decoder{options: o, format: o.Format, names: map[string]string{}}
+	d.dimensions = dimensions{fixed: o.Dimension, models: map[string]*agreement{}, given: o.DimensionGivenUp}
 	if d.format == "" {
 		d.format = "auto"
 	}
@@ -73,45 +68,67 @@ func NewDecoder(o Options) (*Decoder, error) {
 	if o.TrackBy != "" && o.TrackBy != "record" && o.TrackBy != "object" {
 		return nil, fmt.Errorf("track-by %q: not record or object", o.TrackBy)
 	}
-	if o.Dimension < 0 || o.MaxBytes < 0 {
-		return nil, fmt.Errorf("dimension %d, record size %d: neither may be negative", o.Dimension, o.MaxBytes)
+	if o.Dimension < 0 {
+		return nil, fmt.Errorf("dimension %d: negative", o.Dimension)
 	}
-	if d.options.MaxBytes == 0 {
-		d.options.MaxBytes = DefaultMaxBytes
+	if err := d.options.Limits.fill(); err != nil {
+		return nil, err
+	}
+	if o.Dimension > d.options.Limits.Dimension {
+		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension, d.options.Limits.Dimension)
 	}
 	return d, nil
 }
 
-// Expect tells the dimension of a model's vectors, as its labels or its state have it. Options.Dimension stands above it.
-func (d *Decoder) Expect(model string, dimension int) { d.dimensions[model] = dimension }
+// Expect tells the dimension of a model's vectors as the state has it: what was agreed on before. Options.Dimension stands
+// above it, and it is given up if the records prove it wrong.
+func (d *Decoder) Expect(model string, dimension int) { d.dimensions.expect(model, dimension) }
 
-// Dimension is what a vector of that model must have; 0: not known yet.
-func (d *Decoder) Dimension(model string) int {
-	if d.options.Dimension > 0 {
-		return d.options.Dimension
+// Suggest tells the dimension that so many labelled examples of a model have. Records may say otherwise.
+func (d *Decoder) Suggest(model string, dimension, examples int) {
+	d.dimensions.suggest(model, dimension, examples)
+}
+
+// Dimension is what a vector of that model must have; 0: records do not agree yet, and any is taken.
+func (d *Decoder) Dimension(model string) int { return d.dimensions.of(model) }
+
+// Agreed returns the dimensions that records agree on, by model, if they have changed since the last call, else nil. A
+// Decoder that is told them by Expect goes on where this one stands, but for what speaks for each.
+func (d *Decoder) Agreed() map[string]int {
+	if !d.dimensions.changed {
+		return nil
 	}
-	return d.dimensions[model]
+	d.dimensions.changed = false
+	return d.dimensions.agreed()
 }
 
 // Decode appends the record's items to items. What it cannot use it reports as a *Rejection, for the dead letters: the
 // whole record, or, beside the good items, those objects of a frame that are bad. A record without anything to label (a
-// marker without a value, a frame without objects) gives neither.
+// frame without objects) is an *Empty; only a marker without a value gives neither items nor an error.
 func (d *Decoder) Decode(raw *Raw, items []Item) ([]Item, error) {
-	if len(raw.Value) == 0 {
-		if raw.Marker() {
-			return items, nil
-		}
-		return items, reject(Unreadable, "the value is empty")
+	if len(raw.Value) == 0 && raw.Marker() {
+		return items, nil
 	}
-	if len(raw.Value) > d.options.MaxBytes {
-		return items, reject(TooLarge, "the value is %d bytes long, more than %d", len(raw.Value), d.options.MaxBytes)
+	if bad := d.options.Limits.check(raw); bad != nil {
+		return items, bad
 	}
+	before := len(items)
+	d.empty = ""
 	items, rejection := d.decode(raw, items)
-	if rejection != nil {
+	if cap(d.scratch) > keptScratch {
+		d.scratch = nil
+	}
+	switch {
+	case rejection != nil:
 		return items, rejection
+	case len(items) == before:
+		return items, &Empty{d.empty}
 	}
 	return items, nil
 }
+
+// keptScratch is the longest vector whose memory is kept for the next record.
+const keptScratch = 1 << 16
 
 // Stream is the stream that a record without an embedding, a marker, belongs to.
 func (d *Decoder) Stream(raw *Raw) string { return d.stream(raw, nil, nil) }
@@ -125,6 +142,7 @@ type envelope struct {
 	time                     time.Time
 	traceParent              []byte
 	within                   bool // of a CloudEvent: no other may lie in it
+	bytes                    bool // the vector came as bytes, not as numbers in words
 }
 
 func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
@@ -161,7 +179,10 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		return d.cloudEvent(raw, value, e, items)
 	case "nv":
 		return d.frame(raw, value, e, items)
+	case "":
+		return items, reject(Unreadable, "%d bytes that are neither JSON nor nv.Frame: raw numbers need a content-type header or --format f32, f16 or bf16", len(value))
 	}
+	e.bytes = true
 	if !e.within {
 		if bad := e.rawHeaders(raw); bad != nil {
 			return items, bad
@@ -182,132 +203,6 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	return d.append(raw, e, items, vector, -1, attributes, field)
 }
 
-func (d *Decoder) form(value []byte, e *envelope) string {
-	switch t := e.contentType; {
-	case t == "application/cloudevents+json":
-		return "cloudevents"
-	case t == "application/json", t == "text/json", strings.HasSuffix(t, "+json"):
-		return "json"
-	case t == "application/protobuf", t == "application/x-protobuf", t == "application/vnd.google.protobuf":
-		return "nv"
-	case t == "application/x-f32", t == "application/x-f16", t == "application/x-bf16":
-		return t[len("application/x-"):]
-	case t == "application/octet-stream":
-		if d.format == "f16" || d.format == "bf16" {
-			return d.format
-		}
-		return "f32"
-	}
-	switch d.format {
-	case "nv":
-		if object(value) {
-			return "json"
-		}
-		return "nv"
-	case "cloudevents": // binary mode is told by its headers, and holds any form
-		if !e.within {
-			return "cloudevents"
-		}
-	case "auto":
-	default:
-		return d.format
-	}
-	switch {
-	case object(value):
-		return "json"
-	case len(value) == 4*d.Dimension(d.options.Model):
-		return "f32"
-	case printable(value): // broken JSON, to be refused as that
-		return "json"
-	case isFrame(value):
-		return "nv"
-	}
-	return "f32"
-}
-
-// printable says whether the value begins as text does.
-func printable(value []byte) bool {
-	const enough = 256
-	for _, c := range value[:min(len(value), enough)] {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return utf8.Valid(value)
-}
-
-// object says whether the value looks like a JSON object.
-func object(value []byte) bool {
-	value = bytes.TrimSpace(value)
-	return len(value) >= 2 && value[0] == '{' && value[len(value)-1] == '}'
-}
-
-// mediaType is a content type without its parameters, in lower case.
-func mediaType(b []byte) string {
-	t, _, _ := strings.Cut(string(b), ";")
-	return strings.ToLower(strings.TrimSpace(t))
-}
-
-// rawHeaders reads the headers that speak for a value of raw bytes.
-func (e *envelope) rawHeaders(raw *Raw) *Rejection {
-	for i := range raw.Headers {
-		switch h := &raw.Headers[i]; h.Key {
-		case "id":
-			e.id = h.Value
-		case "stream", "sensorId":
-			e.stream = h.Value
-		case "label":
-			e.label = h.Value
-		case "model":
-			e.model = h.Value
-		case "frame":
-			e.frame = h.Value
-		case "track":
-			e.track = h.Value
-		case "time", "timestamp":
-			var bad *Rejection
-			if e.time, bad = parseTime(h.Value); bad != nil {
-				return bad.within("header " + h.Key)
-			}
-		}
-	}
-	return nil
-}
-
-// AttributePrefix begins the name of a header that is an attribute of a raw record.
-const AttributePrefix = "attr-"
-
-// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A value that is
-// JSON is kept as it is, so that a box stays an array; any other is text.
-func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
-	var b []byte
-	for i := range raw.Headers {
-		h := &raw.Headers[i]
-		name, ok := strings.CutPrefix(h.Key, AttributePrefix)
-		if !ok || name == "" {
-			continue
-		}
-		if len(name) > longestName {
-			return nil, reject(TooLarge, "a header's name is %d bytes long, more than %d", len(name), longestName)
-		}
-		if b == nil {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, name), ':')
-		if s := (scanner{b: h.Value}); s.pass(0) && s.end() {
-			b = append(b, bytes.TrimSpace(h.Value)...)
-		} else {
-			b = appendString(b, string(h.Value))
-		}
-	}
-	if b == nil {
-		return nil, nil
-	}
-	return text(append(b, '}')), nil
-}
-
 // append adds one item, if its vector is good. The envelope speaks for the record; field is the value of the field that
 // streams go by.
 func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes, field []byte) ([]Item, *Rejection) {
@@ -315,26 +210,33 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		what string
 		text []byte
 	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"frame", e.frame}, {"track", e.track}, {"field " + d.field, field}} {
-		if len(name.text) > longestName {
-			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longestName)
+		if longest := d.options.Limits.Name; len(name.text) > longest {
+			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longest)
 		}
 	}
 	model := d.options.Model
 	if len(e.model) > 0 {
 		model = d.intern(e.model)
 	}
-	want := d.Dimension(model)
-	if want > 0 && len(vector) != want {
-		return items, reject(WrongDimension, "the vector has dimension %d, not %d", len(vector), want)
+	source := Source{raw.Topic, raw.Partition, raw.Offset, object}
+	if len(vector) > d.options.Limits.Dimension {
+		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector), d.options.Limits.Dimension)
 	}
-	if bad := CheckVector(vector); bad != nil {
+	// A vector that is bad in itself says nothing about how long the others are.
+	bad := CheckVector(vector)
+	if want := d.dimensions.of(model); bad != nil && want != 0 && want != len(vector) {
+		bad = wrongDimension(len(vector), want, e.bytes)
+	}
+	if bad == nil && !d.examples || d.options.Dimension > 0 {
+		if wrong := d.dimensions.accept(model, len(vector), source, e.bytes); wrong != nil {
+			bad = wrong
+		}
+	}
+	if bad != nil {
 		return items, bad
 	}
-	if want == 0 {
-		d.dimensions[model] = len(vector)
-	}
 	item := Item{
-		Source: Source{raw.Topic, raw.Partition, raw.Offset, object}, Key: raw.Key, ItemID: clean(e.id),
+		Source: source, Key: raw.Key, ItemID: clean(e.id),
 		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label), Model: model,
 		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes, TraceParent: clean(e.traceParent),
 	}

@@ -122,7 +122,7 @@ func TestRaw(t *testing.T) {
 		format, contentType, value string
 		want                       []float32
 	}{
-		{"auto", "", floats(1, 2.5), []float32{1, 2.5}},
+		{"auto", "application/x-f32", floats(1, 2.5), []float32{1, 2.5}},
 		{"f32", "", floats(1, 2.5), []float32{1, 2.5}},
 		{"f16", "", half, []float32{1, -2, 0x1p-24}},
 		{"bf16", "", "\x80\x3f\x20\xc1", []float32{1, -10}},
@@ -147,7 +147,7 @@ func TestRaw(t *testing.T) {
 
 func TestWithoutAliasTheVectorIsOurs(t *testing.T) {
 	r := rawRecord(floats(1, 2))
-	item := one(t, Options{}, r)
+	item := one(t, Options{Format: "f32"}, r)
 	clear(r.Value)
 	checkVector(t, item.Vector, 1, 2)
 }
@@ -223,9 +223,17 @@ func TestOneBadObjectDoesNotSpoilTheFrame(t *testing.T) {
 	}
 }
 
-func TestEmptyFrameIsNothing(t *testing.T) {
-	if items, err := decoder(t, Options{}).Decode(rawRecord(`{"id":"1","objects":[]}`), nil); err != nil || len(items) != 0 {
-		t.Errorf("%d items, %v", len(items), err)
+// A record that is well and holds nothing to answer says why.
+func TestEmpty(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"id":"1","objects":[]}`: NoObjects, `{"id":"1","objects":[{"id":"3"},{"id":"4"}]}`: NoEmbeddings,
+		message(1, "4.0", 2, "252", 5, message(1, "3")): NoEmbeddings, message(1, "4.0", 2, "252"): NoObjects,
+	} {
+		items, err := decoder(t, Options{Format: "nv"}).Decode(rawRecord(value), nil)
+		var empty *Empty
+		if len(items) != 0 || !errors.As(err, &empty) || empty.Reason != want {
+			t.Errorf("%q: %d items, %v", value, len(items), err)
+		}
 	}
 }
 
@@ -236,15 +244,14 @@ func TestCloudEvents(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte(floats(1, 2)))
 	binary := []string{"ce_specversion", "1.0", "ce_id", "e1", "ce_time", "2026-01-02T03:04:05Z"}
 	for name, r := range map[string]*Raw{
-		"json data":    rawRecord(event(`"data":{"vector":[1,2]}`)),
-		"typed":        rawRecord(event(`"data":{"vector":[1,2]}`), "content-type", "application/cloudevents+json; charset=utf-8"),
-		"raw data":     rawRecord(event(`"datacontenttype":"application/octet-stream","data_base64":"` + encoded + `"`)),
-		"json as raw":  rawRecord(event(`"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(`{"vector":[1,2]}`)) + `"`)),
-		"bare vector":  rawRecord(event(`"data":[1,2]`)),
-		"bare base64":  rawRecord(event(`"data":"` + encoded + `"`)),
-		"binary json":  rawRecord(`{"vector":[1,2]}`, append(binary, "content-type", "application/json")...),
-		"binary raw":   rawRecord(floats(1, 2), append(binary, "content-type", "application/octet-stream")...),
-		"binary blind": rawRecord(floats(1, 2), binary...),
+		"json data":   rawRecord(event(`"data":{"vector":[1,2]}`)),
+		"typed":       rawRecord(event(`"data":{"vector":[1,2]}`), "content-type", "application/cloudevents+json; charset=utf-8"),
+		"raw data":    rawRecord(event(`"datacontenttype":"application/octet-stream","data_base64":"` + encoded + `"`)),
+		"json as raw": rawRecord(event(`"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(`{"vector":[1,2]}`)) + `"`)),
+		"bare vector": rawRecord(event(`"data":[1,2]`)),
+		"bare base64": rawRecord(event(`"data":"` + encoded + `"`)),
+		"binary json": rawRecord(`{"vector":[1,2]}`, append(binary, "content-type", "application/json")...),
+		"binary raw":  rawRecord(floats(1, 2), append(binary, "content-type", "application/octet-stream")...),
 	} {
 		item := one(t, Options{}, r)
 		if item.ItemID != "e1" || !item.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) || item.Stream != "cam-7" {
@@ -319,7 +326,12 @@ func TestPoison(t *testing.T) {
 		{"attributes", "json", `{"vector":[1,2],"attributes":{"a":}}`, Unreadable, "a value"},
 		{"deep", "json", `{"vector":[1,2],"x":` + strings.Repeat("[", 99999) + `}`, Unreadable, "within each other"},
 		{"long label", "json", `{"vector":[1,2],"label":"` + strings.Repeat("l", 2000) + `"}`, TooLarge, "label is 2000"},
-		{"huge", "json", strings.Repeat(" ", DefaultMaxBytes+1), TooLarge, "bytes long"},
+		{"huge", "json", strings.Repeat(" ", 16<<20+1), TooLarge, "bytes long"},
+		{"unknown bytes", "auto", floats(1, 2), Unreadable, "--format f32"},
+		{"unknown bytes of an event", "cloudevents", event + `"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(floats(1, 2))) + `"}`, Unreadable, "content-type"},
+		{"float64", "f32", floats(1, 2, 3, 4), WrongDimension, "2 float64"},
+		{"float16", "f32", floats(1), WrongDimension, "2 float16"},
+		{"float64 in base64", "json", `{"vector":"` + base64.StdEncoding.EncodeToString([]byte(floats(1, 2, 3, 4))) + `"}`, WrongDimension, "2 float64"},
 		{"odd bytes", "f32", "abcde", Unreadable, "5 bytes"},
 		{"odd half", "f16", "abc", Unreadable, "3 bytes"},
 		{"raw NaN", "f32", floats(1, float32(math.NaN())), BadValue, "vector[1] is NaN"},
@@ -346,23 +358,6 @@ func TestPoison(t *testing.T) {
 		if items, err := d.Decode(rawRecord(`{"vector":[1,2]}`, "content-type", "application/json"), nil); err != nil || len(items) != 1 {
 			t.Errorf("%s: the next record: %v", c.name, err)
 		}
-	}
-}
-
-func TestDimensionIsOfTheModel(t *testing.T) {
-	d := decoder(t, Options{})
-	for _, step := range []struct {
-		value string
-		good  bool
-	}{{`{"vector":[0,0,0]}`, false}, {`{"vector":[1,2]}`, true}, {`{"vector":[1]}`, false}, {`{"model":"b","vector":[1]}`, true}, {`{"model":"b","vector":[1,2]}`, false}} {
-		if _, err := d.Decode(rawRecord(step.value), nil); (err == nil) != step.good {
-			t.Errorf("%s: %v", step.value, err)
-		}
-	}
-	d = decoder(t, Options{})
-	d.Expect("", 3)
-	if _, err := d.Decode(rawRecord(`{"vector":[1]}`), nil); err == nil {
-		t.Error("the labels' dimension was not asked for")
 	}
 }
 

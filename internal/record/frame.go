@@ -18,9 +18,9 @@ type frame struct {
 }
 
 // name says which frame the objects are of: the one that the record names, else the record itself.
-func (f *frame) name(raw *Raw) *Rejection {
-	if len(f.id) > longestName {
-		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longestName)
+func (f *frame) name(raw *Raw, longest int) *Rejection {
+	if len(f.id) > longest {
+		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longest)
 	}
 	switch {
 	case len(f.id) > 0:
@@ -187,7 +187,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if bad != nil {
 		return items, bad
 	}
-	if bad := f.name(raw); bad != nil {
+	if bad := f.name(raw, d.options.Limits.Name); bad != nil {
 		return items, bad
 	}
 	switch d.field {
@@ -196,13 +196,16 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	case "sensorId":
 		f.field = f.envelope.stream
 	}
-	i := -1
+	i, before := -1, len(items)
 	var faults faults
 	bad = protobuf(value, func(number, wire int, b []byte, _ uint64) *Rejection {
 		if number != 5 || wire != wireBytes {
 			return nil
 		}
 		i++
+		if bad := d.options.Limits.objects(i + 1); bad != nil {
+			return bad
+		}
 		o, bad := readObject(b)
 		if bad == nil && o.embedded {
 			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, f.attributes(o.parts()))
@@ -211,9 +214,18 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		return nil
 	})
 	if bad != nil {
-		return items, bad
+		return items[:before], bad
 	}
+	d.nothing(i + 1)
 	return items, faults.rejection()
+}
+
+// nothing says why a frame of so many objects holds nothing, if it does.
+func (d *Decoder) nothing(objects int) {
+	d.empty = NoEmbeddings
+	if objects == 0 {
+		d.empty = NoObjects
+	}
 }
 
 // timestamp decodes google.protobuf.Timestamp: seconds 1, nanos 2.
@@ -272,6 +284,9 @@ func readObject(b []byte) (o detection, bad *Rejection) {
 	return o, bad
 }
 
+// mostInfo bounds the entries of an object's info, each of which costs far more memory than it has bytes.
+const mostInfo = 1000
+
 // addInfo takes one entry of a map: key 1, value 2.
 func (o *detection) addInfo(b []byte) *Rejection {
 	var name string
@@ -293,6 +308,9 @@ func (o *detection) addInfo(b []byte) *Rejection {
 		o.info = map[string][]byte{}
 	}
 	if _, ok := o.info[name]; !ok {
+		if len(o.names) >= mostInfo {
+			return reject(TooLarge, "info has more than %d entries", mostInfo)
+		}
 		o.names = append(o.names, name)
 	}
 	o.info[name] = text

@@ -15,6 +15,7 @@ type fields struct {
 	time                     time.Time
 	vector                   []float32
 	hasVector                bool
+	bytes                    bool // the vector came as bytes
 	attributes, field        []byte
 	objects                  []byte // nv.Frame
 	specVersion, data        []byte // CloudEvents
@@ -124,7 +125,7 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 			s.bad = bad.within("vector")
 			return false
 		}
-		f.vector, f.hasVector = append(f.vector[:0], v...), true
+		f.vector, f.hasVector, f.bytes = append(f.vector[:0], v...), true, true
 		return true
 	case c == '{' && nested:
 		return s.object(func(name []byte) bool {
@@ -157,6 +158,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	if !f.hasVector {
 		return items, reject(Unreadable, "no vector")
 	}
+	e.bytes = f.bytes
 	field := f.field
 	if d.field != "" && field == nil {
 		if field = d.attributeField(f.attributes); field == nil {
@@ -210,12 +212,16 @@ func (d *Decoder) attributeField(attributes []byte) (found []byte) {
 // jsonFrame decodes nv.Frame in JSON: its objects' embeddings, each an item.
 func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	frame := frame{id: f.id, envelope: *e, field: f.field}
-	if bad := frame.name(raw); bad != nil {
+	if bad := frame.name(raw, d.options.Limits.Name); bad != nil {
 		return items, bad
 	}
 	s := scanner{b: f.objects}
 	var faults faults
+	objects, before := 0, len(items)
 	ok := s.array(func(i int) bool {
+		if objects++; s.refuse(d.options.Limits.objects(objects)) {
+			return false
+		}
 		b, ok := s.skip()
 		if !ok {
 			return false
@@ -237,8 +243,9 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 		return true
 	})
 	if !ok {
-		return items, s.bad.within("objects")
+		return items[:before], s.bad.within("objects")
 	}
+	d.nothing(objects)
 	return items, faults.rejection()
 }
 

@@ -29,6 +29,18 @@ func reject(f Fault, format string, values ...any) *Rejection {
 	return &Rejection{f, fmt.Sprintf(format, values...)}
 }
 
+// Why a record may hold nothing to answer; a metric's label, so there are few.
+const (
+	NoObjects    = "a frame without objects"
+	NoEmbeddings = "no object has an embedding"
+)
+
+// Empty is the error of a record that is well and holds nothing to answer. It is no dead letter; it is counted by its
+// reason and told.
+type Empty struct{ Reason string }
+
+func (e *Empty) Error() string { return "nothing to answer: " + e.Reason }
+
 // within names the part of the record that a rejection is about.
 func (r *Rejection) within(place string) *Rejection {
 	return &Rejection{r.Fault, place + ": " + r.Reason}

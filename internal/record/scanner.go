@@ -24,6 +24,14 @@ func (s *scanner) fail(format string, values ...any) bool {
 	return false
 }
 
+// refuse ends the walk for a reason that is not JSON's, if there is one.
+func (s *scanner) refuse(bad *Rejection) bool {
+	if bad != nil {
+		s.bad = bad
+	}
+	return bad != nil
+}
+
 // unexpected fails naming what stands at the cursor. A value of another kind is JSON all the same.
 func (s *scanner) unexpected(wanted string) bool {
 	if s.i >= len(s.b) {

@@ -10,11 +10,11 @@ func TestFrameAndTrack(t *testing.T) {
 	event := `{"specversion":"1.0","id":"e1","frame":"f1","track":7,"data":{"vector":[1,2]}}`
 	for name, r := range map[string]*Raw{
 		"json":         rawRecord(`{"vector":[1,2],"frame":"f1","track":7}`),
-		"raw":          rawRecord(floats(1, 2), "frame", "f1", "track", "7"),
+		"raw":          rawRecord(floats(1, 2), "content-type", "application/x-f32", "frame", "f1", "track", "7"),
 		"event":        rawRecord(event),
 		"binary event": rawRecord(`{"vector":[1,2]}`, "ce_specversion", "1.0", "ce_frame", "f1", "ce_track", "7"),
 	} {
-		if item := one(t, Options{Format: "auto", Dimension: 2}, r); item.Frame != "f1" || item.Track != "7" {
+		if item := one(t, Options{Dimension: 2}, r); item.Frame != "f1" || item.Track != "7" {
 			t.Errorf("%s: frame %q, track %q", name, item.Frame, item.Track)
 		}
 	}
@@ -42,7 +42,7 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 	if nameless.Frame != "in/3/42" || nameless.Track != "t" {
 		t.Errorf("frame %q, track %q", nameless.Frame, nameless.Track)
 	}
-	long := strings.Repeat("f", longestName+1)
+	long := strings.Repeat("f", 1025)
 	for _, value := range []string{`{"id":"` + long + `","objects":[{"embedding":[1,2]}]}`, message(2, long, 5, message(6, message(1, floats(1, 2))))} {
 		if items, err := decoder(t, Options{}).Decode(rawRecord(value), nil); err == nil || len(items) != 0 || !strings.Contains(err.Error(), "1025 bytes") {
 			t.Errorf("a frame with a long id: %d items, %v", len(items), err)
@@ -56,14 +56,14 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 // Headers attr-NAME of a raw record are its attributes: what is JSON stays JSON.
 func TestHeaderAttributes(t *testing.T) {
 	r := rawRecord(floats(1, 2), "attr-box", "[1, 2,3.5]", "attr-name", `the "gate"`, "attr-", "x", "attr-n", " 7 ", "attr-bad", "\xff", "other", "y")
-	item := one(t, Options{Dimension: 2, StreamBy: "field:name"}, r)
+	item := one(t, Options{Format: "f32", StreamBy: "field:name"}, r)
 	if want := `{"box":[1, 2,3.5],"name":"the \"gate\"","n":7,"bad":"\ufffd"}`; string(item.Attributes) != want {
 		t.Errorf("attributes %s, not %s", item.Attributes, want)
 	}
 	if item.Stream != `the "gate"` {
 		t.Errorf("stream %q", item.Stream)
 	}
-	if item := one(t, Options{Dimension: 2}, rawRecord(floats(1, 2))); item.Attributes != nil {
+	if item := one(t, Options{Format: "f32"}, rawRecord(floats(1, 2))); item.Attributes != nil {
 		t.Errorf("attributes %s without a header", item.Attributes)
 	}
 }

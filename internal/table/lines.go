@@ -34,7 +34,7 @@ func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.numbe
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
 func openLines(file *os.File) (Source, error) {
-	decoder, err := record.NewDecoder(record.Options{Format: "json", MaxBytes: lineLimit})
+	decoder, err := record.NewDecoder(record.Options{Format: "json", Limits: record.Limits{Bytes: lineLimit}})
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,9 @@ func (l *lines) Next() (Row, error) {
 			return Row{}, &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}
 		}
 		item := &items[0]
+		if l.decoder.Dimension(item.Model) == 0 { // the first row of a file decides about the others
+			l.decoder.Expect(item.Model, len(item.Vector))
+		}
 		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector}
 		if row.Stream == unnamed {
 			row.Stream = ""

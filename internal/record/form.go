@@ -1,0 +1,71 @@
+package record
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// form says how to read a value: as its content type says, else the format setting, else by its look. Bytes that look like
+// nothing are "": any would do for raw numbers, so that numbers have to be declared.
+func (d *Decoder) form(value []byte, e *envelope) string {
+	switch t := e.contentType; {
+	case t == "application/cloudevents+json":
+		return "cloudevents"
+	case t == "application/json", t == "text/json", strings.HasSuffix(t, "+json"):
+		return "json"
+	case t == "application/protobuf", t == "application/x-protobuf", t == "application/vnd.google.protobuf":
+		return "nv"
+	case t == "application/x-f32", t == "application/x-f16", t == "application/x-bf16":
+		return t[len("application/x-"):]
+	case t == "application/octet-stream":
+		if d.format == "f16" || d.format == "bf16" {
+			return d.format
+		}
+		return "f32"
+	}
+	switch d.format {
+	case "nv":
+		if object(value) {
+			return "json"
+		}
+		return "nv"
+	case "cloudevents": // binary mode is told by its headers, and holds any form
+		if !e.within {
+			return "cloudevents"
+		}
+	case "auto":
+	default:
+		return d.format
+	}
+	switch {
+	case object(value), printable(value): // what is text and not JSON is refused as that
+		return "json"
+	case isFrame(value):
+		return "nv"
+	}
+	return ""
+}
+
+// printable says whether the value begins as text does.
+func printable(value []byte) bool {
+	const enough = 256
+	for _, c := range value[:min(len(value), enough)] {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.Valid(value)
+}
+
+// object says whether the value looks like a JSON object.
+func object(value []byte) bool {
+	value = bytes.TrimSpace(value)
+	return len(value) >= 2 && value[0] == '{' && value[len(value)-1] == '}'
+}
+
+// mediaType is a content type without its parameters, in lower case.
+func mediaType(b []byte) string {
+	t, _, _ := strings.Cut(string(b), ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}

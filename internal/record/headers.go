@@ -1,0 +1,69 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// rawHeaders reads the headers that speak for a value of raw bytes.
+func (e *envelope) rawHeaders(raw *Raw) *Rejection {
+	for i := range raw.Headers {
+		switch h := &raw.Headers[i]; h.Key {
+		case "id":
+			e.id = h.Value
+		case "stream", "sensorId":
+			e.stream = h.Value
+		case "label":
+			e.label = h.Value
+		case "model":
+			e.model = h.Value
+		case "frame":
+			e.frame = h.Value
+		case "track":
+			e.track = h.Value
+		case "time", "timestamp":
+			var bad *Rejection
+			if e.time, bad = parseTime(h.Value); bad != nil {
+				return bad.within("header " + h.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// AttributePrefix begins the name of a header that is an attribute of a raw record.
+const AttributePrefix = "attr-"
+
+const longestHeader = 1024 // of the name of an attribute
+
+// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A value that is
+// JSON is kept as it is, so that a box stays an array; any other is text.
+func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
+	var b []byte
+	for i := range raw.Headers {
+		h := &raw.Headers[i]
+		name, ok := strings.CutPrefix(h.Key, AttributePrefix)
+		if !ok || name == "" {
+			continue
+		}
+		if len(name) > longestHeader {
+			return nil, reject(TooLarge, "a header's name is %d bytes long, more than %d", len(name), longestHeader)
+		}
+		if b == nil {
+			b = append(b, '{')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, name), ':')
+		if s := (scanner{b: h.Value}); s.pass(0) && s.end() {
+			b = append(b, bytes.TrimSpace(h.Value)...)
+		} else {
+			b = appendString(b, string(h.Value))
+		}
+	}
+	if b == nil {
+		return nil, nil
+	}
+	return text(append(b, '}')), nil
+}

@@ -1,0 +1,56 @@
+package record
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Whatever a record asks of memory is refused before it is spent.
+func TestLimits(t *testing.T) {
+	limits := Limits{Bytes: 1 << 20, Key: 10, Name: 20, Objects: 5, Dimension: 4}
+	six := strings.Repeat(`{"embedding":[1,2]},`, 5) + `{"embedding":[1,2]}`
+	for name, r := range map[string]*Raw{
+		"value":            rawRecord(strings.Repeat(" ", 1<<20+1)),
+		"name":             rawRecord(`{"vector":[1,2],"frame":"` + strings.Repeat("f", 21) + `"}`),
+		"objects":          rawRecord(`{"objects":[` + six + `]}`),
+		"protobuf objects": rawRecord(message(5, message(6, message(1, floats(1, 2))), 5, "", 5, "", 5, "", 5, "", 5, ""), "content-type", "application/protobuf"),
+		"dimension":        rawRecord(`{"vector":[1,2,3,4,5]}`),
+		"key":              {Key: []byte(strings.Repeat("k", 11)), Value: []byte(`{"vector":[1,2]}`)},
+	} {
+		items, err := decoder(t, Options{Limits: limits}).Decode(r, nil)
+		rejection, refused := err.(*Rejection)
+		if !refused || rejection.Fault != TooLarge || len(items) != 0 {
+			t.Errorf("%s: %d items, %v", name, len(items), err)
+		}
+	}
+	for _, o := range []Options{{Limits: Limits{Key: -1}}, {Dimension: 5, Limits: limits}} {
+		if _, err := NewDecoder(o); err == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+}
+
+// A frame whose id is megabytes long costs its own bytes, not its id for each of its objects.
+func TestLongFrameIDCostsNothing(t *testing.T) {
+	objects := strings.Repeat(message(5, message(1, "3", 6, message(1, floats(1, 2)))), 5000)
+	value := message(2, strings.Repeat("f", 4<<20)) + objects
+	r := rawRecord(value, "content-type", "application/protobuf")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	items, err := decoder(t, Options{}).Decode(r, nil)
+	runtime.ReadMemStats(&after)
+	if spent := after.TotalAlloc - before.TotalAlloc; err == nil || len(items) != 0 || spent > 1<<20 {
+		t.Errorf("%d items, %v, %d bytes", len(items), err, spent)
+	}
+	r.Value = []byte(message(2, strings.Repeat("f", 1000)) + objects)
+	runtime.ReadMemStats(&before)
+	if items, err = decoder(t, Options{}).Decode(r, items); err != nil || len(items) != 5000 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	runtime.ReadMemStats(&after)
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 32<<20 {
+		t.Errorf("%d bytes for 5,000 objects", spent)
+	}
+	runtime.KeepAlive(items)
+}

@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// newDecoder makes the decoder of the partition: it expects the dimensions that the state has, and the labelled examples'
+// unless records say otherwise.
+func (p *partition) newDecoder() (*record.Decoder, error) {
+	o := p.stage.options.Decode
+	o.DimensionGivenUp = p.dimensionGivenUp
+	decoder, err := record.NewDecoder(o)
+	if err != nil {
+		return nil, err
+	}
+	for model, d := range p.dimensions {
+		decoder.Expect(model, d)
+	}
+	for model, d := range p.stage.labels.current.Load().dimensions {
+		decoder.Suggest(model, d.dimension, d.examples)
+	}
+	return decoder, nil
+}
+
+// dimensionGivenUp says which of the dead letters are good after all. It is called while the partition is read, on another
+// goroutine than the partition's.
+func (p *partition) dimensionGivenUp(c record.DimensionChange) {
+	p.log.Error("the dimension of the vectors proved wrong and is given up: records that were refused for it are good, replay them from the dead letters",
+		"model", c.Model, "was", c.From, "is", c.To, "first", c.First.Offset, "last", c.Last.Offset, "refused", c.Refused)
+}
+
+// labelledDimension is what most of a model's labelled examples have, and how many do.
+type labelledDimension struct{ dimension, examples int }
+
+// labelledDimensions counts the examples of each model and dimension.
+type labelledDimensions map[string]map[int]int
+
+func (l labelledDimensions) add(model string, dimension int) {
+	if l[model] == nil {
+		l[model] = map[int]int{}
+	}
+	l[model][dimension]++
+}
+
+// most is, of each model, the dimension that most examples have; of equals, the smallest.
+func (l labelledDimensions) most() map[string]labelledDimension {
+	all := make(map[string]labelledDimension, len(l))
+	for model, counts := range l {
+		var best labelledDimension
+		for d, n := range counts {
+			if n > best.examples || n == best.examples && d < best.dimension {
+				best = labelledDimension{d, n}
+			}
+		}
+		all[model] = best
+	}
+	return all
+}
+
+// emptyRecords counts what a partition read that held nothing to answer, and tells it once a minute.
+type emptyRecords struct {
+	count map[string]int
+	told  time.Time
+}
+
+func (e *emptyRecords) add(reason string, metrics *Metrics) {
+	if e.count == nil {
+		e.count = map[string]int{}
+	}
+	e.count[reason]++
+	metrics.empty.Add(1, reason)
+}
+
+// tell logs what was counted since it last did, at most once a minute.
+func (e *emptyRecords) tell(now time.Time, log *slog.Logger) {
+	if len(e.count) == 0 || now.Sub(e.told) < time.Minute {
+		return
+	}
+	for reason, n := range e.count {
+		log.Warn("records hold nothing to answer", "reason", reason, "records", n)
+	}
+	e.told = now
+	clear(e.count)
+}
