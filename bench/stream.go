@@ -322,9 +322,9 @@ func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) 
 		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
 		Memory: stream.Defaults(preset), Support: k.support, Log: k.log,
 	}
-	o.Delivery = &producer.AtLeastOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
+	o.Delivery = &producer.AtLeastOnce{Client: k.client, Log: k.log}
 	if exactly {
-		o.Delivery = &producer.ExactlyOnce{Client: k.client, Dead: o.Out + "-dead", Log: k.log}
+		o.Delivery = &producer.ExactlyOnce{Client: k.client, Log: k.log}
 	}
 	return o, nil
 }

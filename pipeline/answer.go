@@ -11,6 +11,7 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
+	fallbacks := make([]record.ResultFallback, len(answers))
 	buffer := make([]byte, 0, 384*len(answers))
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
@@ -30,18 +31,28 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 		from := len(buffer)
 		buffer = record.AppendResult(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
-		j.add(record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Time: it.Time, Headers: trace(it)})
+		fallbacks[i] = record.ResultFallback{Item: it, Result: r, Dead: o.Dead, Encode: record.AppendResult}
+		j.add(record.Out{
+			Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Time: it.Time, Headers: trace(it), Fallback: &fallbacks[i],
+		})
 	}
 	if o.Review != "" {
 		for i := range answers {
 			if it := &e.Items[i]; answers[i].Review {
 				review := record.NewReview(it, &results[i])
-				j.add(record.Out{Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Time: it.Time, Headers: trace(it)})
+				j.add(record.Out{
+					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Time: it.Time, Headers: trace(it),
+					Fallback: &record.Undeliverable{Item: it, Dead: o.Dead},
+				})
 			}
 		}
 	}
 	if o.Episodes != "" {
-		j.add(record.Out{Topic: o.Episodes, Partition: -1, Key: e.Items[0].Key, Value: record.AppendEpisode(nil, j.summary()), Time: e.Items[len(e.Items)-1].Time})
+		first := &e.Items[0]
+		j.add(record.Out{
+			Topic: o.Episodes, Partition: -1, Key: first.Key, Value: record.AppendEpisode(nil, j.summary()), Time: e.Items[len(e.Items)-1].Time,
+			Fallback: &record.Undeliverable{Item: first, Dead: o.Dead},
+		})
 	}
 	return results
 }
@@ -49,13 +60,7 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
 func (j *job) reject(why error) {
 	for i := range j.episode.Items {
-		it := &j.episode.Items[i]
-		example := record.NewReview(it, &record.Result{ID: it.Source.ID(), Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset}})
-		raw := record.Raw{
-			Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset, Key: it.Key,
-			Value: record.AppendReview(nil, &example), Time: it.Time, Headers: append(trace(it), record.Header{Key: "content-type", Value: []byte("application/json")}),
-		}
-		j.add(record.DeadLetter(j.stream.partition.stage.options.Dead, &raw, why.Error(), 0))
+		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.stream.partition.stage.options.Dead))
 	}
 }
 

@@ -8,14 +8,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -84,9 +80,9 @@ func TestConnectionsCutWhileProducing(t *testing.T) {
 				return wrote, errors.New("cut by the test")
 			})
 			harmedOptions := o
-			harmedOptions.Delivery = &producer.AtLeastOnce{Client: cut, Dead: o.Dead, Log: o.Log}
+			harmedOptions.Delivery = &producer.AtLeastOnce{Client: cut, Log: o.Log}
 			if once {
-				harmedOptions.Delivery, harmedOptions.Eager = &producer.ExactlyOnce{Client: cut, Dead: o.Dead, Log: o.Log}, false
+				harmedOptions.Delivery, harmedOptions.Eager = &producer.ExactlyOnce{Client: cut, Log: o.Log}, false
 			}
 			start(t, cut, harmedOptions)
 			wait := trickle(t, client, records, 2*time.Second)
@@ -126,78 +122,12 @@ func TestOutputIsSlow(t *testing.T) {
 		}
 		return conn.Write(b)
 	})
-	o.Delivery = &producer.AtLeastOnce{Client: harmed, Dead: o.Dead, Log: o.Log}
+	o.Delivery = &producer.AtLeastOnce{Client: harmed, Log: o.Log}
 	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
 	staysFlat(t, "while the output is slow", func() { start(t, harmed, o) })
 	slow.Store(false)
 	if got := collect(t, client, o.Out, count(n)); len(got.answers) != n {
 		t.Errorf("%d of %d answered", len(got.answers), n)
-	}
-}
-
-// A result that the output refuses for its size holds up what comes after it, and is written once the output takes it:
-// results are never skipped.
-func TestResultTooLarge(t *testing.T) {
-	brokers := brokertest.Brokers(t)
-	client := brokertest.Connect(t, brokers)
-	f := newFeed(43)
-	in := brokertest.Topic(t, client, "in", 1, nil)
-	o := basics(client, in, f)
-	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
-	o.Decode = record.Options{}
-	o.Out = brokertest.Topic(t, client, "out", 1, map[string]string{"max.message.bytes": "4000"})
-	o.Dead = o.Out + "-dead"
-	const n, long = 60, 25
-	var records []record.Out
-	for i := range n {
-		attributes := map[string]string{}
-		if i == long {
-			attributes["note"] = strings.Repeat("long ", 1000)
-		}
-		value, err := json.Marshal(map[string]any{"vector": f.vector(i % classes), "attributes": attributes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: value})
-	}
-	write(t, client, records)
-	start(t, client, o)
-	time.Sleep(2 * time.Second)
-	early := collect(t, client, o.Out, count(20)) // the episodes before, and what of its own was written in smaller batches
-	if len(early.answers) > 30 {
-		t.Errorf("%d answers although item %d cannot be written", len(early.answers), long)
-	}
-	raise(t, brokers, o.Out, "1000000")
-	got := collect(t, client, o.Out, count(n))
-	id := record.Source{Topic: in, Offset: long, Object: -1}.ID()
-	if len(got.answers[id]) != 1 {
-		t.Errorf("the long one was answered %d times", len(got.answers[id]))
-	}
-}
-
-// raise sets the largest record that a topic takes.
-func raise(t *testing.T, brokers []string, name, most string) {
-	t.Helper()
-	admin, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
-	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
-	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, name
-	entry := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	entry.Name, entry.Value, entry.Op = "max.message.bytes", kmsg.StringPtr(most), kmsg.IncrementalAlterConfigOpSet
-	resource.Configs = append(resource.Configs, entry)
-	request.Resources = append(request.Resources, resource)
-	answer, err := request.RequestWith(ctx, admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if code := answer.Resources[0].ErrorCode; code != 0 {
-		t.Fatalf("error %d for the topic's settings", code)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -219,7 +218,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 					ready()
 				}
 			}
-			l.bury(ctx, letters)
+			l.writeLetters(ctx, letters)
 		}
 	}
 }
@@ -240,17 +239,11 @@ func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *to
 	return letters
 }
 
-// bury writes dead letters. Every process reads the topic to its end when it starts, so that a letter may be there more than
-// once; what a topic refuses for good is said, and keeps no label from taking effect.
-func (l *labels) bury(ctx context.Context, letters []record.Out) {
-	for _, letter := range letters {
-		err := l.client.Write(ctx, []record.Out{letter})
-		for cut := true; cut && errors.Is(err, kafka.MessageSizeTooLarge); {
-			if letter, cut = producer.Cut(letter, l.dead); cut {
-				err = l.client.Write(ctx, []record.Out{letter})
-			}
-		}
-		if err != nil && ctx.Err() == nil {
+// writeLetters writes dead letters. Every process reads the topic to its end when it starts, so that a letter may be there
+// more than once; what a topic refuses for good is said, and keeps no label from taking effect.
+func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
+	for i := range letters {
+		if err := l.client.Write(ctx, letters[i:i+1]); err != nil && ctx.Err() == nil {
 			l.log.Error("a dead letter of the labels topic cannot be written", "topic", l.dead, "error", err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -236,5 +237,53 @@ func TestStateTTL(t *testing.T) {
 		if names["stays"] && !names["gone"] && i > 2 {
 			return
 		}
+	}
+}
+
+// What came compressed may be larger than the output takes: the result is there without its attributes, and the feed
+// goes on, under both promises.
+func TestAResultLargerThanTheOutputTakes(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(33)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	other, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(20<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const n = 30
+	for i := range n {
+		attributes := "small"
+		if i%10 == 3 {
+			attributes = strings.Repeat("a", 5<<20)
+		}
+		value, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "vector": f.vector(i % classes), "attributes": map[string]string{"a": attributes}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: in, Key: []byte("cam"), Value: value}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, once := range []bool{false, true} {
+		t.Run(fmt.Sprintf("once=%v", once), func(t *testing.T) {
+			o := basics(client, in, f)
+			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+			if o.Decode = (record.Options{}); once {
+				o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
+			}
+			start(t, client, o)
+			for _, r := range read(t, client, o.Out, n) {
+				var got record.Result
+				if err := json.Unmarshal(r.Value, &got); err != nil {
+					t.Fatal(err)
+				}
+				_, cut := r.Header(record.LeftOutHeader)
+				if large := got.Source.Offset%10 == 3; cut != large || (len(got.Attributes) == 0) != large || got.Label == "" {
+					t.Errorf("result %d: cut %v, %.100s", got.Source.Offset, cut, r.Value)
+				}
+			}
+		})
 	}
 }

@@ -74,9 +74,9 @@ func (c child) options(client *topic.Client) Options {
 	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
 	o.Labels = c.Labels
 	o.Limits, o.Session, o.Rebalance, o.StateInterval = c.Limits, c.Session, c.Session, c.StateInterval
-	o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 	if c.ExactlyOnce {
-		o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: o.Log}, false
+		o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
 	}
 	return o
 }

@@ -113,7 +113,7 @@ func basics(client *topic.Client, in string, f *feed) Options {
 		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet(),
 	}
 	o.Dead = o.Out + "-dead"
-	o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 	return o
 }
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -18,49 +18,66 @@ import (
 // the next commits, which need not wait for them; of each there is one on its way.
 type AtLeastOnce struct {
 	Client *topic.Client
-	Dead   string // the topic whose records may be cut when they are refused for size; see Options of the pipeline
 	Log    *slog.Logger
 }
 
 // Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are refused by its
 // generation, and its state stands under its own keys.
 func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, error) {
+	stamp, err := newIdentity(ctx, d.Client, c, d.Log)
+	if err != nil {
+		return nil, 0, err
+	}
 	offset, err := d.Client.Committed(ctx, c.Group, c.Topic, c.Partition)
 	if err != nil {
 		return nil, 0, err
 	}
 	a := &atLeastOnce{AtLeastOnce: d, claim: c}
-	a.outbox = outbox{
-		client: d.Client, log: d.Log, dead: d.Dead,
-		stamp: func(topic.Place) topic.Stamp { return topic.Anonymous },
-		sent:  func(topic.Place, int) {},
-		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed over.
-		patient: func(error) bool { return true },
-	}
+	a.records, a.state = a.sender(stamp), a.sender(stamp)
 	return a, offset, nil
 }
 
 type atLeastOnce struct {
 	*AtLeastOnce
-	claim  Claim
-	outbox outbox
-	rest   chan error // what becomes of the last commit's state and offset; nil: they are written
+	claim Claim
+	// The records of a commit are written beside the state of the one before, to other topics.
+	records, state topic.Sender
+	rest           chan error // what becomes of the last commit's state and offset; nil: they are written
+}
+
+// sender writes under an identity, so that a batch that was sent twice is written once, and one that comes late, after its
+// repeat and what followed that, is not written at all: it would put older state above newer.
+func (a *atLeastOnce) sender(stamp topic.Stamp) topic.Sender {
+	s := sequences{}
+	return topic.Sender{
+		Client: a.Client, Log: a.Log, Origin: a.claim.Partition,
+		Stamp: func(place topic.Place) topic.Stamp {
+			if stamp != topic.Anonymous {
+				stamp.Sequence = s[place]
+			}
+			return stamp
+		},
+		Sent: s.moved,
+		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed over. But
+		// an identity that the brokers have forgotten does not come back: the next claim gets another.
+		Patient: func(err error, _ time.Duration) bool { return !forgottenIdentity(err) },
+	}
 }
 
 func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
-	if err := a.write(ctx, c.Records); err != nil {
+	if err := a.records.Write(ctx, c.Records); err != nil {
 		return err
 	}
 	if len(c.State) == 0 && c.Offset < 0 {
 		return nil
 	}
-	if err := a.settle(ctx); err != nil {
+	if err := a.finish(ctx); err != nil {
 		return err
 	}
 	rest := make(chan error, 1)
 	a.rest = rest
 	go func() {
-		err := a.write(ctx, c.State)
+		err := a.state.Write(ctx, c.State)
 		if err == nil && c.Offset >= 0 {
 			err = a.offset(ctx, c.Offset)
 		}
@@ -71,14 +88,14 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 
 // Close waits for the last state and offset. Where their context has ended, nobody counts on them.
 func (a *atLeastOnce) Close(ctx context.Context) error {
-	if err := a.settle(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := a.finish(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
 }
 
-// settle waits until state and offset of the last commit are written.
-func (a *atLeastOnce) settle(ctx context.Context) error {
+// finish waits until state and offset of the last commit are written.
+func (a *atLeastOnce) finish(ctx context.Context) error {
 	if a.rest == nil {
 		return nil
 	}
@@ -89,14 +106,6 @@ func (a *atLeastOnce) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("state and offset of %s/%d: %w", a.claim.Topic, a.claim.Partition, ctx.Err())
 	}
-}
-
-func (a *atLeastOnce) write(ctx context.Context, records []record.Out) error {
-	queue, err := a.outbox.sort(ctx, records)
-	if err != nil {
-		return err
-	}
-	return a.outbox.send(ctx, queue)
 }
 
 // offset commits within the generation, so that the group refuses it once the partition is another member's.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -21,7 +22,6 @@ import (
 // other, and only then asks what is committed.
 type ExactlyOnce struct {
 	Client *topic.Client
-	Dead   string // the topic whose records may be cut when they are refused for size
 	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
 	Log    *slog.Logger
 }
@@ -44,11 +44,12 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 		return nil, 0, err
 	}
 	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
-	e.outbox = outbox{
-		client: d.Client, log: d.Log, dead: d.Dead, transaction: id.transaction,
-		stamp:   e.stamp,
-		sent:    e.sequences.moved,
-		patient: topic.Temporary,
+	e.sender = topic.Sender{
+		Client: d.Client, Log: d.Log, Transaction: id.transaction, Origin: c.Partition,
+		Stamp:   e.stamp,
+		Sent:    e.sequences.moved,
+		Enlist:  e.addPartitions,
+		Patient: func(err error, _ time.Duration) bool { return topic.Temporary(err) },
 	}
 	return e, offset, nil
 }
@@ -58,7 +59,7 @@ type exactlyOnce struct {
 	identity  identity
 	client    *topic.Client
 	log       *slog.Logger
-	outbox    outbox
+	sender    topic.Sender
 	sequences sequences
 	open      bool  // there may be a transaction
 	broken    error // nothing may be committed any more
@@ -94,15 +95,10 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if c.Offset < 0 {
 		return errNoOffset
 	}
-	queue, err := e.outbox.sort(ctx, append(c.Records[:len(c.Records):len(c.Records)], c.State...))
+	e.open = true
+	queue, err := e.sender.Queue(ctx, append(c.Records[:len(c.Records):len(c.Records)], c.State...))
 	if err != nil {
 		return err
-	}
-	e.open = true
-	if len(queue) > 0 {
-		if err := e.addPartitions(ctx, queue.places()); err != nil {
-			return err
-		}
 	}
 	if err := e.addOffsets(ctx); err != nil {
 		return err
@@ -110,7 +106,7 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	// The records and the offset go to different brokers and become visible together: neither has to wait for the other.
 	offsets := make(chan error, 1)
 	go func() { offsets <- e.putOffset(ctx, c.Offset) }()
-	err = e.outbox.send(ctx, queue)
+	err = e.sender.Send(ctx, queue)
 	if err := errors.Join(err, <-offsets); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,12 +187,34 @@ func TestAFailedCommitIsGivenUp(t *testing.T) {
 // A dead letter that is too large is cut until it fits, within the same transaction.
 func TestADeadLetterTooLargeIsCut(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
-	b.delivery.Dead = b.out
+	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
-	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{{Topic: b.out, Value: bytes.Repeat([]byte("x"), 2_500_000)}}, Offset: 1}); err != nil {
+	large := &record.Raw{Topic: b.in, Offset: 1, Value: bytes.Repeat([]byte("x"), 2_500_000)}
+	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{record.DeadLetter(dead, large, "", 0)}, Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
-	b.expect([]string{string(bytes.Repeat([]byte("x"), 625_000))}, nil, 1)
+	b.expect(nil, nil, 1)
+	if got := b.visible(dead, 1); len(got) != 1 || len(got[0]) < 1_000_000 || !bytes.HasPrefix(large.Value, []byte(got[0])) {
+		t.Errorf("%d letters of %d bytes", len(got), len(got[0]))
+	}
+}
+
+// A result that the output does not take becomes a dead letter, in a topic that the transaction did not know of.
+func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
+	b := newBench(t, brokertest.Brokers(t))
+	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
+	c, _ := b.claim(b.join())
+	long := strings.Repeat("s", 2_000_000) // no part that may be left out
+	item := &record.Item{Source: record.Source{Topic: b.in, Offset: 7, Object: -1}, Stream: "s", Label: "kept", Vector: []float32{1, 2}}
+	result := &record.Result{ID: item.Source.ID(), Stream: long}
+	out := record.Out{Topic: b.out, Value: record.AppendResult(nil, result), Fallback: &record.ResultFallback{Item: item, Result: result, Dead: dead, Encode: record.AppendResult}}
+	if err := c.Commit(b.ctx, &Commit{Records: append(b.results(0, 2), out), State: b.snapshot(0), Offset: 8}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1"}, []string{"0"}, 8)
+	if got := b.visible(dead, 1); len(got) != 1 || !strings.Contains(got[0], `"vector":[1,2]`) {
+		t.Errorf("dead letters %.200v", got)
+	}
 }
 
 func TestABatchSentTwiceIsThereOnce(t *testing.T) {

@@ -55,6 +55,34 @@ func takeOver(ctx context.Context, client *kafka.Client, transaction string, log
 	}
 }
 
+// newIdentity is one for at least once: it fences nobody, and only tells this claim's batches from their repeats. Where
+// the right to have one is missing, which older brokers ask for, it is topic.Anonymous, and the log says so.
+func newIdentity(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) (topic.Stamp, error) {
+	outage := topic.NewOutage(log, "getting a producer's identity")
+	for {
+		stamp, err := client.Identity(ctx)
+		switch {
+		case err == nil:
+			outage.Over()
+			return stamp, nil
+		case topic.CauseOf(err) == topic.Denied:
+			log.Warn("without the right to write idempotently a repeat may be written twice, and out of order", "topic", c.Topic, "partition", c.Partition, "error", err)
+			return topic.Anonymous, nil
+		case !topic.Temporary(err):
+			return topic.Anonymous, err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return topic.Anonymous, err
+		}
+	}
+}
+
+// forgottenIdentity says whether the brokers no longer know the identity, or what it has written.
+func forgottenIdentity(err error) bool {
+	return errors.Is(err, kafka.OutOfOrderSequenceNumber) || errors.Is(err, kafka.UnknownProducerId) || errors.Is(err, kafka.InvalidProducerIDMapping) ||
+		errors.Is(err, kafka.InvalidProducerEpoch)
+}
+
 // member asks the group whether the claim still stands, so that one that does not fences nobody. It is no guarantee, and
 // need not be one: a transaction carries the claim's generation, and the group refuses an old one.
 func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) error {

@@ -77,10 +77,10 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 func deliver(o *pipeline.Options, mode string, client *topic.Client) error {
 	switch mode {
 	case "at-least-once":
-		o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: o.Log}
+		o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 		o.Eager = true
 	case "exactly-once":
-		o.Delivery = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: o.Log}
+		o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log}
 	default:
 		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", mode)}
 	}

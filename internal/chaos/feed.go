@@ -113,7 +113,7 @@ func (f *feed) ends() []record.Out {
 
 func (f *feed) record(stream int, value []byte, kind string, headers []record.Header) record.Out {
 	key := fmt.Appendf(nil, "cam-%d", stream)
-	partition := topic.Partition(key, f.Partitions)
+	partition := topic.Partition(key, 0, f.Partitions)
 	return record.Out{
 		Topic: f.Topic, Partition: partition, Key: key, Value: value,
 		Headers: append(headers, record.Header{Key: kindHeader, Value: []byte(kind)}),

@@ -67,9 +67,9 @@ func (w *world) launch(group, out, name string) *stage {
 		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
 	if w.plan.once {
-		o.Delivery = &producer.ExactlyOnce{Client: client, Dead: o.Dead, Log: log}
+		o.Delivery = &producer.ExactlyOnce{Client: client, Log: log}
 	} else {
-		o.Delivery = &producer.AtLeastOnce{Client: client, Dead: o.Dead, Log: log}
+		o.Delivery = &producer.AtLeastOnce{Client: client, Log: log}
 	}
 	o.Delivery = mistaken(w.plan.fault, o.Delivery, client)
 	ctx, cancel := context.WithCancel(context.Background())

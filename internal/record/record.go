@@ -116,7 +116,19 @@ type Out struct {
 	Key, Value []byte
 	Headers    []Header
 	Time       time.Time
+	Fallback   Fallback // nil: there is nothing to write in its place
 }
+
+// Fallback knows what to write where brokers reject a record for good.
+type Fallback interface {
+	// Instead returns what to write in place of rejected, to the same topic or to another. limit is the size in bytes of
+	// the largest record that the topic takes, 0 where that is not known, or NotForSize. False: there is nothing smaller,
+	// and it is for the topic to change.
+	Instead(rejected Out, why error, limit int) (Out, bool)
+}
+
+// NotForSize is Fallback's limit for a record that was rejected for something else than its size.
+const NotForSize = -1
 
 // Alternative is another label an item might have had.
 type Alternative struct {

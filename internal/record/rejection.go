@@ -56,13 +56,14 @@ const (
 )
 
 // DeadLetter is the record that keeps a refused one: its bytes, key, headers and time, and why and where it was refused.
-// A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole.
+// A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole. What its topic does not take
+// is made smaller until it fits.
 func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
-	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Time: raw.Time}
+	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Time: raw.Time, Fallback: letter{}}
 	for _, h := range raw.Headers {
 		// A dead letter fed back and refused again says why it was refused this time.
 		switch strings.ToLower(h.Key) {
-		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader:
+		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader:
 		default:
 			out.Headers = append(out.Headers, h)
 		}

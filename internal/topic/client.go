@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -49,6 +50,9 @@ type Client struct {
 	dialer    *kafka.Dialer
 	log       *slog.Logger
 	stop      context.CancelFunc
+
+	mutex  sync.Mutex
+	limits map[string]messageLimit // of topics that have rejected a record for its size
 }
 
 // Connect prepares a client; it opens no connection yet, so that brokers that are away are no error here.

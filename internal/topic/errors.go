@@ -64,6 +64,44 @@ func Temporary(err error) bool {
 	return IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
+// Cause is what an error means for whoever wants a record written.
+type Cause int
+
+const (
+	// Away: brokers, leaders or coordinators cannot be had just now; waiting cures it.
+	Away Cause = iota
+	// Rejected: this record will never be taken, whatever is done: it is too large, or its time or form is not allowed.
+	Rejected
+	// Denied: it could be taken once somebody changes something: rights, a policy, a topic that does not exist.
+	Denied
+	// Broken: anything else.
+	Broken
+)
+
+// String is a word for messages and metrics.
+func (c Cause) String() string { return [...]string{"away", "rejected", "denied", "broken"}[c] }
+
+// CauseOf says what kind of error err is; nil is Broken.
+func CauseOf(err error) Cause {
+	var code kafka.Error
+	switch errors.As(err, &code); code {
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTimestamp, kafka.InvalidRecord, kafka.UnsupportedForMessageFormat:
+		return Rejected
+	case kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed,
+		kafka.PolicyViolation, kafka.InvalidTopic, kafka.SASLAuthenticationFailed, kafka.SecurityDisabled, kafka.InvalidRequiredAcks:
+		return Denied
+	}
+	if Temporary(err) {
+		return Away
+	}
+	return Broken
+}
+
+// forSize says whether a record, or a batch, is rejected because it is too large.
+func forSize(err error) bool {
+	return errors.Is(err, kafka.MessageSizeTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
+}
+
 // IsMissing says whether the cluster's layout, as last seen, lacks the topic or the partition.
 func IsMissing(err error) bool {
 	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) || errors.Is(err, kafka.UnknownTopicOrPartition)
@@ -107,8 +145,11 @@ func (o *Outage) Wait(ctx context.Context, err error) error {
 	}
 }
 
-// Over is called after a success.
+// Over is called after a success. There is no outage where o is nil.
 func (o *Outage) Over() {
+	if o == nil {
+		return
+	}
 	if o.tries >= 4 {
 		o.log.Info(o.what+" works again", "after", time.Since(o.since).Round(time.Millisecond))
 	}
@@ -117,7 +158,7 @@ func (o *Outage) Over() {
 
 // Lasting is how long it has not worked.
 func (o *Outage) Lasting() time.Duration {
-	if o.tries == 0 {
+	if o == nil || o.tries == 0 {
 		return 0
 	}
 	return time.Since(o.since)

@@ -75,7 +75,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 func TestKeysGoWhereJavaPutsThem(t *testing.T) {
 	// Values of Kafka's own partitioner test: murmur2 of "21" is -973932308.
-	if got, want := topic.Partition([]byte("21"), 1000), int32((-973932308&0x7fffffff)%1000); got != want {
+	if got, want := topic.Partition([]byte("21"), 0, 1000), int32((-973932308&0x7fffffff)%1000); got != want {
 		t.Errorf("partition %d, want %d", got, want)
 	}
 	client := brokertest.Connect(t, brokertest.Brokers(t))
@@ -97,7 +97,7 @@ func TestKeysGoWhereJavaPutsThem(t *testing.T) {
 		last := map[string]int{}
 		for _, r := range readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Partition: p}), end) {
 			total++
-			if want := topic.Partition(r.Key, 5); want != p {
+			if want := topic.Partition(r.Key, 0, 5); want != p {
 				t.Errorf("key %s is in partition %d, want %d", r.Key, p, want)
 			}
 			var n int

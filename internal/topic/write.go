@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 )
+
+// requestLimit is the most bytes that one request holds, below what a broker's socket takes by default (100 MiB).
+const requestLimit = 32 << 20
 
 // BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A single larger
 // record goes alone, and it is the broker's to refuse it.
@@ -31,6 +35,8 @@ type EncodedBatch struct {
 	Data []byte // the batch as AppendBatch writes it, behind its length in four bytes (see Encode)
 	Err  error  // what became of it, after Send
 	Base int64  // the offset it got
+
+	broken int // connections that broke on it
 }
 
 // Encode makes a batch ready to be sent.
@@ -45,8 +51,11 @@ func Encode(place Place, records []record.Out, stamp Stamp) *EncodedBatch {
 	return &EncodedBatch{Place: place, Data: data}
 }
 
-// Partition chooses the partition of a key, as Java's producer does. Records without a key all go to one.
-func Partition(key []byte, partitions int) int32 {
+// Partition chooses the partition of a key, as Java's producer does. Records without a key go to that of their origin.
+func Partition(key []byte, origin int32, partitions int) int32 {
+	if key == nil {
+		return origin % int32(partitions)
+	}
 	all := make([]int, 0, 64)
 	for p := range partitions {
 		all = append(all, p)
@@ -57,8 +66,8 @@ func Partition(key []byte, partitions int) int32 {
 var byKey = kafka.Murmur2Balancer{Consistent: true}
 
 // Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most BatchLimit.
-// The pieces of one place must be sent one after the other.
-func (c *Client) Spread(ctx context.Context, records []record.Out) (map[Place][][]record.Out, error) {
+// The pieces of one place must be sent one after the other. origin is where records without a key go; see Partition.
+func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
 	type open struct {
 		pieces [][]record.Out
 		size   int
@@ -80,7 +89,7 @@ func (c *Client) Spread(ctx context.Context, records []record.Out) (map[Place][]
 				}
 				counts[r.Topic] = n
 			}
-			place.Partition = Partition(r.Key, n)
+			place.Partition = Partition(r.Key, origin, n)
 		}
 		o := places[place]
 		if o == nil {
@@ -96,7 +105,7 @@ func (c *Client) Spread(ctx context.Context, records []record.Out) (map[Place][]
 		last := len(o.pieces) - 1
 		o.pieces[last] = append(o.pieces[last], *r)
 	}
-	spread := make(map[Place][][]record.Out, len(places))
+	spread := make(Queue, len(places))
 	for p, o := range places {
 		spread[p] = o.pieces
 	}
@@ -108,56 +117,36 @@ func (c *Client) Spread(ctx context.Context, records []record.Out) (map[Place][]
 // once; it resends only what was not acknowledged, which may repeat records whose acknowledgement was lost. An error
 // is final (a *Refused: too large, no rights; or a topic unknown for half a minute); some records may have been written.
 func (c *Client) Write(ctx context.Context, records []record.Out) error {
-	if len(records) == 0 {
-		return nil
+	return (&Sender{Client: c}).Write(ctx, records)
+}
+
+// messageLimit is the size of the largest record that a topic takes alone, as far as that is known; 0: it is not. The
+// answer may be a minute old.
+func (c *Client) messageLimit(ctx context.Context, name string) int {
+	c.mutex.Lock()
+	known := c.limits[name]
+	c.mutex.Unlock()
+	if time.Since(known.asked) < time.Minute {
+		return known.bytes
 	}
-	outage := NewOutage(c.log, "writing to "+records[0].Topic)
-	var left map[Place][][]record.Out
-	for {
-		var err error
-		if left, err = c.Spread(ctx, records); err == nil {
-			break
-		}
-		if !Temporary(err) || IsMissing(err) && outage.Lasting() > 30*time.Second {
-			return err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
-	}
-	ready := map[Place]*EncodedBatch{}
-	for len(left) > 0 {
-		batches := make([]*EncodedBatch, 0, len(left))
-		for place, pieces := range left {
-			if ready[place] == nil {
-				ready[place] = Encode(place, pieces[0], Anonymous)
-			}
-			batches = append(batches, ready[place])
-		}
-		c.Send(ctx, "", batches)
-		var failed error
-		for _, b := range batches {
-			switch {
-			case b.Err == nil:
-				delete(ready, b.Place)
-				if left[b.Place] = left[b.Place][1:]; len(left[b.Place]) == 0 {
-					delete(left, b.Place)
-				}
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case !Temporary(b.Err), IsMissing(b.Err) && outage.Lasting() > 30*time.Second:
-				return b.Err
-			default:
-				failed = b.Err
-			}
-		}
-		if failed == nil {
-			outage.Over()
-		} else if err := outage.Wait(ctx, failed); err != nil {
-			return err
+	known = messageLimit{asked: time.Now()}
+	if d, err := c.Describe(ctx, name); err == nil {
+		if bytes, err := strconv.Atoi(d.Settings["max.message.bytes"]); err == nil {
+			known.bytes = max(min(bytes, requestLimit)-batchHead, 1)
 		}
 	}
-	return nil
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.limits == nil {
+		c.limits = map[string]messageLimit{}
+	}
+	c.limits[name] = known
+	return known.bytes
+}
+
+type messageLimit struct {
+	bytes int
+	asked time.Time
 }
 
 // Send sends one batch to each of any number of partitions, in one request a leader, wanting the acknowledgement of all
@@ -185,9 +174,13 @@ var errNoAnswer = errors.New("the broker's answer leaves the partition out")
 
 func (s *sending) ApiKey() protocol.ApiKey { return protocol.Produce }
 
-// Split makes one request a leader. A batch whose leader is not known is left out, with its Err set.
+// Split makes one request a leader, more where one would be too large. A batch whose leader is not known is left out, with its Err set.
 func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
-	byLeader := map[int32]*rawproduce.Request{}
+	type message struct {
+		*rawproduce.Request
+		size int
+	}
+	byLeader := map[int32]message{}
 	var messages []protocol.Message
 	for _, b := range s.batches {
 		one := rawproduce.RequestTopic{Topic: b.Topic, Partitions: []rawproduce.RequestPartition{{
@@ -200,16 +193,17 @@ func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.
 			continue
 		}
 		b.Err = errNoAnswer
-		request := byLeader[leader.ID]
-		if request == nil {
-			request = &rawproduce.Request{
+		m := byLeader[leader.ID]
+		if m.Request == nil || m.size+len(b.Data) > requestLimit {
+			m = message{Request: &rawproduce.Request{
 				TransactionalID: s.transaction, Acks: int16(kafka.RequireAll),
 				Timeout: int32(requestTimeout.Milliseconds() * 8 / 10),
-			}
-			byLeader[leader.ID] = request
-			messages = append(messages, request)
+			}}
+			messages = append(messages, m.Request)
 		}
-		request.Topics = appendTopic(request.Topics, one)
+		m.size += len(b.Data)
+		m.Topics = appendTopic(m.Topics, one)
+		byLeader[leader.ID] = m
 	}
 	return messages, s, nil
 }
