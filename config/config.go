@@ -50,9 +50,9 @@ func (c *Config) sections() []section {
 var (
 	live      = []string{"run", "backfill"} // the stage on Kafka
 	checked   = with(live, "check")         // what check tests it takes as the stage does
-	onKafka   = with(checked, "feed", "teach", "state show", "state reset")
+	onKafka   = with(checked, "feed", "teach", "audit", "state show", "state reset")
 	stage     = with(checked, "demo") // the stage wherever its feed comes from
-	solving   = with(stage, "label", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
+	solving   = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
 	searching = with(solving, "eval index")
 	every     = with(searching, "feed", "teach", "broker", "state show", "state reset", "health", "version")
 )
@@ -69,6 +69,7 @@ var first = map[string][]string{
 	"feed":         {"input", "out", "key", "rate", "loop"},
 	"teach":        {"labels", "forget", "brokers", "embedded-dir", "config"},
 	"tune":         {"data", "output", "shots", "mix", "tasks"},
+	"audit":        {"labels", "support", "support-labels", "stream", "json"},
 	"state show":   {"group", "stream", "class", "brokers", "embedded-dir"},
 	"state reset":  {"group", "stream", "class", "labels", "brokers"},
 	"eval fewshot": {"data", "shots", "mix", "preset", "method"},

@@ -91,7 +91,7 @@ type State struct {
 }
 
 func (s *State) sections() []section {
-	commands := []string{"state show", "state reset"}
+	commands := []string{"state show", "state reset", "audit"}
 	return []section{{"State", []definition{
 		define("stream", &s.Stream, commands, "", "only this stream; none: all of them"),
 		define("class", &s.Class, commands, "", "only this class; none: all of them"),

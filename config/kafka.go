@@ -92,7 +92,7 @@ func (t *Topics) sections() []section {
 			neededBy(checked...),
 		define("out", &t.Out, checked, "", "topic of labelled results").example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
-		define("labels", &t.Labels, with(checked, "teach", "state reset"), "", "compacted topic of labelled examples").
+		define("labels", &t.Labels, with(checked, "teach", "audit", "state reset"), "", "compacted topic of labelled examples").
 			example("TOPIC").neededBy("teach"),
 		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
 			example("TOPIC"),

@@ -25,7 +25,7 @@ type Stage struct {
 }
 
 func (s *Stage) sections() []section {
-	labelled := with(checked, "label")
+	labelled := with(checked, "label", "audit")
 	records := []definition{
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
@@ -40,7 +40,7 @@ func (s *Stage) sections() []section {
 		define("max-record", &s.MaxRecord, checked, 16<<20,
 			"largest value of a record that is decoded; a larger one goes to the dead letters",
 			atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
-		define("model", &s.Model, checked, "", "name of the embedder of records that do not name theirs"),
+		define("model", &s.Model, with(checked, "audit"), "", "name of the embedder of records that do not name theirs"),
 	}
 	episodes := []definition{
 		define("episode-size", &s.EpisodeSize, with(checked, "eval stream"), 100, "items that close an episode",

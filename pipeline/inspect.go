@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -164,4 +165,26 @@ func idle(ctx context.Context, client *topic.Client, group string) error {
 		}
 	}
 	return nil
+}
+
+// ReadLabels reads a labels topic to its present end: what a stage with this support that starts now would answer by. Records
+// that cannot be used are logged and left out.
+func ReadLabels(
+	ctx context.Context, client *topic.Client, name string, decode record.Options, support []stream.Example, log *slog.Logger,
+) (*stream.Labels, error) {
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("labels topic %s: %w", name, err)
+	}
+	ends := make([]int64, n)
+	for p := range ends {
+		if ends[p], err = client.Offset(ctx, name, int32(p), topic.Latest, false); err != nil {
+			return nil, fmt.Errorf("labels topic %s/%d: %w", name, p, err)
+		}
+	}
+	v, err := newLabels(client, name, "", decode, support, log).at(ctx, ends)
+	if err != nil {
+		return nil, fmt.Errorf("labels topic %s: %w", name, err)
+	}
+	return v.labels, nil
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+func newAuditCommand() *cobra.Command {
+	return withSettings("audit", &cobra.Command{
+		Use:   "audit",
+		Short: "list labelled examples that disagree with the others",
+		Long: "audit answers each labelled example of the labels topic and of the support by all the others, and lists those that get\n" +
+			"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
+			"alone in its class cannot be told wrong. Nothing is changed.",
+		Example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
+		Args:    noArguments(""),
+	}, audit)
+}
+
+// auditRow is a doubtful example as it is printed.
+type auditRow struct {
+	Stream     string  `json:"stream,omitempty"` // empty: the example is every stream's
+	ID         string  `json:"id"`
+	Label      string  `json:"label"`
+	Says       string  `json:"says"`
+	Confidence float64 `json:"confidence"`
+}
+
+func audit(ctx context.Context, c *call) error {
+	support, err := readSupport(c.Config)
+	if err != nil {
+		return err
+	}
+	name := c.Config.Topics.Labels
+	if name == "" && len(support) == 0 {
+		return usagef("audit needs labelled examples: --labels TOPIC, --support FILE or both")
+	}
+	labels := &stream.Labels{Everyone: support}
+	if name != "" {
+		client, _, disconnect, err := connect(ctx, c)
+		if err != nil {
+			return err
+		}
+		defer disconnect()
+		if labels, err = pipeline.ReadLabels(ctx, client, name, record.Options{Model: c.Config.Stage.Model}, support, c.Log); err != nil {
+			return err
+		}
+	}
+	settings, err := memorySettings(c.Config)
+	if err != nil {
+		return err
+	}
+	engine, err := stream.NewEngine(settings)
+	if err != nil {
+		return err
+	}
+	doubts, alone, err := stream.Audit(ctx, engine, settings, labels)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(c, "STREAM\tCLASS\tID\tOTHERS SAY\tCONFIDENCE\t")
+	shown, chosen := 0, c.Config.State
+	for _, d := range doubts {
+		if chosen.Stream != "" && chosen.Stream != d.Stream || chosen.Class != "" && chosen.Class != d.Label {
+			continue
+		}
+		shown++
+		scope := d.Stream
+		if scope == "" {
+			scope = "(all)"
+		}
+		row := auditRow{d.Stream, d.ID, d.Label, d.Says, d.Confidence}
+		if err := p.print(row, "%s\t%s\t%s\t%s\t%.2f\t", scope, d.Label, d.ID, d.Says, d.Confidence); err != nil {
+			return err
+		}
+	}
+	c.Log.Info("audited", "doubtful", shown, "aloneInTheirClass", alone)
+	return p.close()
+}
