@@ -82,8 +82,13 @@ func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
 	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
 }
 
-// Resume prepares for reading a partition again: high is the highest event time before the place reading starts at.
-func (b *Buffer) Resume(high time.Time) { b.high = high }
+// Resume prepares for reading a partition again: high is the highest event time before the place reading starts at. One that
+// cannot be true, as older versions wrote, is forgotten. now is the wall clock.
+func (b *Buffer) Resume(high, now time.Time) {
+	if !high.After(now.Add(clockTolerance)) {
+		b.high = high
+	}
+}
 
 // Skip says that the stream's items up to last were answered, in episodes that closed before anything undecided.
 func (b *Buffer) Skip(key Key, last record.Place) {
@@ -115,15 +120,29 @@ func before(p record.Place) record.Place {
 	return record.Place{Offset: p.Offset - 1, Object: 1<<31 - 1}
 }
 
-// Add puts an item into its stream's open episode; now is the wall clock.
-func (b *Buffer) Add(item record.Item, now time.Time) {
+// clockTolerance is how far senders' clocks may go ahead of the clock of whoever writes their records, and of this one.
+const clockTolerance = time.Hour
+
+// credible says whether something that was written at a time, and is read now, can have happened at t. What it is not
+// credible of keeps its time, but does not move the partition's: one camera whose clock stands in 2030 would otherwise close
+// everybody's episodes, and from then on none would close by age.
+func credible(t, written, now time.Time) bool {
+	limit := now
+	if written.Before(now) && written.Unix() > 0 { // else the record's timestamp is what is odd
+		limit = written
+	}
+	return !t.After(limit.Add(clockTolerance))
+}
+
+// Add puts an item into its stream's open episode; written is its record's timestamp, now the wall clock.
+func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	place := item.Source.Place()
 	key := Key{item.Stream, item.Model}
 	ghost := false
 	if a := b.answered[key]; a != nil {
 		switch {
 		case !place.After(a.gone):
-			b.see(item.Time, place)
+			b.advance(&item, written, now)
 			return
 		case !place.After(a.last):
 			ghost = true
@@ -132,7 +151,7 @@ func (b *Buffer) Add(item record.Item, now time.Time) {
 		}
 	}
 	previous := b.high
-	b.see(item.Time, place)
+	b.advance(&item, written, now)
 	o := b.open[key]
 	switch {
 	case o == nil:
@@ -156,6 +175,7 @@ func (b *Buffer) Add(item record.Item, now time.Time) {
 	}
 	o.arrived = now
 	o.count++
+	o.episode.Reached = b.high
 	size := int64(item.Size())
 	o.episode.Bytes += size
 	b.bytes += size
@@ -172,9 +192,10 @@ func (b *Buffer) Add(item record.Item, now time.Time) {
 	b.leave(place, true)
 }
 
-// see moves event time on and closes what has become too old by it, before the item that moved it joins its stream.
-func (b *Buffer) see(t time.Time, place record.Place) {
-	if !t.After(b.high) {
+// advance moves event time on and closes what has become too old by it, before the item that moved it joins its stream.
+func (b *Buffer) advance(item *record.Item, written, now time.Time) {
+	t, place := item.Time, item.Source.Place()
+	if !t.After(b.high) || !credible(t, written, now) {
 		return
 	}
 	b.high = t

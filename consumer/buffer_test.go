@@ -46,50 +46,50 @@ func TestWhatClosesAnEpisode(t *testing.T) {
 	}{
 		"size": {Limits{Size: 2, Memory: 1 << 20}, func(b *Buffer) {
 			for i, s := range []string{"a", "b", "a", "a"} {
-				b.Add(item(int64(i), s, start, 4), start)
+				b.Add(item(int64(i), s, start, 4), start, start)
 			}
 		}, []string{"a size at 2: 0 2"}},
 		"age, before the item that shows it joins": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", second(0), 4), start)
-			b.Add(item(1, "b", second(4), 4), start)
-			b.Add(item(2, "a", second(5), 4), start)
+			b.Add(item(0, "a", second(0), 4), start, start)
+			b.Add(item(1, "b", second(4), 4), start, start)
+			b.Add(item(2, "a", second(5), 4), start, start)
 		}, []string{"a age at 2: 0"}},
 		"late items join, and a late first item starts an episode like any other": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", second(10), 4), start)
-			b.Add(item(1, "a", second(2), 4), start)
-			b.Add(item(2, "late", second(1), 4), start)
-			b.Add(item(3, "late", second(1.5), 4), start)
-			b.Add(item(4, "a", second(15), 4), start)
+			b.Add(item(0, "a", second(10), 4), start, start)
+			b.Add(item(1, "a", second(2), 4), start, start)
+			b.Add(item(2, "late", second(1), 4), start, start)
+			b.Add(item(3, "late", second(1.5), 4), start, start)
+			b.Add(item(4, "a", second(15), 4), start, start)
 		}, []string{"a age at 4: 0 1", "late age at 4: 2 3"}},
 		"marker": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", start, 4), start)
-			b.Add(item(1, "b", start, 4), start)
+			b.Add(item(0, "a", start, 4), start, start)
+			b.Add(item(1, "b", start, 4), start, start)
 			b.Mark("a", record.Start(2))
 		}, []string{"a marker at 2: 0"}},
 		"memory, the oldest first": {Limits{Size: 9, Memory: 3 * one}, func(b *Buffer) {
 			for i, s := range []string{"a", "b", "a", "c", "c"} {
-				b.Add(item(int64(i), s, start, 4), start)
+				b.Add(item(int64(i), s, start, 4), start, start)
 			}
 		}, []string{"a memory at 3: 0 2"}},
 		"an item larger than memory": {Limits{Size: 9, Memory: 1}, func(b *Buffer) {
-			b.Add(item(0, "a", start, 4), start)
+			b.Add(item(0, "a", start, 4), start, start)
 		}, []string{"a memory at 0: 0"}},
 		"another dimension, before the item that has it joins": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", start, 4), start)
-			b.Add(item(1, "b", start, 5), start)
-			b.Add(item(2, "a", start, 5), start)
-			b.Add(item(3, "a", start, 5), start)
+			b.Add(item(0, "a", start, 4), start, start)
+			b.Add(item(1, "b", start, 5), start, start)
+			b.Add(item(2, "a", start, 5), start, start)
+			b.Add(item(3, "a", start, 5), start, start)
 			b.Drain(record.Start(4))
 		}, []string{"a dimension at 2: 0", "b drain at 4: 1", "a drain at 4: 2 3"}},
 		"silence": {Limits{Size: 9, Idle: time.Second, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", start, 4), second(0))
-			b.Add(item(1, "b", start, 4), second(1))
-			b.Add(item(2, "a", start, 4), second(2))
+			b.Add(item(0, "a", start, 4), second(0), second(0))
+			b.Add(item(1, "b", start, 4), second(1), second(1))
+			b.Add(item(2, "a", start, 4), second(2), second(2))
 			b.Silent(second(1), record.Start(3))
 		}, []string{"b idle at 3: 1"}},
 		"drain": {Limits{Size: 9, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", start, 4), start)
-			b.Add(item(1, "b", start, 4), start)
+			b.Add(item(0, "a", start, 4), start, start)
+			b.Add(item(1, "b", start, 4), start, start)
 			b.Drain(record.Start(2))
 		}, []string{"a drain at 2: 0", "b drain at 2: 1"}},
 	} {
@@ -106,7 +106,7 @@ func TestModelsAreApart(t *testing.T) {
 	for i, model := range []string{"x", "y", "x", "y"} {
 		it := item(int64(i), "a", time.Unix(0, 0), 4)
 		it.Model = model
-		b.Add(it, time.Now())
+		b.Add(it, time.Now(), time.Now())
 	}
 	if got := shapes(*list); !reflect.DeepEqual(got, []string{"a size at 2: 0 2", "a size at 3: 1 3"}) {
 		t.Errorf("%q", got)
@@ -135,7 +135,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		}
 		feed := func(b *Buffer, from, to int) {
 			for i := from; i < to; i++ {
-				b.Add(items[i], start)
+				b.Add(items[i], start, start)
 				if s, ok := marked[i]; ok {
 					b.Mark(s, record.Place{Offset: int64(i), Object: 1<<31 - 1})
 				}
@@ -190,7 +190,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			}
 		}
 		second, again := gather(limits)
-		second.Resume(high)
+		second.Resume(high, time.Now())
 		for key, last := range skip {
 			second.Skip(key, last)
 		}
@@ -225,4 +225,31 @@ func has(list []Answered, e *Episode) bool {
 		}
 	}
 	return false
+}
+
+// A time that cannot be true does not move the partition's, and one that an older version has kept is forgotten.
+func TestTimesThatCannotBeTrue(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		at, written time.Time
+		moves       bool
+	}{
+		"now":                              {now, now, true},
+		"old, read late":                   {now.Add(-1000 * time.Hour), now.Add(-1000 * time.Hour), true},
+		"a little ahead":                   {now.Add(50 * time.Minute), now, true},
+		"far ahead":                        {now.Add(2 * time.Hour), now, false},
+		"far ahead of when it was written": {now.Add(-10 * time.Hour), now.Add(-20 * time.Hour), false},
+		"its record's timestamp ahead too": {now.Add(2 * time.Hour), now.Add(2 * time.Hour), false},
+		"its record without a timestamp":   {now, time.UnixMilli(-1), true},
+	} {
+		b := NewBuffer(Limits{Size: 9, Age: time.Second, Memory: 1 << 20}, func(*Episode) {})
+		b.Add(item(0, "a", c.at, 4), c.written, now)
+		if got := b.High().Equal(c.at); got != c.moves {
+			t.Errorf("%s: moves the partition's time: %v", name, got)
+		}
+	}
+	b := NewBuffer(Limits{Size: 9, Memory: 1 << 20}, func(*Episode) {})
+	if b.Resume(now.Add(10000*time.Hour), now); !b.High().IsZero() {
+		t.Errorf("resumed with %v", b.High())
+	}
 }

@@ -37,7 +37,9 @@ type Episode struct {
 	At record.Place
 	// Before is the highest event time that the partition had shown before the episode's first item.
 	Before time.Time
-	Bytes  int64
+	// Reached is the partition's event time when the last item came, whatever the item's own.
+	Reached time.Time
+	Bytes   int64
 }
 
 // First is the place of the first item.

@@ -33,6 +33,7 @@ type Bounds struct {
 type Record struct {
 	Raw      *record.Raw // only where something of it was rejected
 	Offset   int64
+	Time     time.Time // its timestamp
 	Items    []record.Item
 	Rejected *record.Rejection
 	Empty    string // why it holds nothing to answer, where that is no fault
@@ -70,7 +71,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			b.Time = r.Time
 			from := len(items)
 			items, err = decoder.Decode(r, items)
-			d := Record{Offset: r.Offset, Items: items[from:len(items):len(items)], Marker: r.Marker()}
+			d := Record{Offset: r.Offset, Time: r.Time, Items: items[from:len(items):len(items)], Marker: r.Marker()}
 			if len(d.Items) > 0 {
 				key := keys.keep(r.Key) // one for all objects of a frame
 				for i := range d.Items {

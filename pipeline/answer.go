@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -12,7 +14,8 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 	j.records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
 	fallbacks := make([]record.ResultFallback, len(answers))
-	buffer := make([]byte, 0, 384*len(answers))
+	buffer := make([]byte, 0, 416*len(answers))
+	headers := make([]record.Header, 0, len(answers))
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
@@ -32,26 +35,33 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 		buffer = record.AppendResult(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
 		fallbacks[i] = record.ResultFallback{Item: it, Result: r, Dead: o.Dead, Encode: record.AppendResult}
-		j.add(record.Out{
-			Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Time: it.Time, Headers: trace(it), Fallback: &fallbacks[i],
-		})
+		out := record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Fallback: &fallbacks[i]}
+		from = len(buffer)
+		buffer = record.AppendTime(buffer, it.Time)
+		first := len(headers)
+		headers = append(headers, record.Header{Key: record.TimeHeader, Value: buffer[from:len(buffer):len(buffer)]})
+		if it.TraceParent != "" {
+			headers = append(headers, record.Header{Key: "traceparent", Value: []byte(it.TraceParent)})
+		}
+		out.Headers = headers[first:len(headers):len(headers)]
+		j.add(out)
 	}
 	if o.Review != "" {
 		for i := range answers {
 			if it := &e.Items[i]; answers[i].Review {
 				review := record.NewReview(it, &results[i])
 				j.add(record.Out{
-					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Time: it.Time, Headers: trace(it),
+					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Headers: append(trace(it), timeHeader(it.Time)),
 					Fallback: &record.Undeliverable{Item: it, Dead: o.Dead},
 				})
 			}
 		}
 	}
 	if o.Episodes != "" {
-		first := &e.Items[0]
+		first, summary := &e.Items[0], j.summary()
 		j.add(record.Out{
-			Topic: o.Episodes, Partition: -1, Key: first.Key, Value: record.AppendEpisode(nil, j.summary()), Time: e.Items[len(e.Items)-1].Time,
-			Fallback: &record.Undeliverable{Item: first, Dead: o.Dead},
+			Topic: o.Episodes, Partition: -1, Key: first.Key, Value: record.AppendEpisode(nil, summary),
+			Headers: []record.Header{timeHeader(summary.Time)}, Fallback: &record.Undeliverable{Item: first, Dead: o.Dead},
 		})
 	}
 	return results
@@ -90,6 +100,12 @@ func (j *job) summary() *record.Episode {
 		s.Events = append(s.Events, text)
 	}
 	return s
+}
+
+// timeHeader is the event time of what a record is about. The record's own timestamp is that of writing: a sender's clock
+// may be years off, and then brokers refuse the record or retention deletes it at once.
+func timeHeader(t time.Time) record.Header {
+	return record.Header{Key: record.TimeHeader, Value: record.AppendTime(nil, t)}
 }
 
 func trace(it *record.Item) []record.Header {

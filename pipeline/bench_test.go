@@ -71,7 +71,7 @@ func BenchmarkRestore(b *testing.B) {
 		}
 	}
 	pieces := learned.State()
-	keeper := state.NewKeeper(in, o.State, 0, 1, state.NewLoader(in).Restore())
+	keeper := state.NewKeeper(o.Group, in, o.State, 0, 1, state.NewLoader(o.Group, in).Restore())
 	size := 0
 	for range versions {
 		for from := 0; from < streams; from += 50 {
@@ -93,7 +93,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		loader, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State)
+		loader, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State, o.Group)
 		if err != nil {
 			b.Fatal(err)
 		}

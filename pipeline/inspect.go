@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,18 +29,18 @@ type Remembered struct {
 	Err       error          // why the snapshot cannot be read
 }
 
-// loadAll reads a partition of a state topic, which may hold the state of several inputs.
-func loadAll(ctx context.Context, client *topic.Client, name string, partition int32) (map[string]*state.Restored, error) {
+// loadAll reads a partition of a state topic, which may hold the state of several inputs: the group's, or with "" that of any.
+func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
 	err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
-		input, _, _ := bytes.Cut(r.Key, []byte("/"))
-		if len(input) == 0 {
+		_, input, ok := state.Input(r.Key)
+		if !ok {
 			return // a backfill's plan
 		}
-		loader := loaders[string(input)]
+		loader := loaders[input]
 		if loader == nil {
-			loader = state.NewLoader(string(input))
-			loaders[string(input)] = loader
+			loader = state.NewLoader(group, input)
+			loaders[input] = loader
 		}
 		loader.Add(r)
 	}))
@@ -52,14 +51,15 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 	return restored, err
 }
 
-// ReadState lists what a state topic holds, by input, partition and stream. faults are records that cannot be read.
-func ReadState(ctx context.Context, client *topic.Client, name string) (list []Remembered, faults []error, err error) {
+// ReadState lists what a state topic holds of a group, or with "" of any, by input, partition and stream. faults are records
+// that cannot be read.
+func ReadState(ctx context.Context, client *topic.Client, name, group string) (list []Remembered, faults []error, err error) {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("state: %w", err)
 	}
 	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p)
+		inputs, err := loadAll(ctx, client, name, p, group)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -109,7 +109,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 	}
 	count := 0
 	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p)
+		inputs, err := loadAll(ctx, client, name, p, group)
 		if err != nil {
 			return count, err
 		}
@@ -130,7 +130,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 			count += len(snapshots)
 			journal := *restored.Journal
 			journal.Answered = nil
-			keeper := state.NewKeeper(input, name, p, 0, restored)
+			keeper := state.NewKeeper(group, input, name, p, 0, restored)
 			if err := client.Write(ctx, keeper.Commit(&journal, snapshots)); err != nil {
 				return count, err
 			}

@@ -29,7 +29,7 @@ func TestStateShownAndReset(t *testing.T) {
 		t.Errorf("a running group's state was reset: %v", err)
 	}
 	stop()
-	list, faults, err := ReadState(ctx, client, o.State)
+	list, faults, err := ReadState(ctx, client, o.State, o.Group)
 	if err != nil || len(faults) > 0 || len(list) != streams {
 		t.Fatalf("%d streams, faults %v, %v", len(list), faults, err)
 	}
@@ -41,7 +41,7 @@ func TestStateShownAndReset(t *testing.T) {
 	if count, err := ResetState(ctx, client, o.Group, o.State, "cam-1"); err != nil || count != 1 {
 		t.Fatalf("%d streams reset, %v", count, err)
 	}
-	after, _, err := ReadState(ctx, client, o.State)
+	after, _, err := ReadState(ctx, client, o.State, o.Group)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -226,7 +226,7 @@ func TestStateTTL(t *testing.T) {
 	for i := 0; ; i++ {
 		episode("stays", 10, at.Add(time.Duration(i+1)*time.Second))
 		time.Sleep(200 * time.Millisecond)
-		list, _, err := ReadState(ctx, client, o.State)
+		list, _, err := ReadState(ctx, client, o.State, o.Group)
 		if err != nil && !topic.Temporary(err) { // the stage makes the topic
 			t.Fatal(err)
 		}

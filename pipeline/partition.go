@@ -133,7 +133,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 		p.replay.take(it, p.relearn)
 		if place := it.Source.Place(); !p.replay.answered(place) {
 			p.position = place
-			p.buffer.Add(*it, now)
+			p.buffer.Add(*it, r.Time, now)
 		}
 	}
 	if r.Marker && r.Offset >= p.replay.from.Offset {
@@ -144,9 +144,16 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 
 // relearn has an episode learned again that was answered by an earlier owner.
 func (p *partition) relearn(key consumer.Key, e *relearning) {
+	var size int64
+	for i := range e.items {
+		size += int64(e.items[i].Size())
+	}
+	p.inFlight += size
 	p.submit(&job{
 		stream: p.stream(key), relearn: e.view,
-		episode: &consumer.Episode{Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At},
+		episode: &consumer.Episode{
+			Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At, Reached: p.buffer.High(), Bytes: size,
+		},
 	})
 }
 
@@ -193,14 +200,16 @@ func (p *partition) done(j *job) {
 	case j.snapshot != nil:
 		s.saving = false
 		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
-		p.saver.spend(j.snapshot.Bytes())
+		p.saver.settle(s, j.snapshot.Bytes())
 		p.stage.metrics.saved(j.snapshot.Bytes())
 	case j.relearn != nil:
+		p.inFlight -= j.episode.Bytes
+		s.answeredTime = j.episode.Reached
 		p.saver.changed(s, time.Now())
 	default:
 		j.answered = true
 		e := j.episode
-		s.answeredTime = e.Items[len(e.Items)-1].Time
+		s.answeredTime = e.Reached
 		p.commits.next.answer(j)
 		p.inFlight += j.bytes
 		p.closings.answered()

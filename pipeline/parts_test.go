@@ -70,7 +70,7 @@ func (n *noted) Close(context.Context) error { return nil }
 // interval.
 func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
-	keeper := state.NewKeeper("in", "state", 0, 1, state.NewLoader("in").Restore())
+	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	c := newCommits(committer, keeper, time.Minute, true)
 	at := restart{from: record.Start(3), decided: record.Start(5)}
 	journal := func() (*state.Journal, restart) { return &state.Journal{}, at }
@@ -165,8 +165,26 @@ func TestSaver(t *testing.T) {
 	if s.next(now) != a || s.next(now) != nil {
 		t.Error("not a alone")
 	}
-	s.spend(1 << 20)
+	s.settle(a, 1<<20)
 	if later := now.Add(time.Second); s.next(later) != nil || s.take(later) != b || s.take(later) != nil {
 		t.Error("not b, when it must be")
+	}
+}
+
+// However many streams wait, what is asked for before the first snapshot is there stays within what may be written.
+func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
+	now := time.Now()
+	s := &saver{}
+	s.refill(now)
+	for range 1000 {
+		s.changed(&liveStream{size: 10_000}, now)
+	}
+	s.earn(100_000 / stateShare)
+	asked := 0
+	for s.next(now) != nil {
+		asked++
+	}
+	if asked != 10 {
+		t.Errorf("%d snapshots of 10,000 bytes asked for where 100,000 may be written", asked)
 	}
 }

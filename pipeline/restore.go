@@ -38,7 +38,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err := s.ensureState(ctx, a); err != nil {
 		return nil, nil, nil, err
 	}
-	loaded, err := s.load(ctx, a, o.State)
+	loaded, err := s.load(ctx, a, o.State, o.Group)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	for _, fault := range restored.Faults {
 		log.Error("state set aside", "error", fault)
 	}
-	keeper := state.NewKeeper(a.Topic, o.State, a.Partition, a.Generation.ID, restored)
+	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	p := &partition{
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
 		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)},
@@ -83,9 +83,9 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	return p, reader, decoder, nil
 }
 
-// load reads the partition's state to its end.
-func (s *Stage) load(ctx context.Context, a consumer.Assignment, name string) (*state.Loader, error) {
-	loader := state.NewLoader(a.Topic)
+// load reads the partition's state to its end: the group's, or with "" that of any.
+func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string) (*state.Loader, error) {
+	loader := state.NewLoader(group, a.Topic)
 	said := time.Now()
 	err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) {
 		for i := range b.Records {
@@ -137,6 +137,7 @@ func (p *partition) remember(r *state.Restored) {
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
 		s.learned, s.labels, s.learnedTime, s.answeredTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
+		s.size = snapshot.Bytes()
 		s.memory = p.memory(snapshot)
 	}
 }
@@ -163,7 +164,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	} else if n <= int(p.number) {
 		return nil
 	}
-	loaded, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from)
+	loaded, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "")
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	}
 	p.replay.from, p.replay.decided = from, j.Decided
 	p.rejected = j.Rejected
-	p.buffer.Resume(j.High)
+	p.buffer.Resume(j.High, time.Now())
+	p.trustTimes()
 	for name, last := range r.Done {
 		p.buffer.Skip(consumer.Key{Stream: name.Name, Model: name.Model}, last)
 	}
@@ -236,6 +238,17 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	start = p.within(start, first, end)
 	p.position, p.commits.last = record.Start(start), from
 	return start, nil
+}
+
+// trustTimes gives streams whose last item has a time that cannot be true, as older versions kept the sender's, the
+// partition's own: they would be retired at once, or never.
+func (p *partition) trustTimes() {
+	ttl, high := p.stage.options.StateTTL, p.buffer.High()
+	for _, s := range p.streams {
+		if s.answeredTime.After(high) || ttl > 0 && high.Sub(s.answeredTime) >= ttl {
+			s.learnedTime, s.answeredTime = high, high
+		}
+	}
 }
 
 // within moves a start that the log does not hold any more to what it holds, and says so.

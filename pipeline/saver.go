@@ -14,6 +14,7 @@ type saver struct {
 	waiting   []unsaved // streams that have learned what no snapshot holds, in the order in which they are to be saved
 	allowance float64   // bytes of state that may be written now
 	at        time.Time // when the allowance last grew by time; zero: never
+	typical   int       // bytes of a snapshot, of those taken of late
 }
 
 type unsaved struct {
@@ -32,8 +33,15 @@ func (s *saver) changed(stream *liveStream, due time.Time) {
 // earn lets state be written for so many bytes of results.
 func (s *saver) earn(results int64) { s.allowance += stateShare * float64(results) }
 
-// spend takes a snapshot of so many bytes off what may be written.
-func (s *saver) spend(bytes int) { s.allowance -= float64(bytes) }
+// settle corrects what next took off for a stream's snapshot to its true bytes.
+func (s *saver) settle(stream *liveStream, bytes int) {
+	s.allowance -= float64(bytes - stream.size)
+	stream.size = bytes
+	s.typical += (bytes - s.typical) / 16
+	if s.typical == 0 {
+		s.typical = bytes
+	}
+}
 
 // refill lets the allowance grow by time.
 func (s *saver) refill(now time.Time) {
@@ -44,12 +52,19 @@ func (s *saver) refill(now time.Time) {
 	s.at = now
 }
 
-// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written.
+// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written. What its
+// snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes its time, and many
+// could be asked for meanwhile.
 func (s *saver) next(now time.Time) *liveStream {
 	if len(s.waiting) == 0 || s.allowance <= 0 || s.waiting[0].due.After(now) {
 		return nil
 	}
-	return s.take(now)
+	stream := s.take(now)
+	if stream.size == 0 {
+		stream.size = s.typical
+	}
+	s.allowance -= float64(stream.size)
+	return stream
 }
 
 // take takes the first stream from the queue, due or not; nil if there is none.

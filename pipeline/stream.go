@@ -31,8 +31,9 @@ type liveStream struct {
 	unsaved      bool // has learned what no snapshot holds or will hold
 	saving       bool // a snapshot is being taken
 	saved        time.Time
+	size         int       // of its last snapshot, or what one is thought to take; 0: not known
 	pending      int       // jobs given to the workers and not taken back
-	answeredTime time.Time // event time of its last answered item
+	answeredTime time.Time // event time of the partition at its last answered item
 }
 
 // job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.
@@ -73,7 +74,9 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	j.took = time.Since(begin)
 	j.labels = v.next
 	s.learned, s.labels = j.episode.Last(), v.next
-	s.learnedTime = j.episode.Items[len(j.episode.Items)-1].Time
+	if reached := j.episode.Reached; !reached.IsZero() {
+		s.learnedTime = reached
+	}
 	switch {
 	case j.relearn != nil:
 	case err != nil:

@@ -269,7 +269,7 @@ func (k *checker) state(ctx context.Context) {
 	if !k.exists[name] {
 		return
 	}
-	list, faults, err := pipeline.ReadState(ctx, k.client, name)
+	list, faults, err := pipeline.ReadState(ctx, k.client, name, k.config.Topics.Group)
 	if err != nil {
 		k.fault("state", "state topic %s: %v", name, err)
 		return

@@ -45,7 +45,7 @@ func showState(ctx context.Context, c *call) error {
 		return err
 	}
 	defer disconnect()
-	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic())
+	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
 	if topic.IsMissing(err) {
 		t := &c.Config.Topics
 		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(), t.Group)

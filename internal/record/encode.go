@@ -76,15 +76,20 @@ func appendScore(dst []byte, x float64) []byte {
 	return append(dst, digits[:end]...)
 }
 
-// appendTime appends an RFC 3339 string in UTC; a year that it cannot hold becomes the nearest that it can.
+// appendTime appends a time as a JSON string.
 func appendTime(dst []byte, t time.Time) []byte {
+	return append(AppendTime(append(dst, '"'), t), '"')
+}
+
+// AppendTime appends a time as RFC 3339 in UTC; a year that it cannot hold becomes the nearest that it can.
+func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	if y := t.Year(); y < 0 {
 		t = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	} else if y > 9999 {
 		t = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	}
-	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
+	return t.AppendFormat(dst, time.RFC3339Nano)
 }
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.

@@ -53,17 +53,21 @@ const (
 	PartitionHeader = "slkstream-partition"
 	OffsetHeader    = "slkstream-offset"
 	TruncatedHeader = "slkstream-truncated"
+	// TimeHeader holds the time of what a record of ours is about, RFC 3339: of the embedding that a result answers, of the
+	// record that a dead letter keeps. Their own timestamps are those of writing, which brokers take and retention goes by.
+	TimeHeader = "slkstream-time"
 )
 
-// DeadLetter is the record that keeps a refused one: its bytes, key, headers and time, and why and where it was refused.
+// DeadLetter is the record that keeps a refused one: its bytes, key and headers, and why and where it was refused. Its own
+// timestamp is that of writing: the refused record's, which may be what is wrong with it, is in a header.
 // A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole. What its topic does not take
 // is made smaller until it fits.
 func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
-	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Time: raw.Time, Fallback: letter{}}
+	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Fallback: letter{}}
 	for _, h := range raw.Headers {
 		// A dead letter fed back and refused again says why it was refused this time.
 		switch strings.ToLower(h.Key) {
-		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader:
+		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader, TimeHeader:
 		default:
 			out.Headers = append(out.Headers, h)
 		}
@@ -72,7 +76,8 @@ func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 		Header{ErrorHeader, []byte(reason)},
 		Header{TopicHeader, []byte(raw.Topic)},
 		Header{PartitionHeader, strconv.AppendInt(nil, int64(raw.Partition), 10)},
-		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)})
+		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)},
+		Header{TimeHeader, AppendTime(nil, raw.Time)})
 	if limit > 0 && len(out.Value) > limit {
 		out.Value = out.Value[:limit]
 		out.Headers = append(out.Headers, Header{TruncatedHeader, []byte("true")})

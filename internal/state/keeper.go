@@ -10,6 +10,7 @@ import (
 // older records a commit has made superfluous. Commits are written one after the other; when one fails, the keeper is
 // given up and its successor starts from what was written.
 type Keeper struct {
+	group     string
 	topic     string // the input's
 	out       string // the state's
 	partition int32
@@ -58,9 +59,9 @@ type pending struct {
 }
 
 // NewKeeper starts a new ownership of an input partition on what the one before has left.
-func NewKeeper(topic, out string, partition int32, generation int32, r *Restored) *Keeper {
+func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
 	k := &Keeper{
-		topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
+		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
 		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, stale: r.stale,
 	}
 	for stream, keys := range r.keys {
@@ -132,7 +133,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	}
 	w := &written{
 		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere,
-		key: place{topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
+		key: place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
 	}
 	k.pending = pending{journal: w, decided: j.Decided, answered: j.Answered, snapshots: snapshots}
 	records := []record.Out{k.record(w.key, j.encode())}
@@ -145,7 +146,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 			keys.slot = 1 // never over the version that still has to count if this one is cut short
 		}
 		for i, value := range s.chunks() {
-			key := place{topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, chunk: i, stream: s.Stream}.String()
+			key := place{group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, chunk: i, stream: s.Stream}.String()
 			keys.keys = append(keys.keys, key)
 			again[key] = true
 			records = append(records, k.record(key, value))

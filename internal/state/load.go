@@ -1,27 +1,49 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Loader collects the records of one partition of the state topic, as far as they belong to one input topic. Of each key
-// the last record stands.
+// Loader collects the records of one partition of the state topic, as far as they belong to one group and one input topic.
+// Of each key the last record stands.
 type Loader struct {
+	group  string // "": of any
 	topic  string
 	values map[string][]byte
 	bytes  int64
 }
 
-// NewLoader collects what belongs to the input topic.
-func NewLoader(topic string) *Loader { return &Loader{topic: topic, values: map[string][]byte{}} }
+// NewLoader collects what belongs to the group and the input topic; the group "" stands for any. Keys of older versions name
+// no group, and belong to whoever reads them.
+func NewLoader(group, topic string) *Loader {
+	return &Loader{group: group, topic: topic, values: map[string][]byte{}}
+}
 
-// Add takes the next record.
+// Input says which group's and which input topic's state a key belongs to. Of an older version's key the group is "";
+// ok is false for a key that is no state's, as a backfill's plan is none.
+func Input(key []byte) (group, topic string, ok bool) {
+	head, rest, _ := bytes.Cut(key, []byte("/"))
+	if len(head) > 0 && head[0] == groupMark {
+		name, err := url.PathUnescape(string(head[1:]))
+		if err != nil {
+			return "", "", false
+		}
+		head, _, _ = bytes.Cut(rest, []byte("/"))
+		group = name
+	}
+	return group, string(head), len(head) > 0
+}
+
+// Add takes the next record. It keeps a copy of the value alone: what else was fetched with it need not stay in memory.
 func (l *Loader) Add(raw *record.Raw) {
-	if len(raw.Key) <= len(l.topic) || string(raw.Key[:len(l.topic)]) != l.topic || raw.Key[len(l.topic)] != '/' {
+	group, topic, ok := Input(raw.Key)
+	if !ok || topic != l.topic || group != "" && l.group != "" && group != l.group {
 		return
 	}
 	l.bytes += int64(len(raw.Value))
@@ -29,7 +51,7 @@ func (l *Loader) Add(raw *record.Raw) {
 		delete(l.values, string(raw.Key))
 		return
 	}
-	l.values[string(raw.Key)] = raw.Value
+	l.values[string(raw.Key)] = bytes.Clone(raw.Value)
 }
 
 // Bytes is how much has been read.

@@ -51,8 +51,13 @@ const (
 	snapshotKind = "stream"
 )
 
-// place is what a key says: TOPIC/OWNER/journal/SLOT or TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM.
+// groupMark begins the keys that name their group. No topic's name can begin with it.
+const groupMark = '@'
+
+// place is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM, so that
+// groups that share a state topic by mistake do not meet in it. Keys of older versions lack the group.
 type place struct {
+	group  string
 	topic  string
 	owner  Owner
 	kind   string
@@ -62,7 +67,7 @@ type place struct {
 }
 
 func (p place) String() string {
-	head := p.topic + "/" + p.owner.String() + "/" + p.kind + "/" + strconv.Itoa(p.slot)
+	head := string(groupMark) + url.PathEscape(p.group) + "/" + p.topic + "/" + p.owner.String() + "/" + p.kind + "/" + strconv.Itoa(p.slot)
 	if p.kind == journalKind {
 		return head
 	}
@@ -71,11 +76,20 @@ func (p place) String() string {
 
 func parsePlace(key []byte) (place, error) {
 	bad := func() (place, error) { return place{}, fmt.Errorf("%w: key %q", ErrUnreadable, key) }
-	parts := strings.SplitN(string(key), "/", 7)
+	text, group := string(key), ""
+	if len(text) > 0 && text[0] == groupMark {
+		head, rest, _ := strings.Cut(text[1:], "/")
+		name, err := url.PathUnescape(head)
+		if err != nil {
+			return bad()
+		}
+		text, group = rest, name
+	}
+	parts := strings.SplitN(text, "/", 7)
 	if len(parts) < 4 {
 		return bad()
 	}
-	p := place{topic: parts[0], kind: parts[2]}
+	p := place{group: group, topic: parts[0], kind: parts[2]}
 	epoch, generation, _ := strings.Cut(parts[1], ".")
 	e, err1 := strconv.ParseInt(epoch, 10, 64)
 	g, err2 := strconv.ParseInt(generation, 10, 32)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func (w *world) load() *Restored {
 		}
 		w.log = kept
 	}
-	l := NewLoader("in")
+	l := NewLoader("g", "in")
 	for _, r := range w.log {
 		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
 	}
@@ -141,7 +142,7 @@ func TestRandomHistories(t *testing.T) {
 		for owner := range 12 {
 			r := w.load()
 			w.check(t, r)
-			k := NewKeeper("in", "state", 0, int32(owner), r)
+			k := NewKeeper("g", "in", "state", 0, int32(owner), r)
 			if done, _ := w.commit(k, -1); !done {
 				t.Fatal("a whole commit is not done")
 			}
@@ -183,7 +184,7 @@ func TestRandomHistories(t *testing.T) {
 // A changed or cut record is set aside, and the rest is read.
 func TestUnreadableRecords(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Place{}}
-	k := NewKeeper("in", "state", 0, 1, w.load())
+	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 40 {
 		w.commit(k, -1)
 	}
@@ -197,7 +198,7 @@ func TestUnreadableRecords(t *testing.T) {
 			func(b []byte) []byte { b[len(mark)] = version + 1; return b },
 			func([]byte) []byte { return []byte{} },
 		} {
-			l := NewLoader("in")
+			l := NewLoader("g", "in")
 			for n, r := range w.log {
 				value := r.Value
 				if n == i {
@@ -216,8 +217,8 @@ func TestUnreadableRecords(t *testing.T) {
 // What another input's partition of the same number has written is nobody else's.
 func TestInputsAreApart(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Place{}}
-	w.commit(NewKeeper("in", "state", 0, 1, w.load()), -1)
-	l := NewLoader("i")
+	w.commit(NewKeeper("g", "in", "state", 0, 1, w.load()), -1)
+	l := NewLoader("g", "i")
 	for _, r := range w.log {
 		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
 	}
@@ -228,7 +229,7 @@ func TestInputsAreApart(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[Stream][]record.Place{}}
-	k := NewKeeper("in", "state", 0, 1, w.load())
+	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 10 {
 		w.commit(k, -1)
 	}
@@ -236,11 +237,32 @@ func FuzzRecords(f *testing.F) {
 		f.Add(string(r.Key), r.Value)
 	}
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		l := NewLoader("in")
+		l := NewLoader("g", "in")
 		l.Add(&record.Raw{Key: []byte(key), Value: value})
 		if len(value) >= head { // past the checksum, to what lies behind it
 			l.Add(&record.Raw{Key: []byte(key + "0"), Value: seal(append([]byte(nil), value...))})
 		}
-		NewKeeper("in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
+		NewKeeper("g", "in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
 	})
+}
+
+// Two groups on one state topic do not see each other's records; those of older versions, whose keys name no group, are read.
+func TestGroupsAreKeptApart(t *testing.T) {
+	write := func(group string) *record.Raw {
+		k := NewKeeper(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
+		out := k.Commit(&Journal{From: record.Start(7)}, nil)[0]
+		return &record.Raw{Key: out.Key, Value: out.Value}
+	}
+	mine, other := write("mine/and more"), write("other")
+	old := &record.Raw{Key: []byte(strings.Replace(string(mine.Key), "@mine%2Fand%20more/", "", 1)), Value: mine.Value}
+	for name, test := range map[string]struct {
+		raw  *record.Raw
+		read bool
+	}{"mine": {mine, true}, "another's": {other, false}, "an older version's": {old, true}} {
+		l := NewLoader("mine/and more", "in")
+		l.Add(test.raw)
+		if r := l.Restore(); (r.Journal != nil) != test.read || len(r.Faults) > 0 {
+			t.Errorf("%s: %+v %v", name, r.Journal, r.Faults)
+		}
+	}
 }
