@@ -6,7 +6,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=""
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
-	&& go run ./internal/sample/export /out/sample \
+	&& go run ./cmd/slkstream sample /out/sample \
 	&& mkdir -p /out/data
 
 FROM scratch

@@ -54,7 +54,7 @@ var (
 	stage     = with(checked, "demo") // the stage wherever its feed comes from
 	solving   = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
 	searching = with(solving, "eval index")
-	every     = with(searching, "feed", "teach", "broker", "state show", "state reset", "health", "version")
+	every     = with(searching, "feed", "teach", "broker", "sample", "state show", "state reset", "health", "version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }

@@ -70,7 +70,7 @@ func (s *Solver) sections() []section {
 		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.), below(1.)),
 		optional("bias-correction", &s.BiasCorrection, solving,
 			"move the items by the difference of the means of labelled and unlabelled"),
-		define("seed", &s.Seed, with(searching, "feed"), 1, "start of every random choice"),
+		define("seed", &s.Seed, with(searching, "feed", "sample"), 1, "start of every random choice"),
 	}}}
 }
 

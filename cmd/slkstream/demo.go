@@ -32,10 +32,11 @@ func newDemoCommand() *cobra.Command {
 	return withSettings("demo", &cobra.Command{
 		Use:   "demo",
 		Short: "broker, sample camera, stage and live page in one process",
-		Long: "demo carries pictures of clothing past a camera on a sorting belt, labels them from five examples a kind, and shows on a page\n" +
-			"and in the terminal how well that goes, against the same stage without its memory and against nearest prototype.\n" +
-			"Everything runs in this process, on an embedded broker. The stage is the one of run and learns only from the examples, from\n" +
-			"its own answers, and from what is taught on the page; what a picture truly shows is known to the score alone.",
+		Long: "demo is a belt at a lost-property office. Ten things come past a camera again and again, each taught by one\n" +
+			"picture, while the light falls and the camera tilts. After a while a thing comes that no picture showed: click it on\n" +
+			"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
+			"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
+			"an embedded broker. The stage is the one of run; what a picture truly shows is known to the score alone.",
 		Args: noArguments(""),
 	}, runDemo)
 }
@@ -71,8 +72,9 @@ func runDemo(ctx context.Context, c *call) error {
 	c.Config.Topics.Labels = demoLabels
 	var metrics *pipeline.Metrics
 	page := newPage(c, client, web.Options{
-		Title: "demo", Labels: belt.Classes, Status: func() web.Status { return status(metrics) },
-		Note: fmt.Sprintf("A sorting belt: %d kinds of clothing, five labelled pictures of each, and the light drifts.", len(belt.Classes())),
+		Title: "demo", Labels: belt.Names, Status: func() web.Status { return status(metrics) },
+		Note: fmt.Sprintf("Lost property: %d things come by again and again, one labelled picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and name it %q.",
+			len(belt.Names()), demo.NewcomerAfter, demo.Newcomer),
 	})
 	score := newScore(judge, page, c)
 	options := pipeline.Options{
@@ -109,8 +111,8 @@ func runDemo(ctx context.Context, c *call) error {
 		defer stop()
 		defer time.AfterFunc(limit, stop).Stop()
 	}
-	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a sorting belt, %g pictures a second of %d kinds of clothing, five labelled pictures of each\n\n"+
-		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\n%s", c.Config.Feed.Rate, len(belt.Classes()),
+	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
+		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s", c.Config.Feed.Rate, len(belt.Names()),
 		server, address, demoIn, demoOut, demoLabels, score.head()); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 		if err != nil {
 			return err
 		}
-		example.Label, example.Time = picture.Class, time.Now()
+		example.Label, example.Time = picture.Thing, time.Now()
 		lessons = append(lessons, record.Teach(demoLabels, &example))
 	}
 	return client.Write(ctx, lessons)

@@ -41,8 +41,9 @@ func (s *score) Answered(a *pipeline.Answered) {
 	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
 	for i := range a.Episode.Items {
 		item := &a.Episode.Items[i]
+		truth, stranger := demo.Truth(item.Attributes)
 		e.judged = append(e.judged, demo.Judged{
-			Label: a.Results[i].Label, Truth: demo.Truth(item.Attributes),
+			Label: a.Results[i].Label, Unknown: a.Results[i].Unknown, Truth: truth, Stranger: stranger,
 			Item: stream.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Position: stream.Position(item.Source.Place())},
 		})
 	}
@@ -70,7 +71,7 @@ func (s *score) run(ctx context.Context) error {
 				return err
 			}
 			for _, one := range scores {
-				e.shown.Scores = append(e.shown.Scores, web.Score(one))
+				e.shown.Scores = append(e.shown.Scores, web.Score{Name: one.Name, Right: one.Right, All: one.All, Late: one.Late, LateOf: one.LateOf})
 			}
 			s.page.Offer(e.shown)
 			s.last = scores
@@ -97,8 +98,8 @@ func (s *score) line(e *scored, scores []demo.Score) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7d  %7s", e.shown.Number, fmt.Sprintf("%d/%d", right, len(e.judged)))
-	for _, one := range scores {
-		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(one.Name))-2, 100*one.Share())
+	for i := range scores {
+		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(scores[i].Name))-2, 100*scores[i].LateShare())
 	}
 	trace := e.shown.Trace
 	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0], trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
@@ -111,8 +112,9 @@ func (s *score) foot() string {
 		return "\nno episode was answered\n"
 	}
 	var shares []string
-	for _, one := range s.last {
-		shares = append(shares, fmt.Sprintf("%s %.1f %%", one.Name, 100*one.Share()))
+	for i := range s.last {
+		shares = append(shares, fmt.Sprintf("%s %.1f %%", s.last[i].Name, 100*s.last[i].Share()))
 	}
-	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s\n", s.last[0].All, time.Since(s.started).Seconds(), strings.Join(shares, ", "))
+	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s. Strangers set aside: %d of %d\n", s.last[0].All,
+		time.Since(s.started).Seconds(), strings.Join(shares, ", "), s.judge.SetAside, s.judge.Strangers)
 }

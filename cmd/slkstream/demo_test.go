@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,11 +115,12 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Body.Close()
+	type item struct {
+		ID, Name, Label, Truth, Image string
+		Taught                        bool
+	}
 	var episode struct {
-		Items []struct {
-			ID, Name, Label, Truth, Image string
-			Taught                        bool
-		}
+		Items  []item
 		Edges  [][2]int
 		Trace  []float64
 		Scores []struct {
@@ -139,7 +141,7 @@ func TestDemo(t *testing.T) {
 			break
 		}
 	}
-	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 || len(episode.Scores) != 3 {
+	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 || len(episode.Scores) != 4 {
 		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges), len(episode.Trace), len(episode.Scores))
 	}
 	for i := 1; i < len(episode.Trace); i++ {
@@ -148,12 +150,12 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	for _, s := range episode.Scores {
-		if s.All != episode.Scores[0].All || s.Right < s.All/3 || s.Right > s.All {
+		if s.All < episode.Scores[0].All*9/10 || s.Right < s.All/3 || s.Right > s.All {
 			t.Errorf("%s: %d of %d right", s.Name, s.Right, s.All)
 		}
 	}
-	first := episode.Items[0]
-	if first.Truth == "" || !strings.HasPrefix(first.Image, "data:image/png;base64,") {
+	first := episode.Items[slices.IndexFunc(episode.Items, func(i item) bool { return i.Truth != "" })]
+	if !strings.HasPrefix(first.Image, "data:image/png;base64,") {
 		t.Errorf("%+v", first)
 	}
 	lesson, err := http.NewRequest(http.MethodPost, address+"/teach", strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
@@ -170,10 +172,10 @@ func TestDemo(t *testing.T) {
 	if taught.StatusCode != http.StatusNoContent {
 		t.Errorf("teaching: %s", taught.Status)
 	}
-	if all := lessons(t, broker); len(all) != 51 || all[50] != "hat" {
+	if all := lessons(t, broker); len(all) != 11 || all[10] != "hat" {
 		t.Errorf("%d lessons in the labels topic, the last %q", len(all), all[len(all)-1])
 	}
-	if rest := d.end(t); !strings.Contains(rest, "Right so far: warm start") {
+	if rest := d.end(t); !strings.Contains(rest, "Right so far: slkstream") {
 		t.Errorf("the last words: %q", rest)
 	}
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))

@@ -169,7 +169,7 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 
 // record is a row as it goes onto the topic.
 func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
-	e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector, Time: time.Now()}
+	e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector, Time: time.Now(), Attributes: row.Attributes}
 	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time}
 	if f.labels != nil {
 		class, err := at(f.labels, number, "labels-file")

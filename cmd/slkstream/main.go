@@ -35,7 +35,9 @@ var commands = []struct {
 	make  []func() *cobra.Command
 }{
 	{"Label:", []func() *cobra.Command{newDemoCommand, newRunCommand, newBackfillCommand, newLabelCommand}},
-	{"Feed, teach and look:", []func() *cobra.Command{newFeedCommand, newTeachCommand, newAuditCommand, newStateCommand}},
+	{"Feed, teach and look:", []func() *cobra.Command{
+		newSampleCommand, newFeedCommand, newTeachCommand, newAuditCommand, newStateCommand,
+	}},
 	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
 	{"Set up and operate:", []func() *cobra.Command{
 		newCheckCommand, newConfigCommand, newHealthCommand, newBrokerCommand, newManCommand, newVersionCommand,

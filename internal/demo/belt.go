@@ -1,5 +1,6 @@
-// Package demo is the sample camera of the demo: a sorting belt that carries pictures of clothing past a lens, in bursts
-// of few kinds while the light drifts. The kind of each picture is known, so that the demo can keep its own score.
+// Package demo is the sample camera of the demo: a belt at a lost-property office that carries the same few things past a
+// lens again and again while the light and the camera drift. What each picture shows is known, so that the demo can keep
+// its own score.
 package demo
 
 import (
@@ -17,141 +18,187 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// teachers is how many labelled pictures of each class the stage is given.
-const teachers = 5
+// Newcomer is the name of the thing that comes only after a while and that no example shows.
+const Newcomer = "tag"
+
+// NewcomerAfter is how many pictures pass before the first newcomer.
+const NewcomerAfter = 1000
+
+const (
+	newcomerShare = .08 // of the pictures from then on
+	strangerShare = .02 // of the pictures: something that comes once and never again
+)
 
 // Picture is what the camera saw.
 type Picture struct {
-	ID     string
-	Class  string // what it truly shows
-	Pixels []byte // grey, side x side
-	side   int
+	ID       string
+	Thing    string // what it truly shows; "" if it is a stranger
+	Pixels   []byte // grey, side x side
+	side     int
+	stranger bool
 }
 
-// Belt brings pictures past the camera, always the same ones for a seed. When all have passed they come again, in another
-// order, in another place under the lens and in another light.
+// Belt brings pictures past the camera, always the same ones for a seed. Each picture of a thing is another view of it:
+// turned, shifted, grainy, in the light of the moment.
 type Belt struct {
-	set      *sample.Set
+	names    []string
+	things   [][]byte // a picture of each, upright and in full light
+	newcomer []byte
+	others   *sample.Set // strangers
+	side     int
 	random   *rand.Rand
-	byClass  [][]int // pictures of a class, in the order they come
-	next     []int   // of a class
-	teachers []int
 	lane     []burst // the bursts on the belt at a time
 	passed   int
 }
 
-// burst is a run of one class.
-type burst struct{ class, left int }
+// burst is a run of views of one thing.
+type burst struct{ thing, left int }
 
-// NewBelt loads the belt.
+// NewBelt loads the belt: one thing of each kind of clothing.
 func NewBelt(seed uint64) *Belt {
-	b := &Belt{set: sample.Fashion(), random: rand.New(rand.NewPCG(seed, seed))}
-	b.byClass = make([][]int, len(b.set.Names))
-	b.next = make([]int, len(b.set.Names))
-	for i, class := range b.set.Labels {
-		b.byClass[class] = append(b.byClass[class], i)
+	set := sample.Fashion()
+	b := &Belt{
+		names: set.Names, things: make([][]byte, len(set.Names)), others: sample.Digits(), side: set.Side,
+		random: rand.New(rand.NewPCG(seed, seed)),
 	}
-	for class, list := range b.byClass {
-		b.shuffle(list)
-		b.teachers = append(b.teachers, list[:teachers]...) // they teach and never ride
-		b.byClass[class] = list[teachers:]
+	for i := set.N() - 1; i >= 0; i-- {
+		b.things[set.Labels[i]] = set.Image(i)
 	}
+	b.newcomer = b.enlarge(0)
 	return b
 }
 
-func (b *Belt) shuffle(list []int) {
-	b.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-}
-
-// Classes are the names of what may come.
-func (b *Belt) Classes() []string { return b.set.Names }
-
-// Teachers are five labelled pictures a class, in steady light.
-func (b *Belt) Teachers() []Picture {
-	out := make([]Picture, len(b.teachers))
-	for i, p := range b.teachers {
-		out[i] = Picture{ID: fmt.Sprintf("teacher-%02d", i), Class: b.set.Names[b.set.Labels[p]], Pixels: b.set.Image(p), side: b.set.Side}
-	}
-	return out
-}
-
-// Next is the next picture. Three bursts of 8 to 20 pictures of a class ride side by side.
-func (b *Belt) Next() Picture {
-	const lanes, shortest, longest = 3, 8, 20
-	for len(b.lane) < lanes {
-		class := b.random.IntN(len(b.byClass))
-		b.lane = append(b.lane, burst{class, shortest + b.random.IntN(longest-shortest+1)})
-	}
-	at := b.random.IntN(lanes)
-	class := b.lane[at].class
-	if b.lane[at].left--; b.lane[at].left == 0 {
-		b.lane = append(b.lane[:at], b.lane[at+1:]...)
-	}
-	if b.next[class] == len(b.byClass[class]) {
-		b.shuffle(b.byClass[class])
-		b.next[class] = 0
-	}
-	picture := b.byClass[class][b.next[class]]
-	b.next[class]++
-	b.passed++
-	return Picture{ID: fmt.Sprintf("picture-%06d", b.passed), Class: b.set.Names[class], Pixels: b.expose(b.set.Image(picture)), side: b.set.Side}
-}
-
-// expose takes a picture in the light of the moment: it brightens and darkens as the belt moves, falls in from a side that
-// wanders, and the lens adds grain and never stands quite straight above.
-func (b *Belt) expose(pixels []byte) []byte {
-	const (
-		day   = 700. // pictures from bright to dark and back
-		turn  = 450. // pictures for the light to go round
-		grain = 4.
-	)
-	side := b.set.Side
-	phase := 2 * math.Pi * float64(b.passed)
-	bright := .8 + .25*math.Cos(phase/day)
-	dirX, dirY := math.Cos(phase/turn), math.Sin(phase/turn)
-	shiftX, shiftY := b.random.IntN(3)-1, b.random.IntN(3)-1
-	out := make([]byte, len(pixels))
-	for y := range side {
-		for x := range side {
-			fromX, fromY := x+shiftX, y+shiftY
-			if fromX < 0 || fromY < 0 || fromX >= side || fromY >= side {
-				continue
-			}
-			across := (float64(x)/float64(side)-.5)*dirX + (float64(y)/float64(side)-.5)*dirY
-			light := bright * (1 + .5*across)
-			value := float64(pixels[fromY*side+fromX])*light + grain*b.random.NormFloat64()
-			out[y*side+x] = byte(min(max(value, 0), 255))
+// enlarge is a picture of the other set, as large as those of the things.
+func (b *Belt) enlarge(i int) []byte {
+	const margin, brightest = 2, 16
+	small, size := b.others.Image(i), b.others.Side
+	out := make([]byte, b.side*b.side)
+	scale := float64(size) / float64(b.side-2*margin)
+	for y := range b.side {
+		for x := range b.side {
+			value := between(small, size, (float64(x-margin)+.5)*scale-.5, (float64(y-margin)+.5)*scale-.5)
+			out[y*b.side+x] = byte(min(value*256/brightest, 255))
 		}
 	}
 	return out
 }
 
-// Example is the picture as a record: its embedding, and for whoever looks on the picture itself and what it shows. The
-// stage passes attributes on and never reads them.
+// between is the brightness between four pixels; black beyond the edge.
+func between(pixels []byte, side int, x, y float64) float64 {
+	left, top := math.Floor(x), math.Floor(y)
+	value := 0.
+	for corner := range 4 {
+		column, row := left+float64(corner&1), top+float64(corner>>1)
+		if column < 0 || row < 0 || column >= float64(side) || row >= float64(side) {
+			continue
+		}
+		weight := (1 - math.Abs(x-column)) * (1 - math.Abs(y-row))
+		value += weight * float64(pixels[int(row)*side+int(column)])
+	}
+	return value
+}
+
+// Names are the things that examples show.
+func (b *Belt) Names() []string { return b.names }
+
+// Teachers are the labelled examples: one picture of each thing, upright and in steady light.
+func (b *Belt) Teachers() []Picture {
+	out := make([]Picture, len(b.things))
+	for i, pixels := range b.things {
+		out[i] = Picture{ID: fmt.Sprintf("teacher-%02d", i), Thing: b.names[i], Pixels: pixels, side: b.side}
+	}
+	return out
+}
+
+// Next is the next picture. Three bursts of 8 to 20 views of a thing ride side by side, and now and then something else.
+func (b *Belt) Next() Picture {
+	b.passed++
+	p := Picture{ID: fmt.Sprintf("picture-%06d", b.passed), side: b.side}
+	switch draw := b.random.Float64(); {
+	case draw < strangerShare:
+		p.stranger = true
+		p.Pixels = b.view(b.enlarge(1 + b.random.IntN(b.others.N()-1)))
+	case draw < strangerShare+newcomerShare && b.passed > NewcomerAfter:
+		p.Thing, p.Pixels = Newcomer, b.view(b.newcomer)
+	default:
+		thing := b.fromLane()
+		p.Thing, p.Pixels = b.names[thing], b.view(b.things[thing])
+	}
+	return p
+}
+
+func (b *Belt) fromLane() int {
+	const lanes, shortest, longest = 3, 8, 20
+	for len(b.lane) < lanes {
+		b.lane = append(b.lane, burst{b.random.IntN(len(b.things)), shortest + b.random.IntN(longest-shortest+1)})
+	}
+	at := b.random.IntN(lanes)
+	thing := b.lane[at].thing
+	if b.lane[at].left--; b.lane[at].left == 0 {
+		b.lane = append(b.lane[:at], b.lane[at+1:]...)
+	}
+	return thing
+}
+
+// view takes a picture in the light of the moment. Within a minute at the usual rate the camera tilts, moves away and the
+// light falls, and then all comes back; the light's side wanders; each picture is turned and shifted a little, and has grain.
+func (b *Belt) view(pixels []byte) []byte {
+	const (
+		day    = 4000.              // pictures from full light to dusk and back
+		round  = 450.               // pictures for the light to go round
+		tilt   = 28 * math.Pi / 180 // at dusk
+		wobble = 7 * math.Pi / 180
+		away   = .15 // share of the size lost at dusk
+		dusk   = .4  // share of the light lost
+		slope  = .5  // of the light, from side to side
+		grain  = 4.
+	)
+	phase := 2 * math.Pi * float64(b.passed)
+	late := (1 - math.Cos(phase/day)) / 2
+	sin, cos := math.Sincos(tilt*late + wobble*b.random.NormFloat64())
+	size := 1 - away*late + .03*b.random.NormFloat64()
+	shiftX, shiftY := float64(b.random.IntN(3)-1), float64(b.random.IntN(3)-1)
+	lightY, lightX := math.Sincos(phase / round)
+	centre := float64(b.side-1) / 2
+	out := make([]byte, len(pixels))
+	for i := range out {
+		x, y := float64(i%b.side), float64(i/b.side)
+		u, v := (x-centre-shiftX)/size, (y-centre-shiftY)/size
+		value := between(pixels, b.side, cos*u+sin*v+centre, cos*v-sin*u+centre)
+		across := (x/float64(b.side)-.5)*lightX + (y/float64(b.side)-.5)*lightY
+		value = value*(1-dusk*late)*(1+slope*across) + grain*b.random.NormFloat64()
+		out[i] = byte(min(max(value, 0), 255))
+	}
+	return out
+}
+
+// about is what a picture's attributes say for whoever looks. The stage passes them on and never reads them.
+type about struct {
+	Image    string `json:"image"`
+	Truth    string `json:"truth,omitempty"`
+	Stranger bool   `json:"stranger,omitempty"`
+}
+
+// Example is the picture as a record: its embedding, and the picture itself and what it shows as attributes.
 func (p *Picture) Example() (record.Example, error) {
 	data, err := p.dataURL()
 	if err != nil {
 		return record.Example{}, err
 	}
-	about, err := json.Marshal(struct {
-		Image string `json:"image"`
-		Truth string `json:"truth"`
-	}{data, p.Class})
+	attributes, err := json.Marshal(about{data, p.Thing, p.stranger})
 	if err != nil {
 		return record.Example{}, err
 	}
-	return record.Example{ID: p.ID, Vector: sample.HOG(p.Pixels, p.side), Attributes: about}, nil
+	return record.Example{ID: p.ID, Vector: sample.HOG(p.Pixels, p.side), Attributes: attributes}, nil
 }
 
-// Truth is what attributes say their picture shows, "" if they do not.
-func Truth(attributes json.RawMessage) string {
-	var about struct {
-		Truth string `json:"truth"`
+// Truth is what attributes say their picture shows: a thing, or a stranger; neither if they do not say.
+func Truth(attributes json.RawMessage) (thing string, stranger bool) {
+	var a about
+	if json.Unmarshal(attributes, &a) != nil {
+		return "", false
 	}
-	if json.Unmarshal(attributes, &about) != nil {
-		return ""
-	}
-	return about.Truth
+	return a.Truth, a.Stranger
 }
 
 func (p *Picture) dataURL() (string, error) {

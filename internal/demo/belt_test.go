@@ -9,51 +9,46 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// The same belt for the same seed; bursts of few classes; teachers that never ride; pictures a browser can show.
+// The same belt for the same seed; bursts of few things; a newcomer that comes late; strangers; pictures a browser shows.
 func TestBelt(t *testing.T) {
 	a, b := NewBelt(7), NewBelt(7)
-	teaching := map[string]int{}
-	for _, p := range a.Teachers() {
-		teaching[p.Class]++
+	if teachers := a.Teachers(); len(teachers) != 10 || teachers[4].Thing != "coat" {
+		t.Errorf("%d teachers", len(teachers))
 	}
-	if len(teaching) != 10 || teaching["coat"] != teachers {
-		t.Errorf("teachers %v", teaching)
-	}
-	taught := map[int]bool{}
-	for _, i := range a.teachers {
-		taught[i] = true
-	}
-	for _, list := range a.byClass {
-		for _, i := range list {
-			if taught[i] {
-				t.Errorf("picture %d teaches and rides", i)
-			}
-		}
-	}
-	changes, last, seen := 0, map[string]bool{}, map[string]int{}
+	const n = 3000
+	changes, strangers, came := 0, 0, map[string]int{}
 	var window []string
-	const n = 3000 // more than there are, so that some come again
-	for range n {
+	for i := range n {
 		p, q := a.Next(), b.Next()
-		if p.ID != q.ID || p.Class != q.Class || !bytes.Equal(p.Pixels, q.Pixels) {
+		if p.ID != q.ID || p.Thing != q.Thing || !bytes.Equal(p.Pixels, q.Pixels) {
 			t.Fatal("the same seed, another belt")
 		}
-		seen[p.Class]++
-		if window = append(window, p.Class); len(window) > 20 {
+		if p.stranger {
+			strangers++
+			continue
+		}
+		if p.Thing == Newcomer && i < NewcomerAfter {
+			t.Errorf("the newcomer comes as picture %d", i)
+		}
+		came[p.Thing]++
+		if window = append(window, p.Thing); len(window) > 20 {
 			window = window[1:]
 		}
-		clear(last)
-		for _, class := range window {
-			last[class] = true
+		things := map[string]bool{}
+		for _, thing := range window {
+			things[thing] = true
 		}
-		changes += len(last)
+		changes += len(things)
 	}
 	if mean := float64(changes) / n; mean > 6 {
-		t.Errorf("%.1f classes in 20 pictures: no bursts", mean)
+		t.Errorf("%.1f things in 20 pictures: no bursts", mean)
 	}
-	for class, count := range seen {
-		if count < n/30 {
-			t.Errorf("%s came %d times", class, count)
+	if len(came) != 11 || strangers < n/100 || strangers > n/25 {
+		t.Errorf("%d things and %d strangers", len(came), strangers)
+	}
+	for thing, count := range came {
+		if count < n/40 {
+			t.Errorf("%s came %d times", thing, count)
 		}
 	}
 	p := a.Next()
@@ -65,7 +60,8 @@ func TestBelt(t *testing.T) {
 		t.Error(bad)
 	}
 	var about struct{ Image, Truth string }
-	if err := json.Unmarshal(e.Attributes, &about); err != nil || about.Truth != p.Class || !strings.HasPrefix(about.Image, "data:image/png;base64,") {
+	if err := json.Unmarshal(e.Attributes, &about); err != nil || about.Truth != p.Thing ||
+		!strings.HasPrefix(about.Image, "data:image/png;base64,") {
 		t.Errorf("%s: %v", e.Attributes, err)
 	}
 }

@@ -8,40 +8,69 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
+// recent is how many items the accuracy of late is over.
+const recent = 500
+
 // Score is how often one way of answering named the pictures right.
 type Score struct {
-	Name       string
-	Right, All int64
+	Name         string
+	Right, All   int64
+	Late, LateOf int64 // the same of the last 500
+	last         []bool
 }
 
 // Share is the accuracy so far.
-func (s Score) Share() float64 {
-	if s.All == 0 {
+func (s *Score) Share() float64 { return share(s.Right, s.All) }
+
+// LateShare is the accuracy over the last 500 items.
+func (s *Score) LateShare() float64 { return share(s.Late, s.LateOf) }
+
+func share(right, all int64) float64 {
+	if all == 0 {
 		return 0
 	}
-	return float64(s.Right) / float64(s.All)
+	return float64(right) / float64(all)
+}
+
+func (s *Score) count(right bool) {
+	s.All++
+	s.LateOf++
+	s.last = append(s.last, right)
+	if right {
+		s.Right++
+		s.Late++
+	}
+	if len(s.last) > recent {
+		if s.LateOf--; s.last[0] {
+			s.Late--
+		}
+		s.last = s.last[1:]
+	}
 }
 
 // Judge keeps the score of the stage and, on the very same episodes and with the same labels, of what it is compared with:
-// the same settings without memory, and nearest prototype. One goroutine uses it at a time.
+// the same settings where three items in a hundred carry their label, the same without memory, and nearest prototype. One
+// goroutine uses it at a time.
 type Judge struct {
 	scores []Score // of the stage, then of the rivals
 	rivals []rival
+
+	Strangers, SetAside int64 // strangers so far, and how many of them the stage called unknown
 }
 
 // rival answers every episode as a stage with its settings would.
 type rival struct {
 	engine *stream.Engine
 	stream *stream.Stream
+	taught bool // is told what every 33rd item is
+	items  int
 }
+
+const taughtEvery = 33
 
 // NewJudge starts the score. settings are the stage's.
 func NewJudge(settings stream.Settings) (*Judge, error) {
-	stage := "warm start"
-	if !settings.Warm {
-		stage = "the stage"
-	}
-	j := &Judge{scores: []Score{{Name: stage}}}
+	j := &Judge{scores: []Score{{Name: "slkstream"}}}
 	without := settings
 	without.Warm = false
 	nearest := without
@@ -49,12 +78,13 @@ func NewJudge(settings stream.Settings) (*Judge, error) {
 	for _, r := range []struct {
 		name     string
 		settings stream.Settings
-	}{{"no memory", without}, {"nearest prototype", nearest}} {
+		taught   bool
+	}{{"3 % taught", settings, true}, {"no memory", without, false}, {"nearest prototype", nearest, false}} {
 		engine, err := stream.NewEngine(r.settings)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.name, err)
 		}
-		j.rivals = append(j.rivals, rival{engine, stream.New("belt", r.settings)})
+		j.rivals = append(j.rivals, rival{engine: engine, stream: stream.New("belt", r.settings), taught: r.taught})
 		j.scores = append(j.scores, Score{Name: r.name})
 	}
 	return j, nil
@@ -63,48 +93,59 @@ func NewJudge(settings stream.Settings) (*Judge, error) {
 // Names are what is scored, the stage first.
 func (j *Judge) Names() []string {
 	var names []string
-	for _, s := range j.scores {
-		names = append(names, s.Name)
+	for i := range j.scores {
+		names = append(names, j.scores[i].Name)
 	}
 	return names
 }
 
 // Judged is one item of an episode: what the rivals are asked, what the stage answered, and the truth.
 type Judged struct {
-	Item  stream.Item
-	Label string // the stage's answer
-	Truth string // "": not known; it is not scored
+	Item     stream.Item
+	Label    string // the stage's answer
+	Unknown  bool   // the stage's too
+	Truth    string // "": not known; it is not scored
+	Stranger bool
 }
 
 // Take scores an episode that was answered by these labels.
 func (j *Judge) Take(ctx context.Context, episode []Judged, labels *stream.Labels) ([]Score, error) {
-	items := make([]stream.Item, len(episode))
-	answers := make([][]stream.Answer, len(j.rivals))
-	for i := range episode {
-		items[i] = episode[i].Item
-	}
-	for r := range j.rivals {
-		var err error
-		if answers[r], _, err = j.rivals[r].stream.Answer(ctx, j.rivals[r].engine, items, labels); err != nil {
-			return nil, fmt.Errorf("%s: %w", j.scores[1+r].Name, err)
-		}
-	}
 	for i := range episode {
 		e := &episode[i]
-		if e.Truth == "" || e.Item.Label != "" {
-			continue
+		if e.Stranger {
+			j.Strangers++
+			if e.Unknown {
+				j.SetAside++
+			}
 		}
-		j.scores[0].count(e.Label == e.Truth)
-		for r := range j.rivals {
-			j.scores[1+r].count(answers[r][i].Label == e.Truth)
+		if e.Truth != "" && e.Item.Label == "" {
+			j.scores[0].count(e.Label == e.Truth)
+		}
+	}
+	for r := range j.rivals {
+		if err := j.rivals[r].take(ctx, episode, labels, &j.scores[1+r]); err != nil {
+			return nil, fmt.Errorf("%s: %w", j.scores[1+r].Name, err)
 		}
 	}
 	return append([]Score(nil), j.scores...), nil
 }
 
-func (s *Score) count(right bool) {
-	s.All++
-	if right {
-		s.Right++
+func (r *rival) take(ctx context.Context, episode []Judged, labels *stream.Labels, score *Score) error {
+	items := make([]stream.Item, len(episode))
+	for i := range episode {
+		items[i] = episode[i].Item
+		if r.items++; r.taught && r.items%taughtEvery == 0 && items[i].Label == "" {
+			items[i].Label = episode[i].Truth
+		}
 	}
+	answers, _, err := r.stream.Answer(ctx, r.engine, items, labels)
+	if err != nil {
+		return err
+	}
+	for i := range episode {
+		if truth := episode[i].Truth; truth != "" && items[i].Label == "" {
+			score.count(answers[i].Label == truth)
+		}
+	}
+	return nil
 }

@@ -65,7 +65,7 @@ func (l *lines) Next() (Row, error) {
 		if l.decoder.Dimension(item.Model) == 0 { // the first row of a file decides about the others
 			l.decoder.Expect(item.Model, len(item.Vector))
 		}
-		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector}
+		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes}
 		if row.Stream == unnamed {
 			row.Stream = ""
 		}

@@ -2,6 +2,7 @@
 package table
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,11 +19,13 @@ var ErrFormat = array.ErrFormat
 
 // Row is one item of a file.
 type Row struct {
-	ID     string    // "" where the file names none
-	Label  string    // "" where the file gives none
-	Stream string    // JSON Lines only
-	Model  string    // JSON Lines only
-	Vector []float32 // valid until the next call of Next
+	ID     string // "" where the file names none
+	Label  string // "" where the file gives none
+	Stream string // JSON Lines only
+	Model  string // JSON Lines only
+	// Attributes are what the row says beside, as JSON; JSON Lines only.
+	Attributes json.RawMessage
+	Vector     []float32 // valid until the next call of Next
 }
 
 // Source streams the rows of a file. An error names the file and the row.

@@ -63,9 +63,11 @@ type Episode struct {
 
 // Score is how often one way of answering was right so far.
 type Score struct {
-	Name  string `json:"name"`
-	Right int64  `json:"right"`
-	All   int64  `json:"all"`
+	Name   string `json:"name"`
+	Right  int64  `json:"right"`
+	All    int64  `json:"all"`
+	Late   int64  `json:"late"` // of the last few hundred
+	LateOf int64  `json:"lateOf"`
 }
 
 const (

@@ -76,7 +76,7 @@ func TestPlacementStays(t *testing.T) {
 func TestCurveSpansTheRun(t *testing.T) {
 	var c curve
 	for i := range int64(100000) {
-		c.add([]Score{{"warm start", i, i + 1}})
+		c.add([]Score{{Name: "warm start", Right: i, All: i + 1}})
 	}
 	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 || c.points[n-1].After < 99000 {
 		t.Errorf("%d points from %d to %d", n, c.points[0].After, c.points[n-1].After)

@@ -30,17 +30,17 @@ type simulation struct {
 func newSimulation(t testing.TB) *simulation {
 	t.Helper()
 	s := &simulation{belt: demo.NewBelt(1), means: map[string][]float64{}}
-	s.labels = slices.Clone(s.belt.Classes())
+	s.labels = slices.Clone(s.belt.Names())
 	for _, p := range s.belt.Teachers() {
 		e, err := p.Example()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.means[p.Class] == nil {
-			s.means[p.Class] = make([]float64, len(e.Vector))
+		if s.means[p.Thing] == nil {
+			s.means[p.Thing] = make([]float64, len(e.Vector))
 		}
 		for j, x := range e.Vector {
-			s.means[p.Class][j] += float64(x) / 5
+			s.means[p.Thing][j] += float64(x)
 		}
 	}
 	return s
@@ -88,7 +88,7 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 			return 1
 		})
 		s.all++
-		if order[0] == picture.Class {
+		if order[0] == picture.Thing {
 			for k := range s.right {
 				s.right[k]++
 			}
@@ -104,7 +104,7 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 		}})
 	}
 	for i, name := range []string{"warm start", "no memory", "nearest prototype"} {
-		e.Scores = append(e.Scores, Score{name, s.right[i] - int64(i)*s.all/25, s.all})
+		e.Scores = append(e.Scores, Score{Name: name, Right: s.right[i] - int64(i)*s.all/25, All: s.all, Late: 1, LateOf: 2})
 	}
 	near, err := index.Build(context.Background(), rows, n, len(rows)/n, index.Options{Rho: 4})
 	if err != nil {
