@@ -63,9 +63,10 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
-		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
-		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
-		Memory: settings, Log: c.Log,
+		MaxStreams: c.Config.Memory.MaxStreams,
+		Limits:     consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
+		Decode:     record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
+		Memory:     settings, Log: c.Log,
 	}
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err
