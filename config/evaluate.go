@@ -22,6 +22,8 @@ type Evaluate struct {
 
 	Order             string
 	SupportBy         string
+	Frame             string
+	Track             string
 	MinRows           int
 	Drift             float64
 	Teach             float64
@@ -75,6 +77,8 @@ func (e *Evaluate) stream() []definition {
 		define("support-by", &e.SupportBy, stream, "class", "where labelled rows come from: class (at random), first "+
 			"(the first 10 of the class), or group:FILE.npy (at most two groups of the class)").
 			example("class|first|group:FILE.npy"),
+		define("frame", &e.Frame, stream, "", "file of the frame of each row, below 0: none").example("FILE.npy"),
+		define("track", &e.Track, stream, "", "file of the track of each row, below 0: none").example("FILE.npy"),
 		define("min-rows", &e.MinRows, stream, 0,
 			"classes with fewer rows are left out; 0: 20 with support-by first, else shots + 1", atLeast(0)),
 		define("trials", &e.Trials, stream, 1, "streams drawn, with seed, seed + 1 and so on", atLeast(1), atMost(1<<16)),

@@ -80,18 +80,27 @@ func (s *Stage) faults(c *Config) []Fault {
 // Memory is what a stream learns and says beyond a label.
 type Memory struct {
 	Warm        bool
+	Time        bool
+	FrameWeight float64
+	TrackTTL    int
 	Discover    bool
 	ShareMetric bool
 	UnknownRate float64
 	ReviewRate  float64
 	StateTTL    time.Duration
-	MaxStreams  int
 }
 
 func (m *Memory) sections() []section {
 	answering := with(stage, "label", "eval stream")
 	return []section{{"Answers and memory", []definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
+		define("time", &m.Time, with(stage, "eval stream"), true,
+			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
+		define("frame-weight", &m.FrameWeight, with(stage, "eval stream"), 4.,
+			"how strongly items of one frame are held to be different things; 0: not at all", atLeast(0.), atMost(1e6)),
+		define("track-ttl", &m.TrackTTL, with(stage, "eval stream"), 1000,
+			"for how many items of its stream a label given to a track is remembered after the track's last item",
+			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
 		define("unknown-rate", &m.UnknownRate, answering, .05, "share of known items that may be called unknown",
 			above(0.), below(1.)),
@@ -100,8 +109,6 @@ func (m *Memory) sections() []section {
 			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
-		define("max-streams", &m.MaxStreams, stage, 20000,
-			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
 	}}}
 }
 

@@ -41,7 +41,6 @@ type Options struct {
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
 	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
-	MaxStreams     int           // of a partition; beyond, the longest silent are forgotten; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
 
 	Limits  consumer.Limits
@@ -78,7 +77,6 @@ type Observer interface {
 type Answered struct {
 	Episode *consumer.Episode
 	Results []record.Result
-	Reviews []record.Review // of items whose label would teach most; vectors and attributes are the items' own
 	Report  stream.Report
 	Solved  *solver.Result // the solve itself, for as long as the call lasts
 	Labels  *stream.Labels // that it was answered by
@@ -104,9 +102,6 @@ func (o *Options) fill() {
 	}
 	if o.HandOver == 0 {
 		o.HandOver = o.group().HandOver()
-	}
-	if o.MaxStreams == 0 {
-		o.MaxStreams = 20_000
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -30,7 +30,6 @@ type liveStream struct {
 	// Of the partition's owner.
 	unsaved      bool // has learned what no snapshot holds or will hold
 	saving       bool // a snapshot is being taken
-	gone         bool // given up
 	saved        time.Time
 	size         int       // of its last snapshot, or what one is thought to take; 0: not known
 	pending      int       // jobs given to the workers and not taken back
@@ -84,9 +83,9 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		j.rejected = err
 		j.reject(err)
 	default:
-		results, reviews := j.encode(answers)
+		results := j.encode(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
-			watching.Answered(&Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
+			watching.Answered(&Answered{Episode: j.episode, Results: results, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
 		}
 	}
 }
@@ -110,7 +109,10 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range j.episode.Items {
 		it := &j.episode.Items[i]
-		items[i] = stream.Item{ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Position: stream.Position(it.Source.Place())}
+		items[i] = stream.Item{
+			ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Position: stream.Position(it.Source.Place()),
+			Frame: it.Frame, Track: it.Track,
+		}
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
 	return answers, err

@@ -8,6 +8,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Edge is a pair of rows whose weight in W grows by Weight, which may be negative: two rows that are known to be one thing, or
@@ -22,11 +23,38 @@ type EmbeddedRows struct {
 	Z       []float32 // N x D, z-space
 	AnchorZ []float32 // M x D
 
-	space space
+	space  space
+	power  float64
+	mean   []float32
+	metric *metric.Metric
 }
 
 // SquaredDistance is that of two rows in u-space; N and above are anchors.
 func (r *EmbeddedRows) SquaredDistance(p, q int) float32 { return r.space.squaredDistance(p, q) }
+
+// SquaredDistances are those in u-space of further raw rows, that are no part of the episode, to its first count rows: count
+// values for each.
+func (r *EmbeddedRows) SquaredDistances(raw []float32, count int) []float32 {
+	d := len(r.mean)
+	m := len(raw) / d
+	further, own := make([]float32, m*d), slices.Clone(r.Z[:count*d])
+	raise(further, raw, r.power)
+	for from := 0; from < m*d; from += d {
+		row := further[from : from+d]
+		kernel.Axpy(-1, r.mean, row)
+		vector.Unit(row, row)
+	}
+	if r.metric != nil {
+		r.metric.Apply(further, nil)
+		r.metric.Apply(own, nil)
+	}
+	out := make([]float32, m*count)
+	kernel.Products(out, further, own, m, count, d)
+	for i, v := range out {
+		out[i] = max(0, 2-2*v)
+	}
+	return out
+}
 
 // checkGraphTerms reports the first fault of Lag, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {

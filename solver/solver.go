@@ -53,7 +53,11 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		e.embedRows(p)
 	}
 	if p.BeforeGraph != nil {
-		p.BeforeGraph(&EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space})
+		rows := &EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space, power: e.Power, mean: e.mean}
+		if p.Embedding != nil {
+			rows.metric = p.Embedding.Metric
+		}
+		p.BeforeGraph(rows)
 		if err := p.checkGraphTerms(); err != nil {
 			return nil, err
 		}

@@ -135,6 +135,19 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 		}
 		p.SupportBy, p.Groups = "group", groups.Integers
 	}
+	for _, f := range []struct {
+		name, file string
+		to         *[]int32
+	}{{"frame", e.Frame, &p.Frames}, {"track", e.Track, &p.Tracks}} {
+		if f.file == "" {
+			continue
+		}
+		numbers, err := array.ReadIntegers(f.file)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", f.name, err)
+		}
+		*f.to = numbers.Integers
+	}
 	if err := p.Validate(); err != nil {
 		return p, usageError{err}
 	}

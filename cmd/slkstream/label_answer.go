@@ -29,6 +29,7 @@ func newAnswerer(c *config.Config, log *slog.Logger) (answerer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	settings.Time = false // the order of a file's rows says nothing
 	engine, err := stream.NewEngine(settings)
 	if err != nil {
 		return nil, usageError{err}

@@ -19,9 +19,6 @@ func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
 		o.Teach = func(ctx context.Context, e *record.Example) error {
 			return client.Write(ctx, []record.Out{record.Teach(labels, e)})
 		}
-		o.Forget = func(ctx context.Context, id string) error {
-			return client.Write(ctx, []record.Out{record.Forget(labels, id)})
-		}
 	}
 	return web.New(o)
 }
@@ -50,7 +47,6 @@ func status(metrics *pipeline.Metrics) web.Status {
 type watcher struct{ page *web.Page }
 
 func (w watcher) Answered(a *pipeline.Answered) {
-	w.page.Told(a.Results, a.Reviews)
 	if w.page.Wants() {
 		w.page.Offer(shown(a))
 	}

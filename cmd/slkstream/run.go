@@ -56,17 +56,16 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 	if err != nil {
 		return pipeline.Options{}, usageError{err}
 	}
-	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
-		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
+	if t.Review == "" {
+		settings.ReviewRate = 0
 	}
 	o := pipeline.Options{
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
-		MaxStreams: c.Config.Memory.MaxStreams,
-		Limits:     consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
-		Decode:     record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
-		Memory:     settings, Log: c.Log,
+		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
+		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
+		Memory: settings, Log: c.Log,
 	}
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err

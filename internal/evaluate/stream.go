@@ -101,6 +101,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		items := make([]stream.Item, len(episode))
 		for i, it := range episode {
 			items[i] = stream.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Position: stream.Position{Offset: offset, Object: -1}}
+			items[i].Frame, items[i].Track = s.Protocol.named(s.Protocol.Frames, trial.Items[it].Row), s.Protocol.named(s.Protocol.Tracks, trial.Items[it].Row)
 			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
 				items[i].Label = className(trial.Items[it].Truth)
 			} else {
@@ -137,6 +138,14 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		out.StateBytes += len(piece.Bytes)
 	}
 	return answers, nil
+}
+
+// named is the number of a row as a name, "" where it has none.
+func (p *StreamProtocol) named(numbers []int32, row int32) string {
+	if numbers == nil || row < 0 || numbers[row] < 0 {
+		return ""
+	}
+	return strconv.Itoa(int(numbers[row]))
 }
 
 func className(class int32) string { return strconv.Itoa(int(class)) }

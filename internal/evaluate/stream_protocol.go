@@ -16,6 +16,8 @@ type StreamProtocol struct {
 	Shots     int     // labelled items a class before the start; 0: none, clusters are scored
 	SupportBy string  // class, first, group
 	Groups    []int32 // the group of each row, for support-by group
+	Frames    []int32 // the frame of each row, below 0: none; nil: no frames
+	Tracks    []int32 // the track of each row, below 0: none; nil: no tracks
 	MinRows   int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
 
 	Drift             float64 // how far each class slides towards another one's mean by the end
@@ -89,6 +91,11 @@ type Trial struct {
 func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	for name, numbers := range map[string][]int32{"frame": p.Frames, "track": p.Tracks} {
+		if numbers != nil && len(numbers) != set.N {
+			return nil, fmt.Errorf("data %s: %s: %d numbers for %d rows", set.Name, name, len(numbers), set.N)
+		}
 	}
 	source := func(choice uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, choice)) }
 	ids, rows := set.classes()

@@ -56,7 +56,7 @@ func (s *Stream) answer(ctx context.Context, e *Engine, items []Item, labels *fo
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		answers, err = s.answerClusters(ctx, e, done)
 	} else {
-		answers, err = s.answerLabelled(ctx, e, done)
+		answers, err = s.answerLabelled(ctx, e, done, labels)
 	}
 	if err != nil {
 		return nil, Report{}, err
@@ -83,7 +83,7 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(slices.Clip(r.Notes), fmt.Sprintf(format, args...))
 }
 
-func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) ([]Answer, error) {
+func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, labels *followedLabels) ([]Answer, error) {
 	p, items, report := done.problem, done.items, done.report
 	if !done.cold {
 		s.metric.bringIn(s)
@@ -91,10 +91,11 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 	p.fill(s, items)
 	if !done.cold && s.episode > 0 {
 		var err error
-		if done.tested, err = s.leaveOut(ctx, e, items); err != nil {
+		if done.tested, err = s.leaveOut(ctx, e, items, labels); err != nil {
 			return nil, err
 		}
 	}
+	p.BeforeGraph = s.relation(p, &p.Problem, items, labels, false)
 	r, err := e.labelled.Solve(ctx, &p.Problem)
 	if err != nil {
 		return nil, err

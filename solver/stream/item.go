@@ -29,6 +29,9 @@ type Item struct {
 	Label    string    // "": to be answered
 	Model    string    // the embedder; all items of an episode have the same
 	Position Position
+
+	Frame string // items of one frame are different things; "": of none
+	Track string // items of one track are one thing; "": of none
 }
 
 // Answer is what the stream says of one Item.

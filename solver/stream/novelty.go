@@ -64,7 +64,7 @@ func unknownScores(p *solver.Problem, r *solver.Result) []float64 {
 		sum, degree := h[i], 1.
 		columns, weights := r.Affinity.Row(i)
 		for j, q := range columns {
-			if int(q) < p.N && p.Labels[q] < 0 {
+			if int(q) < p.N && p.Labels[q] < 0 && weights[j] > 0 { // what is held apart does not average
 				sum += float64(weights[j]) * h[q]
 				degree += float64(weights[j])
 			}

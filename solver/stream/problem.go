@@ -23,6 +23,10 @@ type problem struct {
 	labelCounts []float64 // labelled items of each class, in the episode or not
 
 	everyone, own *exampleSet // the labels topic
+
+	around surroundings
+	lag    []float32
+	edges  []solver.Edge
 }
 
 // inForce is a labelled item outside the episode.

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -16,6 +17,8 @@ type scenario struct {
 	taught   float64
 	discover bool
 	warm     bool
+	untimed  bool // the order of the items is not used
+	framed   bool // items have frames and tracks, some of them wrong
 }
 
 var scenarios = []scenario{
@@ -24,6 +27,10 @@ var scenarios = []scenario{
 	{name: "taught", shots: 1, taught: .1, warm: true},
 	{name: "cold", shots: 2, taught: .1},
 	{name: "clusters", warm: true},
+	{name: "untimed", shots: 1, taught: .1, warm: true, untimed: true},
+	{name: "frames and tracks", shots: 1, taught: .1, warm: true, framed: true},
+	{name: "cold frames", shots: 1, taught: .1, framed: true},
+	{name: "framed clusters", warm: true, framed: true},
 	{name: "discover", shots: 1, taught: .05, discover: true, warm: true},
 }
 
@@ -31,7 +38,7 @@ var scenarios = []scenario{
 func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *Engine)) (answers [][]Answer, reports []Report, state []Piece) {
 	t.Helper()
 	set := settings(t)
-	set.Discover, set.Warm = c.discover, c.warm
+	set.Discover, set.Warm, set.Time = c.discover, c.warm, !c.untimed
 	f := newCamera(3, 7, 24, 1.2)
 	labels := f.labels(c.shots)
 	if c.discover { // two classes nobody has labelled
@@ -40,6 +47,11 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	s, e := New("cam", set), engine(t, set)
 	for episode := range 23 {
 		items, _ := f.episode(20+episode%3, c.taught)
+		if c.framed {
+			for i := range items {
+				items[i].Frame, items[i].Track = fmt.Sprint(episode, i/5), fmt.Sprint(i%5, (episode+i)/40)
+			}
+		}
 		if c.shots > 0 {
 			switch episode {
 			case 5: // a new example of this stream's own

@@ -15,6 +15,14 @@ type Settings struct {
 	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
 	Discover bool // what no label explains forms clusters with stable ids
 
+	// Time uses the order of the items: what comes one after the other is likely the same thing, as far as the stream itself
+	// shows it. FrameWeight is how strongly items of one frame are held to be different things, 0: not at all. TrackTTL is for
+	// how many items of the stream the labels of a track are remembered after its last one. Episodes of more than 2,048 items
+	// are answered without.
+	Time        bool
+	FrameWeight float64
+	TrackTTL    int
+
 	Examples int // labelled items kept a class of what the stream itself was taught; 0: 50
 
 	// SharedMetric lets the streams that hold the same one learn their metric together; what a stream answers then depends on
@@ -27,7 +35,7 @@ type Settings struct {
 
 // Defaults are the measured settings around a solver's own.
 func Defaults(s solver.Settings) Settings {
-	return Settings{Solver: s, Warm: true, Examples: 50, UnknownRate: .05}
+	return Settings{Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05}
 }
 
 // filled gives the zero value of every bound its default, so that Settings{Solver: s, Warm: true} is a valid stream.
@@ -53,6 +61,12 @@ func (s Settings) Validate() error {
 	}
 	fraction("unknown-rate", s.UnknownRate)
 	fraction("review-rate", s.ReviewRate)
+	if !(s.FrameWeight >= 0 && s.FrameWeight <= 1e6) {
+		faults = append(faults, fmt.Errorf("frame-weight %g: not between 0 and 1e6", s.FrameWeight))
+	}
+	if s.TrackTTL < 0 {
+		faults = append(faults, fmt.Errorf("track-ttl %d: below 0", s.TrackTTL))
+	}
 	if s.Examples < 1 {
 		faults = append(faults, fmt.Errorf("examples %d: below 1", s.Examples))
 	}

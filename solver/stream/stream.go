@@ -26,12 +26,14 @@ type Stream struct {
 	review      review
 	metric      learnedMetric
 	clusters    clusters
+	timeline    timeline
 }
 
 // parts lists what is learned, in the order in which it is learned.
 func (s *Stream) parts() []part {
 	return []part{
-		&s.review, &s.novelty, &s.proportions, &s.prototypes, &s.metric, &s.calibration, &s.clusters, &s.classes,
+		&s.review, &s.novelty, &s.proportions, &s.prototypes, &s.metric, &s.calibration, &s.clusters, &s.timeline,
+		&s.classes,
 	}
 }
 

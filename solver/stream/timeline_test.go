@@ -1,0 +1,179 @@
+package stream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// bursts draws items that come in runs of one class each, or in a random order.
+func (f *camera) bursts(n, run int) (items []Item, truth []string) {
+	for i := range n {
+		c := f.random.IntN(len(f.centres))
+		if i%run > 0 {
+			truth = append(truth, truth[i-1])
+		} else {
+			truth = append(truth, label(c))
+		}
+		fmt.Sscanf(truth[i], "class-%d", &c)
+		items = append(items, Item{ID: fmt.Sprintf("i%d", f.offset), Vector: f.vector(c), Position: Position{Offset: f.offset, Object: -1}})
+		f.offset++
+	}
+	return items, truth
+}
+
+// A stream whose items come in runs finds that its order means something, one in a random order that it does not.
+func TestCoherence(t *testing.T) {
+	for run, want := range map[int][2]float64{1: {0, .15}, 10: {.35, 1}} {
+		set := settings(t)
+		f := newCamera(3, 12, 24, 1)
+		s, e := New("any", set), engine(t, set)
+		labels := f.labels(1)
+		for range 8 {
+			items, _ := f.bursts(60, run)
+			answer(t, s, e, items, labels)
+		}
+		if c := s.timeline.coherence(); c < want[0] || c > want[1] {
+			t.Errorf("runs of %d: coherence %.2f, not between %g and %g", run, c, want[0], want[1])
+		}
+	}
+}
+
+// Where things come in runs a taught item speaks for those around it, in its own episode and in the next one.
+func TestTaughtEvidenceSpreadsInTime(t *testing.T) {
+	wrong := map[bool]int{}
+	for _, timed := range []bool{false, true} {
+		for seed := range uint64(6) {
+			set := settings(t)
+			set.Time = timed
+			f := newCamera(seed, 10, 24, 1.8)
+			s, e := New("any", set), engine(t, set)
+			labels := f.labels(1)
+			for range 8 {
+				items, truth := f.bursts(60, 15)
+				for i := 4; i < len(items); i += 15 {
+					items[i].Label = truth[i]
+				}
+				answers, _ := answer(t, s, e, items, labels)
+				for i, a := range answers {
+					if a.Label != truth[i] {
+						wrong[timed]++
+					}
+				}
+			}
+		}
+	}
+	if wrong[true] > wrong[false]*85/100 {
+		t.Errorf("%d wrong answers with time, %d without", wrong[true], wrong[false])
+	}
+}
+
+// A label that comes over the topic for one of the last items speaks for what follows it.
+func TestLabelOfTheLastEpisodeSpeaks(t *testing.T) {
+	set := settings(t)
+	f := newCamera(5, 2, 24, .5)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	own := func(examples ...Example) *Labels {
+		return &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": examples}}
+	}
+	far := Example{ID: "far", Label: label(1), Vector: f.vector(1)}
+	items, _ := f.bursts(40, 10)
+	answer(t, s, e, items, own(far))
+	items, _ = f.bursts(40, 10)
+	answer(t, s, e, items, own(far))
+	last := items[len(items)-1]
+	if len(s.timeline.recent) != evidenceReach || s.timeline.recent[evidenceReach-1].id != last.ID {
+		t.Fatalf("%d items are kept", len(s.timeline.recent))
+	}
+	if got := s.timeline.recent[evidenceReach-1].evidence; len(got) > 0 {
+		t.Errorf("evidence %v before the label", got)
+	}
+	followed := own(far, Example{ID: last.ID, Label: "new", Vector: last.Vector}).of("cam")
+	if got := s.timeline.carried(followed)[evidenceReach-1].evidence; !slices.Equal(got, []classWeight{{"new", 1}}) {
+		t.Errorf("evidence %v after the label", got)
+	}
+}
+
+// Two things of one frame get two labels, though both look like the same one; two boxes around one thing may share theirs.
+func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
+	set := settings(t)
+	f := newCamera(7, 6, 24, .3)
+	e := engine(t, set)
+	labels := f.labels(1)
+	between := func(share float32) []float32 { // of class 0, and a little of class 1
+		v := f.vector(0)
+		for j := range v {
+			v[j] += share * (f.centres[1][j] - f.centres[0][j])
+		}
+		return v
+	}
+	for name, c := range map[string]struct {
+		frame  string
+		second func(first []float32) []float32
+		same   bool
+	}{
+		"no frame":     {"", func([]float32) []float32 { return between(.38) }, true},
+		"two things":   {"1", func([]float32) []float32 { return between(.38) }, false},
+		"the same box": {"1", func(first []float32) []float32 { return slices.Clone(first) }, true},
+	} {
+		items, _ := f.bursts(30, 1)
+		first := between(0)
+		items[10].Vector, items[11].Vector = first, c.second(first)
+		items[10].Frame, items[11].Frame = c.frame, c.frame
+		answers, _ := answer(t, New("cam", set), e, items, labels)
+		if answers[10].Label != label(0) || (answers[11].Label == label(0)) != c.same {
+			t.Errorf("%s: %s and %s", name, answers[10].Label, answers[11].Label)
+		}
+	}
+}
+
+// A label given to an item of a track speaks for the track's later items, wherever they come, until the track has died.
+func TestTaughtEvidenceFollowsATrack(t *testing.T) {
+	for ttl, follows := range map[int]bool{1000: true, 10: false} {
+		set := settings(t)
+		set.TrackTTL = ttl
+		f := newCamera(8, 6, 24, .3)
+		s, e := New("cam", set), engine(t, set)
+		labels := f.labels(1)
+		strange := newCamera(99, 1, 24, 0).vector(0) // like nothing that is labelled
+		for episode := range 4 {
+			items, _ := f.bursts(30, 1)
+			at := 7 + 5*episode
+			items[at].Vector = slices.Clone(strange)
+			for j := range items[at].Vector {
+				items[at].Vector[j] += float32(.8 * f.random.NormFloat64())
+			}
+			if episode != 2 {
+				items[at].Track = "t"
+			}
+			if episode == 0 {
+				items[at].Label = label(3)
+			}
+			answer(t, s, e, items, labels)
+			if known := s.timeline.tracks["t"] != nil; episode == 3 && known != follows {
+				t.Errorf("ttl %d: the track's label is remembered: %t", ttl, known)
+			}
+		}
+	}
+}
+
+// Whatever frames and tracks say, true or not, R never rises.
+func TestRelatedEpisodesDescend(t *testing.T) {
+	for seed := range uint64(12) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		set := settings(t)
+		set.FrameWeight = 20 * random.Float64()
+		f := newCamera(seed, 2+random.IntN(6), 16, 2)
+		s, e := New("cam", set), engine(t, set)
+		labels := f.labels(1)
+		for range 5 {
+			items, _ := f.episode(2+random.IntN(50), .1)
+			for i := range items {
+				items[i].Frame, items[i].Track = fmt.Sprint(random.IntN(4)), fmt.Sprint(random.IntN(6))
+			}
+			answer(t, s, e, items, labels) // fails on a rise
+		}
+	}
+}

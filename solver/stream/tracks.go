@@ -1,0 +1,131 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// Items of one frame are different things, as far as they look different; items of one track are one thing, as far as the
+// tracker is right. Both are edges of the graph. A label that a person gives to one item of a track speaks for the others.
+const (
+	trackEdges  = .5 // of rho: what the edges of an item to the others of its track weigh together
+	trackWeight = 8  // of a label given to the track
+)
+
+// edges are those between items of one frame, below zero, and between items of one track, above zero.
+func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item) []solver.Edge {
+	if !related(items) {
+		return out
+	}
+	lambda := s.settings.Solver.Lambda
+	if lambda == 0 {
+		return out
+	}
+	tracks := map[string]int{}
+	for i := range items {
+		if items[i].Track != "" {
+			tracks[items[i].Track]++
+		}
+	}
+	for i := range items {
+		for j := range i {
+			x, y := &items[i], &items[j]
+			if s.settings.FrameWeight > 0 && x.Frame != "" && x.Frame == y.Frame {
+				// Two boxes around one thing are one thing: what is nearer than neighbours are is held apart less.
+				far := min(1, float64(a.distances[i*a.n+j])/max(a.middle, 1e-12))
+				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(-s.settings.FrameWeight / lambda * far)})
+				continue // a frame has no two items of one track
+			}
+			if x.Track != "" && x.Track == y.Track {
+				weight := trackEdges * float64(s.settings.Solver.Rho) / float64(tracks[x.Track]-1)
+				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(weight)})
+			}
+		}
+	}
+	return out
+}
+
+// trackedLabel is what the labels of its track say of an item.
+type trackedLabel struct {
+	item, class int
+	weight      float32
+}
+
+// tracked lists what labels given to tracks say of the episode's items.
+func (t *timeline) tracked(p *problem, items []Item) (out []trackedLabel) {
+	if len(t.tracks) == 0 {
+		return nil
+	}
+	for i := range items {
+		known := t.tracks[items[i].Track]
+		if known == nil || items[i].Track == "" || items[i].Label != "" {
+			continue
+		}
+		var sum float32
+		for _, x := range known.labels {
+			sum += x.weight
+		}
+		for _, x := range known.labels {
+			if class, ok := p.numbers[x.class]; ok {
+				out = append(out, trackedLabel{i, int(class), x.weight / sum})
+			}
+		}
+	}
+	return out
+}
+
+// observeTracks keeps the labels that were given to tracks, for as long as the tracks live.
+func (t *timeline) observeTracks(e *answered) {
+	for i := range e.items {
+		t.items++
+		name, label := e.items[i].Track, e.items[i].Label
+		if name == "" {
+			continue
+		}
+		known := t.tracks[name]
+		if known == nil && label == "" {
+			continue
+		}
+		if known == nil {
+			if t.tracks == nil {
+				t.tracks = map[string]*trackLabels{}
+			}
+			known = &trackLabels{}
+			t.tracks[name] = known
+		}
+		known.seen = t.items
+		if label != "" {
+			known.add(label)
+		}
+	}
+	for name, x := range t.tracks {
+		if t.items-x.seen > int64(e.stream.settings.TrackTTL) {
+			delete(t.tracks, name)
+		}
+	}
+	for len(t.tracks) > tracksKept {
+		oldest, at := "", int64(math.MaxInt64)
+		for name, x := range t.tracks {
+			if x.seen < at {
+				oldest, at = name, x.seen
+			}
+		}
+		delete(t.tracks, oldest)
+	}
+}
+
+// add counts a label; the ones before it count half.
+func (x *trackLabels) add(label string) {
+	for i := range x.labels {
+		x.labels[i].weight /= 2
+	}
+	i := slices.IndexFunc(x.labels, func(w classWeight) bool { return w.class == label })
+	if i < 0 {
+		i = len(x.labels)
+		x.labels = append(x.labels, classWeight{class: label})
+	}
+	x.labels[i].weight++
+	x.labels = slices.DeleteFunc(x.labels, func(w classWeight) bool { return w.weight < .1 })
+}
