@@ -79,7 +79,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"stateBytes", loaded.Bytes())
-	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes})
+	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes})
 	return p, reader, decoder, nil
 }
 

@@ -106,6 +106,9 @@ func (d *Decoder) Agreed() map[string]int {
 // whole record, or, beside the good items, those objects of a frame that are bad. A record without anything to label (a
 // frame without objects) is an *Empty; only a marker without a value gives neither items nor an error.
 func (d *Decoder) Decode(raw *Raw, items []Item) ([]Item, error) {
+	if raw.Rejected != nil {
+		return items, raw.Rejected
+	}
 	if len(raw.Value) == 0 && raw.Marker() {
 		return items, nil
 	}

@@ -98,7 +98,7 @@ func shortHeaders(headers []Header) []Header {
 		switch h.Key {
 		case ErrorHeader:
 			h.Value = h.Value[:min(len(h.Value), longestError)]
-		case TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader:
+		case TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, TimeHeader:
 		default:
 			if others++; others > most || len(h.Key)+len(h.Value) > longestKeptHeader {
 				continue

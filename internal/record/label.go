@@ -26,6 +26,9 @@ type Label struct {
 
 // DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection.
 func (d *Decoder) DecodeLabel(raw *Raw) (Label, error) {
+	if raw.Rejected != nil {
+		return Label{}, raw.Rejected
+	}
 	if control, ok := raw.Header(ControlHeader); ok {
 		if string(control) != ControlReset {
 			return Label{}, reject(Unreadable, "header %s: %q is not %s", ControlHeader, short(control), ControlReset)

@@ -23,6 +23,7 @@ type Raw struct {
 	Key, Value []byte
 	Headers    []Header
 	Time       time.Time
+	Rejected   *Rejection // not nil: what is here is not all of the record, and this is why
 }
 
 // Header returns the value of the last header of that name, whatever its case, and whether there is one.

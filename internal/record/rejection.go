@@ -78,8 +78,11 @@ func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 		Header{PartitionHeader, strconv.AppendInt(nil, int64(raw.Partition), 10)},
 		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)},
 		Header{TimeHeader, AppendTime(nil, raw.Time)})
+	cut := raw.Rejected != nil
 	if limit > 0 && len(out.Value) > limit {
-		out.Value = out.Value[:limit]
+		out.Value, cut = out.Value[:limit], true
+	}
+	if cut {
 		out.Headers = append(out.Headers, Header{TruncatedHeader, []byte("true")})
 	}
 	return out

@@ -1,13 +1,12 @@
 package topic
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 	"time"
 
@@ -24,10 +23,16 @@ var ErrCorrupt = errors.New("corrupt record batch")
 type aborted struct{ producer, first int64 }
 
 // decoder turns fetched bytes into records: those of committed transactions and of no transaction, in order.
+// A batch whose checksum holds is what its sender wrote: what cannot be read of it is rejected, record by record, and
+// reading goes on. One whose checksum does not hold is an error.
 type decoder struct {
 	topic     string
 	partition int32
 	keys      map[string]string // header names seen, as there are few
+	maxRecord int               // bytes of an inflated record that are kept; 0: 16 MiB
+	kept      int               // bytes that the call has inflated and kept
+	stream    *bufio.Reader     // over a batch that is being inflated
+	chunk     []byte            // what is left to hold inflated records
 }
 
 // decode appends the records at position and beyond to records, and returns them with the next position. Only whole
@@ -35,6 +40,7 @@ type decoder struct {
 // and aborted transactions leave gaps. gone lists the transactions to leave out; it is sorted in place.
 func (d *decoder) decode(data []byte, position int64, gone []aborted, records []record.Raw) ([]record.Raw, int64, error) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.first, b.first) })
+	d.kept = 0
 	void := map[int64]bool{} // producers inside an aborted transaction here
 	for len(data) >= batchHead {
 		size := int(int32(binary.BigEndian.Uint32(data[atLength:]))) + atLength + 4
@@ -70,9 +76,8 @@ func (d *decoder) decode(data []byte, position int64, gone []aborted, records []
 			}
 		case attributes&attributeTransactional != 0 && void[producer]:
 		default:
-			var err error
-			if records, err = d.batch(b, base, position, records); err != nil {
-				return records, position, fmt.Errorf("%w: %s/%d at %d: %w", ErrCorrupt, d.topic, d.partition, base, err)
+			if records, position = d.batch(b, position, records); position <= last || d.kept > mostKept {
+				return records, position, nil // the rest comes with the next call
 			}
 		}
 		position = last + 1
@@ -91,59 +96,114 @@ func abortMarker(b []byte) bool {
 	return !c.bad && len(key) >= 4 && binary.BigEndian.Uint16(key[2:]) == 0
 }
 
-func (d *decoder) batch(b []byte, base, position int64, records []record.Raw) ([]record.Raw, error) {
-	attributes := binary.BigEndian.Uint16(b[atAttributes:])
-	first := int64(binary.BigEndian.Uint64(b[atFirstTime:]))
-	appended := attributes&attributeLogAppendTime != 0
-	if appended {
-		first = int64(binary.BigEndian.Uint64(b[atMaxTime:]))
+// head is what a batch says of all its records.
+type head struct {
+	base, last int64 // offsets
+	first      int64 // milliseconds
+	appended   bool  // the broker's time, not the producer's, holds for all records
+	count      int
+}
+
+func headOf(b []byte) head {
+	base := int64(binary.BigEndian.Uint64(b))
+	h := head{
+		base: base, last: base + int64(int32(binary.BigEndian.Uint32(b[atLastDelta:]))),
+		first:    int64(binary.BigEndian.Uint64(b[atFirstTime:])),
+		appended: binary.BigEndian.Uint16(b[atAttributes:])&attributeLogAppendTime != 0,
+		count:    int(int32(binary.BigEndian.Uint32(b[atCount:]))),
 	}
-	count := int(int32(binary.BigEndian.Uint32(b[atCount:])))
-	body := b[batchHead:]
-	if c := compress.Compression(attributes & attributeCompression); c != compress.None {
-		var err error
-		if body, err = inflate(c, body); err != nil {
-			return records, err
-		}
+	if h.appended {
+		h.first = int64(binary.BigEndian.Uint64(b[atMaxTime:]))
 	}
-	c := cursor{b: body}
-	if count < 0 || count > len(body) {
-		return records, fmt.Errorf("%d records in %d bytes", count, len(body))
+	return h
+}
+
+// batch appends the records of a batch, from position on, and returns the position after them: the end of the batch, unless
+// what was read already holds as much as one call may. What the batch holds and cannot be read is not lost: it is
+// appended as rejected records.
+func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
+	h := headOf(b)
+	codec := compress.Compression(binary.BigEndian.Uint16(b[atAttributes:]) & attributeCompression)
+	if codec != compress.None {
+		return d.inflate(codec, h, b[batchHead:], position, records)
 	}
-	records = slices.Grow(records, count)
-	for range count {
-		end := c.varint()
-		end += int64(c.at)
-		c.skip(1)
-		delta := c.varint()
-		offset := base + c.varint()
-		key, value := c.bytes(), c.bytes()
+	c := cursor{b: b[batchHead:]}
+	if h.count >= 0 && h.count <= len(c.b) {
+		records = slices.Grow(records, h.count)
+	}
+	next := max(h.base, position)
+	for range h.count {
 		n := c.varint()
-		if c.bad || n < 0 || n > int64(len(body)) {
-			return records, fmt.Errorf("a record at byte %d of %d cannot be read", c.at, len(body))
+		if n < 0 || n > int64(len(c.b)-c.at) {
+			c.bad = true
 		}
-		var headers []record.Header
-		if n > 0 {
-			headers = make([]record.Header, n)
-			for i := range headers {
-				headers[i] = record.Header{Key: d.name(c.bytes()), Value: c.bytes()}
-			}
+		if c.bad {
+			return d.reject(h, next, unreadable("a record at byte %d of %d cannot be read", c.at, len(c.b)), records), h.last + 1
 		}
-		if c.bad || int64(c.at) != end {
-			return records, fmt.Errorf("a record ends at byte %d, not at %d", c.at, end)
+		body := c.b[c.at : c.at+int(n)]
+		c.at += int(n)
+		raw, err := d.record(h, body)
+		if err != nil {
+			return d.reject(h, next, err, records), h.last + 1
 		}
-		if offset < position {
-			continue
+		if raw.Offset >= position {
+			records = append(records, raw)
+			next = raw.Offset + 1
 		}
-		if appended {
-			delta = 0
-		}
-		records = append(records, record.Raw{
-			Topic: d.topic, Partition: d.partition, Offset: offset, Key: key, Value: value,
-			Headers: headers, Time: time.UnixMilli(first + delta),
-		})
 	}
-	return records, nil
+	return records, h.last + 1
+}
+
+// record takes a record apart. Its key, value and headers' values are parts of body.
+func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
+	c := cursor{b: body}
+	raw, bad := d.start(h, &c)
+	key, value := c.bytes(), c.bytes()
+	n := c.varint()
+	if bad || c.bad || n < 0 || n > int64(len(body)) {
+		return raw, unreadable("a record of %d bytes cannot be read", len(body))
+	}
+	if n > 0 {
+		raw.Headers = make([]record.Header, n)
+		for i := range raw.Headers {
+			raw.Headers[i] = record.Header{Key: d.name(c.bytes()), Value: c.bytes()}
+		}
+	}
+	if c.bad || c.at != len(body) {
+		return raw, unreadable("a record ends at byte %d, not at %d", c.at, len(body))
+	}
+	raw.Key, raw.Value = key, value
+	return raw, nil
+}
+
+// start reads a record up to its key; bad says that its offset is none of the batch's.
+func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
+	c.skip(1)
+	delta := c.varint()
+	if h.appended {
+		delta = 0
+	}
+	raw = record.Raw{Topic: d.topic, Partition: d.partition, Offset: h.base + c.varint(), Time: time.UnixMilli(h.first + delta)}
+	return raw, raw.Offset < h.base || raw.Offset > h.last
+}
+
+// most rejected records that stand for their places one by one; more stand together for the rest of their batch.
+const mostRejected = 1000
+
+// reject appends the rest of a batch, from an offset on, as rejected records.
+func (d *decoder) reject(h head, from int64, why *record.Rejection, records []record.Raw) []record.Raw {
+	if h.last-from >= mostRejected {
+		why = &record.Rejection{Fault: why.Fault, Reason: fmt.Sprintf("offsets %d to %d: %s", from, h.last, why.Reason)}
+		h.last = from
+	}
+	for offset := from; offset <= h.last; offset++ {
+		records = append(records, record.Raw{Topic: d.topic, Partition: d.partition, Offset: offset, Time: time.UnixMilli(h.first), Rejected: why})
+	}
+	return records
+}
+
+func unreadable(format string, values ...any) *record.Rejection {
+	return &record.Rejection{Fault: record.Unreadable, Reason: fmt.Sprintf(format, values...)}
 }
 
 // name keeps one string for each header name.
@@ -157,20 +217,6 @@ func (d *decoder) name(b []byte) string {
 	s := string(b)
 	d.keys[s] = s
 	return s
-}
-
-func inflate(c compress.Compression, b []byte) ([]byte, error) {
-	codec := c.Codec()
-	if codec == nil {
-		return nil, fmt.Errorf("compression %d is not known", c)
-	}
-	r := codec.NewReader(bytes.NewReader(b))
-	defer r.Close()
-	out, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", codec.Name(), err)
-	}
-	return out, nil
 }
 
 // cursor reads the parts of records; once something does not fit it is bad and reads zeros.

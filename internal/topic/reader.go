@@ -20,6 +20,7 @@ type ReaderSettings struct {
 	// never passes the last stable offset.
 	Uncommitted bool
 	MaxBytes    int           // of one fetch; default 1 MiB
+	MaxRecord   int           // bytes of a compressed record that are inflated; a larger one is Rejected; default 16 MiB
 	MaxWait     time.Duration // how long Read waits for a record at the end of the log; default 500 ms
 }
 
@@ -60,7 +61,7 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 	}
 	return &Reader{
 		client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes,
-		decoder: decoder{topic: s.Topic, partition: s.Partition},
+		decoder: decoder{topic: s.Topic, partition: s.Partition, maxRecord: s.MaxRecord},
 		outage:  NewOutage(c.log, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition)),
 	}
 }

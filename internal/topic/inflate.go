@@ -1,0 +1,260 @@
+package topic
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/segmentio/kafka-go/compress"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// What a sender compressed may inflate without end. These bounds hold before memory is spent, whatever a batch claims.
+const (
+	defaultMaxRecord = 16 << 20
+	// mostKept are the bytes of inflated records after which a call of decode ends; the next one goes on where it ended.
+	mostKept = 16 << 20
+	// mostInflated are the bytes that one batch is inflated to; what lies behind them is rejected.
+	mostInflated = 1 << 30
+	// mostOfRejected are the bytes that are kept of a record that is too large.
+	mostOfRejected = 64 << 10
+	// largestWindow of zstd that is read. Its highest levels use larger ones, for batches larger than this.
+	largestWindow = 32 << 20
+	chunkSize     = 256 << 10
+)
+
+// inflate is batch for a compressed one.
+func (d *decoder) inflate(codec compress.Compression, h head, body []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
+	next := max(h.base, position)
+	source, err := decompressor(codec, body)
+	if err != nil {
+		return d.reject(h, next, unreadable("%v", err), records), h.last + 1
+	}
+	defer source.Close()
+	if d.stream == nil {
+		d.stream = bufio.NewReaderSize(nil, 64<<10)
+	}
+	d.stream.Reset(source)
+	defer d.stream.Reset(nil) // holds on to nothing
+	total := int64(0)
+	for range h.count {
+		if d.kept > mostKept {
+			return records, next
+		}
+		n, err := binary.ReadVarint(d.stream)
+		if err == nil && n < 0 {
+			err = fmt.Errorf("a record of %d bytes", n)
+		}
+		if err != nil {
+			return d.reject(h, next, unreadable("%s: %v", codec, noEnd(err)), records), h.last + 1
+		}
+		if total += n; total > mostInflated {
+			why := &record.Rejection{Fault: record.TooLarge, Reason: fmt.Sprintf("its batch of %d bytes inflates to more than %d", len(body), int64(mostInflated))}
+			return d.reject(h, next, why, records), h.last + 1
+		}
+		raw, why := d.inflateRecord(h, n, next)
+		if why != nil {
+			return d.reject(h, next, why, records), h.last + 1
+		}
+		if raw.Offset >= next {
+			records = append(records, raw)
+			next = raw.Offset + 1
+		}
+	}
+	return records, h.last + 1
+}
+
+// inflateRecord reads the next record, of n bytes. Of one before from only the place is read; one that is too large is
+// cut, and says so.
+func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Rejection) {
+	beginning, err := d.stream.Peek(int(min(n, 32)))
+	if err != nil {
+		return record.Raw{}, unreadable("a record of %d bytes: %v", n, noEnd(err))
+	}
+	c := cursor{b: beginning}
+	raw, bad := d.start(h, &c)
+	if bad || c.bad {
+		return raw, unreadable("a record of %d bytes cannot be read", n)
+	}
+	limit := d.maxRecord
+	if limit <= 0 {
+		limit = defaultMaxRecord
+	}
+	limit += mostOfRejected // for the key and the headers: how long the value may be is asked where it is decoded
+	keep := n
+	switch {
+	case raw.Offset < from:
+		keep = 0
+	case n > int64(limit):
+		keep = mostOfRejected
+	}
+	body := d.room(int(keep))
+	if _, err := io.ReadFull(d.stream, body); err != nil {
+		return raw, unreadable("a record of %d bytes: %v", n, noEnd(err))
+	}
+	for left := n - keep; left > 0; { // Discard takes an int, which may be of 32 bits
+		step := min(left, 1<<30)
+		if _, err := d.stream.Discard(int(step)); err != nil {
+			return raw, unreadable("a record of %d bytes: %v", n, noEnd(err))
+		}
+		left -= step
+	}
+	if raw.Offset < from {
+		return raw, nil
+	}
+	if keep == n {
+		return d.record(h, body)
+	}
+	c = cursor{b: body, at: c.at}
+	raw.Key = c.atMost()
+	raw.Value = c.atMost()
+	raw.Rejected = &record.Rejection{Fault: record.TooLarge, Reason: fmt.Sprintf("the record is %d bytes long, more than %d", n, limit)}
+	return raw, nil
+}
+
+// room is memory for n bytes. Small records share it.
+func (d *decoder) room(n int) []byte {
+	d.kept += n
+	if n > chunkSize/4 {
+		return make([]byte, n)
+	}
+	if n > len(d.chunk) {
+		d.chunk = make([]byte, chunkSize)
+	}
+	b := d.chunk[:n:n]
+	d.chunk = d.chunk[n:]
+	return b
+}
+
+// atMost reads as many bytes as are there of those that the length before them promises.
+func (c *cursor) atMost() []byte {
+	n := c.varint()
+	if n < 0 || c.bad {
+		return nil
+	}
+	n = min(n, int64(len(c.b)-c.at))
+	b := c.b[c.at : c.at+int(n)]
+	c.at += int(n)
+	return b
+}
+
+// noEnd tells that a batch ends too early, which at its end io.EOF does not.
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// decompressor reads what a codec has compressed, and spends memory by what is there, not by what is claimed.
+func decompressor(codec compress.Compression, body []byte) (io.ReadCloser, error) {
+	switch codec {
+	case compress.Zstd:
+		return newZstd(body)
+	case compress.Snappy:
+		return io.NopCloser(&snappyReader{b: body}), nil
+	case compress.Gzip, compress.Lz4:
+		return codec.Codec().NewReader(bytes.NewReader(body)), nil
+	default:
+		return nil, fmt.Errorf("compression %d is not known", codec)
+	}
+}
+
+var zstdDecoders = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(largestWindow), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // the settings are constants
+	}
+	return d
+}}
+
+type zstdReader struct{ *zstd.Decoder }
+
+func newZstd(body []byte) (io.ReadCloser, error) {
+	d := zstdDecoders.Get().(*zstd.Decoder)
+	if err := d.Reset(bytes.NewReader(body)); err != nil {
+		zstdDecoders.Put(d)
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	return zstdReader{d}, nil
+}
+
+// Close hands the decoder back.
+func (z zstdReader) Close() error {
+	err := z.Reset(nil)
+	zstdDecoders.Put(z.Decoder)
+	return err
+}
+
+// snappyReader reads snappy, plain or in the frames of Java's clients: 16 bytes, then blocks behind their length.
+type snappyReader struct {
+	b       []byte // to be read
+	block   []byte // inflated, to be handed out
+	spare   []byte
+	started bool
+	framed  bool
+}
+
+// mostSnappy is how much longer than its input a block may claim to be; the format allows about 21 times.
+const mostSnappy = 64
+
+var (
+	snappyMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
+	errSnappy   = errors.New("snappy: a block that is not one")
+)
+
+const snappyHead = 16
+
+func (s *snappyReader) Read(p []byte) (int, error) {
+	for len(s.block) == 0 {
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.block)
+	s.block = s.block[n:]
+	return n, nil
+}
+
+func (s *snappyReader) next() error {
+	if !s.started {
+		s.started = true
+		if s.framed = bytes.HasPrefix(s.b, snappyMagic); s.framed {
+			s.b = s.b[min(snappyHead, len(s.b)):]
+		}
+	}
+	if len(s.b) == 0 {
+		return io.EOF
+	}
+	block := s.b
+	if s.framed {
+		if len(s.b) < 4 {
+			return errSnappy
+		}
+		n := int64(binary.BigEndian.Uint32(s.b))
+		if n > int64(len(s.b)-4) {
+			return errSnappy
+		}
+		block = s.b[4 : 4+n]
+	}
+	s.b = s.b[len(block):]
+	if s.framed {
+		s.b = s.b[4:]
+	}
+	n, err := snappy.DecodedLen(block)
+	if err != nil || n > mostSnappy*(len(block)+16) {
+		return errSnappy
+	}
+	if s.block, err = snappy.Decode(s.spare[:cap(s.spare)], block); err != nil {
+		return fmt.Errorf("snappy: %w", err)
+	}
+	s.spare = s.block
+	return nil
+}

@@ -1,0 +1,190 @@
+package topic
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go/compress"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+var codecs = []compress.Compression{compress.Gzip, compress.Snappy, compress.Lz4, compress.Zstd}
+
+// packed is a batch of count records at an offset, whose body is what write writes, compressed.
+func packed(t *testing.T, codec compress.Compression, offset int64, count int, write func(io.Writer)) []byte {
+	t.Helper()
+	var body bytes.Buffer
+	w := codec.Codec().NewWriter(&body)
+	write(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return sealed(codec, offset, count, body.Bytes())
+}
+
+func sealed(codec compress.Compression, offset int64, count int, body []byte) []byte {
+	b := append(AppendBatch(nil, []record.Out{{}}, Anonymous, time.UnixMilli(1000))[:batchHead], body...)
+	binary.BigEndian.PutUint64(b, uint64(offset))
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
+	binary.BigEndian.PutUint16(b[atAttributes:], uint16(codec))
+	binary.BigEndian.PutUint32(b[atLastDelta:], uint32(count-1))
+	binary.BigEndian.PutUint32(b[atCount:], uint32(count))
+	binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:], castagnoli))
+	return b
+}
+
+// put writes a record with a value of n equal bytes.
+func put(w io.Writer, delta int, key string, n int64) {
+	var head []byte
+	head = append(head, 0, 0)
+	head = binary.AppendVarint(head, int64(delta))
+	head = appendBytes(head, []byte(key))
+	head = binary.AppendVarint(head, n)
+	w.Write(append(binary.AppendVarint(nil, int64(len(head))+n+1), head...))
+	zeros := make([]byte, 1<<20)
+	for left := n; left > 0; left -= min(left, int64(len(zeros))) {
+		w.Write(zeros[:min(left, int64(len(zeros)))])
+	}
+	w.Write([]byte{0}) // no headers
+}
+
+// all decodes batches call after call until the position is past them, and gives the most memory that a call took.
+func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []record.Raw, most uint64) {
+	t.Helper()
+	var before, after runtime.MemStats
+	for position < end {
+		runtime.ReadMemStats(&before)
+		got, next, err := d.decode(data, position, nil, nil)
+		runtime.ReadMemStats(&after)
+		most = max(most, after.TotalAlloc-before.TotalAlloc)
+		if err != nil || next <= position {
+			t.Fatalf("at %d: next %d, %v", position, next, err)
+		}
+		records, position = append(records, got...), next
+	}
+	return records, most
+}
+
+// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its place, with the
+// beginning of what it holds, and those around it are read.
+func TestARecordThatInflatesWithoutEnd(t *testing.T) {
+	for _, codec := range codecs {
+		t.Run(codec.String(), func(t *testing.T) {
+			batch := packed(t, codec, 10, 3, func(w io.Writer) {
+				put(w, 0, "before", 5)
+				put(w, 1, "bomb", 300<<20)
+				put(w, 2, "after", 7)
+			})
+			d := &decoder{topic: "t"}
+			got, most := all(t, d, batch, 10, 13)
+			if len(got) != 3 || len(got[0].Value) != 5 || len(got[2].Value) != 7 || string(got[2].Key) != "after" || got[0].Rejected != nil || got[2].Rejected != nil {
+				t.Fatalf("%d records: %.300v", len(got), got)
+			}
+			bomb := got[1]
+			if bomb.Rejected == nil || bomb.Rejected.Fault != record.TooLarge || bomb.Offset != 11 || string(bomb.Key) != "bomb" || len(bomb.Value) < 1000 || len(bomb.Value) > mostOfRejected {
+				t.Errorf("offset %d, key %q, %d bytes, %v", bomb.Offset, bomb.Key, len(bomb.Value), bomb.Rejected)
+			}
+			if limit := uint64(24<<20 + 2*len(batch)); codec != compress.Snappy && most > limit {
+				t.Errorf("one call takes %d bytes, more than %d", most, limit)
+			}
+		})
+	}
+}
+
+// A batch beyond the limit of what is inflated at all is rejected from there on.
+func TestABatchThatInflatesWithoutEnd(t *testing.T) {
+	batch := packed(t, compress.Zstd, 0, 4, func(w io.Writer) {
+		put(w, 0, "good", 5)
+		put(w, 1, "", 600<<20)
+		put(w, 2, "", 600<<20)
+		put(w, 3, "out of reach", 5)
+	})
+	got, most := all(t, &decoder{topic: "t"}, batch, 0, 4)
+	if len(got) != 4 || got[0].Rejected != nil || most > 100<<20 {
+		t.Fatalf("%d records, %d bytes", len(got), most)
+	}
+	for i, r := range got[1:] {
+		if r.Rejected == nil || r.Rejected.Fault != record.TooLarge || r.Offset != int64(i+1) {
+			t.Errorf("%d: %v", r.Offset, r.Rejected)
+		}
+	}
+}
+
+// Records that are each in bounds, and together much more than a call may keep, come call by call.
+func TestABatchThatInflatesToMuchComesInParts(t *testing.T) {
+	const n, size = 40, 4 << 20
+	batch := packed(t, compress.Zstd, 100, n, func(w io.Writer) {
+		for i := range n {
+			put(w, i, fmt.Sprint(i), size)
+		}
+	})
+	got, most := all(t, &decoder{topic: "t"}, append(batch, someBatchAt(100+n)...), 100, 103+n)
+	if len(got) != n+3 || most > 64<<20 {
+		t.Fatalf("%d records, %d bytes at most", len(got), most)
+	}
+	for i, r := range got[:n] {
+		if r.Offset != int64(100+i) || string(r.Key) != fmt.Sprint(i) || len(r.Value) != size || r.Rejected != nil {
+			t.Fatalf("%d: %q, %d bytes, %v", r.Offset, r.Key, len(r.Value), r.Rejected)
+		}
+	}
+}
+
+func someBatchAt(offset int64) []byte { return at(someBatch(3, Anonymous), offset) }
+
+// What a sender wrote and nobody can read is rejected place by place, and what comes after is read.
+func TestWhatCannotBeInflatedIsRejected(t *testing.T) {
+	claim := binary.BigEndian.AppendUint32([]byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1}, 0xfffffff0)
+	for name, batch := range map[string][]byte{
+		"gzip": sealed(compress.Gzip, 0, 3, []byte("nothing of the kind")), "snappy": sealed(compress.Snappy, 0, 3, []byte("nothing of the kind")),
+		"lz4": sealed(compress.Lz4, 0, 3, []byte("nothing of the kind")), "zstd": sealed(compress.Zstd, 0, 3, []byte("nothing of the kind")),
+		"unknown":       sealed(7, 0, 3, []byte("nothing of the kind")),
+		"plain":         sealed(compress.None, 0, 3, []byte("nothing of the kind")),
+		"snappy claims": sealed(compress.Snappy, 0, 3, append(claim, "xxxx"...)),
+		"snappy length": sealed(compress.Snappy, 0, 3, append(binary.AppendUvarint(nil, 1<<31), "xxxx"...)),
+		// a frame with a window of 2 GiB, and a block that would fill it
+		"zstd window": sealed(compress.Zstd, 0, 3, []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x03, 0xff, 0xff, 0x00}),
+		"count":       sealed(compress.Zstd, 0, 3, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, most := all(t, &decoder{topic: "t"}, append(batch, someBatchAt(3)...), 0, 6)
+			if len(got) != 6 || most > 64<<20 {
+				t.Fatalf("%d records, %d bytes", len(got), most)
+			}
+			for i, r := range got {
+				if r.Offset != int64(i) || (r.Rejected != nil) != (i < 3) {
+					t.Errorf("%d: %v", r.Offset, r.Rejected)
+				}
+			}
+		})
+	}
+	huge := sealed(compress.Zstd, 0, 1<<30, nil)
+	got, _ := all(t, &decoder{topic: "t"}, huge, 0, 1<<30)
+	if len(got) != 1 || !strings.Contains(got[0].Rejected.Reason, "offsets 0 to 1073741823") {
+		t.Errorf("%d records, %v", len(got), got[0].Rejected)
+	}
+}
+
+func BenchmarkInflate(b *testing.B) {
+	var body bytes.Buffer
+	w := compress.Zstd.Codec().NewWriter(&body)
+	for i := range 500 {
+		put(w, i, "key", 2048)
+	}
+	w.Close()
+	batch := sealed(compress.Zstd, 0, 500, body.Bytes())
+	d := &decoder{topic: "t"}
+	var records []record.Raw
+	b.SetBytes(500 * 2048)
+	b.ReportAllocs()
+	for b.Loop() {
+		records, _, _ = d.decode(batch, 0, nil, records[:0])
+	}
+}
