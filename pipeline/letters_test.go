@@ -72,11 +72,19 @@ func TestPoison(t *testing.T) {
 	}
 	const n, streams = 600, 5
 	good := f.records(in, streams, n)
-	records := []record.Out{good[0]} // the first good record sets the dimension
+	floats := record.Header{Key: "content-type", Value: []byte("application/x-f32")}
+	for i := range good {
+		good[i].Headers = append(good[i].Headers, floats)
+	}
+	records := []record.Out{good[0]}
 	names := map[string]string{}
 	i := 1
 	for name, value := range poison {
-		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte(name), Value: value, Headers: []record.Header{{Key: "case", Value: []byte(name)}}})
+		headers := []record.Header{{Key: "case", Value: []byte(name)}}
+		if !strings.HasPrefix(string(value), "{") {
+			headers = append(headers, floats)
+		}
+		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte(name), Value: value, Headers: headers})
 		names[name] = string(value)
 		records = append(records, good[i:i+20]...)
 		i += 20
