@@ -1,11 +1,18 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
+
+// examplesKept bounds the labelled items that a stream's own feed taught it, of all classes together: a feed may carry
+// labels without end. Beyond it the class taught longest ago gives up its oldest one, and the report says so.
+const examplesKept = 4096
 
 // classes are the stream's classes, and the labelled items that its own feed taught it of each.
 type classes struct {
@@ -57,6 +64,39 @@ func (c *classes) observe(e *answered) {
 			e.report.Dropped = append(e.report.Dropped, dropped)
 		}
 	}
+	c.bound(e)
+}
+
+// bound gives up the oldest examples of the classes taught longest ago where there are too many.
+func (c *classes) bound(e *answered) {
+	over := len(c.owner) - examplesKept
+	if over <= 0 {
+		return
+	}
+	type taught struct {
+		class   string
+		episode int64 // the last that taught it
+	}
+	var order []taught
+	for _, name := range c.names() {
+		if examples := c.kept[name]; len(examples) > 0 {
+			order = append(order, taught{name, examples[len(examples)-1].episode})
+		}
+	}
+	slices.SortStableFunc(order, func(a, b taught) int { return cmp.Compare(a.episode, b.episode) })
+	ended := 0
+	for at := 0; over > 0; over-- {
+		name := order[at].class
+		id := c.kept[name][0].id
+		c.forget(id)
+		e.report.Dropped = append(e.report.Dropped, id)
+		if len(c.kept[name]) == 0 {
+			at++
+			ended++
+		}
+	}
+	e.report.note("more than %d items were taught: %d older ones were given up, the last ones of %d classes", examplesKept,
+		len(e.report.Dropped), ended)
 }
 
 // itemID names an item of an episode; one without a name of its own is named by where it came, so that it can still be kept
@@ -66,6 +106,42 @@ func itemID(items []Item, i int, episode int64) string {
 		return items[i].ID
 	}
 	return fmt.Sprintf("episode %d item %d", episode, i)
+}
+
+// near returns the classes of the examples nearest to the items, in raw space; nil where there are no more than most.
+func (c *classes) near(items []Item, most int) map[string]bool {
+	if len(c.owner) <= most {
+		return nil
+	}
+	d := len(items[0].Vector)
+	var rows, shown []float32
+	var of []string
+	for _, name := range c.names() {
+		for _, x := range c.kept[name] {
+			rows, of = append(rows, x.vector...), append(of, name)
+			unitRow(rows[len(rows)-d:], x.vector)
+		}
+	}
+	for i := range items {
+		shown = append(shown, items[i].Vector...)
+	}
+	products := make([]float32, len(items)*len(of))
+	kernel.Products(products, shown, rows, len(items), len(of), d)
+	out := map[string]bool{}
+	for i := range items {
+		row := products[i*len(of) : (i+1)*len(of)]
+		for range candidatesEach {
+			at := 0
+			for j, v := range row {
+				if v > row[at] {
+					at = j
+				}
+			}
+			row[at] = float32(math.Inf(-1))
+			out[of[at]] = true
+		}
+	}
+	return out
 }
 
 // names lists the classes in order.

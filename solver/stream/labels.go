@@ -66,8 +66,12 @@ func newExampleSet(list []Example) *exampleSet {
 	return set
 }
 
-// near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream.
-func (s *exampleSet) near(items []Item, d int) (map[string]bool, error) {
+// near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream. It is nil
+// where there are no more than most examples: all of them are near.
+func (s *exampleSet) near(items []Item, d, most int) (map[string]bool, error) {
+	if len(s.examples) <= most {
+		return nil, nil
+	}
 	s.searched.Do(func() {
 		s.search = map[int]*index.Memory{}
 		for i, e := range s.examples {

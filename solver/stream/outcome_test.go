@@ -369,3 +369,37 @@ func TestTeachingEndsThePrior(t *testing.T) {
 		t.Errorf("prior's share %g after teaching", report.PriorFraction)
 	}
 }
+
+// A feed that gives every item a label of its own costs no more with the thousandth label than with the hundredth: the stream
+// keeps a bounded number of examples, says what it gives up, and an episode sees the classes near its items.
+func TestLabelsWithoutEnd(t *testing.T) {
+	set := settings(t)
+	set.Solver.Check = false
+	f := newCamera(13, 40, 16, .3)
+	s, e := New("cam", set), engine(t, set)
+	dropped, told := 0, false
+	for episode := range 30 {
+		items, _ := f.episode(200, 0)
+		for i := range items {
+			items[i].Label = fmt.Sprint("invented ", episode, " ", i)
+		}
+		answers, report := answer(t, s, e, items, nil)
+		sound(t, answers)
+		dropped += len(report.Dropped)
+		told = told || noted(report, "items were taught")
+	}
+	if want := 30*200 - examplesKept; dropped != want || !told {
+		t.Errorf("%d examples given up, not %d; told: %t", dropped, want, told)
+	}
+	items, _ := f.episode(50, 0)
+	_, report := answer(t, s, e, items, nil)
+	if n := len(e.problem.names); n > 50*candidatesEach {
+		t.Errorf("%d classes in one episode", n)
+	}
+	if len(s.classes.owner) != examplesKept || len(s.proportions.counts) > examplesKept || len(s.classes.kept) > examplesKept {
+		t.Errorf("%d examples, %d proportions, %d classes", len(s.classes.owner), len(s.proportions.counts), len(s.classes.kept))
+	}
+	if len(report.Events) > 0 && happened(report, "born", "") {
+		t.Errorf("events %+v", report.Events)
+	}
+}

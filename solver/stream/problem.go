@@ -19,8 +19,9 @@ type problem struct {
 	classes []int32
 	sum     uint64 // of the labels topic's part of what is in force
 
-	withdrawn   []string  // ids of the feed's examples that the labels topic corrects or takes back
-	labelCounts []float64 // labelled items of each class, in the episode or not
+	taught      map[string]bool // classes with an example of the stream's own feed
+	withdrawn   []string        // ids of the feed's examples that the labels topic corrects or takes back
+	labelCounts []float64       // labelled items of each class, in the episode or not
 
 	everyone, own *exampleSet // the labels topic
 
@@ -37,19 +38,22 @@ type inForce struct {
 	sum       uint64
 }
 
-// candidatesMost is how many labelled examples an episode may hold: of more, it sees those of the classes nearest to its
-// items.
-const candidatesMost = 4096
+// Of more examples than this, of one kind, an episode sees those of the classes nearest to its items.
+const (
+	labelledMost = 4096 // of the labels topic, for everyone or for this stream
+	taughtMost   = 1024 // of the stream's own feed
+)
 
 // gather lists what is labelled for the stream: the labels topic, first for this stream, then for everyone, then what the
 // stream's own feed taught it. Of one id the topic's word stands before the feed's, and the stream's before everyone's.
-// Where there are more examples for everyone than an episode can hold, those of the classes nearest to its items are taken.
+// Where there are more examples than an episode can hold, those of the classes nearest to its items are taken.
 func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipped int, err error) {
 	d := s.dimension
 	everyone, own := labels.everyone, labels.own
 	p.everyone, p.own = everyone, own
 	p.force, p.withdrawn = p.force[:0], p.withdrawn[:0]
 	p.sum = 0
+	p.taught = map[string]bool{}
 	usable := func(e *Example) bool {
 		ok := len(e.Vector) == d && (e.Model == "" || e.Model == s.model) && e.Label != ""
 		if !ok {
@@ -57,18 +61,25 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 		}
 		return ok
 	}
-	for i := range own.examples {
-		if e := &own.examples[i]; usable(e) {
-			sum := own.sums[i]
-			p.sum += sum
-			p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, own: true, sum: sum})
-		}
+	near, err := own.near(items, d, labelledMost)
+	if err != nil {
+		return 0, err
 	}
-	var near map[string]bool
-	if len(everyone.examples) > candidatesMost {
-		if near, err = everyone.near(items, d); err != nil {
-			return 0, err
+	if near != nil {
+		p.sum = own.sum
+	}
+	for i := range own.examples {
+		e := &own.examples[i]
+		if near != nil && !near[e.Label] || !usable(e) {
+			continue
 		}
+		if near == nil {
+			p.sum += own.sums[i]
+		}
+		p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, own: true, sum: own.sums[i]})
+	}
+	if near, err = everyone.near(items, d, labelledMost); err != nil {
+		return 0, err
 	}
 	for i := range everyone.examples {
 		e := &everyone.examples[i]
@@ -80,13 +91,17 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 		}
 	}
 	p.sum += everyone.sum
+	near = s.classes.near(items, taughtMost)
 	for _, name := range s.classes.names() {
 		for _, e := range s.classes.kept[name] {
 			if _, corrected := labels.label(e.id); corrected || labels.forgotten(e.id) {
 				p.withdrawn = append(p.withdrawn, e.id)
 				continue
 			}
-			p.force = append(p.force, inForce{id: e.id, label: name, vector: e.vector})
+			p.taught[name] = true
+			if near == nil || near[name] {
+				p.force = append(p.force, inForce{id: e.id, label: name, vector: e.vector})
+			}
 		}
 	}
 	return skipped, nil
@@ -95,7 +110,7 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 // labelled tells whether a class has any labelled item in force, in this episode or not.
 func (p *problem) labelled(name string) bool {
 	_, here := p.numbers[name]
-	return here || len(p.everyone.classes[name]) > 0 || len(p.own.classes[name]) > 0
+	return here || p.taught[name] || len(p.everyone.classes[name]) > 0 || len(p.own.classes[name]) > 0
 }
 
 // number gives every label of the episode its class, in the order of the labels themselves: it does not depend on the past.

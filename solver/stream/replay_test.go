@@ -235,3 +235,26 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// State that was learned with another vector unit says so once.
+func TestAnotherKernelIsTold(t *testing.T) {
+	set := settings(t)
+	f := newCamera(5, 4, 16, 1)
+	s, e := New("cam", set), engine(t, set)
+	items, _ := f.episode(20, .1)
+	answer(t, s, e, items, f.labels(1))
+	pieces := s.State()
+	w := writer{slices.Clone(pieces[0].Bytes[:len(pieces[0].Bytes)-4])}
+	w.text(fieldKernel, "another") // the last of a field stands
+	pieces[0].Bytes = w.sealed()
+	restored, err := Restore(set, pieces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		items, _ := f.episode(20, .1)
+		if _, report := answer(t, restored, e, items, f.labels(1)); noted(report, "vector unit another") != want {
+			t.Errorf("notes %q", report.Notes)
+		}
+	}
+}

@@ -8,12 +8,17 @@ import (
 
 // SharedMetric is what streams of one feed learn together about distance: the residuals of all their episodes. How points of
 // a class lie around its mean is much the same from camera to camera, so that a new stream starts with the metric of the
-// others and a quiet one does not wait for its own. Any number of streams and goroutines may use one; what a stream answers
+// others and a quiet one does not wait for its own. It holds the models of sharedFeeds at most: a sender may invent their
+// names, and of more the one longest unused is forgotten. Any number of streams and goroutines may use one; what a stream answers
 // then depends on the others, and in a replay on how far they are.
 type SharedMetric struct {
 	mutex sync.Mutex
 	feeds map[feed]*sharedFeed
+	uses  int64
 }
+
+// sharedFeeds bounds the pairs of model and dimension of a SharedMetric, each of which costs a d x d matrix.
+const sharedFeeds = 16
 
 // feed is what streams must have in common: residuals of two embedders or two dimensions say nothing of one another.
 type feed struct {
@@ -24,6 +29,7 @@ type feed struct {
 type sharedFeed struct {
 	scatter *metric.Scatter
 	latest  *metric.Metric // the last one any stream made
+	used    int64
 }
 
 // NewSharedMetric returns one that has seen nothing.
@@ -35,6 +41,17 @@ func (m *SharedMetric) of(s *Stream) *sharedFeed {
 	if f == nil {
 		f = &sharedFeed{scatter: metric.NewScatter(s.dimension)}
 		m.feeds[key] = f
+	}
+	m.uses++
+	f.used = m.uses
+	for len(m.feeds) > sharedFeeds {
+		oldest := key
+		for k, other := range m.feeds {
+			if other.used < m.feeds[oldest].used {
+				oldest = k
+			}
+		}
+		delete(m.feeds, oldest)
 	}
 	return f
 }

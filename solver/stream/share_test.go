@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 )
@@ -58,4 +59,25 @@ func TestSharedMetricTogether(t *testing.T) {
 		})
 	}
 	running.Wait()
+}
+
+// Model names that a sender invents cost bounded memory, and the ones in use are kept.
+func TestSharedMetricIsBounded(t *testing.T) {
+	set := settings(t)
+	set.SharedMetric = NewSharedMetric()
+	f := newCamera(21, 5, 16, 1.5)
+	labels := f.labels(1)
+	e := engine(t, set)
+	for i := range 3 * sharedFeeds {
+		for _, model := range []string{"ours", fmt.Sprint("invented ", i)} {
+			items, _ := f.episode(20, 0)
+			for j := range items {
+				items[j].Model = model
+			}
+			answer(t, New("any", set), e, items, labels)
+		}
+	}
+	if n := len(set.SharedMetric.feeds); n > sharedFeeds || set.SharedMetric.feeds[feed{"ours", 16}] == nil {
+		t.Errorf("%d feeds kept", n)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Piece is a part of an encoded stream: whoever writes state may write only the pieces whose bytes are new, and may cut or
@@ -58,6 +60,17 @@ const (
 	fieldPendingFreedom
 	fieldAgain
 	fieldRecurrenceMass
+	fieldOrderDistance
+	fieldOrderWeight
+	fieldOrderTaught
+	fieldRecent
+	fieldClass
+	fieldScale
+	fieldValues
+	fieldEvidence
+	fieldItemCount
+	fieldTrack
+	fieldKernel
 )
 
 // encoder gathers the pieces of a stream.
@@ -103,6 +116,7 @@ func (s *Stream) State() []Piece {
 	w.integer(fieldOffset, s.learned.Offset)
 	w.integer(fieldObject, int64(s.learned.Object))
 	w.integer(fieldSeen, int64(s.topic))
+	w.text(fieldKernel, kernel.Name())
 	for _, note := range s.notes {
 		w.text(fieldNote, note)
 	}
@@ -141,6 +155,9 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 	if head.fingerprint != s.filled().fingerprint() {
 		out = out.restarted("settings that change what the state means are not those it was learned with")
 	}
+	if now := kernel.Name(); head.kernel != "" && head.kernel != now {
+		out.note("the state was learned with the vector unit %s, and %s goes on: answers may differ in their last bits", head.kernel, now)
+	}
 	return out, nil
 }
 
@@ -157,6 +174,7 @@ func Inspect(pieces []Piece) (Summary, error) {
 type head struct {
 	pieces      int
 	fingerprint uint64
+	kernel      string // that it was learned with; "" where the state is too old to say
 }
 
 func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
@@ -220,6 +238,8 @@ func (s *Stream) decodeHead(r *reader, h *head) error {
 			s.topic = uint64(r.integer())
 		case fieldNote:
 			s.notes = append(s.notes, r.text())
+		case fieldKernel:
+			h.kernel = r.text()
 		case fieldPieces:
 			h.pieces = int(r.integer())
 		default:

@@ -353,47 +353,33 @@ func (t *timeline) reset(class string) bool {
 	return false
 }
 
-// Fields of the piece time.
-const (
-	timeDistance = iota + fieldRecurrenceMass + 1
-	timeWeight
-	timeTaught
-	timeItem
-	timeClass
-	timeScale
-	timeCodes
-	timeEvidence
-	timeItems
-	timeTrack
-)
-
 func (t *timeline) encode(e *encoder) {
 	if t.weight == 0 {
 		return
 	}
 	w := e.piece("time", "time")
-	w.float(timeDistance, t.distance)
-	w.float(timeWeight, t.weight)
-	w.integer(timeItems, t.items)
+	w.float(fieldOrderDistance, t.distance)
+	w.float(fieldOrderWeight, t.weight)
+	w.integer(fieldItemCount, t.items)
 	if t.taught {
-		w.integer(timeTaught, 1)
+		w.integer(fieldOrderTaught, 1)
 	}
 	evidence := func(w *writer, list []classWeight) {
 		for _, x := range list {
-			w.text(timeClass, x.class)
-			w.vector(timeEvidence, []float32{x.weight})
+			w.text(fieldClass, x.class)
+			w.vector(fieldEvidence, []float32{x.weight})
 		}
 	}
 	for _, x := range t.recent {
-		w.group(timeItem, func(w *writer) {
+		w.group(fieldRecent, func(w *writer) {
 			w.text(fieldID, x.id)
-			w.vector(timeScale, []float32{x.vector.scale})
-			w.bytes(timeCodes, x.vector.bytes())
+			w.vector(fieldScale, []float32{x.vector.scale})
+			w.bytes(fieldValues, x.vector.bytes())
 			evidence(w, x.evidence)
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.tracks)) {
-		w.group(timeTrack, func(w *writer) {
+		w.group(fieldTrack, func(w *writer) {
 			w.text(fieldName, name)
 			w.integer(fieldEpisode, t.tracks[name].seen)
 			evidence(w, t.tracks[name].labels)
@@ -407,9 +393,9 @@ func (t *timeline) decode(f *field) {
 	}
 	evidence := func(r *reader, number int, list []classWeight) []classWeight {
 		switch {
-		case number == timeClass:
+		case number == fieldClass:
 			list = append(list, classWeight{class: r.text()})
-		case number == timeEvidence && len(list) > 0:
+		case number == fieldEvidence && len(list) > 0:
 			if v := r.vector(1); v != nil {
 				list[len(list)-1].weight = v[0]
 			}
@@ -417,26 +403,26 @@ func (t *timeline) decode(f *field) {
 		return list
 	}
 	switch f.number {
-	case timeDistance:
+	case fieldOrderDistance:
 		t.distance = f.float()
-	case timeWeight:
+	case fieldOrderWeight:
 		t.weight = f.float()
-	case timeItems:
+	case fieldItemCount:
 		t.items = f.integer()
-	case timeTaught:
+	case fieldOrderTaught:
 		t.taught = f.integer() != 0
-	case timeItem:
+	case fieldRecent:
 		var x recentItem
 		f.group(func(r *reader) {
 			for number := r.next(); number != 0; number = r.next() {
 				switch number {
 				case fieldID:
 					x.id = r.text()
-				case timeScale:
+				case fieldScale:
 					if v := r.vector(1); v != nil {
 						x.vector.scale = v[0]
 					}
-				case timeCodes:
+				case fieldValues:
 					x.vector.setBytes(r.value)
 				}
 				x.evidence = evidence(r, number, x.evidence)
@@ -446,7 +432,7 @@ func (t *timeline) decode(f *field) {
 			}
 		})
 		t.recent = append(t.recent, x)
-	case timeTrack:
+	case fieldTrack:
 		name, x := "", &trackLabels{}
 		f.group(func(r *reader) {
 			for number := r.next(); number != 0; number = r.next() {
