@@ -11,13 +11,13 @@ import (
 
 // How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
 const (
-	fewTrees = 2    // and one more for every time that the rows are halved to fit a leaf
-	planted  = 2    // trees at a time: each takes memory
-	passes   = 4    // at most
-	settled  = .002 // share of the neighbours that the last pass replaces
-	joined   = 12   // neighbours of a neighbour that are looked at, where no more than 8 are wanted
-	widest   = 32   // and however many are wanted
-	together = 24   // rows side by side in a tree that look at their candidates in one tile
+	fewTrees             = 2    // and one more for every time that the rows are halved to fit a leaf
+	treesAtOnce          = 2    // trees at a time: each takes memory
+	passes               = 4    // at most
+	convergenceThreshold = .002 // share of the neighbours that the last pass replaces
+	shortestList         = 12   // neighbours of a neighbour that are looked at, where no more than 8 are wanted
+	mostNear             = 32   // and however many are wanted
+	groupSize            = 24   // rows side by side in a tree that look at their candidates in one tile
 )
 
 // graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named whom. What
@@ -33,13 +33,13 @@ type graph struct {
 }
 
 // descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then passes in which
-// rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
+// rows that lie groupSize look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
-	w.hire(o.Workers)
+	w.startWorkers(o.Workers)
 	for _, worker := range w.workers {
 		worker.pairs = 0
 	}
-	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, joined))
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	w.graph = graph{}
 	return w.refine(ctx, o)
 }
@@ -48,8 +48,8 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 func (w *Workspace) refine(ctx context.Context, o Options) error {
 	var f forest
 	trees := fewTrees + bits.Len(uint(w.points.n/block))
-	for first := 0; first < trees; first += planted {
-		if err := f.plant(ctx, w, first, min(planted, trees-first), o); err != nil {
+	for first := 0; first < trees; first += treesAtOnce {
+		if err := f.grow(ctx, w, first, min(treesAtOnce, trees-first), o); err != nil {
 			return err
 		}
 		for _, order := range f.orders {
@@ -73,7 +73,7 @@ func (w *Workspace) descendOver(ctx context.Context, o Options, orders [][]int32
 		if err != nil {
 			return err
 		}
-		if gained < settled {
+		if gained < convergenceThreshold {
 			break
 		}
 	}
@@ -87,11 +87,11 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	l.rho = min(o.Rho, p.n-1)
 	w.graph = graph{} // the passes are over
 	w.result.reset(p.n, o.Rho)
-	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].verdict.choose(p, &l, i, &w.result) })
+	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rank(p, &l, i, &w.result) })
 }
 
 // leaf compares the rows of a leaf with each other.
-func (w *worker) leaf(p *points, l *shortlists, ids []int32) {
+func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
 	n := len(ids)
 	w.pairs += int64(n) * int64(n) / 2
 	w.gather(p, ids)
@@ -117,7 +117,7 @@ func (w *worker) gather(p *points, ids []int32) {
 }
 
 // meet offers row i what is near enough among its products with the gathered rows.
-func (w *worker) meet(p *points, l *shortlists, i int32, ids []int32, products []float32) {
+func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
 	found := kernel.Below(w.places, w.norms[:len(products)], products, l.limits[i])
 	for _, c := range w.places[:found] {
 		if id := ids[c]; id != i {
@@ -142,8 +142,8 @@ func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained 
 		worker.marked = vector.Resize(worker.marked, (p.n+63)/64)
 		worker.gained, worker.wanted = 0, o.Rho
 	}
-	err = parallel(ctx, o, "descent", int64((p.n+together-1)/together), func(number int, item int64) {
-		w.workers[number].join(p, l, g, order[int(item)*together:min(int(item+1)*together, p.n)])
+	err = parallel(ctx, o, "descent", int64((p.n+groupSize-1)/groupSize), func(number int, item int64) {
+		w.workers[number].join(p, l, g, order[int(item)*groupSize:min(int(item+1)*groupSize, p.n)])
 	})
 	for _, worker := range w.workers {
 		gained += float64(worker.gained)
@@ -152,9 +152,9 @@ func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained 
 }
 
 // take reads the lists, and then who names whom, each goroutine for a range of those who are named.
-func (g *graph) take(ctx context.Context, o Options, l *shortlists, n int) error {
+func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) error {
 	if g.near == nil {
-		g.width = min(l.rho, widest)
+		g.width = min(l.rho, mostNear)
 		g.backward = (2*g.width + 2) / 3
 		g.near, g.fresh = make([]int32, n*g.width), make([]uint32, n)
 		g.reverse, g.renewed, g.reversed = make([]int32, n*g.backward), make([]uint32, n), make([]uint8, n)
@@ -173,7 +173,7 @@ func (g *graph) take(ctx context.Context, o Options, l *shortlists, n int) error
 }
 
 // read takes over the nearest of row i.
-func (g *graph) read(l *shortlists, i int) {
+func (g *graph) read(l *candidateLists, i int) {
 	count := min(int(l.counts[i]), g.width)
 	row, list := g.named(int32(i)), l.ids[i*l.length:i*l.length+count]
 	g.fresh[i] = 0
@@ -211,7 +211,7 @@ func (g *graph) naming(i int32) []int32 {
 }
 
 // join compares a few rows with all that is two steps away from any of them.
-func (w *worker) join(p *points, l *shortlists, g *graph, ids []int32) {
+func (w *worker) join(p *points, l *candidateLists, g *graph, ids []int32) {
 	w.candidates = w.candidates[:0]
 	for at, i := range ids {
 		if at+1 < len(ids) {
@@ -230,7 +230,7 @@ func (w *worker) join(p *points, l *shortlists, g *graph, ids []int32) {
 		w.marked[id>>6] = 0
 	}
 	w.pairs += int64(len(ids)) * int64(len(w.candidates))
-	w.own = vector.Resize(w.own, together*p.d)
+	w.own = vector.Resize(w.own, groupSize*p.d)
 	for r, i := range ids {
 		copy(w.own[r*p.d:r*p.d+p.d], p.row(int(i)))
 	}

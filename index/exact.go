@@ -17,7 +17,7 @@ type worker struct {
 	products []float32
 	places   []int32
 	minima   []float32
-	verdict  verdict
+	ranker   ranker
 
 	// of approximate search
 	splitting  splitting
@@ -25,13 +25,14 @@ type worker struct {
 	rows, own  []float32
 	norms      []float32
 	candidates []int32
-	wanted     int   // neighbours, and
-	gained     int64 // how often one of them was replaced
-	pairs      int64 // compared
+	wanted     int     // neighbours, and
+	gained     int64   // how often one of them was replaced
+	pairs      int64   // compared
+	leftOut    []int32 // places of candidates that are not linked to
 }
 
-// hire sees to it that there are so many workers.
-func (w *Workspace) hire(workers int) {
+// startWorkers sees to it that there are so many workers.
+func (w *Workspace) startWorkers(workers int) {
 	for len(w.workers) < workers {
 		w.workers = append(w.workers, &worker{products: make([]float32, block*block), places: make([]int32, block), minima: make([]float32, block)})
 	}
@@ -45,7 +46,7 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 	l.reset(p, o.Rho, nil)
 	w.result.Report = exactly
 	blocks := (p.n + block - 1) / block
-	w.hire(o.Workers)
+	w.startWorkers(o.Workers)
 	if blocks == 1 {
 		worker := w.workers[0]
 		worker.diagonal(p, l, 0)
@@ -53,7 +54,7 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 			return err
 		}
 		for i := range p.n {
-			worker.verdict.settle(p, l, i, &w.result)
+			worker.ranker.rankExactly(p, l, i, &w.result)
 		}
 		return nil
 	}
@@ -64,7 +65,7 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 	if err := parallel(ctx, o, "exact", total, func(number int, item int64) { s.tile(w.workers[number], item) }); err != nil {
 		return err
 	}
-	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].verdict.settle(p, l, i, &w.result) })
+	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rankExactly(p, l, i, &w.result) })
 }
 
 // search is an exact search over several blocks.
@@ -113,7 +114,7 @@ func (s *search) tile(w *worker, item int64) {
 }
 
 // diagonal compares the rows of a block with each other.
-func (w *worker) diagonal(p *points, l *shortlists, from int) {
+func (w *worker) diagonal(p *points, l *candidateLists, from int) {
 	n := min(block, p.n-from)
 	kernel.Gram(w.products, p.rows[from*p.d:(from+n)*p.d], n, p.d)
 	for i := range n {
@@ -124,7 +125,7 @@ func (w *worker) diagonal(p *points, l *shortlists, from int) {
 }
 
 // along offers row i what is near enough among its products with the rows from first on.
-func (w *worker) along(p *points, l *shortlists, i, first int, products []float32) {
+func (w *worker) along(p *points, l *candidateLists, i, first int, products []float32) {
 	found := kernel.Below(w.places, p.low[first:first+len(products)], products, l.limits[i])
 	for _, c := range w.places[:found] {
 		if id := first + int(c); id != l.row(i) {

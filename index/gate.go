@@ -91,17 +91,18 @@ func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall 
 			return 0, 0, false, err
 		}
 		for r, row := range rows {
-			test.observe(w.found(row, truth, r))
+			right, _ := truth.Row(r)
+			ids, _ := w.result.Row(int(row))
+			test.observe(w.share(row, right, ids))
 		}
 		sample += len(rows)
 	}
 	return test.mean(), sample, test.passed(), nil
 }
 
-// found is the share of the true neighbours of a row, list r of truth, that the answer has.
-func (w *Workspace) found(row int32, truth *Neighbours, r int) float64 {
+// share is how many of right, the true neighbours of a row, the ids found have, by distance.
+func (w *Workspace) share(row int32, right, ids []int32) float64 {
 	p := &w.points
-	right, _ := truth.Row(r)
 	limit, there := 0., 0
 	for _, id := range right {
 		if id >= 0 {
@@ -110,13 +111,12 @@ func (w *Workspace) found(row int32, truth *Neighbours, r int) float64 {
 		}
 	}
 	found := 0
-	ids, _ := w.result.Row(int(row))
 	for _, id := range ids {
-		if id >= 0 && p.squared(row, id) <= limit*(1+1e-6) {
+		if id >= 0 && id != row && p.squared(row, id) <= limit*(1+1e-6) {
 			found++
 		}
 	}
-	return float64(min(found, there)) / float64(there)
+	return float64(min(found, there)) / float64(max(there, 1))
 }
 
 // floorTest decides whether the mean of independent values between 0 and 1 is at least a floor. It bets: its capital, which is 1 at
@@ -160,7 +160,7 @@ func (t *floorTest) undecided() bool { return !t.passed() && t.below < -math.Log
 // nearestTo finds the true neighbours of at most block rows.
 func (w *Workspace) nearestTo(ctx context.Context, o Options, rows []int32) (*Neighbours, error) {
 	p := &w.points
-	var l shortlists
+	var l candidateLists
 	l.reset(p, o.Rho, rows)
 	own := make([]float32, len(rows)*p.d)
 	for r, row := range rows {
@@ -187,7 +187,7 @@ func (w *Workspace) nearestTo(ctx context.Context, o Options, rows []int32) (*Ne
 	truth := new(Neighbours)
 	truth.reset(len(rows), o.Rho)
 	for r := range rows {
-		w.workers[0].verdict.settle(p, &l, r, truth)
+		w.workers[0].ranker.rankExactly(p, &l, r, truth)
 	}
 	return truth, nil
 }

@@ -23,7 +23,7 @@ func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	}
 	p.low, p.high = p.norms, p.norms
 	l.reset(p, rho, nil)
-	w.hire(1)
+	w.startWorkers(1)
 	s := w.workers[0]
 	s.places = vector.Resize(s.places, max(n, block))
 	for i := range n {

@@ -56,7 +56,7 @@ type Options struct {
 type Workspace struct {
 	points  points
 	gram    points // of GramNeighbours, which has norms and nothing else
-	lists   shortlists
+	lists   candidateLists
 	graph   graph // of the passes over the lists
 	workers []*worker
 	result  Neighbours

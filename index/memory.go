@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -10,9 +11,9 @@ import (
 )
 
 // Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
-// remembers. Any number of goroutines may search while one adds and removes. It looks at every vector: the answers are
-// exact, and the same calls give the same answers. Only beyond MemoryOptions.Above, where that is set, it asks an HNSW graph
-// for candidates and ranks them by their true distances.
+// remembers. Any number of goroutines may search while one adds and removes. A search looks at every vector: its answers are
+// exact, and the same calls give the same answers. Only where there are more vectors than MemoryOptions.Above it asks an HNSW
+// graph for candidates, ranks them by their true distances, and looks at every vector that the graph does not have yet.
 type Memory struct {
 	dimension int
 	cosine    bool
@@ -24,10 +25,14 @@ type Memory struct {
 	ids   []uint64  // of each slot
 	rows  []float32 // of each slot; of length 1 under cosine
 
-	// Beyond above vectors. A slot of the graph stays as it is until the graph is built anew: what was removed is gone, but
-	// its row remains a step on the way to others.
-	graph *navigator
-	gone  []bool // of each slot
+	// While there is a graph, or one is made, a slot stays what it is: what was removed is gone, but remains a step of the graph on
+	// the way to others.
+	graph    *libraryGraph // nil where none is worth it
+	linked   int           // slots from 0 on that the graph has
+	gone     []bool        // of each slot, where any was removed
+	building bool
+	built    sync.Cond // of mutex: building has become false
+	tried    int       // vectors at the last attempt to make a graph
 
 	scratch sync.Pool // of *memorySearch
 }
@@ -35,17 +40,25 @@ type Memory struct {
 // MemoryOptions say how a Memory measures and searches.
 type MemoryOptions struct {
 	Cosine bool   // cosine distance in place of Euclidean
-	Seed   uint64 // of the graph's levels
+	Seed   uint64 // of the graph; the same vectors in the same order and the same seed give the same graph
 
-	// Above is the number of vectors up to which every one is looked at; 0, or on Windows: however many there are. The graph of the library
-	// in use is faster by then, but finds too little: with 64 candidates in 128 dimensions 0.55 of the 5 nearest among 5,000,
-	// 0.26 among 20,000 and 0.12 among 60,000 clustered vectors, in 0.7, 0.3 and 0.13 of the time of looking at all. More
-	// candidates were not tried. Its answers need not be the same in every run either.
+	// Above is the number of vectors up to which every one is looked at; 0: DefaultAbove of the dimension; below 0, or where the
+	// build has no HNSW library: however many there are.
 	Above int
 }
 
-// goneShare is the share of removed slots at which a graph is built anew.
-const goneShare = .25
+// graphWorth is how many numbers, vectors times dimension, are worth a graph.
+const graphWorth = 12_800_000
+
+// DefaultAbove is the number of vectors of a dimension above which a Memory makes a graph: 100,000 of dimension 128, from where on
+// a search in the graph takes less than half as long as one that looks at all, with any set that was measured.
+func DefaultAbove(dimension int) int { return graphWorth / max(1, dimension) }
+
+// A graph is made anew when one in newShare vectors is not in it yet, or one in goneShare of its own is gone.
+const (
+	newShare  = 10
+	goneShare = 4
+)
 
 // Hit is a vector found: its id and its distance from the query.
 type Hit struct {
@@ -58,13 +71,14 @@ func NewMemory(dimension int, o MemoryOptions) (*Memory, error) {
 	if dimension < 1 {
 		return nil, fmt.Errorf("dimension: %d", dimension)
 	}
-	if o.Above < 0 {
-		return nil, fmt.Errorf("above: %d vectors", o.Above)
+	if o.Above == 0 {
+		o.Above = DefaultAbove(dimension)
 	}
-	if o.Above == 0 || !hnswBuilt {
+	if o.Above < 0 || !hnswBuilt {
 		o.Above = maxRows
 	}
 	m := &Memory{dimension: dimension, cosine: o.Cosine, above: o.Above, seed: o.Seed, slots: map[uint64]int32{}}
+	m.built.L = &m.mutex
 	m.scratch.New = func() any { return &memorySearch{query: make([]float32, dimension)} }
 	return m, nil
 }
@@ -91,37 +105,10 @@ func (m *Memory) Add(id uint64, vector []float32) error {
 	m.slots[id] = int32(len(m.ids))
 	m.ids = append(m.ids, id)
 	m.rows = append(m.rows, row...)
-	switch {
-	case m.graph != nil:
+	if m.gone != nil {
 		m.gone = append(m.gone, false)
-		m.graph.add(int32(len(m.ids) - 1))
-	case len(m.ids) > m.above:
-		m.build()
 	}
 	return nil
-}
-
-// build makes a fresh graph of the vectors that are there, in closed ranks; none where they are few.
-func (m *Memory) build() {
-	kept := int32(0)
-	for slot, id := range m.ids {
-		if m.gone != nil && m.gone[slot] {
-			continue
-		}
-		m.ids[kept], m.slots[id] = id, kept
-		copy(m.row(kept), m.row(int32(slot)))
-		kept++
-	}
-	m.ids, m.rows = m.ids[:kept], m.rows[:int(kept)*m.dimension]
-	m.graph, m.gone = nil, nil
-	if len(m.ids) <= m.above {
-		return
-	}
-	m.gone = make([]bool, kept)
-	m.graph = newNavigator(m.row, m.seed)
-	for slot := range kept {
-		m.graph.add(slot)
-	}
 }
 
 // Remove takes a vector out and says whether it was there.
@@ -132,27 +119,36 @@ func (m *Memory) Remove(id uint64) bool {
 	if !there {
 		return false
 	}
-	if m.graph != nil {
-		delete(m.slots, id)
+	delete(m.slots, id)
+	if m.graph != nil || m.building {
+		if m.gone == nil {
+			m.gone = make([]bool, len(m.ids))
+		}
 		m.gone[slot] = true
-		if removed := len(m.ids) - len(m.slots); float64(removed) > goneShare*float64(len(m.ids)) || len(m.slots) <= m.above/2 {
-			m.build()
+		if len(m.slots) <= m.above/2 && !m.building {
+			m.graph, m.linked, m.tried = nil, 0, 0
+			m.closeRanks(func(slot int) bool { return m.gone[slot] })
 		}
 		return true
 	}
 	// The last one moves into the gap.
 	last := int32(len(m.ids) - 1)
-	m.ids[slot] = m.ids[last]
-	m.slots[m.ids[slot]] = slot
-	copy(m.row(slot), m.row(last))
-	delete(m.slots, id)
+	if slot != last {
+		m.ids[slot] = m.ids[last]
+		m.slots[m.ids[slot]] = slot
+		copy(m.row(slot), m.row(last))
+	}
 	m.ids, m.rows = m.ids[:last], m.rows[:int(last)*m.dimension]
 	return true
 }
 
 // Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them where m holds fewer;
-// with a graph, fewer where most of what is near was removed.
+// with a graph, fewer where most of what is near was removed. Where a graph, or a new one, is due, Search has it made beside the
+// path and does not wait.
 func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
+	if m.due() {
+		go m.build(context.Background())
+	}
 	s := m.scratch.Get().(*memorySearch)
 	defer m.scratch.Put(s)
 	if err := m.take(s.query, query); err != nil {
@@ -164,17 +160,18 @@ func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
 	if len(s.distances) == 0 {
 		return dst, nil
 	}
-	if m.graph == nil {
-		for slot := range m.ids {
-			s.offer(m, int32(slot), squared(s.query, m.row(int32(slot))))
-		}
-	} else {
+	if m.graph != nil {
 		removed := len(m.ids) - len(m.slots)
-		s.candidates = m.graph.search(s.candidates[:0], s.query, min(max(overFetch, 4*k)+min(removed, 4*overFetch), len(m.ids)))
+		s.candidates = m.graph.search(s.candidates[:0], s.query, min(max(candidatesAsked, 4*k)+min(removed, candidatesAsked), m.linked))
 		for _, slot := range s.candidates {
-			if !m.gone[slot] {
+			if m.gone == nil || !m.gone[slot] {
 				s.offer(m, slot, squared(s.query, m.row(slot)))
 			}
+		}
+	}
+	for slot := m.linked; slot < len(m.ids); slot++ {
+		if m.gone == nil || !m.gone[slot] {
+			s.offer(m, int32(slot), squared(s.query, m.row(int32(slot))))
 		}
 	}
 	for i, slot := range s.slots[:s.count] {

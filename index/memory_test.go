@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -146,44 +147,27 @@ func TestMemoryIsSearchedWhileItGrows(t *testing.T) {
 	searchers.Wait()
 }
 
-// TestMemoryWithAGraph adds and removes past the point where a graph takes over.
-func TestMemoryWithAGraph(t *testing.T) {
-	const n, d = 1200, 8
-	m, err := NewMemory(d, MemoryOptions{Above: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := clustered(n, d, 10, .5, 15)
-	present := map[uint64]bool{}
-	for i := range n {
-		if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
-			t.Fatal(err)
-		}
-		present[uint64(i)] = true
-		if i%5 == 4 {
-			if !m.Remove(uint64(i/2)) != !present[uint64(i/2)] {
-				t.Fatalf("removing %d", i/2)
-			}
-			delete(present, uint64(i/2))
-		}
-	}
-	if m.graph == nil || m.Len() != len(present) {
-		t.Fatalf("%d vectors, not %d; graph %v", m.Len(), len(present), m.graph != nil)
-	}
+// nearestShare is the share of the 5 nearest of rows, by distance among those present, that m finds.
+func nearestShare(t *testing.T, m *Memory, rows []float32, d int, present func(id int) bool) float64 {
+	t.Helper()
 	found, wanted := 0, 0
 	var hits []Hit
+	n := len(rows) / d
 	for q := range 100 {
-		query := rows[q*7*d : q*7*d+d]
+		query := rows[q*n/100*d:][:d]
+		var err error
 		if hits, err = m.Search(hits[:0], query, 5); err != nil {
 			t.Fatal(err)
 		}
 		var all []float64
-		for id := range present {
-			all = append(all, squared(query, rows[int(id)*d:(int(id)+1)*d]))
+		for id := range n {
+			if present(id) {
+				all = append(all, squared(query, rows[id*d:(id+1)*d]))
+			}
 		}
 		slices.Sort(all)
 		for k, h := range hits {
-			if !present[h.ID] {
+			if !present(int(h.ID)) {
 				t.Fatalf("%d was removed and is found", h.ID)
 			}
 			if float64(h.Distance)*float64(h.Distance) <= all[4]*(1+1e-6) {
@@ -195,13 +179,141 @@ func TestMemoryWithAGraph(t *testing.T) {
 		}
 		wanted += 5
 	}
-	if share := float64(found) / float64(wanted); share < .8 {
-		t.Errorf("%.3f of the nearest are found", share)
+	return float64(found) / float64(wanted)
+}
+
+// TestMemoryWithAGraph grows a Memory with a graph by a tenth and more, and takes a third of it away.
+func TestMemoryWithAGraph(t *testing.T) {
+	if !hnswBuilt {
+		t.Skip("no HNSW library")
 	}
-	for id := range present {
-		m.Remove(id)
+	const n, d, first = 6000, 16, 5000
+	ctx := context.Background()
+	rows := clustered(n, d, 40, .5, 15)
+	m, err := NewMemory(d, MemoryOptions{Above: 1000})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if m.Len() != 0 || m.graph != nil {
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(name string, present func(id int) bool) {
+		if share := nearestShare(t, m, rows, d, present); share < .95 {
+			t.Errorf("%s: %.3f of the nearest are found", name, share)
+		}
+	}
+	add(0, first)
+	if err := m.Build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if m.graph == nil || m.linked != first {
+		t.Fatalf("no graph of all: %d", m.linked)
+	}
+	check("built", func(id int) bool { return id < first })
+	add(first, n)
+	check("grown", func(id int) bool { return true })
+	for i := range n / 3 {
+		if !m.Remove(uint64(3 * i)) {
+			t.Fatalf("%d is not there", 3*i)
+		}
+	}
+	present := func(id int) bool { return id%3 != 0 }
+	check("shrunk", present)
+	if err := m.Build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if m.graph == nil || m.linked != n-n/3 || m.gone != nil || m.Len() != n-n/3 {
+		t.Fatalf("the new graph has %d of %d", m.linked, m.Len())
+	}
+	check("built anew", present)
+	for id := range n {
+		if m.Remove(uint64(id)) != present(id) {
+			t.Fatalf("removing %d", id)
+		}
+	}
+	if m.Len() != 0 || m.graph != nil || len(m.ids) != 0 {
 		t.Errorf("%d vectors are left, graph %v", m.Len(), m.graph != nil)
+	}
+}
+
+// TestAGraphIsTheSameInEveryRun: the same vectors and the same seed give the same answers, byte for byte, with any number of
+// goroutines.
+func TestAGraphIsTheSameInEveryRun(t *testing.T) {
+	if !hnswBuilt {
+		t.Skip("no HNSW library")
+	}
+	const n, d = 3000, 24
+	rows := clustered(n, d, 30, .5, 16)
+	var first []int32
+	for run := range 4 {
+		graph, err := testedGraph(context.Background(), rows, d, Options{Seed: 3, Workers: 1 + run%3})
+		if err != nil || graph == nil {
+			t.Fatalf("graph %v, %v", graph != nil, err)
+		}
+		var found []int32
+		for i := range 200 {
+			found = graph.search(found, rows[i*d:i*d+d], candidatesAsked)
+		}
+		if run == 0 {
+			first = found
+		} else if !slices.Equal(first, found) {
+			t.Fatalf("run %d finds others", run)
+		}
+	}
+}
+
+// TestMemoryIsSearchedWhileItsGraphIsMade changes a Memory all the while.
+func TestMemoryIsSearchedWhileItsGraphIsMade(t *testing.T) {
+	const n, d = 1500, 8
+	rows := clustered(n, d, 10, .5, 17)
+	m, err := NewMemory(d, MemoryOptions{Above: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var searchers sync.WaitGroup
+	for range 2 {
+		searchers.Go(func() {
+			var hits []Hit
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var err error
+				if hits, err = m.Search(hits[:0], rows[:d], 3); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	there := map[int]bool{}
+	for i := range n {
+		if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
+			t.Fatal(err)
+		}
+		there[i] = true
+		if i%4 == 3 {
+			if m.Remove(uint64(i/2)) != there[i/2] {
+				t.Fatalf("removing %d", i/2)
+			}
+			delete(there, i/2)
+		}
+	}
+	close(stop)
+	searchers.Wait()
+	if err := m.Build(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if m.Len() != len(there) {
+		t.Fatalf("%d vectors, not %d", m.Len(), len(there))
+	}
+	if share := nearestShare(t, m, rows, d, func(id int) bool { return there[id] }); share < .95 {
+		t.Errorf("%.3f of the nearest are found", share)
 	}
 }

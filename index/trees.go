@@ -44,10 +44,10 @@ type projected struct {
 // nearby is how many floats of rows stay in the second-level cache while a worker splits on within them.
 const nearby = 64 << 10
 
-// plant grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
 // the number of the tree and the place in it alone, so that goroutines may take them in any order. The first splits pass over
 // all rows; what has become small enough for the cache, one goroutine splits to its end.
-func (f *forest) plant(ctx context.Context, w *Workspace, first, trees int, o Options) error {
+func (f *forest) grow(ctx context.Context, w *Workspace, first, trees int, o Options) error {
 	p := &w.points
 	f.orders, f.leaves = vector.Resize(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
 	var level []node
@@ -97,12 +97,12 @@ func leavesOf(leaves []span, s span) []span {
 }
 
 // finish splits on, through the leaves, so that rows side by side are near each other down to as many as a pass takes
-// together. Parts end where the halves of the whole tree do: these are of equal size, or the upper is larger by one.
+// groupSize. Parts end where the halves of the whole tree do: these are of equal size, or the upper is larger by one.
 func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
-	if len(ids) <= together {
+	if len(ids) <= groupSize {
 		return
 	}
-	levels := levelsTo(together, len(ids))
+	levels := levelsTo(groupSize, len(ids))
 	w.split(p, ids, levels, random)
 	w.finishParts(p, ids, levels, random)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// verdict turns a short list into an answer. Where the bounds of two candidates overlap it goes back to the original
+// ranker turns a candidate list into an answer. Where the bounds of two candidates overlap it goes back to the original
 // rows, first in float32 differences, then in float64: the order of an answer is that of the true distances.
-type verdict struct {
+type ranker struct {
 	ids   []int32
 	exact []float64
-	kept  candidates
+	kept  nearestList
 	low   []float32
 }
 
@@ -23,18 +23,18 @@ const crowd = 64
 // precise is the relative error that a reported squared distance may have before it is computed anew.
 const precise = 1e-3
 
-// settle writes the answer of list i, to which all rows were offered.
-func (v *verdict) settle(p *points, l *shortlists, i int, out *Neighbours) {
-	if l.lostness[i] <= l.limits[i] {
+// rankExactly writes the answer of list i, to which all rows were offered.
+func (r *ranker) rankExactly(p *points, l *candidateLists, i int, out *Neighbours) {
+	if l.dropped[i] <= l.limits[i] {
 		answer, distances := out.Row(i)
-		v.crowded(p, l.rho, int32(l.row(i)), answer, distances)
+		r.crowded(p, l.rho, int32(l.row(i)), answer, distances)
 		return
 	}
-	v.choose(p, l, i, out)
+	r.rank(p, l, i, out)
 }
 
-// choose writes the nearest on list i.
-func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
+// rank writes the nearest on list i.
+func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 	from, count := i*l.length, int(l.counts[i])
 	values, ids := l.values[from:from+count], l.ids[from:from+count]
 	answer, distances := out.Row(i)
@@ -42,20 +42,20 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 	own := p.norms[row]
 	wanted := min(l.rho, count)
 	inverse := 1 / (p.scale * p.scale)
-	v.lowest(p, values, ids)
+	r.lowest(p, values, ids)
 	for k := 0; k < wanted; {
 		// The candidates from k to end cannot be told apart from each other, but from all others.
 		highest, end := -infinity, k
-		for end < count && (end == k || v.low[end] <= highest) {
+		for end < count && (end == k || r.low[end] <= highest) {
 			highest = max(highest, values[end]+p.share*(p.norms[ids[end]]+2*own)+2*p.least)
 			end++
 		}
 		if end-k > 1 {
-			v.kept.reset(end - k)
+			r.kept.reset(end - k)
 			for _, id := range ids[k:end] {
-				v.kept.offer(p.squaredExactly(int32(row), id), id)
+				r.kept.offer(p.squaredExactly(int32(row), id), id)
 			}
-			v.kept.answer(p, wanted-k, answer[k:], distances[k:])
+			r.kept.answer(p, wanted-k, answer[k:], distances[k:])
 		} else {
 			id := ids[k]
 			d2 := values[k] + own
@@ -71,58 +71,58 @@ func (v *verdict) choose(p *points, l *shortlists, i int, out *Neighbours) {
 }
 
 // lowest fills in, for each place of a list, the lowest that the value of any candidate from there on can truly be.
-func (v *verdict) lowest(p *points, values []float32, ids []int32) {
-	v.low = vector.Resize(v.low, len(values))
+func (r *ranker) lowest(p *points, values []float32, ids []int32) {
+	r.low = vector.Resize(r.low, len(values))
 	least := infinity
 	for k := len(values) - 1; k >= 0; k-- {
 		least = min(least, values[k]-p.share*p.norms[ids[k]]-p.least)
-		v.low[k] = least
+		r.low[k] = least
 	}
 }
 
-// crowded compares row i, by id, with every other one: so many are equally near that a short list cannot hold them.
-func (v *verdict) crowded(p *points, rho int, i int32, answer []int32, distances []float32) {
-	v.kept.reset(rho + crowd)
+// crowded compares row i, by id, with every other one: so many are equally near that a candidate list cannot hold them.
+func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances []float32) {
+	r.kept.reset(rho + crowd)
 	for j := range int32(p.n) {
 		if j == i {
 			continue
 		}
-		v.kept.offer(p.squared(i, j), j)
-		if v.kept.count >= rho && v.kept.values[rho-1] == 0 {
-			v.kept.answer(p, rho, answer, distances) // nothing is nearer than equal rows of lower id
+		r.kept.offer(p.squared(i, j), j)
+		if r.kept.count >= rho && r.kept.values[rho-1] == 0 {
+			r.kept.answer(p, rho, answer, distances) // nothing is nearer than equal rows of lower id
 			return
 		}
 	}
 	_, dot := kernel.Roundings(p.d)
 	slack := 2 * dot * epsilon
-	reach := v.kept.values[rho-1] * (1 + slack)
-	if v.kept.dropped*(1-slack) > reach {
-		count := v.kept.count
-		v.ids = append(v.ids[:0], v.kept.ids[:count]...)
-		v.exact = append(v.exact[:0], v.kept.values[:count]...)
-		v.kept.reset(rho + crowd)
-		for k, id := range v.ids {
-			if v.exact[k]*(1-slack) <= reach {
-				v.kept.offer(p.squaredExactly(i, id), id)
+	reach := r.kept.values[rho-1] * (1 + slack)
+	if r.kept.dropped*(1-slack) > reach {
+		count := r.kept.count
+		r.ids = append(r.ids[:0], r.kept.ids[:count]...)
+		r.exact = append(r.exact[:0], r.kept.values[:count]...)
+		r.kept.reset(rho + crowd)
+		for k, id := range r.ids {
+			if r.exact[k]*(1-slack) <= reach {
+				r.kept.offer(p.squaredExactly(i, id), id)
 			}
 		}
 	}
-	v.kept.answer(p, rho, answer, distances)
+	r.kept.answer(p, rho, answer, distances)
 }
 
-// candidates is one list ordered by squared distance, ties by id.
-type candidates struct {
+// nearestList is one list ordered by squared distance, ties by id.
+type nearestList struct {
 	values  []float64
 	ids     []int32
 	count   int
 	dropped float64 // the nearest that was not kept
 }
 
-func (c *candidates) reset(length int) {
+func (c *nearestList) reset(length int) {
 	c.values, c.ids, c.count, c.dropped = vector.Resize(c.values, length), vector.Resize(c.ids, length), 0, math.Inf(1)
 }
 
-func (c *candidates) offer(value float64, id int32) {
+func (c *nearestList) offer(value float64, id int32) {
 	at := c.count
 	if at == len(c.values) {
 		at--
@@ -142,7 +142,7 @@ func (c *candidates) offer(value float64, id int32) {
 }
 
 // answer copies the nearest rho candidates out.
-func (c *candidates) answer(p *points, rho int, ids []int32, distances []float32) {
+func (c *nearestList) answer(p *points, rho int, ids []int32, distances []float32) {
 	for k := range min(rho, c.count) {
 		ids[k], distances[k] = c.ids[k], p.report(c.values[k])
 	}

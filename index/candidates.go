@@ -5,27 +5,27 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// shortlists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
+// candidateLists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
 // id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A list is a function of the set of
 // candidates offered, not of their order.
-type shortlists struct {
-	points   *points
-	rho      int     // neighbours wanted
-	length   int     // of a list
-	of       []int32 // the row of each list, if not all rows have one
-	rough    bool    // of an approximate search: it looks at the norms of no row but those in its tile
-	counts   []int32
-	values   []float32
-	ids      []int32
-	limits   []float32 // a candidate j of row i matters only if low[j] - 2xy <= limits[i]
-	lostness []float32 // the lowest that the value of a dropped candidate can truly be
+type candidateLists struct {
+	points  *points
+	rho     int     // neighbours wanted
+	length  int     // of a list
+	of      []int32 // the row of each list, if not all rows have one
+	rough   bool    // of an approximate search: it looks at the norms of no row but those in its tile
+	counts  []int32
+	values  []float32
+	ids     []int32
+	limits  []float32 // a candidate j of row i matters only if low[j] - 2xy <= limits[i]
+	dropped []float32 // the lowest that the value of a dropped candidate can truly be
 }
 
 // spare is how many candidates a list keeps beyond the neighbours wanted.
 const spare = 8
 
 // reset makes empty lists: one for each row, or for each of some.
-func (l *shortlists) reset(p *points, rho int, some []int32) {
+func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	n := p.n
 	if some != nil {
 		n = len(some)
@@ -37,30 +37,30 @@ func (l *shortlists) reset(p *points, rho int, some []int32) {
 // resetRough makes empty lists of an approximate search, one for each row. What rounding pushes off such a list is one of
 // its last, which are spare themselves: limits are the values as computed, and what is dropped is forgotten. Bounds would
 // need the norm of every row on the list, which lie all over the memory.
-func (l *shortlists) resetRough(p *points, rho int) {
+func (l *candidateLists) resetRough(p *points, rho int) {
 	l.of = nil
 	l.empty(p, p.n, rho, 0, true)
 }
 
-func (l *shortlists) empty(p *points, n, rho, spare int, rough bool) {
+func (l *candidateLists) empty(p *points, n, rho, spare int, rough bool) {
 	l.points, l.rho, l.rough = p, min(rho, p.n-1), rough
 	l.length = l.rho + spare
 	l.counts, l.limits = vector.Resize(l.counts, n), vector.Resize(l.limits, n)
 	if !rough {
-		l.lostness = vector.Resize(l.lostness, n)
+		l.dropped = vector.Resize(l.dropped, n)
 	}
 	l.values, l.ids = vector.Resize(l.values, n*l.length), vector.Resize(l.ids, n*l.length)
 	clear(l.counts)
 	for i := range l.limits {
 		l.limits[i] = infinity
 		if !rough {
-			l.lostness[i] = infinity
+			l.dropped[i] = infinity
 		}
 	}
 }
 
 // ahead is points.ahead of the lists, of which each is a few lines of the cache in four places.
-func (l *shortlists) ahead(ids []int32, at int) {
+func (l *candidateLists) ahead(ids []int32, at int) {
 	const some = soon / 4
 	if at%some == 0 && at+some < len(ids) {
 		next := ids[at+some : min(at+2*some, len(ids))]
@@ -72,38 +72,38 @@ func (l *shortlists) ahead(ids []int32, at int) {
 }
 
 // row is the row that list i belongs to.
-func (l *shortlists) row(i int) int {
+func (l *candidateLists) row(i int) int {
 	if l.of == nil {
 		return i
 	}
 	return int(l.of[i])
 }
 
-// apart is how far two values of list i must be from each other, beyond the shares of their own rows in the bound.
-func (l *shortlists) apart(i int) float32 {
+// margin is how far two values of list i must be from each other, beyond the shares of their own rows in the bound.
+func (l *candidateLists) margin(i int) float32 {
 	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
 }
 
 // offer puts a candidate of row i in its place and lowers the row's limit.
-func (l *shortlists) offer(i int, value float32, id int32) {
+func (l *candidateLists) offer(i int, value float32, id int32) {
 	l.insert(i, value, id)
 	l.lower(i)
 }
 
 // lower sets the limit of row i to what its list can tell.
-func (l *shortlists) lower(i int) {
+func (l *candidateLists) lower(i int) {
 	switch {
 	case int(l.counts[i]) < l.rho:
 	case l.rough:
 		l.limits[i] = min(l.limits[i], l.values[i*l.length+l.rho-1])
 	default:
-		l.limits[i] = min(l.limits[i], l.reach(i)+l.apart(i))
+		l.limits[i] = min(l.limits[i], l.reach(i)+l.margin(i))
 	}
 }
 
 // insert puts a candidate of row i in its place and returns that, or the length of the list if it has none: because it is too
 // far, or because it was there already, with the same value, which a pair has in every tile.
-func (l *shortlists) insert(i int, value float32, id int32) int {
+func (l *candidateLists) insert(i int, value float32, id int32) int {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
 	count := int(l.counts[i])
@@ -131,16 +131,16 @@ func (l *shortlists) insert(i int, value float32, id int32) int {
 }
 
 // drop remembers how near a candidate that is not kept can be.
-func (l *shortlists) drop(i int, value float32, id int32) {
+func (l *candidateLists) drop(i int, value float32, id int32) {
 	if l.rough {
 		return
 	}
 	p := l.points
-	l.lostness[i] = min(l.lostness[i], value-p.share*p.norms[id]-p.least)
+	l.dropped[i] = min(l.dropped[i], value-p.share*p.norms[id]-p.least)
 }
 
 // reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the bound.
-func (l *shortlists) reach(i int) float32 {
+func (l *candidateLists) reach(i int) float32 {
 	p, from := l.points, i*l.length
 	most := -infinity
 	for k := range l.rho {
@@ -151,7 +151,7 @@ func (l *shortlists) reach(i int) float32 {
 
 // bound lowers the limit of row i to what a tile alone can tell: among its columns, whose
 // upper norms are given, there are rho others that are at least as near. Without it every candidate of the first tile would be offered.
-func (l *shortlists) bound(i int, high, products []float32, minima []float32) {
+func (l *candidateLists) bound(i int, high, products []float32, minima []float32) {
 	wanted := l.rho + 1 // one of the columns may be the row itself
 	segments := (wanted + kernel.Groups/2 - 1) / (kernel.Groups / 2)
 	width := len(products) / segments / kernel.Groups * kernel.Groups
@@ -170,7 +170,7 @@ func (l *shortlists) bound(i int, high, products []float32, minima []float32) {
 		}
 		kernel.GroupMinima(group, high[s*width:end], products[s*width:end])
 	}
-	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+l.apart(i))
+	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+l.margin(i))
 }
 
 // smallest is the wanted-th smallest value. It reorders them.

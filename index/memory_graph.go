@@ -1,0 +1,121 @@
+package index
+
+import (
+	"context"
+	"runtime"
+	"slices"
+)
+
+// Build makes a graph of all that m holds, where that is worth one and the graph there is lacks any of it, and returns when it
+// is in use. Searches and changes may go on meanwhile. After it, searches depend on nothing but the vectors in the order in which
+// they came, the seed, and the query, until a new graph is due.
+func (m *Memory) Build(ctx context.Context) error {
+	m.mutex.Lock()
+	for m.building {
+		m.built.Wait()
+	}
+	if len(m.slots) <= m.above || m.graph != nil && m.linked == len(m.slots) && m.linked == len(m.ids) {
+		m.mutex.Unlock()
+		return nil
+	}
+	m.building = true
+	m.mutex.Unlock()
+	return m.build(ctx)
+}
+
+// due says whether a graph is to be made, and promises that the caller will.
+func (m *Memory) due() bool {
+	wanted := func() bool {
+		if m.building || len(m.slots) <= m.above {
+			return false
+		}
+		if m.graph == nil { // none found enough last time: not before there are many more
+			return m.tried == 0 || len(m.slots) > 2*m.tried
+		}
+		fresh := len(m.ids) - m.linked
+		return fresh*newShare > m.linked || (len(m.ids)-len(m.slots))*goneShare > len(m.ids)
+	}
+	m.mutex.RLock()
+	yes := wanted()
+	m.mutex.RUnlock()
+	if !yes {
+		return false
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if !wanted() { // another one promised it
+		return false
+	}
+	m.building = true
+	return true
+}
+
+// build makes a graph of what is there and puts it into use. It is called with m.building set.
+func (m *Memory) build(ctx context.Context) error {
+	m.mutex.RLock()
+	n := len(m.ids)
+	gone := slices.Clone(m.gone)
+	rows := m.rows[:n*m.dimension] // nothing changes there while a graph is made
+	m.mutex.RUnlock()
+	if gone != nil {
+		rows = keptRows(rows, gone, m.dimension)
+	}
+	graph, err := testedGraph(ctx, rows, m.dimension, Options{Seed: m.seed, Workers: runtime.GOMAXPROCS(0)})
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.building, m.tried = false, len(m.slots)
+	m.built.Broadcast()
+	if err != nil && m.graph != nil {
+		return err // the graph that there is goes on
+	}
+	if m.graph, m.linked = graph, 0; graph != nil {
+		graph.row = m.row
+		m.linked = len(rows) / m.dimension
+	}
+	m.closeRanks(func(slot int) bool {
+		if graph != nil && slot < n {
+			return gone != nil && gone[slot] // what is gone since then is in the graph
+		}
+		return m.gone != nil && m.gone[slot]
+	})
+	return err
+}
+
+// keptRows copies the rows that are not gone.
+func keptRows(rows []float32, gone []bool, d int) []float32 {
+	var kept []float32
+	for slot, is := range gone {
+		if !is {
+			kept = append(kept, rows[slot*d:(slot+1)*d]...)
+		}
+	}
+	return kept
+}
+
+// closeRanks drops slots; what is left moves up.
+func (m *Memory) closeRanks(dropped func(slot int) bool) {
+	kept, marked := 0, false
+	for slot, id := range m.ids {
+		if dropped(slot) {
+			continue
+		}
+		is := m.gone != nil && m.gone[slot]
+		if kept != slot {
+			m.ids[kept] = id
+			copy(m.row(int32(kept)), m.row(int32(slot)))
+		}
+		if is {
+			marked = true
+		} else {
+			m.slots[id] = int32(kept)
+		}
+		if m.gone != nil {
+			m.gone[kept] = is
+		}
+		kept++
+	}
+	m.ids, m.rows = m.ids[:kept], m.rows[:kept*m.dimension]
+	if m.gone = m.gone[:min(kept, len(m.gone))]; !marked {
+		m.gone = nil
+	}
+}
