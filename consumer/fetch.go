@@ -70,7 +70,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			b.Bytes += int64(r.Size())
 			b.Time = r.Time
 			from := len(items)
-			items, err = decoder.Decode(r, items)
+			items, err = decoder.Decode(ctx, r, items)
 			d := Record{Offset: r.Offset, Time: r.Time, Items: items[from:len(items):len(items)], Marker: r.Marker()}
 			if len(d.Items) > 0 {
 				key := keys.keep(r.Key) // one for all objects of a frame

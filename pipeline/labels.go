@@ -205,7 +205,10 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			if part.err != nil {
 				return part.err
 			}
-			letters := l.take(b, decoder, part.partition, part.batch)
+			letters, err := l.take(ctx, b, decoder, part.partition, part.batch)
+			if err != nil {
+				return err
+			}
 			if len(part.batch.Records) > 0 && behind == 0 && !changed {
 				changed = true
 				publish.Reset(20 * time.Millisecond) // many at once are one change
@@ -224,10 +227,13 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 }
 
 // take takes in a batch and returns the dead letters of what cannot be used.
-func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *topic.Batch) (letters []record.Out) {
+func (l *labels) take(ctx context.Context, b *book, decoder *record.Decoder, partition int, batch *topic.Batch) (letters []record.Out, err error) {
 	for i := range batch.Records {
 		r := &batch.Records[i]
-		what, err := decoder.DecodeLabel(r)
+		what, err := decoder.DecodeLabel(ctx, r)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
 			l.log.Warn("a record of the labels topic cannot be used", "topic", l.topic, "partition", partition, "offset", r.Offset, "error", err)
 			letters = append(letters, record.DeadLetter(l.dead, r, err.Error(), 0))
@@ -236,7 +242,7 @@ func (l *labels) take(b *book, decoder *record.Decoder, partition int, batch *to
 		b.apply(partition, r.Offset, what)
 	}
 	b.next[partition] = batch.Next
-	return letters
+	return letters, nil
 }
 
 // writeLetters writes dead letters. Every process reads the topic to its end when it starts, so that a letter may be there
@@ -262,7 +268,15 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 		return nil, err
 	}
 	for p, end := range next {
-		err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) { l.take(b, decoder, p, batch) })
+		var failed error
+		err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) {
+			if failed == nil {
+				_, failed = l.take(ctx, b, decoder, p, batch)
+			}
+		})
+		if err == nil {
+			err = failed
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -20,7 +21,7 @@ func (k *checker) labels(ctx context.Context) {
 	examples, bad := map[string]bool{}, 0
 	var why error
 	err = k.read(ctx, name, 0, func(raw *record.Raw) {
-		label, err := decoder.DecodeLabel(raw)
+		label, err := decoder.DecodeLabel(ctx, raw)
 		switch {
 		case err != nil:
 			bad, why = bad+1, err
@@ -57,8 +58,9 @@ func (k *checker) streams(ctx context.Context) {
 		var why error
 		err = k.read(ctx, in, lookBack, func(raw *record.Raw) {
 			read++
-			items, err := decoder.Decode(raw, nil)
-			if err != nil {
+			items, err := decoder.Decode(ctx, raw, nil)
+			var empty *record.Empty
+			if err != nil && !errors.As(err, &empty) {
 				why = err
 				return
 			}

@@ -92,7 +92,7 @@ func lessons(t *testing.T, broker string) []string {
 			t.Fatal(err)
 		}
 		for i := range batch.Records {
-			what, err := decoder.DecodeLabel(&batch.Records[i])
+			what, err := decoder.DecodeLabel(t.Context(), &batch.Records[i])
 			if err != nil || what.Teach == nil {
 				t.Fatalf("not a lesson: %v", err)
 			}

@@ -78,7 +78,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("%d records, want %d", len(got), len(truth))
 	}
 	for i := range got {
-		items, err := decoder.Decode(&got[i], nil)
+		items, err := decoder.Decode(t.Context(), &got[i], nil)
 		if err != nil || len(items) != 1 || items[0].Label != string(got[i].Key) || len(items[0].Vector) != 8 {
 			t.Fatalf("record %d: %v, %v", i, items, err)
 		}
@@ -136,7 +136,7 @@ func TestTeachCorrectForget(t *testing.T) {
 	}
 	var said []string
 	for _, r := range records(t, client, "labels", 3) {
-		l, err := decoder.DecodeLabel(&r)
+		l, err := decoder.DecodeLabel(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
@@ -28,7 +29,7 @@ func benchmarkDecode(b *testing.B, value []byte, o Options) {
 	b.SetBytes(int64(len(value)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if items, err = d.Decode(r, items[:0]); err != nil || len(items) != 1 {
+		if items, err = d.Decode(context.Background(), r, items[:0]); err != nil || len(items) != 1 {
 			b.Fatal(err)
 		}
 	}

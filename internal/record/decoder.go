@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -20,7 +21,9 @@ type Options struct {
 	Dimension int    // of every vector; 0: of each model, what its records agree on
 	Model     string // of records that name none
 	Limits    Limits
-	TrackBy   string // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
+	Paths     Paths
+	Schemas   Schemas // nil: without a schema registry
+	TrackBy   string  // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
 	// Alias lets vectors share memory with Raw.Value, which must then never be written to again. Keys always do.
 	Alias bool
 	// DimensionGivenUp is told when a model's dimension proves wrong; nil tells nobody.
@@ -39,8 +42,12 @@ type Decoder struct {
 	frameName  string            // of the last item: the items of a frame share one string
 	scratch    []float32
 	fields     fields
-	empty      string // why the record that is being decoded holds nothing
-	examples   bool   // decoding the labels topic: keys name examples there, and streams only what says so itself
+	mapping    *mapping
+	// Of the record that is being decoded:
+	empty    string // why it holds nothing
+	ctx      context.Context
+	failed   error // why it cannot be told what it holds
+	examples bool  // decoding the labels topic: keys name examples there, and streams only what says so itself
 }
 
 // NewDecoder returns a decoder, or an error that names the faulty setting.
@@ -67,6 +74,10 @@ func NewDecoder(o Options) (*Decoder, error) {
 	}
 	if o.TrackBy != "" && o.TrackBy != "record" && o.TrackBy != "object" {
 		return nil, fmt.Errorf("track-by %q: not record or object", o.TrackBy)
+	}
+	var err error
+	if d.mapping, err = o.Paths.mapping(); err != nil {
+		return nil, err
 	}
 	if o.Dimension < 0 {
 		return nil, fmt.Errorf("dimension %d: negative", o.Dimension)
@@ -104,8 +115,9 @@ func (d *Decoder) Agreed() map[string]int {
 
 // Decode appends the record's items to items. What it cannot use it reports as a *Rejection, for the dead letters: the
 // whole record, or, beside the good items, those objects of a frame that are bad. A record without anything to label (a
-// frame without objects) is an *Empty; only a marker without a value gives neither items nor an error.
-func (d *Decoder) Decode(raw *Raw, items []Item) ([]Item, error) {
+// frame without objects) is an *Empty; only a marker without a value gives neither items nor an error. ctx ends the wait
+// for a schema registry that is away, with its error; nothing of the record is decided then.
+func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, error) {
 	if raw.Rejected != nil {
 		return items, raw.Rejected
 	}
@@ -116,12 +128,14 @@ func (d *Decoder) Decode(raw *Raw, items []Item) ([]Item, error) {
 		return items, bad
 	}
 	before := len(items)
-	d.empty = ""
+	d.empty, d.ctx, d.failed = "", ctx, nil
 	items, rejection := d.decode(raw, items)
 	if cap(d.scratch) > keptScratch {
 		d.scratch = nil
 	}
 	switch {
+	case d.failed != nil:
+		return items[:before], d.failed
 	case rejection != nil:
 		return items, rejection
 	case len(items) == before:
@@ -175,6 +189,11 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 // value decodes bytes in the form that the content type, else the format setting, else their look says.
 func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
 	form := d.form(value, e)
+	if form != "f32" && form != "f16" && form != "bf16" {
+		if schema, payload, ok := framed(value); ok {
+			return d.framedValue(raw, schema, payload, e, items)
+		}
+	}
 	switch form {
 	case "json":
 		return d.json(raw, value, e, items)

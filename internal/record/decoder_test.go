@@ -1,7 +1,9 @@
 package record
 
 import (
+	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math"
@@ -32,7 +34,7 @@ func decoder(t *testing.T, o Options) *Decoder {
 // one decodes a record that holds one embedding.
 func one(t *testing.T, o Options, r *Raw) Item {
 	t.Helper()
-	items, err := decoder(t, o).Decode(r, nil)
+	items, err := decoder(t, o).Decode(context.Background(), r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func message(fields ...any) string {
 	var b []byte
 	for i := 0; i < len(fields); i += 2 {
 		text := fields[i+1].(string)
-		b = append(b, byte(fields[i].(int)<<3|wireBytes))
+		b = binary.AppendUvarint(b, uint64(fields[i].(int)<<3|wireBytes))
 		n := len(text)
 		for ; n >= 0x80; n >>= 7 {
 			b = append(b, byte(n)|0x80)
@@ -189,7 +191,7 @@ func TestFrame(t *testing.T) {
 	for form, r := range map[string]*Raw{
 		"json": rawRecord(frameJSON), "protobuf": rawRecord(frameProtobuf()), "typed": rawRecord(frameProtobuf(), "content-type", "application/x-protobuf"),
 	} {
-		items, err := decoder(t, Options{}).Decode(r, nil)
+		items, err := decoder(t, Options{}).Decode(context.Background(), r, nil)
 		if err != nil || len(items) != 2 {
 			t.Fatalf("%s: %d items, %v", form, len(items), err)
 		}
@@ -217,7 +219,7 @@ func TestFrame(t *testing.T) {
 }
 
 func TestOneBadObjectDoesNotSpoilTheFrame(t *testing.T) {
-	items, err := decoder(t, Options{Dimension: 2}).Decode(rawRecord(`{"objects":[{"embedding":{"vector":[1,2]}},{"embedding":{"vector":[1]}},{"embedding":[0,0]}]}`), nil)
+	items, err := decoder(t, Options{Dimension: 2}).Decode(context.Background(), rawRecord(`{"objects":[{"embedding":{"vector":[1,2]}},{"embedding":{"vector":[1]}},{"embedding":[0,0]}]}`), nil)
 	if len(items) != 1 || err == nil || !strings.Contains(err.Error(), "object 1: the vector has dimension 1, not 2; object 2: the vector is zero") {
 		t.Errorf("%d items, %v", len(items), err)
 	}
@@ -229,7 +231,7 @@ func TestEmpty(t *testing.T) {
 		`{"id":"1","objects":[]}`: NoObjects, `{"id":"1","objects":[{"id":"3"},{"id":"4"}]}`: NoEmbeddings,
 		message(1, "4.0", 2, "252", 5, message(1, "3")): NoEmbeddings, message(1, "4.0", 2, "252"): NoObjects,
 	} {
-		items, err := decoder(t, Options{Format: "nv"}).Decode(rawRecord(value), nil)
+		items, err := decoder(t, Options{Format: "nv"}).Decode(context.Background(), rawRecord(value), nil)
 		var empty *Empty
 		if len(items) != 0 || !errors.As(err, &empty) || empty.Reason != want {
 			t.Errorf("%q: %d items, %v", value, len(items), err)
@@ -260,7 +262,7 @@ func TestCloudEvents(t *testing.T) {
 		checkVector(t, item.Vector, 1, 2)
 	}
 	frame := rawRecord(event(`"data":` + frameJSON))
-	if items, err := decoder(t, Options{Format: "cloudevents"}).Decode(frame, nil); err != nil || len(items) != 2 || items[0].ItemID != "3" {
+	if items, err := decoder(t, Options{Format: "cloudevents"}).Decode(context.Background(), frame, nil); err != nil || len(items) != 2 || items[0].ItemID != "3" {
 		t.Errorf("frame in an event: %v, %v", items, err)
 	}
 	inner := one(t, Options{}, rawRecord(event(`"data":{"id":"own","time":5,"vector":[1]}`)))
@@ -350,12 +352,12 @@ func TestPoison(t *testing.T) {
 		{"event base64", "auto", event + `"data_base64":"*"}`, Unreadable, "data_base64"},
 	} {
 		d := decoder(t, Options{Format: c.format, Dimension: 2})
-		items, err := d.Decode(rawRecord(c.value), nil)
+		items, err := d.Decode(context.Background(), rawRecord(c.value), nil)
 		var rejection *Rejection
 		if !errors.As(err, &rejection) || rejection.Fault != c.fault || !strings.Contains(rejection.Reason, c.reason) || len(items) != 0 {
 			t.Errorf("%s: %d items, %v; want %s about %q", c.name, len(items), err, c.fault, c.reason)
 		}
-		if items, err := d.Decode(rawRecord(`{"vector":[1,2]}`, "content-type", "application/json"), nil); err != nil || len(items) != 1 {
+		if items, err := d.Decode(context.Background(), rawRecord(`{"vector":[1,2]}`, "content-type", "application/json"), nil); err != nil || len(items) != 1 {
 			t.Errorf("%s: the next record: %v", c.name, err)
 		}
 	}
@@ -364,7 +366,7 @@ func TestPoison(t *testing.T) {
 func TestMarker(t *testing.T) {
 	r := rawRecord("", MarkerHeader, "")
 	d := decoder(t, Options{})
-	if items, err := d.Decode(r, nil); err != nil || len(items) != 0 || !r.Marker() || d.Stream(r) != "cam-7" {
+	if items, err := d.Decode(context.Background(), r, nil); err != nil || len(items) != 0 || !r.Marker() || d.Stream(r) != "cam-7" {
 		t.Errorf("a bare marker: %v, %v", items, err)
 	}
 }

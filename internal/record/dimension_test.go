@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,7 @@ func (f *dimensionFeed) send(dimension, n int) (taken int) {
 		r := rawRecord(floats(ones(dimension)...))
 		r.Offset = f.offset
 		f.offset++
-		if _, err := f.decoder.Decode(r, nil); err == nil {
+		if _, err := f.decoder.Decode(context.Background(), r, nil); err == nil {
 			taken++
 		}
 	}
@@ -96,12 +97,12 @@ func TestAgreementIsHardToTurn(t *testing.T) {
 	for i := range 5 {
 		r := rawRecord(`{"vector":[1,2]}`)
 		r.Offset = int64(i)
-		if _, err := d.Decode(r, nil); err != nil {
+		if _, err := d.Decode(context.Background(), r, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	frame := `{"objects":[` + strings.Repeat(`{"embedding":[1,2,3]},`, 999) + `{"embedding":[1,2,3]}]}`
-	if items, err := d.Decode(rawRecord(frame), nil); len(items) != 0 || err == nil {
+	if items, err := d.Decode(context.Background(), rawRecord(frame), nil); len(items) != 0 || err == nil {
 		t.Errorf("%d objects of another dimension were taken", len(items))
 	}
 }
@@ -142,13 +143,13 @@ func TestToldDimension(t *testing.T) {
 func TestDimensionIsOfTheModel(t *testing.T) {
 	d := decoder(t, Options{})
 	send := func(value string) error {
-		_, err := d.Decode(rawRecord(value), nil)
+		_, err := d.Decode(context.Background(), rawRecord(value), nil)
 		return err
 	}
 	for i, value := range []string{`{"vector":[1,2]}`, `{"vector":[1,2]}`, `{"vector":[1,2]}`, `{"model":"b","vector":[1]}`} {
 		r := rawRecord(value)
 		r.Offset = int64(i)
-		if _, err := d.Decode(r, nil); err != nil {
+		if _, err := d.Decode(context.Background(), r, nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -52,12 +53,16 @@ func same[T any](t *testing.T, example string, write func([]byte, *T) []byte) {
 // Every example of docs/formats.md is what the code reads and writes.
 func TestDocs(t *testing.T) {
 	found := examples(t, "formats.md")
-	for kind, items := range map[string]int{"record": 1, "frame": 2, "event": 1} {
+	for kind, items := range map[string]int{"record": 1, "frame": 2, "event": 1, "behavior": 1, "streamer": 1, "items": 2} {
 		if len(found[kind]) == 0 {
 			t.Errorf("no example of a %s", kind)
 		}
 		for _, example := range found[kind] {
-			got, err := decoder(t, Options{Dimension: 3}).Decode(rawRecord(example), nil)
+			o := Options{Dimension: 3}
+			if kind == "items" {
+				o.Paths = Paths{Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at", Stream: "data.camera"}
+			}
+			got, err := decoder(t, o).Decode(context.Background(), rawRecord(example), nil)
 			if err != nil || len(got) != items {
 				t.Errorf("%s\n%d items, %v", example, len(got), err)
 			}
@@ -84,11 +89,11 @@ func TestDocs(t *testing.T) {
 	same(t, found["episode"][0], AppendEpisode)
 	same(t, found["review"][0], AppendReview)
 	d := decoder(t, Options{})
-	label, err := d.DecodeLabel(&Raw{Key: []byte("example-1"), Value: []byte(found["label"][0])})
+	label, err := d.DecodeLabel(context.Background(), &Raw{Key: []byte("example-1"), Value: []byte(found["label"][0])})
 	if err != nil || label.Teach == nil || label.Teach.ItemID != "example-1" || label.Teach.Stream != "cam-7" {
 		t.Errorf("%+v, %v", label, err)
 	}
-	reset, err := d.DecodeLabel(&Raw{Value: []byte(found["reset"][0]), Headers: []Header{{ControlHeader, []byte(ControlReset)}}})
+	reset, err := d.DecodeLabel(context.Background(), &Raw{Value: []byte(found["reset"][0]), Headers: []Header{{ControlHeader, []byte(ControlReset)}}})
 	if err != nil || reset.Reset == nil || *reset.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", reset, err)
 	}

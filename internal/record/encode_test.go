@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -90,23 +91,23 @@ func TestLabelRecords(t *testing.T) {
 		return &Raw{Topic: o.Topic, Offset: 7, Key: o.Key, Value: o.Value, Headers: o.Headers, Time: when}
 	}
 	for _, stream := range []string{"", "cam-7"} {
-		l, err := d.DecodeLabel(as(Teach("labels", &Example{ID: "e1", Stream: stream, Label: "milk", Model: "m", Vector: []float32{1, .1}})))
+		l, err := d.DecodeLabel(context.Background(), as(Teach("labels", &Example{ID: "e1", Stream: stream, Label: "milk", Model: "m", Vector: []float32{1, .1}})))
 		if err != nil || l.Teach == nil || l.Teach.ItemID != "e1" || l.Teach.Stream != stream || l.Teach.Label != "milk" || l.Teach.Model != "m" {
 			t.Fatalf("%+v, %v", l.Teach, err)
 		}
 		checkVector(t, l.Teach.Vector, 1, .1)
 	}
-	if l, err := d.DecodeLabel(as(Forget("labels", "e1"))); err != nil || l.Forget != "e1" {
+	if l, err := d.DecodeLabel(context.Background(), as(Forget("labels", "e1"))); err != nil || l.Forget != "e1" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l, err := d.DecodeLabel(as(ResetRecord("labels", Reset{"cam-7", "milk"}))); err != nil || l.Reset == nil || *l.Reset != (Reset{"cam-7", "milk"}) {
+	if l, err := d.DecodeLabel(context.Background(), as(ResetRecord("labels", Reset{"cam-7", "milk"}))); err != nil || l.Reset == nil || *l.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for name, r := range map[string]*Raw{
 		"no label": rawRecord(`{"vector":[1,2]}`), "no key": {}, "control": rawRecord(`{}`, ControlHeader, "explode"), "reset": rawRecord(`[`, ControlHeader, ControlReset),
 		"two": rawRecord(`{"objects":[{"embedding":[1,2],"label":"a"},{"embedding":[1,2],"label":"b"}]}`),
 	} {
-		if l, err := d.DecodeLabel(r); err == nil {
+		if l, err := d.DecodeLabel(context.Background(), r); err == nil {
 			t.Errorf("%s: %+v was accepted", name, l)
 		}
 	}

@@ -41,7 +41,7 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 	switch {
 	case object(value), printable(value): // what is text and not JSON is refused as that
 		return "json"
-	case isFrame(value):
+	case isFrame(value), isBehavior(value):
 		return "nv"
 	}
 	return ""

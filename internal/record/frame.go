@@ -43,30 +43,15 @@ func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, lab
 
 // attributes are what the frame says of an object besides its embedding, each part JSON.
 func (f *frame) attributes(kind, confidence, box, info []byte) json.RawMessage {
-	var b []byte
-	add := func(name string, value []byte) {
-		if value == nil {
-			return
-		}
-		if b == nil {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, name), ':')
-		b = append(b, value...)
-	}
+	var about attributes
 	if len(f.id) > 0 {
-		add("frame", appendString(nil, clean(f.id)))
+		about.add("frame", appendString(nil, clean(f.id)))
 	}
-	add("type", kind)
-	add("confidence", confidence)
-	add("bbox", box)
-	add("info", info)
-	if b == nil {
-		return nil
-	}
-	return text(append(b, '}'))
+	about.add("type", kind)
+	about.add("confidence", confidence)
+	about.add("bbox", box)
+	about.add("info", info)
+	return text(about.json())
 }
 
 // faults gathers what is wrong with single objects of a frame.
@@ -171,6 +156,9 @@ func isFrame(value []byte) bool {
 
 // frame decodes the protobuf nv.Frame: version 1, id 2, timestamp 3, sensorId 4, objects 5.
 func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+	if isBehavior(value) {
+		return d.behavior(raw, value, e, items)
+	}
 	f := frame{envelope: *e}
 	bad := protobuf(value, func(number, wire int, b []byte, _ uint64) (bad *Rejection) {
 		switch {

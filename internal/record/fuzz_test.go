@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -10,16 +11,17 @@ import (
 
 // decodeAll decodes the value in every way there is: what comes out can be solved and encoded, or is a Rejection.
 func decodeAll(t *testing.T, value []byte) {
-	for _, o := range []Options{{}, {Format: "json"}, {Format: "f16"}, {Format: "bf16"}, {Format: "nv"}, {Format: "cloudevents"}, {StreamBy: "field:id", Dimension: 2, Alias: true}} {
+	for _, o := range []Options{{}, {Format: "json"}, {Format: "f16"}, {Format: "bf16"}, {Format: "nv"}, {Format: "cloudevents"}, {StreamBy: "field:id", Dimension: 2, Alias: true}, {Paths: Paths{Vector: "a[].v", ID: "a[].id", Time: "t"}}, {Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"}} {
 		d, err := NewDecoder(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := rawRecord(string(value))
-		items, err := d.Decode(r, nil)
+		items, err := d.Decode(context.Background(), r, nil)
 		if err != nil {
-			if _, ok := err.(*Rejection); !ok {
-				t.Fatalf("%T", err)
+			_, rejected := err.(*Rejection)
+			if empty, ok := err.(*Empty); !rejected && !(ok && empty.Reason != "") {
+				t.Fatalf("%T: %v", err, err)
 			}
 		}
 		for i := range items {
@@ -32,14 +34,15 @@ func decodeAll(t *testing.T, value []byte) {
 				t.Fatalf("%q", b)
 			}
 		}
-		_, _ = d.DecodeLabel(r)
+		_, _ = d.DecodeLabel(context.Background(), r)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON, frameProtobuf(), floats(1, 2),
-		`{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,
+		streamerJSON, behaviorJSON, behaviorProtobuf(floats(1, 2)), `{"a":[{"v":[1,2],"id":"x"}],"t":5}`, `{"v":{"w":[1,2]},"l":"x"}`,
+		"\x00\x00\x00\x00\x07{\"vector\":[1,2]}", "\x00\x00\x00\x00\x07\x00" + frameProtobuf(), `{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,
 	} {
 		f.Add([]byte(seed))
 	}

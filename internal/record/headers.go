@@ -40,7 +40,7 @@ const longestHeader = 1024 // of the name of an attribute
 // headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A value that is
 // JSON is kept as it is, so that a box stays an array; any other is text.
 func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
-	var b []byte
+	var about attributes
 	for i := range raw.Headers {
 		h := &raw.Headers[i]
 		name, ok := strings.CutPrefix(h.Key, AttributePrefix)
@@ -50,20 +50,11 @@ func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
 		if len(name) > longestHeader {
 			return nil, reject(TooLarge, "a header's name is %d bytes long, more than %d", len(name), longestHeader)
 		}
-		if b == nil {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, name), ':')
 		if s := (scanner{b: h.Value}); s.pass(0) && s.end() {
-			b = append(b, bytes.TrimSpace(h.Value)...)
+			about.add(name, bytes.TrimSpace(h.Value))
 		} else {
-			b = appendString(b, string(h.Value))
+			about.add(name, appendString(nil, string(h.Value)))
 		}
 	}
-	if b == nil {
-		return nil, nil
-	}
-	return text(append(b, '}')), nil
+	return text(about.json()), nil
 }

@@ -23,6 +23,12 @@ type fields struct {
 	traceParent              []byte
 	kind, confidence         []byte // an object of a frame
 	box, info                []byte
+	timeText                 []byte // time as it was written
+	tensors, detection       []byte // DL Streamer
+	source, roiType          []byte
+	x, y, w, h               []byte
+	sensor, object           []byte // nv.Behavior
+	end, embeddings          []byte
 }
 
 // read parses one JSON object. field is the name of the field that streams go by, "" for none.
@@ -64,6 +70,7 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 		var text []byte
 		if text, ok = s.name(string(name)); ok && len(text) > 0 {
 			var bad *Rejection
+			f.timeText = text
 			if f.time, bad = parseTime(text); bad != nil {
 				s.bad, ok = bad.within(string(name)), false
 			}
@@ -93,9 +100,44 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 	case "info":
 		f.info, ok = value(s)
 	default:
-		ok = s.pass(0)
+		if part := f.rarer(name); part != nil {
+			*part, ok = value(s)
+		} else {
+			ok = s.pass(0)
+		}
 	}
 	return ok
+}
+
+// rarer is where the value of a name goes that only DL Streamer and nv.Behavior use; nil for any other name.
+func (f *fields) rarer(name []byte) *[]byte {
+	switch string(name) {
+	case "tensors":
+		return &f.tensors
+	case "detection":
+		return &f.detection
+	case "source":
+		return &f.source
+	case "roi_type":
+		return &f.roiType
+	case "x":
+		return &f.x
+	case "y":
+		return &f.y
+	case "w":
+		return &f.w
+	case "h":
+		return &f.h
+	case "sensor":
+		return &f.sensor
+	case "object":
+		return &f.object
+	case "end":
+		return &f.end
+	case "embeddings":
+		return &f.embeddings
+	}
+	return nil
 }
 
 // value moves over a value and returns its bytes; null is no value.
@@ -142,6 +184,15 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 
 // json decodes a JSON object: one embedding, a frame that holds several, or a CloudEvent around either.
 func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+	if d.mapping != nil {
+		mapped, reached, bad := d.mapped(raw, value, e, items)
+		switch {
+		case bad != nil || reached:
+			return mapped, bad
+		case !d.examples: // an example may be one of ours all the same
+			return items, reject(Unreadable, "nothing at vector-field %s", d.mapping.path)
+		}
+	}
 	f := &d.fields
 	bad := f.read(value, d.field, d.scratch)
 	d.scratch = f.vector[:0]
@@ -151,9 +202,19 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	if f.specVersion != nil && !f.hasVector && f.objects == nil {
 		return d.structured(raw, f, e, items)
 	}
+	streamer := f.streamer()
+	if streamer {
+		f.streamerFrame()
+	}
 	e.over(f)
-	if f.objects != nil {
+	switch {
+	case f.objects != nil:
 		return d.jsonFrame(raw, f, e, items)
+	case f.hasVector:
+	case streamer:
+		return d.streamerTensors(raw, f, e, items)
+	case f.behavior():
+		return d.jsonBehavior(raw, f, e, items)
 	}
 	if !f.hasVector {
 		return items, reject(Unreadable, "no vector")
@@ -229,7 +290,9 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 		var o fields
 		bad := o.read(b, "", d.scratch)
 		d.scratch = o.vector[:0]
-		if bad == nil && o.hasVector {
+		if bad == nil && o.tensors != nil {
+			items, bad = d.streamerObject(raw, &frame, f.timeText, &o, items, i)
+		} else if bad == nil && o.hasVector {
 			label := o.label
 			if label == nil {
 				label, bad = infoLabel(o.info)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 )
@@ -24,8 +25,9 @@ type Label struct {
 	Reset  *Reset
 }
 
-// DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection.
-func (d *Decoder) DecodeLabel(raw *Raw) (Label, error) {
+// DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection or an *Empty; ctx is that of
+// Decode.
+func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if raw.Rejected != nil {
 		return Label{}, raw.Rejected
 	}
@@ -48,7 +50,7 @@ func (d *Decoder) DecodeLabel(raw *Raw) (Label, error) {
 		return Label{Forget: clean(raw.Key)}, nil
 	}
 	d.examples = true
-	items, err := d.Decode(raw, nil)
+	items, err := d.Decode(ctx, raw, nil)
 	d.examples = false
 	if err != nil {
 		return Label{}, err

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestLimits(t *testing.T) {
 		"dimension":        rawRecord(`{"vector":[1,2,3,4,5]}`),
 		"key":              {Key: []byte(strings.Repeat("k", 11)), Value: []byte(`{"vector":[1,2]}`)},
 	} {
-		items, err := decoder(t, Options{Limits: limits}).Decode(r, nil)
+		items, err := decoder(t, Options{Limits: limits}).Decode(context.Background(), r, nil)
 		rejection, refused := err.(*Rejection)
 		if !refused || rejection.Fault != TooLarge || len(items) != 0 {
 			t.Errorf("%s: %d items, %v", name, len(items), err)
@@ -38,14 +39,14 @@ func TestLongFrameIDCostsNothing(t *testing.T) {
 	r := rawRecord(value, "content-type", "application/protobuf")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	items, err := decoder(t, Options{}).Decode(r, nil)
+	items, err := decoder(t, Options{}).Decode(context.Background(), r, nil)
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; err == nil || len(items) != 0 || spent > 1<<20 {
 		t.Errorf("%d items, %v, %d bytes", len(items), err, spent)
 	}
 	r.Value = []byte(message(2, strings.Repeat("f", 1000)) + objects)
 	runtime.ReadMemStats(&before)
-	if items, err = decoder(t, Options{}).Decode(r, items); err != nil || len(items) != 5000 {
+	if items, err = decoder(t, Options{}).Decode(context.Background(), r, items); err != nil || len(items) != 5000 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
 	runtime.ReadMemStats(&after)

@@ -15,6 +15,7 @@ const (
 	WrongDimension Fault = "dimension"
 	BadValue       Fault = "value" // NaN, Inf, a zero vector, or a length out of float32's reach
 	TooLarge       Fault = "size"
+	UnknownSchema  Fault = "schema" // the registry does not know it
 )
 
 // Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead letters.
@@ -24,6 +25,9 @@ type Rejection struct {
 }
 
 func (r *Rejection) Error() string { return r.Reason }
+
+// Reject is the error of a record that cannot be answered for the reason.
+func Reject(f Fault, format string, values ...any) *Rejection { return reject(f, format, values...) }
 
 func reject(f Fault, format string, values ...any) *Rejection {
 	return &Rejection{f, fmt.Sprintf(format, values...)}

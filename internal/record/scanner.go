@@ -337,6 +337,10 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 		s.space()
 		x, i, ok := number(b, s.i)
 		if !ok {
+			if s.i < len(b) && b[s.i] == '[' {
+				s.bad = reject(BadValue, "vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []", len(v))
+				return v, false
+			}
 			if token := s.token(); token != "" {
 				s.bad = reject(BadValue, "vector[%d] is %s: not a finite number", len(v), token)
 				return v, false

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,7 @@ func TestFrameAndTrack(t *testing.T) {
 func TestObjectsShareTheirFrame(t *testing.T) {
 	for _, value := range []string{frameJSON, frameProtobuf()} {
 		for by, want := range map[string][2]string{"": {}, "record": {}, "object": {"3", "5"}} {
-			items, err := decoder(t, Options{TrackBy: by}).Decode(rawRecord(value), nil)
+			items, err := decoder(t, Options{TrackBy: by}).Decode(context.Background(), rawRecord(value), nil)
 			if err != nil || len(items) != 2 {
 				t.Fatalf("%d items, %v", len(items), err)
 			}
@@ -44,7 +45,7 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 	}
 	long := strings.Repeat("f", 1025)
 	for _, value := range []string{`{"id":"` + long + `","objects":[{"embedding":[1,2]}]}`, message(2, long, 5, message(6, message(1, floats(1, 2))))} {
-		if items, err := decoder(t, Options{}).Decode(rawRecord(value), nil); err == nil || len(items) != 0 || !strings.Contains(err.Error(), "1025 bytes") {
+		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil || len(items) != 0 || !strings.Contains(err.Error(), "1025 bytes") {
 			t.Errorf("a frame with a long id: %d items, %v", len(items), err)
 		}
 	}

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -53,7 +54,7 @@ func (l *lines) Next() (Row, error) {
 		if len(line) == 0 {
 			continue
 		}
-		items, err := l.decoder.Decode(&record.Raw{Value: line}, l.items[:0])
+		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
 		if err != nil {
 			return Row{}, &lineError{l.number, err}

@@ -1,0 +1,155 @@
+package record
+
+// NVIDIA's nv.Behavior is what its behavior analytics publishes of one object that was tracked for a while: the sensor, the
+// object as it looked best, and embeddings over time. It is one item, known by the behavior's id, which is its track too.
+
+// behavior says whether the fields are an nv.Behavior.
+func (f *fields) behavior() bool { return f.sensor != nil && (f.object != nil || f.embeddings != nil) }
+
+// jsonBehavior decodes nv.Behavior in JSON.
+func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
+	if object(f.sensor) {
+		var sensor fields
+		if bad := sensor.read(f.sensor, "", nil); bad != nil {
+			return items, bad.within("sensor")
+		}
+		if len(sensor.id) > 0 {
+			e.stream = sensor.id
+		}
+	}
+	if len(f.end) > 0 {
+		s := scanner{b: f.end}
+		text, ok := s.name("end")
+		if !ok {
+			return items, s.bad
+		}
+		var bad *Rejection
+		if e.time, bad = parseTime(text); bad != nil {
+			return items, bad.within("end")
+		}
+	}
+	var o fields
+	if object(f.object) {
+		bad := o.read(f.object, "", d.scratch)
+		d.scratch = o.vector[:0]
+		if bad != nil {
+			return items, bad.within("object")
+		}
+	}
+	vector := clone(o.vector)
+	if len(vector) == 0 && f.embeddings != nil {
+		s := scanner{b: f.embeddings}
+		var last fields
+		if !s.array(func(int) bool { return last.readVector(&s, true) }) {
+			return items, s.bad.within("embeddings")
+		}
+		vector = last.vector
+	}
+	if len(vector) == 0 {
+		d.empty = NoEmbeddings
+		return items, nil
+	}
+	label := o.label
+	if label == nil {
+		var bad *Rejection
+		if label, bad = infoLabel(o.info); bad != nil {
+			return items, bad
+		}
+	}
+	if len(label) > 0 {
+		e.label = label
+	}
+	var about attributes
+	if len(o.id) > 0 {
+		about.add("object", appendString(nil, clean(o.id)))
+	}
+	about.add("type", o.kind)
+	about.add("confidence", o.confidence)
+	about.add("bbox", o.box)
+	about.add("info", o.info)
+	return d.behaviorItem(raw, e, items, vector, about)
+}
+
+func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32, about attributes) ([]Item, *Rejection) {
+	if len(e.track) == 0 {
+		e.track = e.id
+	}
+	return d.append(raw, e, items, vector, -1, text(about.json()), nil)
+}
+
+// Fields of nv.Behavior, in the order in which NVIDIA's documentation declares them; a Frame has none of these numbers.
+const (
+	behaviorID         = 1
+	behaviorTimestamp  = 2
+	behaviorEnd        = 3
+	behaviorSensor     = 15
+	behaviorObject     = 17
+	behaviorEmbeddings = 23
+)
+
+// isBehavior says whether the bytes are a protobuf nv.Behavior, not an nv.Frame.
+func isBehavior(value []byte) bool {
+	found := false
+	bad := protobuf(value, func(number, wire int, _ []byte, _ uint64) *Rejection {
+		found = found || wire == wireBytes && (number == behaviorObject || number == behaviorEmbeddings)
+		return nil
+	})
+	return bad == nil && found
+}
+
+// behavior decodes nv.Behavior in protobuf.
+func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+	var o, last detection
+	bad := protobuf(value, func(number, wire int, b []byte, _ uint64) (bad *Rejection) {
+		if wire != wireBytes {
+			return nil
+		}
+		switch number {
+		case behaviorID:
+			e.id = b
+		case behaviorTimestamp:
+			if e.time.IsZero() {
+				e.time, bad = timestamp(b)
+			}
+		case behaviorEnd:
+			e.time, bad = timestamp(b)
+		case behaviorSensor:
+			bad = protobuf(b, func(number, wire int, b []byte, _ uint64) *Rejection {
+				if number == 1 && wire == wireBytes {
+					e.stream = b
+				}
+				return nil
+			})
+		case behaviorObject:
+			o, bad = readObject(b)
+		case behaviorEmbeddings:
+			last = detection{vector: last.vector[:0]}
+			bad = last.addEmbedding(b)
+		}
+		return bad
+	})
+	if bad != nil {
+		return items, bad
+	}
+	vector := o.vector
+	if len(vector) == 0 {
+		vector = last.vector
+	}
+	if len(vector) == 0 {
+		d.empty = NoEmbeddings
+		return items, nil
+	}
+	if label := o.info["label"]; len(label) > 0 {
+		e.label = label
+	}
+	var about attributes
+	if len(o.id) > 0 {
+		about.add("object", appendString(nil, clean(o.id)))
+	}
+	kind, confidence, box, info := o.parts()
+	about.add("type", kind)
+	about.add("confidence", confidence)
+	about.add("bbox", box)
+	about.add("info", info)
+	return d.behaviorItem(raw, e, items, vector, about)
+}

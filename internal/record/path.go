@@ -1,0 +1,299 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with a dot, and []
+// behind the name of a list, each element of which is an item: data.items[].embedding. What lies in the same element as the
+// vector is that item's own; what lies outside holds for all. Vector "" turns the others off too.
+type Paths struct {
+	Vector, ID, Time, Label, Stream string
+}
+
+// each is the step of a path into every element of a list.
+const each = "[]"
+
+// parsePath takes a path apart into names and steps into lists.
+func parsePath(path string) ([]string, error) {
+	var steps []string
+	name, rest := "", path
+	for {
+		i := strings.IndexAny(rest, `.\`)
+		switch {
+		case i >= 0 && rest[i] == '\\' && i+1 < len(rest):
+			name += rest[:i] + rest[i+1:i+2]
+			rest = rest[i+2:]
+			continue
+		case i >= 0:
+			name += rest[:i]
+			rest = rest[i+1:]
+		default:
+			name += rest
+		}
+		lists := 0
+		for strings.HasSuffix(name, each) {
+			name = strings.TrimSuffix(name, each)
+			lists++
+		}
+		if name == "" && (lists == 0 || len(steps) > 0) || strings.Contains(name, each) {
+			return nil, fmt.Errorf("%q is no path such as data.items[].embedding", path)
+		}
+		if name != "" {
+			steps = append(steps, name)
+		}
+		for range lists {
+			steps = append(steps, each)
+		}
+		if i < 0 {
+			return steps, nil
+		}
+		name = ""
+	}
+}
+
+// Fields that a path may lead to.
+const (
+	idField = iota
+	timeField
+	labelField
+	streamField
+	pathFields
+)
+
+var pathSettings = [pathFields]string{"id-field", "time-field", "label-field", "stream-field"}
+
+// mapping is Paths made ready: a tree of names for each list that the vector lies in, and one for what is outside of all.
+type mapping struct {
+	scopes []*branch
+	path   string // of the vector
+}
+
+// branch is a place in a sender's JSON that lies on some path.
+type branch struct {
+	children map[string]*branch
+	field    int  // that is here, or -1
+	inward   bool // the vector is here, or the list that holds it
+}
+
+func newBranch() *branch { return &branch{field: -1} }
+
+func (b *branch) walk(names []string) *branch {
+	for _, name := range names {
+		if b.children == nil {
+			b.children = map[string]*branch{}
+		}
+		if b.children[name] == nil {
+			b.children[name] = newBranch()
+		}
+		b = b.children[name]
+	}
+	return b
+}
+
+// mapping makes the paths ready; nil if there are none.
+func (p *Paths) mapping() (*mapping, error) {
+	paths := [pathFields]string{p.ID, p.Time, p.Label, p.Stream}
+	if p.Vector == "" {
+		for i, path := range paths {
+			if path != "" {
+				return nil, fmt.Errorf("%s %q: needs vector-field", pathSettings[i], path)
+			}
+		}
+		return nil, nil
+	}
+	vector, err := parsePath(p.Vector)
+	if err != nil {
+		return nil, fmt.Errorf("vector-field: %w", err)
+	}
+	m := &mapping{path: p.Vector}
+	starts := []int{0} // of the scopes in the vector's path
+	for i, step := range vector {
+		if step == each {
+			starts = append(starts, i+1)
+		}
+	}
+	for i, start := range starts {
+		end := len(vector)
+		if i+1 < len(starts) {
+			end = starts[i+1] - 1
+		}
+		scope := newBranch()
+		scope.walk(vector[start:end]).inward = true
+		m.scopes = append(m.scopes, scope)
+	}
+	for field, path := range paths {
+		if path == "" {
+			continue
+		}
+		steps, err := parsePath(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", pathSettings[field], err)
+		}
+		scope := 0
+		for scope+1 < len(starts) && len(steps) >= starts[scope+1] && equalSteps(steps[:starts[scope+1]], vector) {
+			scope++
+		}
+		rest := steps[starts[scope]:]
+		for _, step := range rest {
+			if step == each {
+				return nil, fmt.Errorf("%s %q: its list is not one that vector-field %q goes through", pathSettings[field], path, p.Vector)
+			}
+		}
+		place := m.scopes[scope].walk(rest)
+		if place.inward || place.field >= 0 || len(place.children) > 0 {
+			return nil, fmt.Errorf("%s %q: another field is in the same place", pathSettings[field], path)
+		}
+		place.field = field
+	}
+	return m, nil
+}
+
+func equalSteps(steps, vector []string) bool {
+	for i, step := range steps {
+		if step != vector[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// found is what the paths of one item have led to so far.
+type found [pathFields][]byte
+
+// mapped decodes JSON by the paths. It says whether there was anything where the vector should be.
+func (d *Decoder) mapped(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, bool, *Rejection) {
+	w := mappedWalk{d: d, raw: raw, envelope: e, items: items, before: len(items), lists: len(d.mapping.scopes) - 1}
+	s := scanner{b: value}
+	if !w.scope(&s, 0, found{}) || !s.end() {
+		return items, true, s.bad
+	}
+	if w.objects == 0 && w.lists > 0 && w.reached {
+		d.empty = NoObjects
+		return w.items, true, nil
+	}
+	return w.items, w.reached, w.faults.rejection()
+}
+
+// mappedWalk goes once through a value.
+type mappedWalk struct {
+	d        *Decoder
+	raw      *Raw
+	envelope *envelope
+	items    []Item
+	before   int
+	lists    int
+	objects  int
+	reached  bool // something is where the vector should be
+	faults   faults
+}
+
+// scope reads the value at the cursor: the record, or an element of the depth'th list. known is what lies outside of it.
+func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
+	list, vector := -1, false
+	f := fields{vector: w.d.scratch[:0]}
+	var bad *Rejection // of this item alone
+	var walk func(b *branch) bool
+	walk = func(b *branch) bool {
+		switch {
+		case b.inward && depth < w.lists:
+			if s.null() {
+				return true
+			}
+			list = s.i
+			return s.pass(0)
+		case b.inward:
+			if s.null() {
+				return true
+			}
+			w.reached, vector = true, true
+			from := s.i
+			if !f.readVector(s, true) {
+				bad, s.bad, s.i = s.bad, nil, from
+				return s.pass(0)
+			}
+			return true
+		case b.field >= 0:
+			from := s.i
+			name, ok := s.name(pathSettings[b.field])
+			if !ok {
+				bad, s.bad, s.i = s.bad, nil, from
+				return s.pass(0)
+			}
+			known[b.field] = name
+			return true
+		case s.next() != '{':
+			return s.pass(0)
+		}
+		return s.object(func(name []byte) bool {
+			if next := b.children[string(name)]; next != nil {
+				return walk(next)
+			}
+			return s.pass(0)
+		})
+	}
+	s.space()
+	if !walk(w.d.mapping.scopes[depth]) {
+		return false
+	}
+	w.d.scratch = f.vector[:0]
+	switch {
+	case depth < w.lists && list < 0:
+		return true
+	case depth < w.lists:
+		inside := scanner{b: s.b, i: list}
+		w.reached = true
+		if inside.next() != '[' {
+			s.bad = reject(Unreadable, "vector-field %s: no list where one should be", w.d.mapping.path)
+			return false
+		}
+		ok := inside.array(func(int) bool { return w.scope(&inside, depth+1, known) })
+		s.bad = inside.bad
+		return ok
+	}
+	object := int32(-1)
+	if w.lists > 0 {
+		object = int32(w.objects)
+		w.objects++
+		if s.refuse(w.d.options.Limits.objects(w.objects)) {
+			return false
+		}
+	}
+	switch {
+	case bad != nil:
+	case !vector && w.lists == 0: // the whole record has none
+		return true
+	case !vector:
+		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
+	default:
+		bad = w.add(&f, &known, object)
+	}
+	if w.lists == 0 && bad != nil {
+		s.bad = bad
+		return false
+	}
+	w.faults.add(int(object), bad)
+	return true
+}
+
+// add adds the item that was found.
+func (w *mappedWalk) add(f *fields, known *found, object int32) (bad *Rejection) {
+	e := *w.envelope
+	put := func(to *[]byte, field int) {
+		if len(known[field]) > 0 {
+			*to = known[field]
+		}
+	}
+	put(&e.id, idField)
+	put(&e.label, labelField)
+	put(&e.stream, streamField)
+	if text := known[timeField]; len(text) > 0 {
+		if e.time, bad = parseTime(text); bad != nil {
+			return bad.within("time-field")
+		}
+	}
+	e.bytes = f.bytes
+	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, nil, known[streamField])
+	return bad
+}

@@ -1,0 +1,92 @@
+package record
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPaths(t *testing.T) {
+	value := `{"at":1772600767,"data":{"camera":"gate","k":1,"items":[{"id":"a","embedding":[1,2],"about":{"label":"x"}},{"embedding":[3,4],"id":7}],"other":[1,[2]]}}`
+	items, err := decoder(t, Options{Paths: Paths{
+		Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at", Label: "data.items[].about.label", Stream: "data.camera",
+	}}).Decode(context.Background(), rawRecord(value), nil)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	a, b := items[0], items[1]
+	if a.ItemID != "a" || a.Label != "x" || a.Stream != "gate" || !a.Time.Equal(time.Unix(1772600767, 0)) || a.Source.ID() != "in/3/42/0" {
+		t.Errorf("%+v", a)
+	}
+	if b.ItemID != "7" || b.Label != "" || b.Stream != "gate" || b.Source.ID() != "in/3/42/1" {
+		t.Errorf("%+v", b)
+	}
+	checkVector(t, a.Vector, 1, 2)
+	checkVector(t, b.Vector, 3, 4)
+	for _, c := range []struct {
+		paths Paths
+		value string
+		want  [][]float32
+	}{
+		{Paths{Vector: "emb"}, `{"emb":[1,2],"vector":[9]}`, [][]float32{{1, 2}}},
+		{Paths{Vector: "a.b.c"}, `{"a":{"x":[],"b":{"c":[1,2]}}}`, [][]float32{{1, 2}}},
+		{Paths{Vector: `a\.b`}, `{"a.b":"AACAPwAAAEA=","a":{"b":[3]}}`, [][]float32{{1, 2}}},
+		{Paths{Vector: "lists[]"}, `{"lists":[[1,2],[3,4]]}`, [][]float32{{1, 2}, {3, 4}}},
+		{Paths{Vector: "a[].b[].v"}, `{"a":[{"b":[{"v":[1]},{"v":[2]}]},{"b":[]},{"b":[{"v":[3]}]},{}]}`, [][]float32{{1}, {2}, {3}}},
+		{Paths{Vector: "a[][]"}, `{"a":[[[1],[2]],[[3]]]}`, [][]float32{{1}, {2}, {3}}},
+	} {
+		items, err := decoder(t, Options{Paths: c.paths}).Decode(context.Background(), rawRecord(c.value), nil)
+		if err != nil || len(items) != len(c.want) {
+			t.Errorf("%+v: %d items, %v", c.paths, len(items), err)
+			continue
+		}
+		for i := range items {
+			checkVector(t, items[i].Vector, c.want[i]...)
+		}
+	}
+}
+
+// What is wrong with a sender's JSON is said so that a person can mend the path or the sender.
+func TestPathsRefuse(t *testing.T) {
+	list := Paths{Vector: "items[].v", ID: "items[].id", Time: "at"}
+	for _, c := range []struct {
+		paths         Paths
+		value, reason string
+		items         int
+	}{
+		{list, `{"vector":[1,2]}`, "nothing at vector-field items[].v", 0},
+		{Paths{Vector: "embedding"}, `{"emb":[1,2]}`, "nothing at vector-field embedding", 0},
+		{list, `{"items":{"v":[1]}}`, "no list where one should be", 0},
+		{list, `{"items":[{"v":[1,2]},{"id":"b"},{"v":[0,0]},{"v":[1,2],"id":[]},{"v":5}]}`, "object 1: nothing at vector-field items[].v; object 2: the vector is zero; object 3: id-field is neither", 1},
+		{list, `{"items":[{"v":[1,2]}`, "not JSON", 0},
+		{list, `{"at":"soon","items":[{"v":[1,2]}]}`, "time-field", 0},
+		{Paths{Vector: "v"}, `{"v":[[1,2],[3,4]]}`, "let --vector-field end in []", 0},
+		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "the end", 0},
+	} {
+		items, err := decoder(t, Options{Paths: c.paths, Format: "json"}).Decode(context.Background(), rawRecord(c.value), nil)
+		if err == nil || !strings.Contains(err.Error(), c.reason) || len(items) != c.items {
+			t.Errorf("%s: %d items, %v; want %q", c.value, len(items), err, c.reason)
+		}
+	}
+	_, err := decoder(t, Options{Paths: list}).Decode(context.Background(), rawRecord(`{"items":[]}`), nil)
+	if empty, ok := err.(*Empty); !ok || empty.Reason != NoObjects {
+		t.Errorf("an empty list: %v", err)
+	}
+	for _, p := range []Paths{{ID: "a"}, {Vector: "a..b"}, {Vector: "a.[]"}, {Vector: "a[]b"}, {Vector: "a."}, {Vector: "a", ID: "b[].c"}, {Vector: "a", ID: "a"}, {Vector: "a[].v", ID: "b[].id"}, {Vector: "a", ID: "b", Label: "b"}} {
+		if _, err := NewDecoder(Options{Paths: p}); err == nil {
+			t.Errorf("%+v was accepted", p)
+		}
+	}
+}
+
+// The labels topic may hold the sender's form, or ours.
+func TestLabelsByPaths(t *testing.T) {
+	d := decoder(t, Options{Paths: Paths{Vector: "emb", Label: "class", ID: "key"}})
+	for _, value := range []string{`{"emb":[1,2],"class":"milk","key":"e1"}`, `{"id":"e1","label":"milk","vector":[1,2]}`} {
+		l, err := d.DecodeLabel(context.Background(), rawRecord(value))
+		if err != nil || l.Teach == nil || l.Teach.Label != "milk" {
+			t.Errorf("%s: %+v, %v", value, l, err)
+		}
+	}
+}
