@@ -15,6 +15,7 @@ type Config struct {
 	Topics   Topics
 	Delivery Delivery
 	Stage    Stage
+	Registry Registry
 	Memory   Memory
 	Solver   Solver
 	Index    Index
@@ -40,7 +41,7 @@ type section struct {
 
 // sections lists every definition.
 func (c *Config) sections() []section {
-	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Memory.sections(), c.Files.sections(), c.Feed.sections(),
+	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(), c.Files.sections(), c.Feed.sections(),
 		c.Teach.sections(), c.State.sections(), c.Demo.sections(), c.Backfill.sections(), c.Check.sections(),
 		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
 		c.Listen.sections(), c.General.sections())

@@ -13,7 +13,16 @@ type Stage struct {
 	StreamBy    string // key, partition, header:NAME, field:NAME
 	Format      string
 	Dimension   int
+	TrackBy     string
 	MaxRecord   Bytes
+	MaxKey      Bytes
+	MaxName     int
+	MaxObjects  int
+	VectorField string // the others go with it
+	IDField     string
+	TimeField   string
+	LabelField  string
+	StreamField string
 	Model       string
 	EpisodeSize int
 	EpisodeAge  time.Duration
@@ -36,10 +45,24 @@ func (s *Stage) sections() []section {
 		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",
 			oneOf("auto", "json", "f32", "f16", "bf16", "nv", "cloudevents")),
 		define("dimension", &s.Dimension, checked, 0,
-			"numbers in an embedding; 0: as the labels, the state or the first good record say", atLeast(0), atMost(1<<20)),
+			"numbers in an embedding; 0: what labels, state and records agree on", atLeast(0), atMost(1<<14)),
 		define("max-record", &s.MaxRecord, checked, 16<<20,
 			"largest value of a record that is decoded; a larger one goes to the dead letters",
 			atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
+		define("max-key", &s.MaxKey, checked, 64<<10, "longest key of a record", atLeast[Bytes](1<<8), atMost[Bytes](1<<24)),
+		define("max-name", &s.MaxName, checked, 1024, "bytes of an id, label, stream, model, frame or track",
+			atLeast(64), atMost(1<<16)),
+		define("max-objects", &s.MaxObjects, checked, 10000, "objects of one record", atLeast(1), atMost(1<<20)),
+		define("track-by", &s.TrackBy, checked, "record",
+			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
+			oneOf("record", "object")),
+		define("vector-field", &s.VectorField, checked, "",
+			"path of the vector in JSON of any shape; [] behind a list makes each element an item: data.items[].embedding").
+			example("PATH"),
+		define("id-field", &s.IDField, checked, "", "path of the item's id, with --vector-field").example("PATH"),
+		define("time-field", &s.TimeField, checked, "", "path of the event time, with --vector-field").example("PATH"),
+		define("label-field", &s.LabelField, checked, "", "path of the label, with --vector-field").example("PATH"),
+		define("stream-field", &s.StreamField, checked, "", "path of the stream's name, with --vector-field").example("PATH"),
 		define("model", &s.Model, with(checked, "audit"), "", "name of the embedder of records that do not name theirs"),
 	}
 	episodes := []definition{
@@ -67,6 +90,13 @@ func (s *Stage) faults(c *Config) []Fault {
 	valid := !named && (kind == "key" || kind == "partition") || named && name != "" && (kind == "header" || kind == "field")
 	if !valid && slices.Contains(checked, c.command) {
 		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
+	}
+	for _, f := range []struct{ name, value string }{
+		{"id-field", s.IDField}, {"time-field", s.TimeField}, {"label-field", s.LabelField}, {"stream-field", s.StreamField},
+	} {
+		if f.value != "" && s.VectorField == "" {
+			add(f.name, "is %s: needs vector-field", f.value)
+		}
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
 		add("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))

@@ -3,13 +3,20 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/twmb/avro"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/registry"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -76,5 +83,51 @@ func TestLabelledDimensions(t *testing.T) {
 	l.add("n", 4)
 	if most := l.most(); most["m"] != (labelledDimension{8, 3}) || most["n"] != (labelledDimension{4, 1}) {
 		t.Errorf("%v", most)
+	}
+}
+
+// Avro under a schema registry that is away at first: records wait, and all are answered when it is back. A number that the
+// registry does not know goes to the dead letters.
+func TestRegistryAway(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"embedding","type":{"type":"array","items":"float"}}]}`
+	fake.SeedSchema("in-value", 1, 7, sr.Schema{Schema: schema, Type: sr.TypeAvro})
+	var asked atomic.Int64
+	fake.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		if asked.Add(1) > 2 {
+			return false
+		}
+		http.Error(w, "away", http.StatusBadGateway)
+		return true
+	})
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(46)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	schemas, err := registry.New(registry.Settings{URL: fake.URL(), Log: o.Log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Decode = record.Options{Schemas: schemas}
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	framing := func(schema byte, payload []byte) []byte { return append([]byte{0, 0, 0, 0, schema}, payload...) }
+	const n = 20
+	records := []record.Out{{Topic: in, Partition: -1, Key: []byte("cam"), Value: framing(8, []byte("?"))}}
+	for i := range n {
+		payload, err := avro.MustParse(schema).Encode(map[string]any{"embedding": f.vector(i % classes)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: framing(7, payload)})
+	}
+	write(t, client, records)
+	start(t, client, o)
+	if got := collect(t, client, o.Out, count(n)); len(got.answers) != n {
+		t.Errorf("%d of %d answered", len(got.answers), n)
+	}
+	reason, _ := read(t, client, o.Dead, 1)[0].Header(record.ErrorHeader)
+	if !strings.Contains(string(reason), "knows no schema 8") {
+		t.Errorf("dead letter: %s", reason)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -89,8 +90,11 @@ func (k *checker) streams(ctx context.Context) {
 }
 
 func (k *checker) decoder() (*record.Decoder, error) {
-	s := &k.config.Stage
-	return record.NewDecoder(record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}})
+	o, err := decoding(k.config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return record.NewDecoder(o)
 }
 
 // read reads the latest records of every partition of a topic, or all of them where latest is 0.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
@@ -64,8 +63,10 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
 		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
-		Decode: record.Options{Format: s.Format, StreamBy: s.StreamBy, Dimension: s.Dimension, Model: s.Model, Limits: record.Limits{Bytes: int(s.MaxRecord)}},
 		Memory: settings, Log: c.Log,
+	}
+	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
+		return o, err
 	}
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err

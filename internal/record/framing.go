@@ -22,8 +22,8 @@ func framed(value []byte) (schema int, payload []byte, ok bool) {
 	return int(binary.BigEndian.Uint32(value[1:])), value[framing:], true
 }
 
-// messageIndex steps over the numbers that name a message within its schema; nil if that is not what the bytes begin with.
-func messageIndex(payload []byte) []byte {
+// MessageIndex steps over the numbers that name a message within its schema; nil if that is not what the bytes begin with.
+func MessageIndex(payload []byte) []byte {
 	const most = 16 // messages within each other
 	count, n := binary.Varint(payload)
 	if n <= 0 || count < 0 || count > most {
@@ -45,7 +45,7 @@ func (d *Decoder) framedValue(raw *Raw, schema int, payload []byte, e *envelope,
 		if object(payload) {
 			return d.json(raw, payload, e, items)
 		}
-		if message := messageIndex(payload); message != nil && (isFrame(message) || isBehavior(message)) {
+		if message := MessageIndex(payload); message != nil && (isFrame(message) || isBehavior(message)) {
 			return d.frame(raw, message, e, items)
 		}
 		return items, reject(Unreadable, "neither JSON nor nv.Frame: if schema %d of a registry is meant, set --schema-registry; raw numbers need a content-type header or --format f32, f16 or bf16", schema)

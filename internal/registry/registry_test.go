@@ -1,0 +1,259 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/avro"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const itemSchema = `{"type":"record","name":"Item","namespace":"shop","fields":[
+	{"name":"id","type":"string"},{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
+	{"name":"label","type":["null","string"],"default":null},
+	{"name":"embedding","type":{"type":"array","items":"float"}},
+	{"name":"raw","type":["null","bytes"],"default":null},
+	{"name":"tags","type":{"type":"map","values":"int"}}]}`
+
+type item struct {
+	ID        string         `avro:"id"`
+	At        time.Time      `avro:"at"`
+	Label     *string        `avro:"label"`
+	Embedding []float32      `avro:"embedding"`
+	Raw       *[]byte        `avro:"raw"`
+	Tags      map[string]int `avro:"tags"`
+}
+
+// frame puts Confluent's framing before a payload.
+func frame(schema int, payload []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(schema)), payload...)
+}
+
+func open(t *testing.T, s Settings) *Registry {
+	t.Helper()
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	r, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pause = 5 * time.Millisecond
+	return r
+}
+
+func decode(t *testing.T, o record.Options, value []byte) ([]record.Item, error) {
+	t.Helper()
+	d, err := record.NewDecoder(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Decode(t.Context(), &record.Raw{Topic: "in", Value: value}, nil)
+}
+
+// Avro, with its names taken by paths, JSON Schema and nv.Frame in Protobuf, as Confluent's serializers write them.
+func TestDecode(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: itemSchema, Type: sr.TypeAvro})
+	fake.SeedSchema("json-value", 1, 2, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
+	fake.SeedSchema("nv-value", 1, 3, sr.Schema{Schema: `syntax = "proto3"; message Frame { string id = 2; }`, Type: sr.TypeProtobuf})
+	o := record.Options{Schemas: open(t, Settings{URL: fake.URL()}), Paths: record.Paths{Vector: "embedding", ID: "id", Time: "at", Label: "label"}}
+	label := "milk"
+	raw := record.AppendVector(nil, []float32{3, 4})
+	when := time.UnixMilli(1772600767800)
+	payload, err := avro.MustParse(itemSchema).Encode(&item{ID: "a", At: when, Label: &label, Embedding: []float32{.1, -2}, Raw: &raw, Tags: map[string]int{"x": 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := decode(t, o, frame(1, payload))
+	if err != nil || len(items) != 1 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	if i := items[0]; i.ItemID != "a" || i.Label != "milk" || !i.Time.Equal(when) || i.Vector[0] != .1 || i.Vector[1] != -2 {
+		t.Errorf("%+v", i)
+	}
+	o.Paths = record.Paths{Vector: "raw"}
+	if items, err = decode(t, o, frame(1, payload)); err != nil || items[0].Vector[1] != 4 {
+		t.Errorf("a vector in bytes: %+v, %v", items, err)
+	}
+	o.Paths = record.Paths{}
+	if items, err = decode(t, o, frame(1, payload)); err != nil || items[0].ItemID != "a" || items[0].Vector[1] != -2 {
+		t.Errorf("names of ours: %+v, %v", items, err)
+	}
+	if items, err = decode(t, o, frame(2, []byte(`{"vector":[1,2]}`))); err != nil || len(items) != 1 {
+		t.Errorf("JSON Schema: %d items, %v", len(items), err)
+	}
+	nv := "\x00\x2a\x0c\x32\x0a\x0a\x08" + string(record.AppendVector(nil, []float32{1, 2}))
+	if items, err = decode(t, o, frame(3, []byte(nv))); err != nil || len(items) != 1 || items[0].Vector[1] != 2 {
+		t.Errorf("nv.Frame: %d items, %v", len(items), err)
+	}
+	for name, value := range map[string][]byte{
+		"a cut payload": frame(1, payload[:len(payload)-3]), "bytes left over": frame(1, append(payload, 0)), "no message index": frame(3, []byte("\xff")),
+	} {
+		if _, err := decode(t, o, value); !rejected(err, record.Unreadable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func rejected(err error, fault record.Fault) bool {
+	var rejection *record.Rejection
+	return errors.As(err, &rejection) && rejection.Fault == fault
+}
+
+// A schema that changes in the middle of a stream is another number; named types of other subjects are found.
+func TestReferencesAndChanges(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	fake.SeedSchema("point", 1, 1, sr.Schema{Schema: `{"type":"record","name":"P","namespace":"g","fields":[{"name":"v","type":{"type":"array","items":"double"}}]}`, Type: sr.TypeAvro})
+	fake.SeedSchema("in-value", 1, 2, sr.Schema{
+		Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"p","type":"g.P"}]}`, Type: sr.TypeAvro,
+		References: []sr.SchemaReference{{Name: "g.P", Subject: "point", Version: 1}},
+	})
+	fake.SeedSchema("in-value", 2, 3, sr.Schema{Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"n","type":"int"},{"name":"p","type":{"type":"record","name":"P2","fields":[{"name":"v","type":{"type":"array","items":"float"}}]}}]}`, Type: sr.TypeAvro})
+	fake.SeedSchema("bad", 1, 4, sr.Schema{Schema: `{"type":"record","name":"R","fields":[{"name":"p","type":"g.Nothing"}]}`, Type: sr.TypeAvro})
+	o := record.Options{Schemas: open(t, Settings{URL: fake.URL()}), Paths: record.Paths{Vector: "p.v"}}
+	double := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
+	old := append(append([]byte{4}, append(double(1), double(2)...)...), 0)
+	if items, err := decode(t, o, frame(2, old)); err != nil || items[0].Vector[1] != 2 {
+		t.Errorf("with a reference: %+v, %v", items, err)
+	}
+	now := append(append([]byte{14, 4}, record.AppendVector(nil, []float32{1, 2})...), 0)
+	if items, err := decode(t, o, frame(3, now)); err != nil || items[0].Vector[1] != 2 {
+		t.Errorf("the changed schema: %+v, %v", items, err)
+	}
+	for _, id := range []int{4, 99} {
+		if _, err := decode(t, o, frame(id, now)); !rejected(err, record.UnknownSchema) {
+			t.Errorf("schema %d: %v", id, err)
+		}
+	}
+}
+
+// A registry that is away is waited for and said to be; it is asked once for a schema that it knows.
+func TestWaits(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
+	var asked, away atomic.Int64
+	away.Store(3)
+	fake.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		asked.Add(1)
+		if away.Add(-1) >= 0 {
+			http.Error(w, "starting", http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	})
+	var log bytes.Buffer
+	var mutex sync.Mutex
+	r := open(t, Settings{URL: fake.URL(), Log: slog.New(slog.NewTextHandler(writer(func(b []byte) (int, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return log.Write(b)
+	}), nil))})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if value, _, err := r.Decode(t.Context(), 1, []byte(`{}`)); err != nil || string(value) != "{}" {
+				t.Errorf("%s, %v", value, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := asked.Load(); n < 4 || n > 12 {
+		t.Errorf("asked %d times", n)
+	}
+	if told := strings.Count(log.String(), "does not answer"); told != 1 || !strings.Contains(log.String(), "answers again") {
+		t.Errorf("told:\n%s", log.String())
+	}
+	before := asked.Load()
+	if _, _, err := r.Decode(t.Context(), 1, []byte(`{}`)); err != nil || asked.Load() != before {
+		t.Errorf("a known schema: asked again, %v", err)
+	}
+	away.Store(1 << 30)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, _, err := r.Decode(ctx, 2, []byte(`{}`)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an end of the wait: %v", err)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
+
+// Passwords and tokens are read again when their files change.
+func TestAuthorize(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, s := range map[string]Settings{
+		"Bearer token": {TokenFile: file}, "Basic " + base64.StdEncoding.EncodeToString([]byte("user:token")): {User: "user", PasswordFile: file},
+	} {
+		fake := srfake.New(srfake.WithAuth(want))
+		fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
+		s.URL = fake.URL()
+		put("wrong")
+		r := open(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		if _, _, err := r.Decode(ctx, 1, []byte(`{}`)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a wrong secret: %v", err)
+		}
+		cancel()
+		put("token")
+		if _, _, err := r.Decode(t.Context(), 1, []byte(`{}`)); err != nil {
+			t.Error(err)
+		}
+		fake.Close()
+	}
+	if _, err := New(Settings{URL: "http://localhost", CA: file}); err == nil {
+		t.Error("a file without certificates was accepted")
+	}
+	if _, err := New(Settings{URL: "http://localhost", Cert: file, Key: file}); err == nil {
+		t.Error("a certificate that is none was accepted")
+	}
+}
+
+// Whatever the payload, it is decoded or rejected, and the JSON is JSON where its numbers are finite.
+func FuzzAvro(f *testing.F) {
+	schema := avro.MustParse(itemSchema)
+	good, err := schema.Encode(&item{ID: "a", Embedding: []float32{1, 2}, Tags: map[string]int{"x": 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		value, err := avroJSON(schema, payload)
+		if err != nil {
+			return
+		}
+		d, err := record.NewDecoder(record.Options{Format: "json"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if items, err := d.Decode(t.Context(), &record.Raw{Value: value}, nil); err == nil && len(items) != 1 {
+			t.Errorf("%d items of %s", len(items), value)
+		}
+	})
+}
