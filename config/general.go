@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,8 @@ type Listen struct {
 	Token     Secret
 	TokenFile string
 	ImageURL  string
+	// ImageHosts are the hosts from which pictures that the feed names are shown.
+	ImageHosts []string
 }
 
 func (l *Listen) sections() []section {
@@ -42,9 +45,12 @@ func (l *Listen) sections() []section {
 		define("image-url", &l.ImageURL, []string{"run", "demo"}, "",
 			"where the page finds an item's picture: a URL in which {id} stands for the item's id; none: its image attribute").
 			example("URL"),
+		define("image-hosts", &l.ImageHosts, []string{"run", "demo"}, nil,
+			"hosts from which the page shows pictures that the feed names, HOST or HOST:PORT; *: any; none: only those in the records themselves").
+			example("HOST,..."),
 		define("listen-open", &l.Open, served, false,
 			"let everyone who reaches a listen address beyond loopback in without a token"),
-		define("listen-token", &l.Token, served, "", "token a visitor shows at a listen address beyond loopback").secret(),
+		define("listen-token", &l.Token, served, "", "token a visitor has to show, on every path but health; needed beyond loopback").secret(),
 		define("listen-token-file", &l.TokenFile, served, "", "file that holds the token").example("FILE"),
 	}}}
 }
@@ -65,6 +71,11 @@ func (l *Listen) faults(c *Config) []Fault {
 	}
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {
 		return []Fault{{Setting: "listen", Problem: "is " + l.Address + ": must be HOST:PORT"}}
+	}
+	for _, host := range l.ImageHosts {
+		if strings.ContainsAny(host, " ;,'\"/") {
+			return []Fault{{Setting: "image-hosts", Problem: "has " + host + ": must be HOST or HOST:PORT"}}
+		}
 	}
 	if !l.IsLoopback() && l.Token == "" && !l.Open {
 		return []Fault{{Setting: "listen", Problem: "is " + l.Address +

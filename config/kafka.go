@@ -68,6 +68,12 @@ func (k *Kafka) faults(*Config) []Fault {
 	if k.SASL != "" && (k.SASLUser == "" || k.SASLPassword == "") {
 		add("sasl", "is "+k.SASL+": needs sasl-user, and sasl-password or sasl-password-file")
 	}
+	if k.EmbeddedListen != "" {
+		host, port, err := net.SplitHostPort(k.EmbeddedListen)
+		if ip := net.ParseIP(host); err != nil || port == "" || host == "" || ip != nil && ip.IsUnspecified() {
+			add("embedded-listen", "is "+k.EmbeddedListen+": must be HOST:PORT, with a host that clients can be told to connect to")
+		}
+	}
 	if len(k.Brokers) == 0 && (k.TLS || k.SASL != "") {
 		add("brokers", "is not set, but tls or sasl is: the embedded broker speaks neither")
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"strconv"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/broker"
@@ -44,17 +42,7 @@ func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool,
 }
 
 func openEmbedded(ctx context.Context, c *call, k config.Kafka) (*broker.Broker, error) {
-	port := 0
-	if k.EmbeddedListen != "" {
-		_, text, err := net.SplitHostPort(k.EmbeddedListen)
-		if err != nil {
-			return nil, usagef("embedded-listen: %q is not HOST:PORT", k.EmbeddedListen)
-		}
-		if port, err = strconv.Atoi(text); err != nil {
-			return nil, usagef("embedded-listen: %q has no port number", k.EmbeddedListen)
-		}
-	}
-	b, err := broker.Open(ctx, k.EmbeddedDir, port, c.Log)
+	b, err := broker.Open(ctx, k.EmbeddedDir, k.EmbeddedListen, c.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func demoBroker(ctx context.Context, c *call) (client *topic.Client, address str
 			}
 		}
 	}
-	b, err := broker.Open(ctx, dir, 0, c.Log)
+	b, err := broker.Open(ctx, dir, "", c.Log)
 	if err != nil {
 		remove()
 		return nil, "", nil, err

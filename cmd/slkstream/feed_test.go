@@ -21,7 +21,7 @@ func embedded(t *testing.T) (dir string, client *topic.Client) {
 	t.Helper()
 	dir = t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)
-	b, err := broker.Open(context.Background(), dir, 0, quiet)
+	b, err := broker.Open(context.Background(), dir, "", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,10 @@ func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) 
 			page.Run(showing)
 		}()
 	}
-	l.server = &http.Server{Handler: access.Guard(mux), ReadHeaderTimeout: 5 * time.Second}
+	l.server = &http.Server{
+		Handler:           access.Guard(mux),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+	}
 	go func() { l.done <- l.server.Serve(socket) }()
 	c.Log.Info("listening", "address", "http://"+socket.Addr().String())
 	return l

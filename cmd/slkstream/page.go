@@ -14,7 +14,7 @@ import (
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other teaching.
 func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
-	o.ImageURL, o.Log = c.Config.Listen.ImageURL, c.Log
+	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL, c.Config.Listen.ImageHosts, c.Log
 	if labels := c.Config.Topics.Labels; labels != "" {
 		o.Teach = func(ctx context.Context, e *record.Example) error {
 			return client.Write(ctx, []record.Out{record.Teach(labels, e)})

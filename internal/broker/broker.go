@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ const (
 // the process that does goes away. The address stays the same, so that clients find the successor by trying again.
 type Broker struct {
 	dir     string
+	host    string // to listen at
 	address string
 	log     *slog.Logger
 	lock    *os.File
@@ -37,17 +40,25 @@ type Broker struct {
 	done chan struct{}
 }
 
-// Open gives the address of the broker that serves dir, which becomes this process's unless another one's answers. port
-// is where to listen if this is the first process ever to do so; 0 is any.
-func Open(ctx context.Context, dir string, port int, log *slog.Logger) (*Broker, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// Open gives the address of the broker that serves dir, which becomes this process's unless another one's answers. listen is
+// the host and port to listen at; "" is loopback, and port 0 any, or the one of the process before. What is in dir is for
+// this user alone.
+func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, error) {
+	host, port, err := listenAddress(listen)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("embedded-dir: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
+	if err := makePrivate(dir); err != nil {
+		return nil, fmt.Errorf("embedded-dir: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("embedded-dir: %w", err)
 	}
-	b := &Broker{dir: dir, log: log, lock: lock, done: make(chan struct{})}
+	b := &Broker{dir: dir, host: host, log: log, lock: lock, done: make(chan struct{})}
 	if err := b.begin(ctx, port); err != nil {
 		lock.Close()
 		return nil, err
@@ -125,13 +136,14 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	if !got {
 		return false, nil
 	}
-	if address, err := readAddress(b.dir); err == nil {
+	if address, err := readAddress(b.dir); err == nil && port == 0 {
 		port = portOf(address)
 	}
-	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log)
+	privateFiles()
+	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log, listenAt(b.host))
 	if portTaken(err) {
 		b.log.Warn("embedded broker: its port is taken, listening on another", "port", port)
-		server, err = Serve(filepath.Join(b.dir, dataFolder), 0, b.log)
+		server, err = Serve(filepath.Join(b.dir, dataFolder), 0, b.log, listenAt(b.host))
 	}
 	if err != nil {
 		return false, err
@@ -143,6 +155,45 @@ func (b *Broker) tryServe(port int) (bool, error) {
 		return false, errors.Join(err, b.lock.Close())
 	}
 	return true, nil
+}
+
+// listenAddress takes an address apart. One that stands for every interface is refused: clients are told to connect to
+// the address that the broker listens at.
+func listenAddress(listen string) (host string, port int, err error) {
+	if listen == "" {
+		return "127.0.0.1", 0, nil
+	}
+	host, text, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("embedded-listen: %q is not HOST:PORT", listen)
+	}
+	if port, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("embedded-listen: %q has no port number", listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return "", 0, fmt.Errorf("embedded-listen: %q names no host that clients could be told to connect to", listen)
+	}
+	return host, port, nil
+}
+
+// makePrivate takes the rights of others away from what an older version has left in dir.
+func makePrivate(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a file that another process has just removed
+		}
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil || info.Mode().Perm()&0o077 == 0 || !(info.IsDir() || info.Mode().IsRegular()) {
+			return nil
+		}
+		if err := os.Chmod(path, info.Mode().Perm()&^0o077); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }
 
 func readAddress(dir string) (string, error) {
@@ -160,7 +211,7 @@ func readAddress(dir string) (string, error) {
 // writeAddress replaces the file as a whole, so that a reader sees an old address or the new one.
 func writeAddress(dir, address string) error {
 	path := filepath.Join(dir, addressFile)
-	if err := os.WriteFile(path+".new", []byte(address+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(path+".new", []byte(address+"\n"), 0o600); err != nil {
 		return fmt.Errorf("embedded-dir: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {

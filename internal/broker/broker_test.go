@@ -4,20 +4,26 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func open(t *testing.T, dir string) *Broker {
 	t.Helper()
-	b, err := Open(context.Background(), dir, 0, quiet)
+	b, err := Open(context.Background(), dir, "", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +86,7 @@ func TestOneServesAndTheNextTakesOver(t *testing.T) {
 
 // child serves a directory until it is killed; see TestKilledKeepsEverything.
 func child(dir string) {
-	b, err := Open(context.Background(), dir, 0, quiet)
+	b, err := Open(context.Background(), dir, "", quiet)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -131,7 +137,89 @@ func TestADirectoryThatCannotBeUsed(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(context.Background(), file, 0, quiet); err == nil {
+	if _, err := Open(context.Background(), file, "", quiet); err == nil {
 		t.Error("a file serves as a directory")
+	}
+}
+
+// What the broker keeps is for its user alone, and what an older version left in the open is closed.
+func TestFilesArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "embedded")
+	if err := os.MkdirAll(filepath.Join(dir, "old"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "old", "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(context.Background(), dir, "", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, b.Address(), "v")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if files++; err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %o", path, info.Mode().Perm())
+		}
+		return err
+	})
+	if err != nil || files < 6 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// The host it is told to listen at is used, and told to clients.
+func TestListenHost(t *testing.T) {
+	b, err := Open(context.Background(), t.TempDir(), "localhost:0", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if host, _, err := net.SplitHostPort(b.Address()); err != nil || host != "127.0.0.1" && host != "::1" {
+		t.Errorf("listens at %s, %v", b.Address(), err)
+	}
+	second, err := Open(context.Background(), t.TempDir(), "127.0.0.2:0", quiet)
+	if err != nil {
+		t.Skip("this machine has no second loopback address: ", err)
+	}
+	defer second.Close()
+	if write(t, second.Address(), "v"); !strings.HasPrefix(second.Address(), "127.0.0.2:") {
+		t.Errorf("listens at %s", second.Address())
+	}
+	for _, listen := range []string{"0.0.0.0:9092", ":9092", "[::]:9092", "nowhere", "localhost:many"} {
+		if b, err := Open(context.Background(), t.TempDir(), listen, quiet); err == nil {
+			b.Close()
+			t.Errorf("%s is taken", listen)
+		}
+	}
+}
+
+// Clients are not invited to send metrics, which nobody here reads.
+func TestNoTelemetryIsAdvertised(t *testing.T) {
+	server, err := Serve("", 0, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(server.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	answer, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), client)
+	if err != nil || len(answer.ApiKeys) < 30 {
+		t.Fatal(err, len(answer.ApiKeys))
+	}
+	for _, k := range answer.ApiKeys {
+		if k.ApiKey == kmsg.GetTelemetrySubscriptions.Int16() || k.ApiKey == kmsg.PushTelemetry.Int16() {
+			t.Errorf("%s is advertised", kmsg.NameForKey(k.ApiKey))
+		}
 	}
 }

@@ -17,3 +17,6 @@ func tryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// privateFiles makes whatever the process creates from now on its user's alone: the broker's library sets its own modes.
+func privateFiles() { syscall.Umask(0o077) }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // Server is a Kafka broker in this process, on loopback.
@@ -36,6 +38,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		// any case.
 		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
+		kfake.MaxVersions(served()),
 		kfake.BrokerConfigs(map[string]string{
 			// How often topics are compacted and old records let go. The broker answers nobody while it reads and writes all that
 			// compacted topics hold: not too often, and often enough for a restore to have little to read.
@@ -61,6 +64,27 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	}
 	s.maker, s.sweeper = startMaker(cluster, address, log), startSweeper(cluster, address)
 	return s, nil
+}
+
+// served are the requests that are advertised: not those by which clients send metrics of theirs, for which nobody here has
+// a use, and whose answers make librdkafka complain.
+func served() *kversion.Versions {
+	v := kversion.Stable()
+	for _, key := range []kmsg.Key{kmsg.GetTelemetrySubscriptions, kmsg.PushTelemetry} {
+		v.SetMaxKeyVersion(key.Int16(), -1)
+	}
+	return v
+}
+
+// listenAt makes the broker listen at a host of this machine, and tell clients so.
+func listenAt(host string) kfake.Opt {
+	return kfake.ListenFn(func(network, address string) (net.Listener, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return net.Listen(network, net.JoinHostPort(host, port))
+	})
 }
 
 // Close writes what is not on disk yet and stops the broker.

@@ -79,6 +79,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
+	if control.SetReadDeadline(time.Time{}) != nil { // the server's is for requests that end
+		return
+	}
 	write := func(b []byte) bool {
 		const patience = 10 * time.Second
 		if control.SetWriteDeadline(time.Now().Add(patience)) != nil {

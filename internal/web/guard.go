@@ -12,16 +12,16 @@ import (
 // Access says who may visit a listener.
 type Access struct {
 	Loopback bool   // only this machine reaches it
-	Token    string // what a visitor from elsewhere must show; "" lets everyone in who reaches it
+	Token    string // what a visitor must show; "" lets everyone in who reaches it
 	Open     []string
 }
 
 // tokenCookie keeps the token of a visitor who came by a link that holds it.
 const tokenCookie = "slkstream-token"
 
-// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener answers to
-// loopback names alone, so that no site can reach it under a name of its own; what changes anything must come from a page
-// of the same origin; and beyond loopback a token is asked for, as a bearer or once as ?token=.
+// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener without a token
+// answers to loopback names alone, so that no site can reach it under a name of its own; what changes anything must come from
+// a page of the same origin; and where there is a token it is asked for, as a bearer or once as ?token=.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range a.Open {
@@ -30,7 +30,7 @@ func (a Access) Guard(next http.Handler) http.Handler {
 				return
 			}
 		}
-		if a.Loopback && !loopbackHost(r.Host) {
+		if a.Loopback && a.Token == "" && !loopbackHost(r.Host) {
 			http.Error(w, "this address answers to localhost only", http.StatusMisdirectedRequest)
 			return
 		}
@@ -38,7 +38,7 @@ func (a Access) Guard(next http.Handler) http.Handler {
 			http.Error(w, "another site may not do this", http.StatusForbidden)
 			return
 		}
-		if a.Token != "" && !a.Loopback {
+		if a.Token != "" {
 			if given := r.URL.Query().Get("token"); given != "" && a.matches(given) && r.Method == http.MethodGet {
 				http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: url.QueryEscape(given), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 				w.Header().Set("Referrer-Policy", "no-referrer")

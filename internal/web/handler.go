@@ -14,10 +14,6 @@ import (
 //go:embed static
 var static embed.FS
 
-// policy lets the page run its own script and nothing else; pictures may come from the feed.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: http: https:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // Handler serves the page at /, its events and its teaching. It guards nothing by itself: wrap it in Guard.
 func (p *Page) Handler() http.Handler {
 	files, err := fs.Sub(static, "static")
@@ -29,6 +25,7 @@ func (p *Page) Handler() http.Handler {
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	mux.HandleFunc("GET /events", p.events)
 	mux.HandleFunc("POST /teach", p.teach)
+	policy := p.policy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,7 +223,8 @@ func TestGuard(t *testing.T) {
 		a.Guard(next).ServeHTTP(w, r)
 		return w
 	}
-	loopback, secret, open := Access{Loopback: true, Token: "s", Open: []string{"/livez"}}, Access{Token: "s", Open: []string{"/livez"}}, Access{}
+	loopback, secret, open := Access{Loopback: true, Open: []string{"/livez"}}, Access{Token: "s", Open: []string{"/livez"}}, Access{}
+	proxied := Access{Loopback: true, Token: "s", Open: []string{"/livez"}} // behind a proxy on the same machine
 	for _, c := range []struct {
 		name string
 		got  *httptest.ResponseRecorder
@@ -232,6 +234,11 @@ func TestGuard(t *testing.T) {
 		{"localhost", ask(loopback, "GET", "/", "localhost:8070"), passed},
 		{"IPv6", ask(loopback, "GET", "/", "[::1]:8070"), passed},
 		{"a name that points here", ask(loopback, "GET", "/", "evil.example:8070"), http.StatusMisdirectedRequest},
+		{"loopback with a token, without it", ask(proxied, "GET", "/", "127.0.0.1:8070"), http.StatusUnauthorized},
+		{"metrics through a proxy, without it", ask(proxied, "GET", "/metrics", "stage.example"), http.StatusUnauthorized},
+		{"events through a proxy, without it", ask(proxied, "GET", "/events", "stage.example"), http.StatusUnauthorized},
+		{"through a proxy", ask(proxied, "GET", "/metrics", "stage.example", "Authorization", "Bearer s"), passed},
+		{"health through a proxy", ask(proxied, "GET", "/livez", "stage.example"), passed},
 		{"no token", ask(secret, "GET", "/", "stage:8070"), http.StatusUnauthorized},
 		{"wrong token", ask(secret, "GET", "/?token=x", "stage:8070"), http.StatusUnauthorized},
 		{"bearer", ask(secret, "GET", "/metrics", "stage:8070", "Authorization", "Bearer s"), passed},
@@ -258,10 +265,30 @@ func TestImages(t *testing.T) {
 	if got := p.image(item, "http://elsewhere/x"); got != "http://store/a%20b%2Fc.png" {
 		t.Errorf("%s", got)
 	}
-	p = New(Options{})
-	for attribute, want := range map[string]bool{"https://x/y.png": true, "data:image/png;base64,AA": true, "javascript:alert(1)": false, "data:text/html,x": false, "": false, "file:///etc/passwd": false} {
-		if got := p.image(item, attribute) == attribute && attribute != ""; got != want {
-			t.Errorf("%q shown: %v", attribute, got)
+	if policy := p.policy(); !strings.Contains(policy, "img-src 'self' data: http://store;") {
+		t.Errorf("policy %q", policy)
+	}
+	const mine, inside = "https://x/y.png", "http://192.168.0.1/reboot"
+	for _, c := range []struct {
+		hosts  []string
+		shown  []string
+		policy string
+	}{
+		{nil, nil, "img-src 'self' data:;"}, // a feed makes nobody's browser call anything
+		{[]string{"x", "y:8080"}, []string{mine, "http://X/a", "http://y:8080/z"}, "img-src 'self' data: http://x https://x http://y:8080 https://y:8080;"},
+		{[]string{"*"}, []string{mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/"}, "img-src 'self' data: http: https:;"},
+	} {
+		p = New(Options{ImageHosts: c.hosts})
+		if policy := p.policy(); !strings.Contains(policy, c.policy) {
+			t.Errorf("policy for %v: %q", c.hosts, policy)
+		}
+		for _, attribute := range []string{
+			mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/", "data:image/png;base64,AA", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//x/y", "http://x@192.168.0.1/",
+		} {
+			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" || slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
+			if got := p.image(item, attribute) == attribute; got != want {
+				t.Errorf("%v: %q shown: %v", c.hosts, attribute, got)
+			}
 		}
 	}
 }

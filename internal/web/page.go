@@ -21,6 +21,9 @@ type Options struct {
 	Note     string          // a sentence under the title
 	Labels   func() []string // the labels a person can choose from, besides those seen; nil: none
 	ImageURL string          // where pictures are: {id} stands for the item's id; "": the attribute image
+	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in data: URLs are
+	// always shown.
+	ImageHosts []string
 	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
 	Teach  func(context.Context, *record.Example) error
 	Status func() Status

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -92,19 +93,39 @@ func attributes(b json.RawMessage) (a about) {
 	return a
 }
 
-// image is where the item's picture is, "" for none. What a feed may point the browser at is a picture on the web or in
-// the record itself, never a script.
+// image is where the item's picture is, "" for none. A feed may point the browser at a picture in the record itself, and at
+// hosts that the operator allows: a browser reaches what its network does, and a request is more than a picture.
 func (p *Page) image(item *Item, attribute string) string {
 	if p.options.ImageURL != "" {
 		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(item.Example))
 	}
 	switch u, err := url.Parse(attribute); {
-	case err != nil || attribute == "":
-		return ""
-	case u.Scheme == "http", u.Scheme == "https", u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"):
+	case err != nil:
+	case u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"), (u.Scheme == "http" || u.Scheme == "https") && p.allowed(u.Host):
 		return attribute
 	}
 	return ""
+}
+
+func (p *Page) allowed(host string) bool {
+	return slices.ContainsFunc(p.options.ImageHosts, func(h string) bool { return h == "*" || strings.EqualFold(h, host) })
+}
+
+// policy lets the page run its own script and nothing else, and show pictures from where they may come.
+func (p *Page) policy() string {
+	images := "'self' data:"
+	if u, err := url.Parse(p.options.ImageURL); err == nil && u.Host != "" {
+		images += " " + u.Scheme + "://" + u.Host
+	}
+	if slices.Contains(p.options.ImageHosts, "*") {
+		images += " http: https:"
+	} else {
+		for _, host := range p.options.ImageHosts {
+			images += " http://" + host + " https://" + host
+		}
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " + images +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // finite leaves out what JSON has no number for.
