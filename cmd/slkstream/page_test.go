@@ -39,7 +39,7 @@ func TestPageOfRun(t *testing.T) {
 	go func() {
 		code <- execute(ctx, []string{
 			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size", "20",
-			"--listen", address, "--log-level", "warn",
+			"--listen", address, "--image-hosts", "pictures.example", "--log-level", "warn",
 		}, strings.NewReader(""), io.Discard, &messages)
 	}()
 	t.Cleanup(func() {
