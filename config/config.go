@@ -54,7 +54,7 @@ var (
 	onKafka   = with(checked, "feed", "teach", "audit", "state show", "state reset")
 	stage     = with(checked, "demo") // the stage wherever its feed comes from
 	solving   = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
-	searching = with(solving, "eval index")
+	searching = with(solving, "eval file", "eval index")
 	every     = with(searching, "feed", "teach", "broker", "sample", "state show", "state reset", "health", "version")
 )
 
@@ -75,6 +75,7 @@ var first = map[string][]string{
 	"state reset":  {"group", "stream", "class", "labels", "brokers"},
 	"eval fewshot": {"data", "shots", "mix", "preset", "method"},
 	"eval stream":  {"data", "shots", "order", "teach", "method"},
+	"eval file":    {"data", "shots", "order", "method", "ordered"},
 	"eval cluster": {"data", "k", "method", "seed", "json"},
 	"eval paper":   {"data", "plots", "seed", "json", "config"},
 	"eval index":   {"data", "neighbours", "index", "recall-floor", "json"},

@@ -39,7 +39,7 @@ type Evaluate struct {
 }
 
 func (e *Evaluate) sections() []section {
-	sets := []string{"eval fewshot", "eval cluster", "eval index", "tune"}
+	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "tune"}
 	measuring := with(sets, "eval stream", "eval paper")
 	tasks, paper := []string{"eval fewshot", "tune"}, []string{"eval paper"}
 	return []section{{"Measurement", slices.Concat([]definition{
@@ -47,10 +47,11 @@ func (e *Evaluate) sections() []section {
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
 		define("json", &e.JSON, with(measuring, "audit"), false, "print one JSON object a line in place of a table"),
-		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval cluster"}, "",
+		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
-			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored"),
+			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored").
+			when("eval file", []string{"1", "3", "5"}, "labelled rows a class"),
 		define("ways", &e.Ways, tasks, 5, "classes of a task", atLeast(2), atMost(1<<16)),
 		define("mix", &e.Mixes, tasks, []string{"balanced", "dirichlet:2", "dirichlet:0.5", "absent"},
 			"how queries spread over the classes: balanced, dirichlet:A, absent").example("MIX,..."),
@@ -73,7 +74,9 @@ func (e *Evaluate) stream() []definition {
 	fraction := []bound[float64]{atLeast(0.), atMost(1.)}
 	return []definition{
 		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of a class, "+
-			"three classes at a time), class (one after the other), or a file of row numbers").example("ORDER|FILE.npy"),
+			"three classes at a time), class (one after the other), shuffled, or a file of row numbers").example("ORDER|FILE.npy").
+			when("eval file", "rows", "order of the rows: as they are, in bursts of a class, class after class, or shuffled",
+				oneOf("rows", "bursts", "class", "shuffled")),
 		define("support-by", &e.SupportBy, stream, "class", "where labelled rows come from: class (at random), first "+
 			"(the first 10 of the class), or group:FILE.npy (at most two groups of the class)").
 			example("class|first|group:FILE.npy"),
@@ -81,17 +84,17 @@ func (e *Evaluate) stream() []definition {
 		define("track", &e.Track, stream, "", "file of the track of each row, below 0: none").example("FILE.npy"),
 		define("min-rows", &e.MinRows, stream, 0,
 			"classes with fewer rows are left out; 0: 20 with support-by first, else shots + 1", atLeast(0)),
-		define("trials", &e.Trials, stream, 1, "streams drawn, with seed, seed + 1 and so on", atLeast(1), atMost(1<<16)),
+		define("trials", &e.Trials, with(stream, "eval file"), 1, "streams drawn, with seed, seed + 1 and so on", atLeast(1), atMost(1<<16)),
 		define("drift", &e.Drift, stream, 0, "how far rows slide over the stream towards another class's mean", fraction...),
 		define("teach", &e.Teach, stream, 0, "share of the items that carry their label", fraction...),
 		define("teach-by", &e.TeachBy, stream, "random", "which items: random, carrying their label; later, random too, or "+
 			"those that the stage proposes for review: their label comes with the next episode",
 			oneOf("random", "later", "review")),
-		define("unlabelled-classes", &e.UnlabelledClasses, stream, 0,
+		define("unlabelled-classes", &e.UnlabelledClasses, with(stream, "eval file"), 0,
 			"share of the classes without labelled rows, for the unknown score", fraction...),
 		define("absent", &e.Absent, stream, 0, "share of the classes that never come", fraction...),
 		define("garbage", &e.Garbage, stream, 0, "episodes of noise", atLeast(0), atMost(1<<16)),
-		define("wrong-supports", &e.WrongSupports, stream, 0, "share of the labelled rows with another class's label",
+		define("wrong-supports", &e.WrongSupports, with(stream, "eval file"), 0, "share of the labelled rows with another class's label",
 			fraction...),
 	}
 }

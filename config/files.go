@@ -6,6 +6,8 @@ type Files struct {
 	K      int
 	Output string
 	Force  bool
+
+	Ordered string // whether the order of the rows means something: auto, true, false
 }
 
 func (f *Files) sections() []section {
@@ -17,6 +19,8 @@ func (f *Files) sections() []section {
 			when("eval cluster", 10, "clusters to find", atLeast(2), atMost(1<<16)),
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
+		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
+			"whether the order of the rows means something; auto: as far as near rows lie side by side", oneOf("auto", "true", "false")),
 		define("force", &f.Force, label, false, "overwrite the output"),
 	}}}
 }

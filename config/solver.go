@@ -25,11 +25,13 @@ type Solver struct {
 	Seed           uint64
 }
 
-// The names that presets and methods have. The rivals are for eval stream, the cluster methods for eval cluster.
+// The names that presets and methods have. The rivals are for eval stream, the others
+// for the measurement of their name.
 var (
 	presets        = []string{"default", "balanced", "clamped", "paper"}
 	methods        = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
 	rivals         = []string{"1nn", "running-mean", "ridge", "logistic"}
+	fileMethods    = []string{"default", "episodes", "poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
 	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 )
 
@@ -50,6 +52,8 @@ func (s *Solver) sections() []section {
 			when("eval stream", nil,
 				"the stage by one of the solver's methods, or a rival on the same labels; several answer the same streams",
 				eachOneOf(slices.Concat(methods, rivals)...)).example("NAME,...").
+			when("eval file", []string{"default"}, "how to label: default is label's way, episodes the stage's over the file; "+
+				"several see the same files", eachOneOf(fileMethods...)).example("NAME,...").
 			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
 				eachOneOf(clusterMethods...)).example("NAME,..."),
 		optional("lambda", &s.Lambda, solving, "weight of the graph against the prototypes", atLeast(0.)),

@@ -132,7 +132,7 @@ func (m *Memory) sections() []section {
 			"for how many items of its stream a label given to a track is remembered after the track's last item",
 			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
-		define("unknown-rate", &m.UnknownRate, answering, .05, "share of known items that may be called unknown",
+		define("unknown-rate", &m.UnknownRate, with(answering, "eval file"), .05, "share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,

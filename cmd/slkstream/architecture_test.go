@@ -17,6 +17,7 @@ var mayLookInto = map[string][]string{
 	"solver/metric":   {"internal/kernel", "internal/vector"},
 	"solver":          {"solver/metric", "index", "internal/kernel", "internal/vector"},
 	"solver/stream":   {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
+	"solver/file":     {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
 	"internal/record": {},
 	"internal/topic":  {"internal/record"},
 	"consumer":        {"internal/topic", "internal/record"},
@@ -24,7 +25,7 @@ var mayLookInto = map[string][]string{
 	"internal/table":  {"internal/array", "internal/record"},
 	"internal/array":  {},
 	"internal/evaluate": {
-		"internal/array", "solver/stream", "solver", "solver/metric", "index", "internal/kernel", "internal/vector",
+		"internal/array", "solver/stream", "solver/file", "solver", "solver/metric", "index", "internal/kernel", "internal/vector",
 	},
 }
 

@@ -20,10 +20,10 @@ import (
 func newEvalCommand() *cobra.Command {
 	eval := &cobra.Command{
 		Use:   "eval",
-		Short: "measure on labelled data: fewshot, cluster, stream, index, paper",
+		Short: "measure on labelled data: fewshot, cluster, stream, file, index, paper",
 		RunE:  refuseUnknown,
 	}
-	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalIndexCommand(), newEvalPaperCommand())
+	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalFileCommand(), newEvalIndexCommand(), newEvalPaperCommand())
 	return eval
 }
 

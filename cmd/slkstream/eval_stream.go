@@ -121,10 +121,10 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
 		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports,
 	}
-	if !slices.Contains([]string{"rows", "bursts", "class"}, e.Order) {
+	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
 		order, err := array.ReadIntegers(e.Order)
 		if err != nil {
-			return p, fmt.Errorf("order: not rows, bursts or class, and as a file: %w", err)
+			return p, fmt.Errorf("order: not rows, bursts, class or shuffled, and as a file: %w", err)
 		}
 		p.Order, p.Given = "given", order.Integers
 	}

@@ -33,8 +33,8 @@ type StreamProtocol struct {
 func (p *StreamProtocol) Validate() error {
 	var faults []error
 	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !slices.Contains([]string{"rows", "bursts", "class", "given"}, p.Order) {
-		bad("order %q: not rows, bursts, class or a file", p.Order)
+	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled", "given"}, p.Order) {
+		bad("order %q: not rows, bursts, class, shuffled or a file", p.Order)
 	}
 	if !slices.Contains([]string{"class", "first", "group"}, p.SupportBy) {
 		bad("support-by %q: not class, first or group:FILE", p.SupportBy)
@@ -192,6 +192,11 @@ func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32, ra
 		for _, id := range choose(random, ids, len(ids)) {
 			out = append(out, choose(random, rows[id], len(rows[id]))...)
 		}
+	case "shuffled":
+		for _, id := range ids {
+			out = append(out, rows[id]...)
+		}
+		out = choose(random, out, len(out))
 	case "bursts":
 		out = bursts(ids, rows, random)
 	}

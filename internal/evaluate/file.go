@@ -1,0 +1,162 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/file"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// FileMethods are the ways to label a whole file that File knows: default is label's, episodes the stage over the file as a
+// stream.
+var FileMethods = append([]string{"default", "episodes"}, file.Baselines...)
+
+// File labels a drawn stream as one file.
+type File struct {
+	Protocol StreamProtocol
+	Method   string
+	Settings file.Settings
+	Episodes stream.Settings // of the method episodes
+}
+
+// FileResult is one file, scored.
+type FileResult struct {
+	Data           string   `json:"data"`
+	N              int      `json:"n"`
+	Order          string   `json:"order"`
+	Shots          int      `json:"shots"`
+	Seed           uint64   `json:"seed"`
+	Method         string   `json:"method"`
+	Classes        int      `json:"classes"`
+	Accuracy       float64  `json:"accuracy"`
+	Coherence      float64  `json:"coherence"`
+	ECE            *float64 `json:"ece,omitempty"`
+	Calibrated     bool     `json:"calibrated"`
+	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
+	FalseUnknown   *float64 `json:"false_unknown,omitempty"`
+	TrueUnknown    *float64 `json:"true_unknown,omitempty"`
+	Code           int      `json:"code"` // bytes kept of a row; 0: all
+	Seconds        float64  `json:"seconds"`
+	ObjectiveRises int      `json:"objective_rises"`
+}
+
+// Run draws the file of a seed and labels it.
+func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, error) {
+	trial, err := f.Protocol.Draw(set, seed)
+	if err != nil {
+		return FileResult{}, err
+	}
+	out := FileResult{
+		Data: set.Name, N: len(trial.Items), Order: f.Protocol.Order, Shots: f.Protocol.Shots, Seed: seed, Method: f.Method,
+		Classes: len(trial.Classes),
+	}
+	problem, truth := trial.file()
+	var labels []int32
+	from := time.Now()
+	switch f.Method {
+	case "default":
+		var r *file.Result
+		if r, err = file.Solve(ctx, problem, f.Settings); err == nil {
+			labels = r.Labels
+			out.Coherence, out.Calibrated, out.Code, out.ObjectiveRises = r.Coherence, r.Calibrated, r.Plan.Code, r.Rises
+			trial.scoreDoubts(r, truth, &out)
+		}
+	case "episodes":
+		labels, err = f.episodes(ctx, trial)
+	default:
+		labels, err = file.Baseline(ctx, problem, f.Method, f.Settings)
+	}
+	out.Seconds = time.Since(from).Seconds()
+	if err != nil {
+		return out, fmt.Errorf("data %s, method %s: %w", set.Name, f.Method, err)
+	}
+	right, known := 0., 0.
+	for i, item := range trial.Items {
+		if item.Known {
+			known++
+			if labels[i] == truth[i] {
+				right++
+			}
+		}
+	}
+	out.Accuracy = right / max(1, known)
+	return out, nil
+}
+
+// file is the trial as one problem, and the class of each row in it.
+func (t *Trial) file() (*file.Problem, []int32) {
+	truth := make([]int32, len(t.Items))
+	number := func(y int32) int32 { return int32(slices.Index(t.Classes, y)) }
+	for i := range t.Items {
+		truth[i] = number(t.Items[i].Truth)
+	}
+	p := &file.Problem{
+		N: len(t.Items), D: t.D, K: len(t.Classes), Support: vector.New(len(t.Supports), t.D),
+		Read: func(use func([]float32, int32) error) error {
+			for i := range t.Items {
+				if err := use(t.Items[i].Vector, -1); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	for i, row := range t.Supports {
+		copy(p.Support.Row(i), row)
+		p.SupportClasses = append(p.SupportClasses, number(t.SupportLabels[i]))
+	}
+	return p, truth
+}
+
+// scoreDoubts fills in what the confidence and the unknown score are worth.
+func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
+	if r.Confidence == nil {
+		return
+	}
+	var right, unknown []bool
+	var confidence, scores []float64
+	var called [2]float64
+	for i, item := range t.Items {
+		scores, unknown = append(scores, float64(r.UnknownScore[i])), append(unknown, !item.Known)
+		side := 1
+		if item.Known {
+			side = 0
+			right, confidence = append(right, r.Labels[i] == truth[i]), append(confidence, float64(r.Confidence[i]))
+		}
+		if float64(r.UnknownScore[i]) > r.UnknownLimit {
+			called[side]++
+		}
+	}
+	out.ECE = pointer(ECE(confidence, right))
+	if !math.IsInf(r.UnknownLimit, 1) {
+		out.FalseUnknown = pointer(called[0] / float64(max(1, len(right))))
+	}
+	if others := len(unknown) - len(right); others > 0 {
+		out.UnknownAUROC = pointer(AUROC(scores, unknown))
+		out.TrueUnknown = pointer(called[1] / float64(others))
+	}
+}
+
+// episodes answers the file as a stream, episode by episode.
+func (f *File) episodes(ctx context.Context, trial *Trial) ([]int32, error) {
+	s := Stream{Protocol: f.Protocol, Settings: f.Episodes}
+	answers, err := s.remember(ctx, trial, &StreamResult{})
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int32, len(answers))
+	for i, a := range answers {
+		labels[i] = -1
+		for c, y := range trial.Classes {
+			if a.Label == className(y) {
+				labels[i] = int32(c)
+			}
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,97 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Baselines are known ways to label a file from few labels, over the same embedding and graph that Solve begins with.
+var Baselines = []string{"poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
+
+// Baseline labels the rows by one of Baselines.
+func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int32, error) {
+	if !slices.Contains(Baselines, method) {
+		return nil, fmt.Errorf("method %q: not one of %v", method, Baselines)
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	l, err := load(ctx, p, &s, &Plan{})
+	if err != nil {
+		return nil, err
+	}
+	if !l.support {
+		return nil, errNoLabel
+	}
+	if method == "nearest" || method == "1nn" {
+		return l.nearest(method == "nearest"), nil
+	}
+	lists, err := l.search(ctx, &s)
+	if err != nil {
+		return nil, err
+	}
+	graph := similarities(lists, spreading)
+	var x []float32
+	switch method {
+	case "poisson":
+		x, err = poisson(ctx, graph, l.class, 0, l.k)
+	case "label-spreading":
+		x, err = spread(ctx, graph, l.class, l.k, .9)
+	default:
+		x, err = laplace(ctx, graph, l.class, 0, l.k, method == "zero-mean-laplace")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return largest(x, l.k)[:l.n], nil
+}
+
+// nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled rows.
+func (l *loaded) nearest(means bool) []int32 {
+	d := l.points.d
+	examples := vector.New(l.k, d)
+	class, count := make([]int32, l.k), make([]float32, l.k)
+	for c := range class {
+		class[c] = int32(c)
+	}
+	if !means {
+		examples, class = vector.Matrix{D: d}, nil
+	}
+	for p, y := range l.class {
+		switch row := l.points.rows(p, p+1, l.points.scratch(1)); {
+		case y < 0:
+		case means:
+			kernel.Axpy(1, row, examples.Row(int(y)))
+			count[y]++
+		default:
+			examples = vector.Rows(append(examples.Values, row...), d)
+			class = append(class, y)
+		}
+	}
+	for c, n := range count {
+		if means && n > 0 {
+			kernel.Scale(1/n, examples.Row(c))
+		}
+	}
+	out := make([]int32, l.n)
+	eachChunk(l.n, func(_, from, to int) {
+		rows := l.points.rows(from, to, l.points.scratch(chunk))
+		for p := from; p < to; p++ {
+			best := float32(math.Inf(1))
+			for i, c := range class {
+				if means && count[c] == 0 {
+					continue
+				}
+				if v := kernel.SquaredDistance(rows[(p-from)*d:(p-from+1)*d], examples.Row(i)); v < best {
+					best, out[p] = v, c
+				}
+			}
+		}
+	})
+	return out
+}

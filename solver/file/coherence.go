@@ -1,0 +1,163 @@
+package file
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// stretch is how many rows in a row are compared with prototypes of their own, as far as the order of the rows means something.
+// A stream's episode has as many.
+const stretch = 100
+
+// coherence is how much the order of the file's rows tells, 0 to 1: the share of the nearest of a row that lie within half a
+// stretch of it, less what chance puts there. What chance alone could make, three standard errors, is no order.
+func coherence(lists *index.Neighbours, n int) float64 {
+	const nearest, window = 4, stretch / 2
+	near, all := 0., 0.
+	for p := range n {
+		ids, _ := lists.Row(p)
+		found := 0
+		for _, q := range ids {
+			if q < 0 || int(q) >= n {
+				continue
+			}
+			if found++; found > nearest {
+				break
+			}
+			all++
+			if q := int(q); q >= p-window && q <= p+window {
+				near++
+			}
+		}
+	}
+	chance := 2 * window / float64(n)
+	if all == 0 || chance >= 1 {
+		return 0
+	}
+	share := (near/all - chance) / (1 - chance)
+	if share < 3*math.Sqrt(chance/(1-chance)/all) {
+		return 0
+	}
+	return share
+}
+
+// Rows far apart in a file whose order means something are set apart in the choice of neighbours, by up to
+// apart x coherence x the median nearest squared distance, reached at lag rows. Support stands as at half of it.
+const (
+	apart = 1.8
+	lag   = 100
+)
+
+// mostScanned bounds the labelled rows that each row is compared with beside those that the search for neighbours found.
+const mostScanned = 2048
+
+// candidate is a possible neighbour.
+type candidate struct {
+	id       int32
+	distance float64 // squared, and what order adds
+}
+
+// affinity is the graph of R: the rho nearest of each unlabelled row among all rows, of which those of a labelled row weigh 1
+// and those of an unlabelled pair (A + A')/2. The rows of labelled rows are not to be read.
+func (l *loaded) affinity(lists *index.Neighbours, rho int, c float64) *index.Affinity {
+	rho = min(rho, l.all-1)
+	pick := func(p, j int) (int32, float32) {
+		if l.class[p] >= 0 {
+			return -1, 0
+		}
+		q := lists.IDs[p*lists.Rho+j]
+		return q, l.pairWeight(q)
+	}
+	if c > 0 {
+		chosen := l.inOrder(lists, rho, c)
+		pick = func(p, j int) (int32, float32) {
+			if q := chosen[p*rho+j]; q >= 0 {
+				return q, l.pairWeight(q)
+			}
+			return -1, 0
+		}
+	}
+	return symmetric(l.all, min(rho, lists.Rho), pick)
+}
+
+// pairWeight is 1 for an unlabelled neighbour, 2 for a labelled one, of which symmetric takes half.
+func (l *loaded) pairWeight(q int32) float32 {
+	if q >= 0 && l.class[q] >= 0 {
+		return 2
+	}
+	return 1
+}
+
+// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows lie in the file.
+func (l *loaded) inOrder(lists *index.Neighbours, rho int, c float64) []int32 {
+	first := make([]float32, l.all)
+	for p := range first {
+		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
+	}
+	scale := apart * c * float64(vector.Median(first))
+	var labelled []int32
+	for q, class := range l.class {
+		if class >= 0 && len(labelled) < mostScanned {
+			labelled = append(labelled, int32(q))
+		}
+	}
+	chosen := make([]int32, l.all*rho)
+	for i := range chosen {
+		chosen[i] = -1
+	}
+	d := l.points.d
+	eachChunk(l.n, func(_, from, to int) {
+		var found []candidate
+		own, other := l.points.scratch(1), l.points.scratch(2*lag+chunk)
+		begin := max(0, from-lag)
+		side := l.points.rows(begin, min(l.n, to+lag), other)
+		for p := from; p < to; p++ {
+			if l.class[p] >= 0 {
+				continue
+			}
+			found = found[:0]
+			add := func(q int32, squared float32) {
+				away := .5
+				if int(q) < l.n {
+					away = min(1, math.Abs(float64(int(q)-p))/lag)
+				}
+				found = append(found, candidate{q, float64(squared) + scale*away})
+			}
+			row := side[(p-begin)*d : (p-begin+1)*d]
+			lo, hi := max(0, p-lag), min(l.n, p+lag+1)
+			for q := lo; q < hi; q++ {
+				if q != p {
+					add(int32(q), kernel.SquaredDistance(row, side[(q-begin)*d:(q-begin+1)*d]))
+				}
+			}
+			for _, q := range labelled {
+				if int(q) < lo || int(q) >= hi {
+					add(q, kernel.SquaredDistance(row, l.points.rows(int(q), int(q)+1, own)))
+				}
+			}
+			ids, distances := lists.Row(p)
+			for j, q := range ids {
+				if q >= 0 && (int(q) < lo || int(q) >= hi) && !(l.class[q] >= 0 && slices.Contains(labelled, q)) {
+					add(q, distances[j]*distances[j])
+				}
+			}
+			slices.SortFunc(found, func(a, b candidate) int {
+				switch {
+				case a.distance < b.distance:
+					return -1
+				case a.distance > b.distance:
+					return 1
+				}
+				return int(a.id) - int(b.id)
+			})
+			for j := range min(rho, len(found)) {
+				chosen[p*rho+j] = found[j].id
+			}
+		}
+	})
+	return chosen
+}

@@ -1,0 +1,295 @@
+package file
+
+import (
+	"context"
+	"math"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// constants are the numbers of the objective, as solver.Settings names them.
+type constants struct {
+	lambda, tau, u    float64
+	beta, cpi, drawn  float64 // drawn: rows' weight of the file's proportions in those of a stretch
+	ws                float64
+	rho, outer, inner int
+	tolerance         float64
+}
+
+// labelling are the constants with support. Where a class is many rows side by side, means say less and neighbours more.
+func (l *loaded) labelling() constants {
+	x := l.manifold()
+	return constants{
+		lambda: .8 * (1 + 1.5*x), tau: 5 / (1 + 1.5*x), u: .75, beta: .25, cpi: 10, drawn: 20,
+		ws: max(1, .5*math.Log2(float64(l.k))), rho: int(math.Round(4 * (1 + x))), outer: 12, inner: 1, tolerance: .01,
+	}
+}
+
+// clustering are the constants without support, those of solver.Clustering.
+func clustering() constants {
+	return constants{lambda: 2, tau: 1, ws: 1, rho: 5, outer: 15, inner: 4, tolerance: .01}
+}
+
+// descent minimises
+//
+//	R = sum_p s_p . [ c a(x_p, C_b(p)) + (1-c) a(x_p, G) ] - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p
+//	    + sum_p s_p . log s_p + ws sum_l [ c sum_b a(x_l, C_b,y) + (1-c) a(x_l, G_y) ]
+//	    - beta sum_p s_p . [ g log pi_b(p) + (1-g) log pi ] - beta drawn sum_b sum_k pi_k log pi_bk
+//
+// over S, the prototypes G of the file, the prototypes C_b of each stretch b of rows, and its proportions pi_b; c is the
+// coherence, pi the proportions of the start. A row is compared with the prototypes of its stretch as far as the order of rows
+// means something and with those of the file for the rest. Every step is an exact minimiser of its block, so R falls. With c = 0
+// it is the objective of package solver with proportions that stand.
+type descent struct {
+	*loaded
+	constants
+	c     float64 // coherence: the part of the stretch in distances
+	g     float64 // the part of the stretch in proportions: all of it from a coherence of a tenth on
+	class []int32 // that the descent sees
+	graph *index.Affinity
+	s     []float32 // all x k
+	pi    []float64 // k
+
+	held, heldSquare []float64 // k: weight of the labelled rows, and the sum of their squared lengths
+	heldSum          vector.Matrix
+	file             prototypes
+	batch            []prototypes // of the stretches of a batch
+	scores           []float32    // of the rows of a batch
+}
+
+// stretches of a batch: their prototypes are placed side by side, then their rows are updated one after the other.
+const batched = 16
+
+// prototypes are k rows, psi of the length of each, and log proportions.
+type prototypes struct {
+	rows  vector.Matrix
+	psi   []float64
+	mass  []float64 // of the unlabelled rows
+	logPi []float64
+	base  []float32
+}
+
+func newPrototypes(k, d int) prototypes {
+	return prototypes{vector.New(k, d), make([]float64, k), make([]float64, k), make([]float64, k), make([]float32, k)}
+}
+
+// newDescent starts at an answer for all rows: .98 one-hot where it is to be solved.
+func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, constants constants, answer []int32) *descent {
+	e := &descent{loaded: l, constants: constants, c: c, g: min(1, 10*c), class: class, graph: graph}
+	k, d := l.k, l.points.d
+	e.beta *= 1 + e.g // proportions of a stretch say more than those of a file
+	e.s, e.pi = make([]float32, l.all*k), make([]float64, k)
+	share, solved := float32(.02)/float32(k), 0.
+	e.held, e.heldSquare, e.heldSum = make([]float64, k), make([]float64, k), vector.New(k, d)
+	scratch := l.points.scratch(1)
+	for p := range l.all {
+		row := e.s[p*k : p*k+k]
+		if y := class[p]; y >= 0 {
+			row[y] = 1
+			x := l.points.rows(p, p+1, scratch)
+			e.held[y] += e.ws
+			e.heldSquare[y] += e.ws * float64(kernel.Dot(x, x))
+			kernel.Axpy(float32(e.ws), x, e.heldSum.Row(int(y)))
+			continue
+		}
+		for i := range row {
+			row[i] = share
+		}
+		row[answer[p]] += .98
+		e.pi[answer[p]]++
+		solved++
+	}
+	for i, n := range e.pi {
+		e.pi[i] = (n + (e.cpi+1e-9)/float64(k)) / (solved + e.cpi + 1e-9)
+	}
+	e.file = newPrototypes(k, d)
+	for range batched {
+		if c > 0 {
+			e.batch = append(e.batch, newPrototypes(k, d))
+		}
+	}
+	e.scores = make([]float32, batched*stretch*k)
+	return e
+}
+
+// psi_u(r) = 2(1-u)/(2-u) r^((2-u)/(1-u)) at r = |C|, for u below 1.
+func psi(u, length float64) float64 { return 2 * (1 - u) / (2 - u) * math.Pow(length, (2-u)/(1-u)) }
+
+// add adds the unlabelled rows from up to to, weighed by S, to sums and masses.
+func (e *descent) add(from, to int, sum []float32, mass []float64) {
+	k, d := e.k, e.points.d
+	scratch := e.points.scratch(stretch)
+	weights := make([]float32, stretch*k)
+	for lo := from; lo < to; lo += stretch {
+		hi := min(to, lo+stretch)
+		rows := e.points.rows(lo, hi, scratch)
+		copy(weights, e.s[lo*k:hi*k])
+		for p := lo; p < hi; p++ {
+			own := weights[(p-lo)*k : (p-lo+1)*k]
+			if e.class[p] >= 0 {
+				clear(own)
+			}
+			for c, v := range own {
+				mass[c] += float64(v)
+			}
+		}
+		kernel.Accumulate(sum, weights[:(hi-lo)*k], rows, hi-lo, k, d)
+	}
+}
+
+// place turns sums into prototypes, C = m / |m|^u with m the weighted mean of labelled and unlabelled rows: the minimiser of R.
+func (e *descent) place(at *prototypes) {
+	for c := range e.k {
+		row := at.rows.Row(c)
+		kernel.Axpy(1, e.heldSum.Row(c), row)
+		if mass := at.mass[c] + e.held[c]; mass > 0 {
+			kernel.Scale(float32(1/mass), row)
+		}
+		length := math.Sqrt(float64(kernel.Dot(row, row)))
+		if length > 0 {
+			kernel.Scale(float32(math.Pow(length, -e.u)), row)
+			at.psi[c] = psi(e.u, math.Pow(length, 1-e.u))
+		} else {
+			at.psi[c] = 0
+		}
+	}
+}
+
+// placeFile is the step of G.
+func (e *descent) placeFile() {
+	k, d := e.k, e.points.d
+	parts := max(1, min(64, chunks(e.n), 1<<24/(k*d))) // of the problem, not of the cores
+	size := (e.all + parts - 1) / parts
+	sums, masses := make([][]float32, parts), make([][]float64, parts)
+	eachOf(parts, func(i int) {
+		sums[i], masses[i] = make([]float32, k*d), make([]float64, k)
+		e.add(i*size, min(e.all, (i+1)*size), sums[i], masses[i])
+	})
+	clear(e.file.rows.Values)
+	clear(e.file.mass)
+	for i := range parts {
+		kernel.Axpy(1, sums[i], e.file.rows.Values)
+		for c, v := range masses[i] {
+			e.file.mass[c] += v
+		}
+	}
+	e.place(&e.file)
+	for c := range e.pi {
+		e.file.logPi[c] = math.Log(e.pi[c])
+	}
+	e.base(&e.file, 1-e.c, 1-e.g)
+}
+
+// placeStretch is the step of C_b and pi_b for rows from up to to.
+func (e *descent) placeStretch(at *prototypes, from, to int) {
+	clear(at.rows.Values)
+	clear(at.mass)
+	e.add(from, to, at.rows.Values, at.mass)
+	e.place(at)
+	total := 0.
+	for _, v := range at.mass {
+		total += v
+	}
+	for c, v := range at.mass {
+		at.logPi[c] = math.Log((e.g*v + e.drawn*e.pi[c]) / (e.g*total + e.drawn))
+	}
+	e.base(at, e.c, e.g)
+}
+
+// base is what the scores of all rows share, in the given parts.
+func (e *descent) base(at *prototypes, ofDistance, ofProportions float64) {
+	for c := range e.k {
+		at.base[c] = float32(ofProportions*e.beta*at.logPi[c] - ofDistance*e.tau*at.psi[c])
+	}
+}
+
+// sweep updates each stretch: its prototypes and proportions, then the S of its rows one after the other. It returns the mean L1
+// change of S.
+func (e *descent) sweep() float64 {
+	k, d := e.k, e.points.d
+	change, solved := 0., 0
+	for first := 0; first < e.n; first += batched * stretch {
+		last := min(e.n, first+batched*stretch)
+		eachOf((last-first+stretch-1)/stretch, func(i int) {
+			from, to := first+i*stretch, min(last, first+(i+1)*stretch)
+			scores := e.scores[(from-first)*k : (to-first)*k]
+			rows := e.points.rows(from, to, e.points.scratch(stretch))
+			kernel.Products(scores, rows, e.file.rows.Values, to-from, k, d)
+			kernel.Scale(float32(2*e.tau*(1-e.c)), scores)
+			if e.c > 0 {
+				own := &e.batch[i]
+				e.placeStretch(own, from, to)
+				products := make([]float32, len(scores))
+				kernel.Products(products, rows, own.rows.Values, to-from, k, d)
+				kernel.Axpy(float32(2*e.tau*e.c), products, scores)
+			}
+			for lo := 0; lo < len(scores); lo += k {
+				kernel.Axpy(1, e.file.base, scores[lo:lo+k])
+				if e.c > 0 {
+					kernel.Axpy(1, e.batch[i].base, scores[lo:lo+k])
+				}
+			}
+		})
+		for p := first; p < last; p++ {
+			if e.class[p] >= 0 {
+				continue
+			}
+			row := e.scores[(p-first)*k : (p-first+1)*k]
+			columns, weights := e.graph.Row(p)
+			for j, q := range columns {
+				kernel.Axpy(float32(e.lambda)*weights[j], e.s[int(q)*k:int(q)*k+k], row)
+			}
+			kernel.Softmax(row)
+			own := e.s[p*k : p*k+k]
+			for c, v := range row {
+				change += math.Abs(float64(v - own[c]))
+			}
+			copy(own, row)
+			solved++
+		}
+	}
+	return change / float64(max(1, solved))
+}
+
+// run descends until S stands still, and fills in what the result says of it.
+func (e *descent) run(ctx context.Context, check bool, progress func(done, total int), r *Result) error {
+	note := func() {
+		if !check {
+			return
+		}
+		now := e.objective()
+		if n := len(r.Trace); n > 0 && now > r.Trace[n-1]+1e-5*max(1, math.Abs(r.Trace[n-1])) {
+			r.Rises++
+		}
+		r.Trace = append(r.Trace, now)
+	}
+	e.placeFile()
+	r.ObjectiveBefore = e.objective()
+	note()
+	for step := 0; step < e.outer; step++ {
+		for i := range e.inner {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			progress(step*e.inner+i, e.outer*e.inner)
+			change := e.sweep()
+			r.Sweeps++
+			note()
+			if change <= e.tolerance {
+				if i == 0 {
+					step = e.outer
+				}
+				break
+			}
+		}
+		if step >= e.outer {
+			break
+		}
+		e.placeFile()
+		note()
+	}
+	r.ObjectiveAfter = e.objective()
+	return nil
+}

@@ -1,0 +1,176 @@
+package file
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// blobs is a problem of rows around k centres, in bursts of a class or in random order, with shots labelled rows of each.
+func blobs(n, d, k, shots int, bursts bool, spread float32, seed uint64) (*Problem, []int32) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	centres := vector.New(k, d)
+	for i := range centres.Values {
+		centres.Values[i] = float32(random.NormFloat64())
+	}
+	draw := func(c int) []float32 {
+		row := slices.Clone(centres.Row(c))
+		for j := range row {
+			row[j] += spread * float32(random.NormFloat64())
+		}
+		return row
+	}
+	rows, truth := vector.New(n, d), make([]int32, n)
+	class := 0
+	for i := range n {
+		if !bursts || i%15 == 0 {
+			class = random.IntN(k)
+		}
+		truth[i] = int32(class)
+		copy(rows.Row(i), draw(class))
+	}
+	p := &Problem{N: n, D: d, K: k, Support: vector.New(k*shots, d), Read: func(use func([]float32, int32) error) error {
+		for i := range n {
+			if err := use(rows.Row(i), -1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	for i := range k * shots {
+		p.SupportClasses = append(p.SupportClasses, int32(i%k))
+		copy(p.Support.Row(i), draw(i%k))
+	}
+	return p, truth
+}
+
+func accuracy(a, b []int32) float64 {
+	right := 0.
+	for i := range a {
+		if a[i] == b[i] {
+			right++
+		}
+	}
+	return right / float64(len(a))
+}
+
+func solve(t *testing.T, p *Problem, s Settings) *Result {
+	t.Helper()
+	s.Check = true
+	r, err := Solve(context.Background(), p, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rises > 0 || r.ObjectiveAfter > r.ObjectiveBefore {
+		t.Errorf("R rose %d times, from %g to %g: %v", r.Rises, r.ObjectiveBefore, r.ObjectiveAfter, r.Trace)
+	}
+	return r
+}
+
+func TestLabels(t *testing.T) {
+	for name, bursts := range map[string]bool{"bursts": true, "shuffled": false} {
+		t.Run(name, func(t *testing.T) {
+			p, truth := blobs(1500, 24, 8, 2, bursts, .9, 1)
+			r := solve(t, p, Settings{})
+			if a := accuracy(r.Labels, truth); a < .95 {
+				t.Errorf("accuracy %.3f", a)
+			}
+			if bursts != (r.Coherence > .02) {
+				t.Errorf("coherence %.3f", r.Coherence)
+			}
+		})
+	}
+}
+
+// In a file in random order its order is not used: the same rows in another order have the same labels but for ties.
+func TestShuffledOrderMeansNothing(t *testing.T) {
+	p, _ := blobs(1500, 24, 8, 2, false, .9, 2)
+	r := solve(t, p, Settings{})
+	if r.Coherence != 0 {
+		t.Fatalf("coherence %g of rows in random order", r.Coherence)
+	}
+	order := rand.New(rand.NewPCG(3, 3)).Perm(p.N)
+	var rows [][]float32
+	_ = p.Read(func(row []float32, _ int32) error { rows = append(rows, slices.Clone(row)); return nil })
+	other := *p
+	other.Read = func(use func([]float32, int32) error) error {
+		for _, i := range order {
+			if err := use(rows[i], -1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	again := solve(t, &other, Settings{})
+	same := 0
+	for at, i := range order {
+		if again.Labels[at] == r.Labels[i] {
+			same++
+		}
+	}
+	if share := float64(same) / float64(p.N); share < .99 {
+		t.Errorf("%.3f of the labels are the same", share)
+	}
+}
+
+func TestClusters(t *testing.T) {
+	p, truth := blobs(1500, 24, 6, 0, false, .5, 4)
+	r := solve(t, p, Settings{})
+	seen := map[[2]int32]bool{}
+	for i, y := range truth {
+		seen[[2]int32{y, r.Labels[i]}] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d pairs of class and cluster, not 6", len(seen))
+	}
+}
+
+// Answers are the same on one core and on two, whole or as codes.
+func TestCoresChangeNothing(t *testing.T) {
+	p, _ := blobs(3000, 96, 8, 2, true, 1.2, 5)
+	for name, memory := range map[string]int64{"whole": 0, "codes": needed(p.N+p.Support.N, p.D, p.K, 48)} {
+		t.Run(name, func(t *testing.T) {
+			was := runtime.GOMAXPROCS(1)
+			one := solve(t, p, Settings{Memory: memory})
+			runtime.GOMAXPROCS(2)
+			two := solve(t, p, Settings{Memory: memory})
+			runtime.GOMAXPROCS(was)
+			if !slices.Equal(one.Labels, two.Labels) || one.ObjectiveAfter != two.ObjectiveAfter {
+				t.Errorf("R %v on one core, %v on two", one.ObjectiveAfter, two.ObjectiveAfter)
+			}
+			if (one.Plan.Code > 0) != (memory > 0) {
+				t.Errorf("plan: %v", one.Plan)
+			}
+		})
+	}
+}
+
+// Codes label as well as whole rows, and the plan says what is kept.
+func TestCodes(t *testing.T) {
+	p, truth := blobs(3000, 96, 8, 3, false, 1.2, 6)
+	var plans []Plan
+	limit := needed(p.N+p.Support.N, p.D, p.K, 48)
+	r := solve(t, p, Settings{Memory: limit, Plan: func(p Plan) { plans = append(plans, p) }})
+	if a := accuracy(r.Labels, truth); a < .95 {
+		t.Errorf("accuracy %.3f", a)
+	}
+	if len(plans) != 2 || plans[0].Code == 0 || plans[1].Recall == 0 || plans[0].Bytes > limit {
+		t.Errorf("plans %v", plans)
+	}
+	if _, err := Solve(context.Background(), p, Settings{Memory: 1 << 20}); err == nil {
+		t.Error("a mebibyte is enough")
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	p, _ := blobs(1500, 24, 8, 2, false, .9, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Solve(ctx, p, Settings{}); err == nil {
+		t.Error("a cancelled solve has an answer")
+	}
+}

@@ -1,0 +1,105 @@
+package file
+
+import (
+	"context"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// loaded is a problem in memory: embedded rows, the file's first and the support's after them.
+type loaded struct {
+	n, all, k int
+	points    points
+	class     []int32 // of each of all rows, -1 where it is to be solved
+	support   bool
+}
+
+// power is what values are raised to before anything else, as in a stream.
+const power = .75
+
+// load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the codes.
+func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, error) {
+	l := &loaded{n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
+	copy(l.class[p.N:], p.SupportClasses)
+	l.support = p.Support.N > 0
+	e := &embedding{power: power, support: true}
+	kept := vector.Matrix{D: p.D}
+	var picked []int32 // rows of the sample, or all of them
+	every := 1
+	if plan.Code > 0 {
+		every = max(1, p.N/sampleRows)
+		kept = vector.New((p.N+every-1)/every, p.D)
+	} else {
+		kept = vector.New(l.all, p.D)
+	}
+	progress := func(stage string, done int) {
+		if s.Progress != nil && done%chunk == 0 {
+			s.Progress(stage, int64(done), int64(p.N))
+		}
+	}
+	labelled, all := newMean(p.K, p.D), newMean(p.K, p.D)
+	whole := &embedding{}
+	for i := range p.Support.N {
+		labelled.add(e, p.Support.Row(i), p.SupportClasses[i])
+	}
+	err := p.each(ctx, func(i int, row []float32, class int32) error {
+		progress("reading", i)
+		l.class[i] = class
+		l.support = l.support || class >= 0
+		labelled.add(e, row, class)
+		if !l.support {
+			all.add(whole, row, -1)
+		}
+		if i%every == 0 {
+			copy(kept.Row(len(picked)), row)
+			picked = append(picked, int32(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if e.support = l.support; e.support {
+		e.mean = labelled.mean()
+	} else {
+		e.mean = all.mean()
+	}
+	for i := range p.Support.N {
+		if plan.Code == 0 {
+			copy(kept.Row(p.N+i), p.Support.Row(i))
+		}
+	}
+	eachChunk(kept.N, func(_, from, to int) {
+		row := make([]float32, p.D)
+		for i := from; i < to; i++ {
+			e.embed(row, kept.Row(i))
+			copy(kept.Row(i), row)
+		}
+	})
+	if plan.Code == 0 {
+		l.points = points{n: l.all, d: p.D, values: kept.Values}
+		return l, nil
+	}
+	c, recall, err := newCoder(kept, plan.Code)
+	if err != nil {
+		return nil, err
+	}
+	code := c.directions.N
+	plan.Code, plan.Recall, plan.Bytes = code, recall, needed(l.all, p.D, p.K, code)
+	kept = vector.Matrix{}
+	l.points = points{n: l.all, d: code, codes: make([]int8, l.all*code), step: c.step}
+	row, out := make([]float32, p.D), make([]float32, code)
+	encode := func(i int, x []float32) {
+		e.embed(row, x)
+		c.project(out, row)
+		l.points.write(i, out)
+	}
+	for i := range p.Support.N {
+		encode(p.N+i, p.Support.Row(i))
+	}
+	return l, p.each(ctx, func(i int, x []float32, _ int32) error {
+		progress("encoding", i)
+		encode(i, x)
+		return nil
+	})
+}

@@ -1,0 +1,68 @@
+package file
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/solver/metric"
+)
+
+const (
+	metricRank   = 32
+	metricShrink = .85
+	// Residuals are taken from so many stretches, spread over the file.
+	metricStretches = 400
+)
+
+// manifold is how far a class is many rows that lie side by side rather than a spread around a mean: 0 up to a hundred rows a
+// class, 1 from a thousand on. Then what one class's rows have in common is no direction, and neighbours say more than means.
+func (l *loaded) manifold() float64 {
+	return min(1, max(0, math.Log10(float64(l.n)/float64(l.k)/100)))
+}
+
+// learnMetric moves the points to a space in which the directions along which one class's rows spread count less, learned from
+// an answer for all rows, stretch by stretch: rows side by side share what the moment did to them.
+func (l *loaded) learnMetric(answer []int32) error {
+	shrink := metricShrink + (1-metricShrink)*l.manifold()
+	if shrink > .99 || !l.support {
+		return nil
+	}
+	d := l.points.d
+	s := metric.NewScatter(d)
+	scratch := l.points.scratch(chunk)
+	for from := 0; from < l.all; from += chunk {
+		to := min(l.all, from+chunk)
+		s.Observe(l.points.rows(from, to, scratch))
+		s.AddLabelled(l.points.rows(from, to, scratch), l.class[from:to], l.k)
+	}
+	every := max(1, l.n/stretch/metricStretches)
+	for from := 0; from < l.n; from += stretch * every {
+		to := min(l.n, from+stretch)
+		// classes of the stretch, numbered as they come
+		number := map[int32]int{}
+		for _, c := range answer[from:to] {
+			if _, ok := number[c]; !ok {
+				number[c] = len(number)
+			}
+		}
+		soft := make([]float32, (to-from)*len(number))
+		for i, c := range answer[from:to] {
+			soft[i*len(number)+number[c]] = 1
+		}
+		residuals, freedom := s.PointResiduals(l.points.rows(from, to, scratch), soft, len(number))
+		s.Points.Add(residuals, d, freedom)
+	}
+	m, err := s.Refresh(nil, metricRank, shrink)
+	if err != nil || m == nil {
+		return err
+	}
+	eachChunk(l.all, func(_, from, to int) {
+		rows := l.points.rows(from, to, l.points.scratch(to-from))
+		m.Apply(rows, make([]float32, len(m.Scales)))
+		if l.points.codes != nil {
+			for p := from; p < to; p++ {
+				l.points.write(p, rows[(p-from)*d:(p-from+1)*d])
+			}
+		}
+	})
+	return nil
+}

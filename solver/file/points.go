@@ -1,0 +1,129 @@
+package file
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// points are the embedded rows of a problem: the file's first, then the support's. They are float32 rows, or codes of a byte a
+// dimension, in which case a value is step times its code.
+type points struct {
+	n, d   int
+	values []float32 // n x d; nil with codes
+	codes  []int8    // n x d; nil with values
+	step   float32
+}
+
+// rows returns rows from up to to: a part of values, or decoded into scratch, which holds (to-from) x d.
+func (x *points) rows(from, to int, scratch []float32) []float32 {
+	if x.codes == nil {
+		return x.values[from*x.d : to*x.d]
+	}
+	out := scratch[:(to-from)*x.d]
+	for i, c := range x.codes[from*x.d : to*x.d] {
+		out[i] = float32(c) * x.step
+	}
+	return out
+}
+
+// scratch is what rows decodes up to n rows into; nil where nothing is decoded.
+func (x *points) scratch(n int) []float32 {
+	if x.codes == nil {
+		return nil
+	}
+	return make([]float32, n*x.d)
+}
+
+// all returns every row; with codes it is a copy of four times their size.
+func (x *points) all() []float32 { return x.rows(0, x.n, make([]float32, len(x.codes))) }
+
+// write puts a row, rounded where codes are kept.
+func (x *points) write(p int, row []float32) {
+	if x.codes == nil {
+		copy(x.values[p*x.d:(p+1)*x.d], row)
+		return
+	}
+	out := x.codes[p*x.d : (p+1)*x.d]
+	for i, v := range row {
+		out[i] = int8(math.RoundToEven(float64(max(-127, min(127, v/x.step)))))
+	}
+}
+
+// embedding takes a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support, to x scaled to length 1 less mean.
+type embedding struct {
+	power   float64
+	mean    []float32
+	support bool
+}
+
+// raise fills out with sign(x)|x|^power of a raw row; without support with the row scaled to length 1.
+func (e *embedding) raise(out, x []float32) {
+	switch {
+	case !e.support:
+		vector.Unit(out, x)
+	case e.power == 1:
+		copy(out, x)
+	case e.power == .75:
+		kernel.ThreeQuarterPower(out, x)
+	default:
+		for i, v := range x {
+			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), e.power), float64(v)))
+		}
+	}
+}
+
+// embed fills out with the embedding of a raw row.
+func (e *embedding) embed(out, x []float32) {
+	e.raise(out, x)
+	kernel.Axpy(-1, e.mean, out)
+	if e.support {
+		vector.Unit(out, out)
+	}
+}
+
+// mean gathers the mean of embeddings: with support of the labelled rows, with equal weight a class; else of all rows.
+type mean struct {
+	sums   [][]float64 // of each class, the last of all rows
+	counts []float64
+	row    []float32
+}
+
+func newMean(k, d int) *mean {
+	return &mean{sums: make([][]float64, k+1), counts: make([]float64, k+1), row: make([]float32, d)}
+}
+
+// add takes a raw row in; class is -1 for one without a label.
+func (m *mean) add(e *embedding, x []float32, class int32) {
+	if class < 0 {
+		if e.support {
+			return
+		}
+		class = int32(len(m.sums) - 1)
+	}
+	if m.sums[class] == nil {
+		m.sums[class] = make([]float64, len(m.row))
+	}
+	e.raise(m.row, x)
+	for j, v := range m.row {
+		m.sums[class][j] += float64(v)
+	}
+	m.counts[class]++
+}
+
+func (m *mean) mean() []float32 {
+	classes := 0.
+	for _, n := range m.counts {
+		if n > 0 {
+			classes++
+		}
+	}
+	out := make([]float32, len(m.row))
+	for c, sum := range m.sums {
+		for j, v := range sum {
+			out[j] += float32(v / m.counts[c] / classes)
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+// Package file labels a whole file of embeddings as one problem: one graph over all rows, one start, one objective that only
+// falls. Where the rows do not fit into the memory given, it keeps a code of each, and still solves them as one. It knows nothing
+// of file formats.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Problem is a file to be labelled.
+type Problem struct {
+	N, D, K int
+
+	// Read gives every raw row of the file to use, in order, with the class of a labelled row or -1. The row is valid during the
+	// call. It is called once, or twice where codes are kept, and must give the same rows each time.
+	Read func(use func(row []float32, class int32) error) error
+
+	Support        vector.Matrix // labelled raw rows outside the file; none: N is 0
+	SupportClasses []int32
+}
+
+// Settings are what may be chosen of a solve. The zero value is the default.
+type Settings struct {
+	Seed        uint64
+	Index       string  // how neighbours are searched for, one of index.Methods
+	RecallFloor float64 // of the search for neighbours; 0: the index's default
+	Ordered     *bool   // whether the order of the rows means something; nil: as far as neighbours lie side by side
+	Memory      int64   // bytes that may be used; 0: no limit
+	UnknownRate float64 // share of the rows of labelled classes that may be called unknown
+	Check       bool    // compute R after each half-step: Result.Trace and Rises (slow)
+
+	Plan     func(Plan)                            // told before the work starts; may be nil
+	Progress func(stage string, done, total int64) // may be nil
+}
+
+// Result is a labelled file. Classes are those of the problem; without support 0 to K-1.
+type Result struct {
+	Labels       []int32
+	Confidence   []float32
+	UnknownScore []float32 // nil without support
+	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf where it cannot be said
+	Calibrated   bool      // confidence was fitted to labelled rows that the solve did not see
+
+	Coherence                       float64 // how much the order of the rows tells, 0 to 1
+	ObjectiveBefore, ObjectiveAfter float64
+	Sweeps                          int
+	Trace                           []float64
+	Rises                           int
+	Plan                            Plan
+
+	Sample       []int32       // rows spread over the file
+	SamplePoints vector.Matrix // and where they lie, embedded
+}
+
+func (p *Problem) check() error {
+	switch {
+	case p.N < 1 || p.D < 1 || p.K < 1:
+		return fmt.Errorf("file: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
+	case p.N+p.Support.N > math.MaxInt32/2:
+		return fmt.Errorf("file: %d rows are more than %d", p.N, math.MaxInt32/2)
+	case p.Support.N != len(p.SupportClasses):
+		return fmt.Errorf("support: %d rows and %d classes", p.Support.N, len(p.SupportClasses))
+	case p.Support.N > 0 && p.Support.D != p.D:
+		return fmt.Errorf("rows of %d numbers, but the support has %d", p.D, p.Support.D)
+	}
+	for i, c := range p.SupportClasses {
+		if c < 0 || int(c) >= p.K {
+			return fmt.Errorf("support %d: class %d is not one of %d", i, c, p.K)
+		}
+	}
+	return nil
+}
+
+var errNoLabel = errors.New("file: no row is labelled: give support, or the number of clusters")
+
+// each calls Read, checks what it gives, and stops when ctx is done.
+func (p *Problem) each(ctx context.Context, use func(i int, row []float32, class int32) error) error {
+	i := 0
+	err := p.Read(func(row []float32, class int32) error {
+		if i%chunk == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch at := vector.NotFinite(row); {
+		case i >= p.N:
+			return fmt.Errorf("file: more than %d rows: it has changed since they were counted", p.N)
+		case len(row) != p.D:
+			return fmt.Errorf("row %d has %d numbers, not %d", i, len(row), p.D)
+		case at >= 0:
+			return fmt.Errorf("row %d: value %g at %d is not finite", i, row[at], at)
+		case class < -1 || int(class) >= p.K:
+			return fmt.Errorf("row %d: class %d is not -1 and not one of %d", i, class, p.K)
+		}
+		i++
+		return use(i-1, row, class)
+	})
+	if err == nil && i < p.N {
+		err = fmt.Errorf("file: %d rows, not %d: it has changed since they were counted", i, p.N)
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package file
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver"
+)
+
+// listed is how many neighbours of each row are searched for, spreading how many of them labels are spread over.
+const (
+	listed    = 12
+	spreading = 10
+)
+
+// Solve labels every row of the file: by the classes of its labelled rows and its support, or, where there are none, by K
+// clusters. The answer depends on the problem and the settings, not on the cores.
+func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	plan, err := p.plan(s.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if s.Plan != nil {
+		s.Plan(plan)
+	}
+	l, err := load(ctx, p, &s, &plan)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Code > 0 && s.Plan != nil {
+		s.Plan(plan)
+	}
+	r := &Result{Plan: plan}
+	if l.support {
+		return r, l.labels(ctx, &s, r)
+	}
+	return r, l.clusters(ctx, &s, r)
+}
+
+// search finds the neighbours of all rows.
+func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
+	lists, err := index.Build(ctx, l.points.all(), l.all, l.points.d, index.Options{
+		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: s.RecallFloor, Seed: s.Seed, Progress: s.Progress,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("neighbours: %w", err)
+	}
+	return lists, nil
+}
+
+// progress reports a stage's steps.
+func (s *Settings) progress(stage string) func(done, total int) {
+	return func(done, total int) {
+		if s.Progress != nil {
+			s.Progress(stage, int64(done), int64(total))
+		}
+	}
+}
+
+// labels solves a file with labelled rows: labels spread over the graph, the metric that the answer teaches, labels spread
+// again, and the descent from there.
+func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
+	lists, err := l.search(ctx, s)
+	if err != nil {
+		return err
+	}
+	if l.manifold() < 1 {
+		answer, err := l.spreadLabels(ctx, similarities(lists, spreading), l.class, s.progress("spreading labels"))
+		if err != nil {
+			return err
+		}
+		if err := l.learnMetric(answer); err != nil {
+			return err
+		}
+		if lists, err = l.search(ctx, s); err != nil {
+			return err
+		}
+	}
+	r.Coherence = l.coherence(lists, s)
+	similar := similarities(lists, spreading)
+	answer, err := l.spreadLabels(ctx, similar, l.class, s.progress("spreading labels"))
+	if err != nil {
+		return err
+	}
+	constants := l.labelling()
+	e := newDescent(l, l.class, l.affinity(lists, constants.rho, r.Coherence), r.Coherence, constants, answer)
+	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
+		return err
+	}
+	r.Labels = largest(e.s, l.k)[:l.n]
+	return nil
+}
+
+// coherence is what the settings say of the order, or what the rows do.
+func (l *loaded) coherence(lists *index.Neighbours, s *Settings) float64 {
+	c := coherence(lists, l.n)
+	if s.Ordered != nil {
+		if !*s.Ordered {
+			return 0
+		}
+		return max(c, .1)
+	}
+	return c
+}
+
+// clusters solves a file without labelled rows: from communities of the graph.
+func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
+	lists, err := l.search(ctx, s)
+	if err != nil {
+		return err
+	}
+	constants := clustering()
+	graph := l.affinity(lists, constants.rho, 0)
+	s.progress("communities")(0, 1)
+	answer, err := solver.Communities(graph, l.k, s.Seed)
+	if err != nil {
+		return err
+	}
+	e := newDescent(l, l.class, graph, 0, constants, answer)
+	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
+		return err
+	}
+	r.Labels = largest(e.s, l.k)[:l.n]
+	return nil
+}
