@@ -25,6 +25,7 @@ type Config struct {
 	Feed     Feed
 	Teach    Teach
 	State    State
+	Tail     Tail
 	Demo     Demo
 	Check    Check
 	Evaluate Evaluate
@@ -41,8 +42,9 @@ type section struct {
 
 // sections lists every definition.
 func (c *Config) sections() []section {
-	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(), c.Files.sections(), c.Feed.sections(),
-		c.Teach.sections(), c.State.sections(), c.Demo.sections(), c.Backfill.sections(), c.Check.sections(),
+	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(),
+		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.State.sections(), c.Tail.sections(), c.Demo.sections(),
+		c.Backfill.sections(), c.Check.sections(),
 		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
 		c.Listen.sections(), c.General.sections())
 }
@@ -51,11 +53,11 @@ func (c *Config) sections() []section {
 var (
 	live      = []string{"run", "backfill"} // the stage on Kafka
 	checked   = with(live, "check")         // what check tests it takes as the stage does
-	onKafka   = with(checked, "feed", "teach", "audit", "state show", "state reset")
+	onKafka   = with(checked, "feed", "teach", "tail", "audit", "state show", "state reset")
 	stage     = with(checked, "demo") // the stage wherever its feed comes from
 	solving   = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
 	searching = with(solving, "eval file", "eval index")
-	every     = with(searching, "feed", "teach", "broker", "sample", "state show", "state reset", "health", "version")
+	every     = with(searching, "feed", "teach", "tail", "broker", "sample", "state show", "state reset", "health", "version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
@@ -69,6 +71,7 @@ var first = map[string][]string{
 	"label":        {"input", "output", "support", "support-labels", "k"},
 	"feed":         {"input", "out", "key", "rate", "loop"},
 	"teach":        {"labels", "forget", "brokers", "embedded-dir", "config"},
+	"tail":         {"from", "stream", "unknown", "count", "brokers"},
 	"tune":         {"data", "output", "shots", "mix", "tasks"},
 	"audit":        {"labels", "support", "support-labels", "stream", "json"},
 	"state show":   {"group", "stream", "class", "brokers", "embedded-dir"},

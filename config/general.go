@@ -104,14 +104,29 @@ type State struct {
 func (s *State) sections() []section {
 	commands := []string{"state show", "state reset", "audit"}
 	return []section{{"State", []definition{
-		define("stream", &s.Stream, commands, "", "only this stream; none: all of them"),
+		define("stream", &s.Stream, with(commands, "tail"), "", "only this stream; none: all of them"),
 		define("class", &s.Class, commands, "", "only this class; none: all of them"),
+	}}}
+}
+
+// Tail picks what of a topic is shown.
+type Tail struct {
+	Unknown bool
+	Count   int
+}
+
+func (t *Tail) sections() []section {
+	tail := []string{"tail"}
+	return []section{{"Tail", []definition{
+		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
+		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)),
 	}}}
 }
 
 // Check is what check does beyond looking.
 type Check struct {
 	Create     bool
+	Compact    bool
 	Partitions int
 	Replicas   int
 }
@@ -120,6 +135,8 @@ func (k *Check) sections() []section {
 	check := []string{"check"}
 	return []section{{"Check", []definition{
 		define("create", &k.Create, check, false, "make the topics that are missing"),
+		define("compact", &k.Compact, check, false,
+			"have topics compacted that must be: a labels topic that a producer made is not"),
 		define("partitions", &k.Partitions, check, 4, "partitions of a topic that is made, where no other topic decides",
 			atLeast(1), atMost(10000)),
 		define("replicas", &k.Replicas, check, 0, "copies of a topic that is made; 0: as the brokers are set",

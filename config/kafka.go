@@ -173,7 +173,7 @@ func (d *Delivery) sections() []section {
 	return []section{{"Delivery", []definition{
 		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
 			oneOf("at-least-once", "exactly-once")),
-		define("isolation", &d.Isolation, checked, "read-committed", "which records of transactions are read",
+		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed", "which records of transactions are read",
 			oneOf("read-committed", "read-uncommitted")),
 		define("commit-interval", &d.CommitInterval, stage, 100*time.Millisecond,
 			"longest time between a result and its commit", atLeast(time.Millisecond)),

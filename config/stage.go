@@ -155,7 +155,7 @@ func (b *Backfill) sections() []section {
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
 			example("NAME").neededBy("backfill"),
 		define("from", &b.From, backfill, "earliest", "where the range begins: RFC 3339, an offset, earliest or latest").
-			example("PLACE"),
+			example("PLACE").when("tail", "latest", "where to begin: RFC 3339, an offset, earliest or latest"),
 		define("to", &b.To, backfill, "latest", "where the range ends, itself left out; latest is fixed once at the start").
 			example("PLACE"),
 		define("from-state", &b.FromState, backfill, "", "group whose state to start from; none: cold").example("GROUP"),

@@ -225,25 +225,6 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 // place finds one end of the range in a partition, within what the log holds.
 func (s *Stage) place(ctx context.Context, name string, partition int32, place string) (int64, error) {
 	return waitFor(ctx, s.log, fmt.Sprintf("finding %s in %s/%d", place, name, partition), func() (int64, error) {
-		first, last, err := bounds(ctx, s.client, name, partition, s.options.Committed)
-		if err != nil {
-			return 0, err
-		}
-		offset, err := strconv.ParseInt(place, 10, 64)
-		switch {
-		case place == "earliest":
-			offset = first
-		case place == "latest":
-			offset = last
-		case err != nil:
-			at, err := time.Parse(time.RFC3339, place)
-			if err != nil {
-				return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", place)
-			}
-			if offset, err = s.client.OffsetAt(ctx, name, partition, at, s.options.Committed); err != nil {
-				return 0, err
-			}
-		}
-		return max(first, min(offset, last)), nil
+		return s.client.Place(ctx, name, partition, place, s.options.Committed)
 	})
 }

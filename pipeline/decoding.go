@@ -1,9 +1,6 @@
 package pipeline
 
 import (
-	"log/slog"
-	"time"
-
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -58,30 +55,4 @@ func (l labelledDimensions) most() map[string]labelledDimension {
 		all[model] = best
 	}
 	return all
-}
-
-// emptyRecords counts what a partition read that held nothing to answer, and tells it once a minute.
-type emptyRecords struct {
-	count map[string]int
-	told  time.Time
-}
-
-func (e *emptyRecords) add(reason string, metrics *Metrics) {
-	if e.count == nil {
-		e.count = map[string]int{}
-	}
-	e.count[reason]++
-	metrics.empty.Add(1, reason)
-}
-
-// tell logs what was counted since it last did, at most once a minute.
-func (e *emptyRecords) tell(now time.Time, log *slog.Logger) {
-	if len(e.count) == 0 || now.Sub(e.told) < time.Minute {
-		return
-	}
-	for reason, n := range e.count {
-		log.Warn("records hold nothing to answer", "reason", reason, "records", n)
-	}
-	e.told = now
-	clear(e.count)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -25,6 +26,7 @@ type Remembered struct {
 	Model     string
 	Learned   record.Place   // up to where a snapshot has learned
 	Answered  record.Place   // up to where results are committed
+	Saved     time.Time      // when the snapshot was written; zero where there is none
 	Memory    stream.Summary // zero where the snapshot was reset or there is none yet
 	Err       error          // why the snapshot cannot be read
 }
@@ -68,7 +70,7 @@ func ReadState(ctx context.Context, client *topic.Client, name, group string) (l
 			for key, answered := range restored.Done {
 				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.Nowhere, Answered: answered}
 				if s := restored.Snapshots[key]; s != nil {
-					r.Learned = s.Learned
+					r.Learned, r.Saved = s.Learned, s.Written
 					if len(s.Pieces) > 0 {
 						r.Memory, r.Err = stream.Inspect(s.Pieces)
 					}

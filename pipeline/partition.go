@@ -32,9 +32,10 @@ type partition struct {
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
 	dimensions map[string]int // of each model's vectors, as records agree; replaced, never changed
-	empty      emptyRecords
-	jobs       int   // given to the workers and not taken back
-	inFlight   int64 // bytes of episodes closed, and of dead letters, that are not acknowledged
+	rejections tally          // what could not be used
+	empty      tally          // what held nothing to answer
+	jobs       int            // given to the workers and not taken back
+	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
 
 	retiredAt time.Time // when silent streams were last looked for
 	fetchedAt time.Time // when the partition last answered
@@ -43,6 +44,10 @@ type partition struct {
 
 // run works until ctx ends, and then hands the partition over as its cause asks for.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
+	defer func() {
+		p.rejections.tell(time.Now(), true, p.log)
+		p.empty.tell(time.Now(), true, p.log)
+	}()
 	fetching, stop := context.WithCancel(ctx)
 	defer stop()
 	batches := make(chan *consumer.Batch, 1)
@@ -123,10 +128,11 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected {
 		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0))
 		p.stage.metrics.rejected(r.Rejected.Fault)
-		p.log.Debug("record rejected", "offset", r.Offset, "reason", r.Rejected.Reason)
+		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
-		p.empty.add(r.Empty, p.stage.metrics)
+		p.stage.metrics.empty.Add(1, r.Empty)
+		p.empty.add(p.log, r.Empty, "", r.Offset)
 	}
 	for i := range r.Items {
 		it := &r.Items[i]
@@ -286,7 +292,8 @@ func (p *partition) tick() time.Duration {
 			p.buffer.Silent(before, p.position)
 		}
 	}
-	p.empty.tell(now, p.log)
+	p.rejections.tell(now, false, p.log)
+	p.empty.tell(now, false, p.log)
 	p.save(now)
 	p.retire(now)
 	if p.commits.waiting() {

@@ -48,6 +48,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	p := &partition{
+		rejections: tally{what: "records cannot be used and go to the dead letters"}, empty: tally{what: "records hold nothing to answer"},
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
 		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)},
 		replay: newReplay(), fetchedAt: time.Now(),

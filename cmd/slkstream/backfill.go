@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,22 +43,33 @@ func backfill(ctx context.Context, c *call) error {
 	if b.FromState != "" {
 		options.FromState = b.FromState + "-state"
 	}
+	if err := checkStart(ctx, c, client, options.Support); err != nil {
+		return err
+	}
+	out := &outlook{call: c, support: options.Support}
+	options.Observer = out
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}
-	finished := false
-	percent := int64(-1)
+	out.metrics = stage.Metrics()
+	finished, began := false, time.Now()
+	var read, of atomic.Int64
+	figures := func() []figure {
+		done, all := read.Load(), of.Load()
+		return append([]figure{{"job", b.Job, progressLine("job "+b.Job, done, all, time.Since(began))}, {"records", done, ""}, {"of", all, ""}}, out.figures()...)
+	}
 	err = serveWhile(ctx, c, stage, func(ctx context.Context) error {
-		var err error
-		finished, err = stage.Backfill(ctx, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To, Progress: func(done, all int64) {
-			if now := 100 * done / max(all, 1); now != percent {
-				percent = now
-				c.Log.Info("backfill", "job", b.Job, "percent", percent, "records", done, "of", all)
-			}
-		}})
-		return err
+		return c.report(ctx, figures, func(ctx context.Context) error {
+			var err error
+			finished, err = stage.Backfill(ctx, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To, Progress: func(done, all int64) {
+				read.Store(done)
+				of.Store(all)
+			}})
+			return err
+		})
 	})
+	out.totals(began)
 	switch {
 	case errors.Is(err, pipeline.ErrOtherSettings):
 		return usageError{err}

@@ -27,6 +27,7 @@ func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool,
 	if err != nil {
 		return nil, true, nil, err
 	}
+	c.Log.Info("no brokers are set: using the embedded broker", "address", b.Address(), "dir", k.EmbeddedDir)
 	s.Brokers = []string{b.Address()}
 	client, err = topic.Connect(s)
 	if err != nil {
@@ -46,6 +47,5 @@ func openEmbedded(ctx context.Context, c *call, k config.Kafka) (*broker.Broker,
 	if err != nil {
 		return nil, err
 	}
-	c.Log.Debug("using the embedded broker", "address", b.Address(), "dir", k.EmbeddedDir, "serving", b.Serving())
 	return b, nil
 }

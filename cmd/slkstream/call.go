@@ -21,7 +21,9 @@ type call struct {
 	Log    *slog.Logger
 	In     io.Reader
 	Out    io.Writer // results
-	Err    io.Writer // progress; logs go through Log
+	Err    io.Writer // messages; logs go through Log
+
+	console *console // that Err and Log write to
 }
 
 // withSettings makes run the body of a command, and gives it the flags that config has for the command of this name.
@@ -35,11 +37,14 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 		if err := kernel.Use(c.General.Kernel); err != nil {
 			return usageError{err}
 		}
-		log := newLogger(cmd.ErrOrStderr(), c.General)
+		console := newConsole(cmd.ErrOrStderr())
+		log := newLogger(console, c.General)
 		for _, w := range warnings {
 			log.Warn(w)
 		}
-		return run(cmd.Context(), &call{Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+		return run(cmd.Context(), &call{
+			Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console, console: console,
+		})
 	}
 	return cmd
 }

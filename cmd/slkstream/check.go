@@ -211,9 +211,17 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 		k.warn("topic %s: no right to see its settings (DescribeConfigs): whether it is compacted is not known", w.name)
 	}
 	policy, told := d.Settings["cleanup.policy"]
+	if told && w.compacted && !strings.Contains(policy, "compact") && k.config.Check.Compact {
+		err := within(ctx, func(ctx context.Context) error { return k.client.Compact(ctx, w.name) })
+		if err != nil {
+			k.fault(w.setting, "%v", err)
+		} else {
+			policy, made = "compact", ", compacted now"
+		}
+	}
 	if told && w.compacted != strings.Contains(policy, "compact") {
 		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
-			true: "it must be compact, or what it holds is deleted", false: "records of one key would replace each other, it must not be compact",
+			true: "it must be compact, or what it holds is deleted; --compact sets it", false: "records of one key would replace each other, it must not be compact",
 		}[w.compacted])
 	}
 	if w.atLeast && d.Partitions < k.partitions {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +91,7 @@ func runDemo(ctx context.Context, c *call) error {
 
 	server := "none: --listen is empty"
 	if c.Config.Listen.Address != "" {
-		socket, err := demoSocket(c)
+		socket, err := openSocket(c)
 		if err != nil {
 			return err
 		}
@@ -187,19 +186,4 @@ func visitAt(c *call, address net.Addr) string {
 		at += ", the first time with ?token=TOKEN"
 	}
 	return at
-}
-
-// demoSocket listens where it is told to; where the default address is taken, as by another demo, on a free port.
-func demoSocket(c *call) (net.Listener, error) {
-	address := c.Config.Listen.Address
-	socket, err := openSocket(address)
-	if err == nil || c.Config.Given("listen") || !errors.Is(err, syscall.EADDRINUSE) {
-		return socket, err
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.Err, "%s is taken, perhaps by another demo: this one takes a free port\n", address)
-	return openSocket(net.JoinHostPort(host, "0"))
 }

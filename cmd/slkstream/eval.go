@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -100,22 +98,12 @@ func (p *printer) close() error {
 	return nil
 }
 
-// progressOf shows how far a measurement is, on a terminal only, and clears the line when it is done.
+// progressOf shows how far a measurement is, and gives the line back when it is done.
 func progressOf(c *call, what string) func(done, of int) {
-	file, ok := c.Err.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return nil
-	}
-	var last time.Time
+	p := newProgress(c)
 	return func(done, of int) {
-		if done == of {
-			fmt.Fprintf(file, "\r\x1b[K")
-		} else if time.Since(last) > 200*time.Millisecond {
-			last = time.Now()
-			fmt.Fprintf(file, "\r\x1b[K%s: %d of %d", what, done, of)
+		if p.at(what, int64(done), int64(of)); done == of {
+			p.end()
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,16 +50,21 @@ func feed(ctx context.Context, c *call) error {
 		return err
 	}
 	f := &feeder{client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys, began: time.Now(), rate: c.Config.Feed.Rate}
-	for {
-		total, err := f.file(ctx, c)
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
+	err = c.report(ctx, f.figures, func(ctx context.Context) error {
+		for {
+			total, err := f.file(ctx, c)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			if err != nil || !c.Config.Feed.Loop || total == 0 {
+				return nil
+			}
 		}
-		if err != nil || !c.Config.Feed.Loop || total == 0 {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
-	c.Log.Info("fed", "records", f.sent, "topic", out, "took", time.Since(f.began).Round(time.Millisecond))
+	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took", time.Since(f.began).Round(time.Millisecond))
 	return nil
 }
 
@@ -107,7 +113,19 @@ type feeder struct {
 	keys   []int32
 	rate   float64 // 0: as fast as it goes
 	began  time.Time
-	sent   int64
+	sent   atomic.Int64
+	rows   atomic.Int64 // of the file, -1 where only reading tells
+	speed  rate
+}
+
+// figures are what is said of the feed while it is sent.
+func (f *feeder) figures() []figure {
+	sent := f.sent.Load()
+	speed := f.speed.add(time.Now(), sent)
+	return []figure{
+		{"sent", sent, progressLine(f.topic, sent, f.rows.Load(), 0)},
+		{"per_second", int64(speed), thousands(int64(speed)) + "/s"},
+	}
 }
 
 // file sends the file once and returns how many rows it has.
@@ -117,8 +135,10 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 		return 0, fmt.Errorf("input: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	shown := newProgress(c.Err, "records sent", source.Rows())
-	defer shown.end()
+	f.rows.Store(source.Rows())
+	if c.Config.Feed.Loop {
+		f.rows.Store(-1)
+	}
 	batch := make([]record.Out, 0, batchOfFeed)
 	for {
 		row, err := source.Next()
@@ -137,7 +157,6 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 				return rows, stop
 			}
 			batch = batch[:0]
-			shown.at(rows)
 		}
 		if err == io.EOF {
 			return rows, nil
@@ -150,7 +169,7 @@ func (f *feeder) due(n int) time.Duration {
 	if f.rate == 0 {
 		return 0
 	}
-	return time.Duration(float64(f.sent+int64(n))/f.rate*float64(time.Second)) - time.Since(f.began)
+	return time.Duration(float64(f.sent.Load()+int64(n))/f.rate*float64(time.Second)) - time.Since(f.began)
 }
 
 // send waits until the batch is due and writes it.
@@ -163,7 +182,7 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 	if err := f.client.Write(ctx, batch); err != nil {
 		return fmt.Errorf("topic %s: %w", f.topic, err)
 	}
-	f.sent += int64(len(batch))
+	f.sent.Add(int64(len(batch)))
 	return nil
 }
 

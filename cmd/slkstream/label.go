@@ -42,7 +42,7 @@ func label(ctx context.Context, c *call) (err error) {
 	defer output.Discard()
 
 	began, rows := time.Now(), int64(0)
-	shown := newProgress(c.Err, "rows labelled", source.Rows())
+	shown := newProgress(c)
 	defer shown.end()
 	in := &episodes{source: source, whole: int64(c.Config.Stage.MaxMemory), size: c.Config.Stage.EpisodeSize}
 	for {
@@ -64,7 +64,7 @@ func label(ctx context.Context, c *call) (err error) {
 			}
 			rows++
 		}
-		shown.at(rows)
+		shown.at("rows labelled", rows, source.Rows())
 	}
 	if rows == 0 {
 		return fmt.Errorf("input: %s has no rows", c.Config.Files.Input)

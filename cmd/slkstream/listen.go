@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -21,9 +22,17 @@ type listener struct {
 	shown  chan struct{}      // the page has ended
 }
 
-// openSocket takes an address to listen at.
-func openSocket(address string) (net.Listener, error) {
+// openSocket listens where it is told to; where the default address is taken, as by another stage, at the next free port.
+func openSocket(c *call) (net.Listener, error) {
+	address := c.Config.Listen.Address
 	socket, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) && !c.Config.Given("listen") {
+		if socket, err = nextSocket(address); err == nil {
+			c.Log.Warn("the address is taken by another process, this one takes the next free port; --listen chooses one",
+				"taken", address, "listening", socket.Addr())
+			return socket, nil
+		}
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen: %s is taken by another process: choose another address with --listen: %w", address, syscall.EADDRINUSE)
@@ -31,6 +40,26 @@ func openSocket(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	return socket, nil
+}
+
+// nextSocket listens at one of the ports above an address's.
+func nextSocket(address string) (socket net.Listener, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, err
+	}
+	const tries = 100
+	for next := range tries {
+		socket, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port+1+next)))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return socket, err
 }
 
 // serve starts the listener on a socket. page may be nil. Health is for whoever asks; the rest is guarded.

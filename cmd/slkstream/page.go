@@ -43,15 +43,6 @@ func status(metrics *pipeline.Metrics) web.Status {
 	return web.Status{Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes, Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds}
 }
 
-// watcher shows a page what the stage answers, as often as the page can take it.
-type watcher struct{ page *web.Page }
-
-func (w watcher) Answered(a *pipeline.Answered) {
-	if w.page.Wants() {
-		w.page.Offer(shown(a))
-	}
-}
-
 // shown is an episode as the page has it: a copy, as the stage goes on.
 func shown(a *pipeline.Answered) *web.Episode {
 	const most = 120 // items: an eye tells no more apart

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,18 +35,25 @@ func run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	var metrics *pipeline.Metrics
+	if err := checkStart(ctx, c, client, options.Support); err != nil {
+		return err
+	}
+	out := &outlook{call: c, support: options.Support}
+	watching := observers{out}
 	var page *web.Page
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, web.Options{Title: "group " + options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(metrics) }})
-		options.Observer = watcher{page}
+		page = newPage(c, client, web.Options{Title: "group " + options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) }})
+		watching = append(watching, watcher{page})
 	}
+	options.Observer = watching
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}
-	metrics = stage.Metrics()
-	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return stage.Run(ctx) })
+	out.metrics = stage.Metrics()
+	began := time.Now()
+	defer func() { out.totals(began) }()
+	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return c.report(ctx, out.figures, stage.Run) })
 }
 
 // stageOptions are those of a stage on Kafka as the settings have it.
@@ -98,7 +106,7 @@ func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *w
 	if c.Config.Listen.Address == "" {
 		return work(ctx)
 	}
-	socket, err := openSocket(c.Config.Listen.Address)
+	socket, err := openSocket(c)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"slkstream": 
 //
 //	until PATTERN COMMAND...
 //
-// calls a command again and again until what it prints matches.
+// calls a command again and again until it succeeds and what it prints matches.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
@@ -42,7 +42,7 @@ func until(ts *testscript.TestScript, negated bool, args []string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
 		said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
-		if wanted.MatchString(said) {
+		if err == nil && wanted.MatchString(said) {
 			return
 		}
 		if time.Now().After(deadline) {

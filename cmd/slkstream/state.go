@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,8 @@ func newStateCommand() *cobra.Command {
 		withSettings("state show", &cobra.Command{
 			Use:   "show",
 			Short: "show what a stage's streams remember",
-			Long: "show lists the streams in a stage's state topic: episodes answered, the offset learned up to, classes, clusters and size.\n" +
+			Long: "show lists the streams in a stage's state topic: when each was saved, episodes answered, the offset learned up to, classes,\n" +
+				"clusters and size. What a running stage learned since then is not in it.\n" +
 				"With --stream it lists the classes of that stream.",
 			Args: noArguments(""),
 		}, showState),
@@ -58,7 +61,7 @@ func showState(ctx context.Context, c *call) error {
 	}
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	if c.Config.State.Stream == "" {
-		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tMODEL\tEPISODES\tSAVED TO\tANSWERED TO\tCLASSES\tCLUSTERS\tMETRIC\tBYTES")
+		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tMODEL\tSAVED\tEPISODES\tSAVED TO\tANSWERED TO\tCLASSES\tCLUSTERS\tMETRIC\tBYTES")
 	} else {
 		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE")
 	}
@@ -67,9 +70,11 @@ func showState(ctx context.Context, c *call) error {
 		switch {
 		case r.Err != nil:
 			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition", r.Partition, "error", r.Err)
+		case c.Config.State.Stream == "" && r.Saved.IsZero():
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition, r.Stream, r.Model, offset(r.Answered))
 		case c.Config.State.Stream == "":
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream, r.Model, m.Episode,
-				offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream, r.Model, ago(r.Saved),
+				m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
 		case c.Config.State.Stream == r.Stream:
 			for _, k := range m.Classes {
 				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
@@ -78,7 +83,20 @@ func showState(ctx context.Context, c *call) error {
 			}
 		}
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	c.Log.Info("this is what is saved; a running stage saves each stream every --state-interval, and its page shows it live")
+	return nil
+}
+
+// ago is how long something is past, as people say it.
+func ago(at time.Time) string {
+	past := max(time.Since(at), 0)
+	if past < time.Minute {
+		return fmt.Sprintf("%.0f s ago", past.Seconds())
+	}
+	return strings.TrimSuffix(past.Round(time.Minute).String(), "0s") + " ago"
 }
 
 // offset shows a place as people know it.

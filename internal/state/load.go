@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -13,16 +14,17 @@ import (
 // Loader collects the records of one partition of the state topic, as far as they belong to one group and one input topic.
 // Of each key the last record stands.
 type Loader struct {
-	group  string // "": of any
-	topic  string
-	values map[string][]byte
-	bytes  int64
+	group   string // "": of any
+	topic   string
+	values  map[string][]byte
+	written map[string]time.Time // when, by the same keys
+	bytes   int64
 }
 
 // NewLoader collects what belongs to the group and the input topic; the group "" stands for any. Keys of older versions name
 // no group, and belong to whoever reads them.
 func NewLoader(group, topic string) *Loader {
-	return &Loader{group: group, topic: topic, values: map[string][]byte{}}
+	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]time.Time{}}
 }
 
 // Input says which group's and which input topic's state a key belongs to. Of an older version's key the group is "";
@@ -49,9 +51,11 @@ func (l *Loader) Add(raw *record.Raw) {
 	l.bytes += int64(len(raw.Value))
 	if raw.Value == nil {
 		delete(l.values, string(raw.Key))
+		delete(l.written, string(raw.Key))
 		return
 	}
 	l.values[string(raw.Key)] = bytes.Clone(raw.Value)
+	l.written[string(raw.Key)] = raw.Time
 }
 
 // Bytes is how much has been read.
@@ -151,6 +155,13 @@ func (l *Loader) Restore() *Restored {
 	r.snapshots(versions)
 	r.cover()
 	slices.Sort(r.stale)
+	for stream, keys := range r.keys {
+		for _, key := range keys.keys {
+			if at := l.written[key]; at.After(r.Snapshots[stream].Written) {
+				r.Snapshots[stream].Written = at
+			}
+		}
+	}
 	return r
 }
 

@@ -22,6 +22,7 @@ type Snapshot struct {
 	Labels  []int64   // the labels it last answered with
 	Seen    time.Time // event time of its last item
 	Pieces  []Piece   // as the memory encodes itself
+	Written time.Time // when it reached the state topic; only of one that was restored
 }
 
 // Piece is a named part of what is remembered.

@@ -171,6 +171,27 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 	return d, nil
 }
 
+// Compact sets a topic's cleanup.policy to compact.
+func (c *Client) Compact(ctx context.Context, name string) error {
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.IncrementalAlterConfigsResponse, error) {
+		return c.kafka.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
+			Addr: c.kafka.Addr,
+			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+				ResourceType: kafka.ResourceTypeTopic, ResourceName: name, Configs: []kafka.IncrementalAlterConfigsRequestConfig{
+					{Name: "cleanup.policy", Value: "compact", ConfigOperation: kafka.ConfigOperationSet},
+				},
+			}},
+		})
+	})
+	if err == nil && len(answer.Resources) > 0 {
+		err = answer.Resources[0].Error
+	}
+	if err != nil {
+		return fmt.Errorf("compact topic %s: %w", name, err)
+	}
+	return nil
+}
+
 func (c *Client) metadata(ctx context.Context, names []string) (*metadata.Response, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: names})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -28,6 +29,35 @@ func (c *Client) Offset(ctx context.Context, name string, partition int32, place
 		err = &Refused{"find an offset in", name, partition, fmt.Errorf("the broker's answer is %d", offset)}
 	}
 	return offset, err
+}
+
+// Place finds a place that a person named, within what the log holds: earliest, latest, an offset, or a time as RFC 3339.
+func (c *Client) Place(ctx context.Context, name string, partition int32, place string, committed bool) (int64, error) {
+	first, err := c.Offset(ctx, name, partition, Earliest, committed)
+	if err != nil {
+		return 0, err
+	}
+	last, err := c.Offset(ctx, name, partition, Latest, committed)
+	if err != nil {
+		return 0, err
+	}
+	switch place {
+	case "earliest":
+		return first, nil
+	case "latest":
+		return last, nil
+	}
+	offset, err := strconv.ParseInt(place, 10, 64)
+	if err != nil {
+		at, err := time.Parse(time.RFC3339, place)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", place)
+		}
+		if offset, err = c.OffsetAt(ctx, name, partition, at, committed); err != nil {
+			return 0, err
+		}
+	}
+	return max(first, min(offset, last)), nil
 }
 
 // OffsetAt is Offset for a time.

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// console is where messages go: log lines, and where a person looks on, a line below them that says how far a command is.
+type console struct {
+	to       io.Writer
+	terminal *os.File // nil: nobody looks on, and the line is not shown
+
+	mu   sync.Mutex
+	line string
+}
+
+func newConsole(to io.Writer) *console {
+	c := &console{to: to}
+	if file, ok := to.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
+		c.terminal = file
+	}
+	return c
+}
+
+// Write writes a message above the line.
+func (c *console) Write(message []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.line == "" {
+		return c.to.Write(message)
+	}
+	n, err := fmt.Fprintf(c.to, "\r\x1b[K%s%s", message, c.line)
+	return min(n, len(message)), err
+}
+
+// show puts text in place of the line; "" gives the line back.
+func (c *console) show(text string) {
+	if c.terminal == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if width, _, err := term.GetSize(int(c.terminal.Fd())); err == nil && width > 0 {
+		if letters := []rune(text); len(letters) >= width {
+			text = string(letters[:width-1])
+		}
+	}
+	if text != c.line {
+		c.line = text
+		_, _ = fmt.Fprintf(c.to, "\r\x1b[K%s", text) // a terminal that is gone is no reason to stop
+	}
+}
+
+// progress says how far a command is: on a terminal in the line, elsewhere in the log, a line a minute.
+type progress struct {
+	call   *call
+	stage  string
+	began  time.Time // of the stage
+	shown  time.Time
+	logged time.Time
+}
+
+const (
+	shownEvery  = 200 * time.Millisecond
+	loggedEvery = time.Minute
+)
+
+func newProgress(c *call) *progress { return &progress{call: c, logged: time.Now()} }
+
+// at says that done of the total of a stage are done; a total below 1 is not known.
+func (p *progress) at(stage string, done, total int64) {
+	now := time.Now()
+	if stage != p.stage {
+		p.stage, p.began, p.shown = stage, now, time.Time{}
+	}
+	if now.Sub(p.shown) >= shownEvery {
+		p.shown = now
+		p.call.console.show(progressLine(stage, done, total, now.Sub(p.began)))
+	}
+	if now.Sub(p.logged) >= loggedEvery {
+		p.logged = now
+		p.call.Log.Info(stage, "done", done, "of", total, "for", now.Sub(p.began).Round(time.Second))
+	}
+}
+
+// end gives the line back.
+func (p *progress) end() { p.call.console.show("") }
+
+// progressLine is the text of progress, with an estimate of what is left once it can be made.
+func progressLine(what string, done, total int64, spent time.Duration) string {
+	if total <= 0 {
+		return fmt.Sprintf("%s: %d", what, done)
+	}
+	line := fmt.Sprintf("%s: %d of %d (%d %%)", what, done, total, 100*done/total)
+	if done > 0 && spent > time.Second {
+		left := time.Duration(float64(spent) * float64(total-done) / float64(done))
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
+}
+
+// figure is one thing that a report says.
+type figure struct {
+	name string
+	log  any    // as the log has it
+	text string // as the line has it; "" leaves it out
+}
+
+// report does work and says meanwhile how it goes: on a terminal in the line, elsewhere a log line a minute. figures is
+// asked for what holds now.
+func (c *call) report(ctx context.Context, figures func() []figure, work func(context.Context) error) error {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		show, log := time.NewTicker(shownEvery), time.NewTicker(loggedEvery)
+		defer show.Stop()
+		defer log.Stop()
+		for {
+			select {
+			case <-done:
+				c.console.show("")
+				return
+			case <-show.C:
+				if c.console.terminal != nil {
+					c.console.show(lineOf(figures()))
+				}
+			case <-log.C:
+				if c.console.terminal == nil {
+					c.Log.Info("at work", attributes(figures())...)
+				}
+			}
+		}
+	}()
+	err := work(ctx)
+	close(done)
+	<-stopped
+	return err
+}
+
+func lineOf(figures []figure) string {
+	var texts []string
+	for _, f := range figures {
+		if f.text != "" {
+			texts = append(texts, f.text)
+		}
+	}
+	return strings.Join(texts, " · ")
+}
+
+func attributes(figures []figure) []any {
+	var all []any
+	for _, f := range figures {
+		all = append(all, f.name, f.log)
+	}
+	return all
+}
+
+// thousands writes a count as people read it: 12,340.
+func thousands(n int64) string {
+	digits := []byte(fmt.Sprint(n))
+	var out bytes.Buffer
+	for i, d := range digits {
+		if i > 0 && d != '-' && digits[i-1] != '-' && (len(digits)-i)%3 == 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte(d)
+	}
+	return out.String()
+}
+
+// rate is how fast a count grows, over the last seconds.
+type rate struct {
+	at    []time.Time
+	count []int64
+}
+
+// add takes the count of now and returns how much it grew a second.
+func (r *rate) add(now time.Time, count int64) float64 {
+	const over = 5 * time.Second
+	r.at, r.count = append(r.at, now), append(r.count, count)
+	for len(r.at) > 2 && now.Sub(r.at[0]) > over {
+		r.at, r.count = r.at[1:], r.count[1:]
+	}
+	if spent := now.Sub(r.at[0]).Seconds(); spent > 0 {
+		return float64(count-r.count[0]) / spent
+	}
+	return 0
+}

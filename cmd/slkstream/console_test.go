@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1000: "-1,000"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is written %s", n, got)
+		}
+	}
+}
+
+// A message stands above the line, which is drawn again below it.
+func TestMessagesStandAboveTheLine(t *testing.T) {
+	var out bytes.Buffer
+	c := &console{to: &out, line: "50 %"}
+	if n, err := c.Write([]byte("a message\n")); n != 10 || err != nil {
+		t.Error(n, err)
+	}
+	if got := out.String(); got != "\r\x1b[Ka message\n50 %" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRate(t *testing.T) {
+	var r rate
+	now := time.Unix(100, 0)
+	if got := r.add(now, 10); got != 0 {
+		t.Error(got)
+	}
+	for i := range 20 {
+		now = now.Add(time.Second)
+		if got := r.add(now, 10+50*int64(i+1)); got != 50 {
+			t.Errorf("after %d s: %g", i+1, got)
+		}
+	}
+}

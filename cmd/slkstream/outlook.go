@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// observers tells several what a stage does.
+type observers []pipeline.Observer
+
+// Answered implements pipeline.Observer.
+func (o observers) Answered(a *pipeline.Answered) {
+	for _, one := range o {
+		one.Answered(a)
+	}
+}
+
+// outlook follows a stage for whoever sits at the terminal or reads the log. It looks at one episode in a while, so that
+// a stage at full load does not feel it.
+type outlook struct {
+	call    *call
+	metrics *pipeline.Metrics
+	support []stream.Example // that the stage began with
+
+	mu     sync.Mutex
+	looked time.Time
+	last   string // the last episode looked at
+	sure   []bool // of the latest items looked at: answered with a confidence of sureFrom or more
+	right  []bool // the same for those whose attributes say the truth
+	rate   rate
+	unfit  bool // it was said that no example fits
+}
+
+const (
+	lookEvery = 200 * time.Millisecond
+	lookAt    = 500 // items that the shares are over
+	sureFrom  = .8
+)
+
+// Answered implements pipeline.Observer.
+func (o *outlook) Answered(a *pipeline.Answered) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.looked) < lookEvery {
+		return
+	}
+	o.looked = time.Now()
+	items := a.Episode.Items
+	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items), a.Took.Seconds()*1000)
+	for i := range items {
+		if items[i].Label != "" {
+			continue
+		}
+		o.sure = append(o.sure, a.Results[i].Confidence >= sureFrom)
+		if thing, _ := demo.Truth(items[i].Attributes); thing != "" {
+			o.right = append(o.right, a.Results[i].Label == thing)
+		}
+	}
+	o.sure, o.right = o.sure[max(len(o.sure)-lookAt, 0):], o.right[max(len(o.right)-lookAt, 0):]
+	o.checkSupport(len(items[0].Vector))
+}
+
+// checkSupport says once that no labelled example has the dimension of the feed.
+func (o *outlook) checkSupport(dimension int) {
+	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support, func(e stream.Example) bool { return len(e.Vector) == dimension }) {
+		return
+	}
+	o.unfit = true
+	o.call.Log.Error("no labelled example of the support fits the feed: nothing is answered by them",
+		"support", o.call.Config.Stage.Support, "numbers", len(o.support[0].Vector), "feed", dimension)
+}
+
+// figures are what is said of the stage while it works.
+func (o *outlook) figures() []figure {
+	s := o.metrics.Summary()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	speed := o.rate.add(time.Now(), s.Answered)
+	all := []figure{
+		{"answered", s.Answered, thousands(s.Answered) + " answered"},
+		{"per_second", int64(speed), fmt.Sprintf("%s/s", thousands(int64(speed)))},
+		{"lag_records", s.Lag, fmt.Sprintf("lag %s (%.1f s)", thousands(s.Lag), s.LagSeconds)},
+	}
+	if len(o.right) > 0 {
+		all = append(all, figure{"right", percent(o.right), percent(o.right) + " right"})
+	} else if len(o.sure) > 0 {
+		all = append(all, figure{"confident", percent(o.sure), percent(o.sure) + " confident"})
+	}
+	all = append(all, figure{"unknown", s.Unknown, thousands(s.Unknown) + " unknown"})
+	if s.Refused > 0 {
+		all = append(all, figure{"rejected", s.Refused, thousands(s.Refused) + " rejected"})
+	}
+	return append(all, figure{"last_episode", o.last, o.last})
+}
+
+// totals says at the end what was done.
+func (o *outlook) totals(began time.Time) {
+	s := o.metrics.Summary()
+	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown", s.Unknown,
+		"rejected", s.Refused, "took", time.Since(began).Round(time.Millisecond))
+}
+
+func percent(values []bool) string {
+	n := 0
+	for _, v := range values {
+		if v {
+			n++
+		}
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(max(len(values), 1)))
+}
+
+// watcher shows a page what the stage answers, as often as the page can take it.
+type watcher struct{ page *web.Page }
+
+// Answered implements pipeline.Observer.
+func (w watcher) Answered(a *pipeline.Answered) {
+	if w.page.Wants() {
+		w.page.Offer(shown(a))
+	}
+}

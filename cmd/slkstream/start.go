@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// checkStart looks, before a stage starts, for what would make all of its work useless: labelled examples that cannot fit
+// the feed stop the start; a labels topic whose examples would be deleted is warned of. What cannot be seen is let pass:
+// check tells it all.
+func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
+	if name := c.Config.Topics.Labels; name != "" {
+		d, err := client.Describe(ctx, name)
+		policy, told := d.Settings["cleanup.policy"]
+		if err == nil && told && !strings.Contains(policy, "compact") {
+			c.Log.Warn("the labels topic is not compacted: examples are deleted with time; slkstream check --compact sets it",
+				"topic", name, "cleanup.policy", policy)
+		}
+	}
+	if len(support) == 0 {
+		return nil
+	}
+	k := &checker{config: c.Config, client: client}
+	for _, in := range c.Config.Topics.In {
+		dimension, fits := 0, false
+		decoder, err := k.decoder()
+		if err != nil {
+			return usageError{err}
+		}
+		const looked = 20 // records of each partition
+		err = k.read(ctx, in, looked, func(raw *record.Raw) {
+			items, err := decoder.Decode(ctx, raw, nil)
+			if err != nil {
+				return
+			}
+			for i := range items {
+				dimension = len(items[i].Vector)
+				for e := range support {
+					fits = fits || len(support[e].Vector) == dimension
+				}
+			}
+		})
+		if err == nil && dimension > 0 && !fits {
+			return fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
+				len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+func newTailCommand() *cobra.Command {
+	return withSettings("tail", &cobra.Command{
+		Use:   "tail TOPIC",
+		Short: "read results, or any topic of ours, as they come",
+		Long: "tail reads a topic until it is stopped, or until --count records were shown: results, episodes, reviews, dead\n" +
+			"letters, labels, embeddings. On a terminal it prints a table, into a pipe or a file one JSON object a line.",
+		Example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --unknown | jq .itemId",
+		Args:    oneArgument("TOPIC"),
+	}, tail)
+}
+
+func tail(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	name := c.Args[0]
+	partitions, err := client.Partitions(ctx, name)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	records, ended := make(chan *record.Raw), make(chan error, partitions)
+	for p := range int32(partitions) {
+		go func() { ended <- follow(ctx, c, client, name, p, records) }()
+	}
+	defer func() { // the readers are gone before the client is
+		stop()
+		for range partitions {
+			<-ended
+		}
+	}()
+	p := newTailPrinter(c)
+	for shown := 0; c.Config.Tail.Count == 0 || shown < c.Config.Tail.Count; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			ended <- nil
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+		case raw := <-records:
+			took, err := p.take(raw)
+			if err != nil {
+				return err
+			}
+			if took {
+				shown++
+			}
+		}
+	}
+	return nil
+}
+
+// follow reads a partition from where --from says.
+func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32, out chan<- *record.Raw) error {
+	committed := c.Config.Delivery.Isolation == "read-committed"
+	offset, err := client.Place(ctx, name, p, c.Config.Backfill.From, committed)
+	if err != nil {
+		return fmt.Errorf("from: %w", err)
+	}
+	reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: offset, Uncommitted: !committed})
+	for {
+		batch, err := reader.Read(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range batch.Records {
+			select {
+			case out <- &batch.Records[i]:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// seen is what a person wants to see of a record, whatever it is.
+type seen struct {
+	ID         string   `json:"id"`
+	ItemID     string   `json:"itemId"`
+	Stream     string   `json:"stream"`
+	Episode    int64    `json:"episode"`
+	Label      string   `json:"label"`
+	Confidence *float64 `json:"confidence"`
+	Unknown    any      `json:"unknown"` // true or false in a result, a count in an episode
+	Others     []struct {
+		Label      string  `json:"label"`
+		Confidence float64 `json:"confidence"`
+	} `json:"alternatives"`
+	Time   time.Time     `json:"time"`
+	Guess  *record.Guess `json:"guess"`
+	Closed string        `json:"closed"`
+	Count  int           `json:"count"`
+	Solve  float64       `json:"solveSeconds"`
+}
+
+// tailPrinter prints records as they come: rows of a table, or JSON.
+type tailPrinter struct {
+	out     io.Writer
+	table   bool
+	heading string // that was printed last
+	stream  string
+	unknown bool
+}
+
+func newTailPrinter(c *call) *tailPrinter {
+	file, ok := c.Out.(*os.File)
+	return &tailPrinter{
+		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream, unknown: c.Config.Tail.Unknown,
+	}
+}
+
+// take prints a record, unless it is not wanted.
+func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
+	var s seen
+	isJSON := json.Unmarshal(raw.Value, &s) == nil
+	unknown, _ := s.Unknown.(bool)
+	if s.Guess != nil {
+		unknown = s.Guess.Unknown
+	}
+	if p.stream != "" && p.stream != cmp.Or(s.Stream, string(raw.Key)) || p.unknown && !unknown {
+		return false, nil
+	}
+	if !p.table {
+		return true, p.json(raw, isJSON)
+	}
+	heading, row := rowOf(raw, &s, isJSON)
+	if heading != p.heading {
+		p.heading = heading
+		row = heading + "\n" + row
+	}
+	_, err = fmt.Fprintln(p.out, strings.TrimRight(row, " "))
+	return true, err
+}
+
+// rowOf is a record as a row, and the heading of rows of its kind.
+func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
+	if s.Time.IsZero() {
+		s.Time = raw.Time
+	}
+	at := s.Time.Local().Format("15:04:05.000")
+	reason, dead := raw.Header(record.ErrorHeader)
+	switch {
+	case dead:
+		from, _ := raw.Header(record.TopicHeader)
+		partition, _ := raw.Header(record.PartitionHeader)
+		offset, _ := raw.Header(record.OffsetHeader)
+		return fmt.Sprintf("%-12s  %-30s  %s", "TIME", "FROM", "ERROR"),
+			fmt.Sprintf("%-12s  %-30s  %s", at, fmt.Sprintf("%s/%s/%s", from, partition, offset), reason)
+	case s.Guess != nil:
+		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %s", "TIME", "STREAM", "ITEM TO REVIEW", "GUESS", "SURE"),
+			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%", at, s.Stream, s.ID, s.Guess.Label, 100*s.Guess.Confidence)
+	case s.Closed != "":
+		return fmt.Sprintf("%-12s  %-16s  %8s  %6s  %-8s  %s", "TIME", "STREAM", "EPISODE", "ITEMS", "CLOSED", "SOLVED IN"),
+			fmt.Sprintf("%-12s  %-16s  %8d  %6d  %-8s  %.1f ms", at, s.Stream, s.Episode, s.Count, s.Closed, 1000*s.Solve)
+	case s.Confidence != nil:
+		label, next := s.Label, ""
+		if s.Unknown == true {
+			label = "? " + label
+		}
+		if len(s.Others) > 0 {
+			next = fmt.Sprintf("%s %.0f %%", s.Others[0].Label, 100*s.Others[0].Confidence)
+		}
+		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %5s  %s", "TIME", "STREAM", "ITEM", "LABEL (? UNKNOWN)", "SURE", "NEXT BEST"),
+			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%  %s", at, s.Stream, cmp.Or(s.ItemID, s.ID), label, 100**s.Confidence, next)
+	}
+	what := s.Label
+	switch {
+	case len(raw.Value) == 0:
+		what = "(forgotten)"
+	case !isJSON:
+		what = fmt.Sprintf("(%d bytes)", len(raw.Value))
+	}
+	return fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", "TIME", "KEY", "STREAM", "ID", "LABEL"),
+		fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", at, raw.Key, s.Stream, s.ID, what)
+}
+
+// json prints a record as it is where it is a JSON object and no dead letter; else an object that holds it.
+func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
+	reason, dead := raw.Header(record.ErrorHeader)
+	var line bytes.Buffer
+	if isJSON && !dead {
+		if err := json.Compact(&line, raw.Value); err != nil {
+			return err
+		}
+	} else {
+		holder := struct {
+			Topic     string          `json:"topic"`
+			Partition int32           `json:"partition"`
+			Offset    int64           `json:"offset"`
+			Key       string          `json:"key,omitempty"`
+			Error     string          `json:"error,omitempty"`
+			From      string          `json:"from,omitempty"`
+			Value     json.RawMessage `json:"value"`
+		}{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset, Key: string(raw.Key), Error: string(reason)}
+		if from, ok := raw.Header(record.TopicHeader); dead && ok {
+			partition, _ := raw.Header(record.PartitionHeader)
+			offset, _ := raw.Header(record.OffsetHeader)
+			holder.From = fmt.Sprintf("%s/%s/%s", from, partition, offset)
+		}
+		switch {
+		case raw.Value == nil:
+			holder.Value = json.RawMessage("null")
+		case isJSON:
+			holder.Value = raw.Value
+		default:
+			holder.Value = json.RawMessage(strconv.Quote(base64.StdEncoding.EncodeToString(raw.Value)))
+		}
+		if err := json.NewEncoder(&line).Encode(holder); err != nil {
+			return errors.Join(err, fmt.Errorf("%s/%d/%d", raw.Topic, raw.Partition, raw.Offset))
+		}
+		line.Truncate(line.Len() - 1)
+	}
+	line.WriteByte('\n')
+	_, err := p.out.Write(line.Bytes())
+	return err
+}

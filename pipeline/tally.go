@@ -1,0 +1,67 @@
+package pipeline
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+)
+
+// tally counts records that were of no use, by reason, and tells it: at the first one of a reason at once, then what was
+// counted once a minute. One goroutine uses it.
+type tally struct {
+	what   string // the message: what became of the records
+	counts map[string]*counted
+	told   time.Time
+}
+
+// counted are the records of one reason.
+type counted struct {
+	records int64 // since they were last told of
+	latest  string
+	offset  int64 // of the latest
+}
+
+const tallyEvery = time.Minute
+
+// add counts a record. detail says more than the reason does, "" if there is nothing to say.
+func (t *tally) add(log *slog.Logger, reason, detail string, offset int64) {
+	c := t.counts[reason]
+	if c == nil {
+		if t.counts == nil {
+			t.counts = map[string]*counted{}
+		}
+		t.counts[reason] = &counted{}
+		attributes := []any{"reason", reason, "offset", offset}
+		if detail != "" {
+			attributes = append(attributes, "detail", detail)
+		}
+		log.Warn(t.what+", the first of this reason", attributes...)
+		return
+	}
+	c.records++
+	c.latest, c.offset = detail, offset
+}
+
+// tell logs what was counted since it last did, if a minute has passed or nothing will be counted any more.
+func (t *tally) tell(now time.Time, last bool, log *slog.Logger) {
+	if t.told.IsZero() {
+		t.told = now
+	}
+	if !last && now.Sub(t.told) < tallyEvery {
+		return
+	}
+	t.told = now
+	for _, reason := range slices.Sorted(maps.Keys(t.counts)) {
+		c := t.counts[reason]
+		if c.records == 0 {
+			continue
+		}
+		attributes := []any{"reason", reason, "records", c.records, "offset", c.offset}
+		if c.latest != "" {
+			attributes = append(attributes, "detail", c.latest)
+		}
+		log.Warn(t.what, attributes...)
+		c.records = 0
+	}
+}
