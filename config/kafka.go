@@ -90,6 +90,10 @@ type Topics struct {
 	Episodes string
 	Review   string
 	Group    string
+
+	WithVector  bool
+	OutFormat   string
+	OutTemplate string
 }
 
 func (t *Topics) sections() []section {
@@ -98,6 +102,11 @@ func (t *Topics) sections() []section {
 			neededBy(checked...),
 		define("out", &t.Out, checked, "", "topic of labelled results").example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
+		define("with-vector", &t.WithVector, checked, false, "results carry their vector, base64 of little-endian float32"),
+		define("out-format", &t.OutFormat, checked, "json", "form of results; avro needs --schema-registry",
+			oneOf("json", "cloudevents", "avro")),
+		define("out-template", &t.OutTemplate, checked, "",
+			"JSON of your own shape for results, ${name} where a field goes, as a connector wants it").example("JSON"),
 		define("labels", &t.Labels, with(checked, "teach", "audit", "state reset"), "", "compacted topic of labelled examples").
 			example("TOPIC").neededBy("teach"),
 		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
@@ -132,6 +141,12 @@ func (t *Topics) faults(c *Config) []Fault {
 		return nil
 	}
 	var found []Fault
+	if t.OutFormat == "avro" && c.Registry.URL == "" {
+		found = append(found, Fault{Setting: "out-format", Problem: "is avro: needs schema-registry"})
+	}
+	if t.OutTemplate != "" && t.OutFormat != "json" {
+		found = append(found, Fault{Setting: "out-template", Problem: "is JSON, but out-format is " + t.OutFormat})
+	}
 	owner := map[string]string{}
 	claim := func(setting, topic string) {
 		if topic == "" {

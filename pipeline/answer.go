@@ -28,18 +28,26 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 		for _, other := range a.Alternatives {
 			r.Alternatives = append(r.Alternatives, record.Alternative(other))
 		}
+		if o.WithVector || o.Form.Vector {
+			from := len(buffer)
+			buffer = record.AppendVector(buffer, it.Vector)
+			r.Vector = buffer[from:len(buffer):len(buffer)]
+		}
 		if a.Unknown {
 			j.unknown++
 		}
 		from := len(buffer)
-		buffer = record.AppendResult(buffer, r)
+		buffer = o.Form.Append(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
-		fallbacks[i] = record.ResultFallback{Item: it, Result: r, Dead: o.Dead, Encode: record.AppendResult}
+		fallbacks[i] = record.ResultFallback{Item: it, Result: r, Dead: o.Dead, Encode: o.Form.Append}
 		out := record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Fallback: &fallbacks[i]}
 		from = len(buffer)
 		buffer = record.AppendTime(buffer, it.Time)
 		first := len(headers)
 		headers = append(headers, record.Header{Key: record.TimeHeader, Value: buffer[from:len(buffer):len(buffer)]})
+		if o.Form.ContentType != "" {
+			headers = append(headers, record.Header{Key: "content-type", Value: []byte(o.Form.ContentType)})
+		}
 		if it.TraceParent != "" {
 			headers = append(headers, record.Header{Key: "traceparent", Value: []byte(it.TraceParent)})
 		}

@@ -109,7 +109,7 @@ func TestRegistryAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Decode = record.Options{Schemas: schemas}
+	o.Decode, o.WithVector = record.Options{Schemas: schemas}, true
 	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
 	framing := func(schema byte, payload []byte) []byte { return append([]byte{0, 0, 0, 0, schema}, payload...) }
 	const n = 20
@@ -125,6 +125,8 @@ func TestRegistryAway(t *testing.T) {
 	start(t, client, o)
 	if got := collect(t, client, o.Out, count(n)); len(got.answers) != n {
 		t.Errorf("%d of %d answered", len(got.answers), n)
+	} else if a := got.answers[record.Source{Topic: in, Offset: 1, Object: -1}.ID()]; len(a[0].Vector) != 4*len(f.vector(0)) {
+		t.Errorf("the result's vector is %d bytes long", len(a[0].Vector))
 	}
 	reason, _ := read(t, client, o.Dead, 1)[0].Header(record.ErrorHeader)
 	if !strings.Contains(string(reason), "knows no schema 8") {

@@ -43,6 +43,9 @@ type Options struct {
 	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
 	HandOver       time.Duration // default a third of the group's shorter timeout
 
+	Form       record.ResultForm // of results; the zero value is ResultJSON
+	WithVector bool              // results carry their items' vectors
+
 	Limits  consumer.Limits
 	Decode  record.Options
 	Memory  stream.Settings
@@ -105,6 +108,9 @@ func (o *Options) fill() {
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Form.Append == nil {
+		o.Form = record.ResultJSON()
 	}
 	if o.InFlight == 0 {
 		o.InFlight = 32 << 20

@@ -35,7 +35,7 @@ func backfill(ctx context.Context, c *call) error {
 		c.Config.Topics.Group += "-backfill"
 	}
 	c.Config.Topics.Group += "-" + b.Job
-	options, err := stageOptions(c, client)
+	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/slkstream/slkstream/config"
@@ -16,12 +17,10 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 		Limits: record.Limits{Bytes: int(s.MaxRecord), Key: int(s.MaxKey), Name: s.MaxName, Objects: s.MaxObjects},
 		Paths:  record.Paths{Vector: s.VectorField, ID: s.IDField, Time: s.TimeField, Label: s.LabelField, Stream: s.StreamField},
 	}
-	if r := &c.Registry; r.URL != "" {
-		schemas, err := registry.New(registry.Settings{
-			URL: r.URL, User: r.User, PasswordFile: r.PasswordFile, TokenFile: r.TokenFile, CA: r.CA, Cert: r.Cert, Key: r.Key, Log: log,
-		})
+	if c.Registry.URL != "" {
+		schemas, err := openRegistry(c, log)
 		if err != nil {
-			return o, usageError{err}
+			return o, err
 		}
 		o.Schemas = schemas
 	}
@@ -29,4 +28,37 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error) {
+	r := &c.Registry
+	opened, err := registry.New(registry.Settings{
+		URL: r.URL, User: r.User, PasswordFile: r.PasswordFile, TokenFile: r.TokenFile, CA: r.CA, Cert: r.Cert, Key: r.Key, Log: log,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return opened, nil
+}
+
+// resultForm is how results are written, as the settings have it. Avro's schema is registered.
+func resultForm(ctx context.Context, c *config.Config, log *slog.Logger) (record.ResultForm, error) {
+	t := &c.Topics
+	switch {
+	case t.OutTemplate != "":
+		form, err := record.ResultTemplate(t.OutTemplate)
+		if err != nil {
+			return form, usageError{err}
+		}
+		return form, nil
+	case t.OutFormat == "cloudevents":
+		return record.ResultEvent(), nil
+	case t.OutFormat == "avro":
+		r, err := openRegistry(c, log)
+		if err != nil {
+			return record.ResultForm{}, err
+		}
+		return r.Results(ctx, t.Out)
+	}
+	return record.ResultJSON(), nil
 }

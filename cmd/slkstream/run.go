@@ -31,7 +31,7 @@ func run(ctx context.Context, c *call) error {
 		return err
 	}
 	defer disconnect()
-	options, err := stageOptions(c, client)
+	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func run(ctx context.Context, c *call) error {
 }
 
 // stageOptions are those of a stage on Kafka as the settings have it.
-func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
+func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
 	t, d, s := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
 	settings, err := memorySettings(c.Config)
 	if err != nil {
@@ -71,9 +71,12 @@ func stageOptions(c *call, client *topic.Client) (pipeline.Options, error) {
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
 		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
-		Memory: settings, Log: c.Log,
+		Memory: settings, WithVector: t.WithVector, Log: c.Log,
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
+		return o, err
+	}
+	if o.Form, err = resultForm(ctx, c.Config, c.Log); err != nil {
 		return o, err
 	}
 	if o.Support, err = readSupport(c.Config); err != nil {

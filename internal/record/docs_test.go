@@ -86,6 +86,18 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	same(t, found["result"][0], AppendResult)
+	same(t, found["vector"][0], AppendResult)
+	form, err := ResultTemplate(found["template"][0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, found["point"][0], func([]byte, *map[string]any) []byte {
+		var r Result
+		if err := json.Unmarshal([]byte(found["vector"][0]), &r); err != nil {
+			t.Fatal(err)
+		}
+		return form.Append(nil, &r)
+	})
 	same(t, found["episode"][0], AppendEpisode)
 	same(t, found["review"][0], AppendReview)
 	d := decoder(t, Options{})

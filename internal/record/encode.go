@@ -42,6 +42,10 @@ func AppendResult(dst []byte, r *Result) []byte {
 	if len(r.Attributes) > 0 {
 		dst = append(append(dst, `,"attributes":`...), r.Attributes...)
 	}
+	if len(r.Vector) > 0 {
+		dst = base64.StdEncoding.AppendEncode(append(dst, `,"vector":"`...), r.Vector)
+		dst = append(dst, '"')
+	}
 	dst = appendString(append(dst, `,"source":{"topic":`...), r.Source.Topic)
 	dst = strconv.AppendInt(append(dst, `,"partition":`...), int64(r.Source.Partition), 10)
 	dst = strconv.AppendInt(append(dst, `,"offset":`...), r.Source.Offset, 10)

@@ -110,7 +110,7 @@ func shortHeaders(headers []Header) []Header {
 }
 
 // ResultFallback makes what is written where the output rejects a result: first the result without what makes it large,
-// its attributes, its headers and the end of its key, largest first; then a dead letter that holds the item.
+// its attributes, its vector, its headers and the end of its key, largest first; then a dead letter that holds the item.
 type ResultFallback struct {
 	Item   *Item
 	Result *Result
@@ -143,18 +143,25 @@ func (f *ResultFallback) less(rejected Out) (Out, bool) {
 			headers += len(h.Key) + len(h.Value)
 		}
 	}
-	attributes, key := len(f.Result.Attributes), max(len(rejected.Key)-longestKey, 0)
+	bare := *f.Result
 	if strings.Contains(left, "attributes") {
-		attributes = 0
+		bare.Attributes = nil
 	}
+	if strings.Contains(left, "vector") {
+		bare.Vector = nil
+	}
+	attributes, vector, key := len(bare.Attributes), len(bare.Vector), max(len(rejected.Key)-longestKey, 0)
 	part := ""
-	switch most := max(attributes, key, headers); most {
+	switch most := max(attributes, vector, key, headers); most {
 	case 0:
 		return rejected, false
 	case attributes:
 		part = "attributes"
-		bare := *f.Result
 		bare.Attributes = nil
+		rejected.Value = f.Encode(nil, &bare)
+	case vector:
+		part = "vector"
+		bare.Vector = nil
 		rejected.Value = f.Encode(nil, &bare)
 	case key:
 		part = "key"

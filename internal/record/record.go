@@ -152,6 +152,7 @@ type Result struct {
 	Time         time.Time       `json:"time"`
 	Model        string          `json:"model,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
+	Vector       []byte          `json:"vector,omitempty"` // little-endian float32, as AppendVector writes it; nil: left out
 	Source       ResultSource    `json:"source"`
 }
 

@@ -153,3 +153,10 @@ func AppendVector(dst []byte, v []float32) []byte {
 	}
 	return dst
 }
+
+// VectorOf reads what AppendVector wrote.
+func VectorOf(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	fillFloat32(v, b)
+	return v
+}

@@ -272,6 +272,12 @@ func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list
 	return nil
 }
 
+// incompatible says whether the registry has answered that it does not take a schema, whoever asks.
+func incompatible(err error) bool {
+	var answer *sr.ResponseError
+	return errors.As(err, &answer) && (answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusUnprocessableEntity)
+}
+
 // notFound says whether the registry has answered that it does not know what it was asked for.
 func notFound(err error) bool {
 	const schemaNotFound = 40403

@@ -257,3 +257,37 @@ func FuzzAvro(f *testing.F) {
 		}
 	})
 }
+
+// Results in Avro are read back by the schema that the registry was given.
+func TestResults(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	r := open(t, Settings{URL: fake.URL()})
+	form, err := r.Results(t.Context(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := record.Result{
+		ID: "in/0/7", Stream: "cam", Episode: 3, Label: "milk", Confidence: .5, Time: time.UnixMicro(1772600767800123).UTC(),
+		Alternatives: []record.Alternative{{Label: "juice", Confidence: .25}}, Attributes: []byte(`{"shelf":7}`),
+		Vector: record.AppendVector(nil, []float32{1, -2.5}), Source: record.ResultSource{Topic: "in", Offset: 7},
+	}
+	value := form.Append([]byte("x"), &answer)[1:]
+	got, protobuf, err := r.Decode(t.Context(), int(binary.BigEndian.Uint32(value[1:])), value[5:])
+	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"confidence":0.5,"episode":3,"id":"in/0/7","itemId":null,"label":"milk","model":null,` +
+		`"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
+	if err != nil || protobuf || string(got) != want {
+		t.Errorf("%s\n%v", got, err)
+	}
+	if subject, ok := fake.GetSchema("out-value", 1); !ok || subject.Type != sr.TypeAvro {
+		t.Errorf("registered %+v", subject)
+	}
+	fake.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusConflict)
+		_, err := w.Write([]byte(`{"error_code":409,"message":"incompatible"}`))
+		return err == nil
+	})
+	if _, err := r.Results(t.Context(), "out"); err == nil {
+		t.Error("a refused schema is no error")
+	}
+}
