@@ -169,8 +169,12 @@ func TestAnotherClient(t *testing.T) {
 			if string(r.Key) != "cam" || result.Label != fmt.Sprintf("class-%d", i%classes) || string(result.Attributes) != fmt.Sprintf(`{"i":%d}`, i) {
 				t.Errorf("key %s: %s", r.Key, r.Value)
 			}
-			if len(r.Headers) != 1 || r.Headers[0].Key != "traceparent" {
-				t.Errorf("headers %v", r.Headers)
+			headers := map[string]string{}
+			for _, h := range r.Headers {
+				headers[h.Key] = string(h.Value)
+			}
+			if len(headers) != 2 || headers["traceparent"] == "" || headers[record.TimeHeader] == "" {
+				t.Errorf("headers %v", headers)
 			}
 			seen[result.ID] = true
 		})

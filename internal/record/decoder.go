@@ -22,12 +22,12 @@ type Options struct {
 	Model     string // of records that name none
 	Limits    Limits
 	Paths     Paths
-	Schemas   Schemas // nil: without a schema registry
+	Schemas   Schemas `json:"-"` // nil: without a schema registry
 	TrackBy   string  // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
 	// Alias lets vectors share memory with Raw.Value, which must then never be written to again. Keys always do.
 	Alias bool
 	// DimensionGivenUp is told when a model's dimension proves wrong; nil tells nobody.
-	DimensionGivenUp func(DimensionChange)
+	DimensionGivenUp func(DimensionChange) `json:"-"`
 }
 
 // Decoder turns records into items. One goroutine uses it at a time.
