@@ -3,51 +3,75 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Two classes, one example each; the second episode is answered by a stream restored from its state.
+// A stream in twenty lines: two classes with one example each, two episodes.
 func Example() {
-	preset, err := solver.Preset("default").Settings()
+	preset, err := solver.DefaultPreset.Settings()
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	settings := stream.Defaults(preset)
-	engine, err := stream.NewEngine(settings)
+	engine, err := stream.NewEngine(stream.Defaults(preset))
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
+	camera := stream.New("camera-7", stream.Defaults(preset))
 	labels := &stream.Labels{Everyone: []stream.Example{
 		{ID: "a", Label: "milk", Vector: []float32{1, .1, 0}},
 		{ID: "b", Label: "bread", Vector: []float32{0, .2, 1}},
 	}}
-	camera := stream.New("camera-7", settings)
-	offset := int64(0)
-	episode := func(vectors ...[]float32) {
-		var items []stream.Item
-		for _, v := range vectors {
-			items = append(items, stream.Item{Vector: v, Position: stream.Position{Offset: offset, Object: -1}})
-			offset++
-		}
-		answers, report, err := camera.Answer(context.Background(), engine, items, labels)
+	for _, episode := range [][]stream.Item{
+		{{Vector: []float32{.9, 0, .1}}, {Vector: []float32{.1, .1, .8}}},
+		{{Vector: []float32{0, .3, .9}}},
+	} {
+		answers, report, err := camera.Answer(context.Background(), engine, episode, labels)
 		if err != nil {
-			panic(err)
+			log.Fatal(err)
 		}
 		for _, a := range answers {
 			fmt.Println(report.Episode, a.Label)
 		}
 	}
-	episode([]float32{.9, 0, .1}, []float32{.1, .1, .8})
-	if camera, err = stream.Restore(settings, camera.State()); err != nil {
-		panic(err)
-	}
-	episode([]float32{0, .3, .9})
-	fmt.Println("learned to offset", camera.LearnedTo().Offset)
 	// Output:
 	// 1 milk
 	// 1 bread
 	// 2 bread
-	// learned to offset 2
+}
+
+// What a stream remembers goes through bytes and back; positions tell where to go on.
+func ExampleRestore() {
+	preset, err := solver.DefaultPreset.Settings()
+	if err != nil {
+		log.Fatal(err)
+	}
+	settings := stream.Defaults(preset)
+	engine, err := stream.NewEngine(settings)
+	if err != nil {
+		log.Fatal(err)
+	}
+	camera := stream.New("camera-7", settings)
+	items := []stream.Item{
+		{ID: "1", Vector: []float32{1, .1, 0}, Label: "milk", Position: stream.Position{Offset: 40, Object: -1}},
+		{ID: "2", Vector: []float32{0, .2, 1}, Label: "bread", Position: stream.Position{Offset: 41, Object: -1}},
+	}
+	if _, _, err := camera.Answer(context.Background(), engine, items, nil); err != nil {
+		log.Fatal(err)
+	}
+	restored, err := stream.Restore(settings, camera.State())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(restored.Name, "has learned to offset", restored.LearnedTo().Offset)
+	answers, _, err := restored.Answer(context.Background(), engine, []stream.Item{{Vector: []float32{.9, .2, .1}}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answers[0].Label)
+	// Output:
+	// camera-7 has learned to offset 41
+	// milk
 }
