@@ -48,7 +48,7 @@ type Feed struct {
 func (f *Feed) sections() []section {
 	feed := []string{"feed"}
 	return []section{{"Feed", []definition{
-		define("labels-file", &f.LabelsFile, feed, "", ".npy file of int32 classes, -1 none: sent as each record's label").
+		define("labels-file", &f.LabelsFile, feed, "", ".npy file of integers, the classes, -1 none: sent as each record's label").
 			example("FILE"),
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),

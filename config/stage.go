@@ -39,7 +39,7 @@ func (s *Stage) sections() []section {
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, labelled, "",
-			"int32 .npy file of the classes of a .npy support file, -1 unknown").example("FILE"),
+			".npy file of integers, the classes of a .npy support file, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, checked, "key",
 			"what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
 		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",

@@ -130,9 +130,9 @@ func (f *feeder) figures() []figure {
 
 // file sends the file once and returns how many rows it has.
 func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
-	source, err := table.Open(c.Config.Files.Input)
+	source, err := openInput(c)
 	if err != nil {
-		return 0, fmt.Errorf("input: %w", err)
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	f.rows.Store(source.Rows())

@@ -30,9 +30,9 @@ func label(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := table.Open(c.Config.Files.Input)
+	source, err := openInput(c)
 	if err != nil {
-		return fmt.Errorf("input: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	output, err := createOutput(c)

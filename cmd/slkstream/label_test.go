@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -156,5 +158,24 @@ func TestLabelStopped(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(output))
 	if code != exitFailed || err != nil || len(left) != 0 {
 		t.Errorf("exit %d, left %v: %s", code, left, messages.String())
+	}
+}
+
+// numpy's default is float64: it is read, and that it is rounded is said.
+func TestLabelFloat64(t *testing.T) {
+	const rows, columns = 40, 4
+	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, columns)
+	file := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	file = append(file, header...)
+	for i := range rows * columns {
+		file = binary.LittleEndian.AppendUint64(file, math.Float64bits(float64(1+i/columns%2*i%columns)+.1))
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "X.npy"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, messages := runLine(t, "label", "--input", filepath.Join(dir, "X.npy"), "--k", "2", "--output", filepath.Join(dir, "y.npy"))
+	if code != exitDone || !strings.Contains(messages, "float64 numbers are rounded to float32") {
+		t.Errorf("exit %d: %s", code, messages)
 	}
 }

@@ -74,6 +74,19 @@ func supportClasses(path string) ([]string, error) {
 	return labels, nil
 }
 
+// openInput opens the file of --input, and says how it is read where a person should know.
+func openInput(c *call) (table.Source, error) {
+	path := c.Config.Files.Input
+	source, err := table.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	if note := table.Note(source); note != "" {
+		c.Log.Info(note, "input", path)
+	}
+	return source, nil
+}
+
 // eachRow reads a file to its end.
 func eachRow(path string, use func(table.Row) error) (err error) {
 	source, err := table.Open(path)

@@ -18,7 +18,7 @@ import (
 // that is not read.
 var ErrFormat = errors.New("not a readable array")
 
-// Array is a .npy file in memory: Floats where its type is f32, f16 or u8 and it was read as numbers, Integers where it was
+// Array is a .npy file in memory: Floats where its type is f64, f32, f16 or u8 and it was read as numbers, Integers where it was
 // read as labels.
 type Array struct {
 	Type     string // as the file says it: <f4, <f2, |u1, <i4 ...
@@ -42,7 +42,7 @@ func (a *Array) Columns() int {
 // headerLimit bounds what a file may make us allocate before its data begin; numpy's own headers are below 200 bytes.
 const headerLimit = 64 << 10
 
-// ReadMatrix reads the rows of a .npy file of float32, float16 or uint8 in C order.
+// ReadMatrix reads the rows of a .npy file of float64, which is rounded, float32, float16 or uint8 in C order.
 func ReadMatrix(path string) (*Array, error) { return readFile(path, false) }
 
 // ReadIntegers reads a .npy file of integers of any width that fit an int32, in C order.
@@ -139,7 +139,7 @@ func parseHeader(header string, integers bool) (*Array, int, error) {
 		return nil, 0, fmt.Errorf("%w: header %.100q lacks descr, fortran_order or shape", ErrFormat, header)
 	}
 	a := &Array{Type: kind[1]}
-	widths, wanted := map[string]int{"<f4": 4, "<f2": 2, "|u1": 1}, "float32 (<f4), float16 (<f2) or uint8 (|u1)"
+	widths, wanted := map[string]int{"<f8": 8, "<f4": 4, "<f2": 2, "|u1": 1}, "float32 (<f4), float64 (<f8), float16 (<f2) or uint8 (|u1)"
 	if integers {
 		widths, wanted = map[string]int{"<i4": 4, "<i8": 8, "<i2": 2, "|i1": 1, "|u1": 1, "<u2": 2}, "integers such as int32 (<i4)"
 	}
@@ -195,6 +195,8 @@ func (a *Array) readValues(in io.Reader, n, width int, integers bool) error {
 
 func floatAt(b []byte, kind string) float32 {
 	switch kind {
+	case "<f8":
+		return float32(math.Float64frombits(binary.LittleEndian.Uint64(b)))
 	case "<f4":
 		return math.Float32frombits(binary.LittleEndian.Uint32(b))
 	case "<f2":

@@ -29,6 +29,7 @@ func TestReadNPY(t *testing.T) {
 		want        []float32
 	}{
 		{"<f4", "1, 2", []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}, []float32{1, -2}},
+		{"<f8", "1, 2", []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0}, []float32{1, -2}},
 		{"<f2", "3,", []byte{0, 0x3c, 1, 0, 0, 0xfc}, []float32{1, 0x1p-24, float32(math.Inf(-1))}},
 		{"|u1", "2, 2", []byte{0, 1, 128, 255}, []float32{0, 1, 128, 255}},
 	} {
@@ -65,7 +66,7 @@ func TestReadNPYRefuses(t *testing.T) {
 		"above the limit":   {file: []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff")},
 		"lacks":             {file: npy("{}")},
 		"single value":      {file: npy(describe("<f4", ""), 0, 0, 0, 0)},
-		"type \"<f8\"":      {file: npy(describe("<f8", "1,"), 0, 0, 0, 0, 0, 0, 0, 0)},
+		"type \"<c8\"":      {file: npy(describe("<c8", "1,"), 0, 0, 0, 0, 0, 0, 0, 0)},
 		"type \">f4\"":      {file: npy(describe(">f4", "1,"), 0, 0, 0, 0)},
 		"wanted integers":   {file: npy(describe("<f4", "1,"), 0, 0, 0, 0), integers: true},
 		"truncated after 1": {file: npy(describe("<f4", "2,"), 0, 0, 0, 0, 0)},

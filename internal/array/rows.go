@@ -21,7 +21,7 @@ type Rows struct {
 	vector []float32
 }
 
-// NewRows begins to read a .npy matrix of float32, float16 or uint8 in C order.
+// NewRows begins to read a .npy matrix of float64, float32, float16 or uint8 in C order.
 func NewRows(file *os.File) (*Rows, error) {
 	in := bufio.NewReaderSize(file, 1<<20)
 	header, err := readHeader(in)
@@ -49,6 +49,9 @@ func NewRows(file *os.File) (*Rows, error) {
 	}
 	return &Rows{in: in, kind: a.Type, width: width, rows: int64(a.Rows()), bytes: make([]byte, width*columns), vector: make([]float32, columns)}, nil
 }
+
+// Rounded says whether the file's numbers are float64, and rounded to float32.
+func (r *Rows) Rounded() bool { return r.kind == "<f8" }
 
 // Len is the number of rows.
 func (r *Rows) Len() int64 { return r.rows }

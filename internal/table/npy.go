@@ -14,6 +14,13 @@ func openNPY(file *os.File) (Source, error) {
 	return matrix{rows}, err
 }
 
+func (m matrix) note() string {
+	if m.rows.Rounded() {
+		return "float64 numbers are rounded to float32"
+	}
+	return ""
+}
+
 func (m matrix) Rows() int64  { return m.rows.Len() }
 func (m matrix) Close() error { return nil }
 

@@ -88,6 +88,16 @@ type checked struct {
 	dimension int
 }
 
+// Note is what a person should know of how a source is read; "" if there is nothing to say.
+func Note(source Source) string {
+	if c, ok := source.(*checked); ok {
+		if noted, ok := c.source.(interface{ note() string }); ok {
+			return noted.note()
+		}
+	}
+	return ""
+}
+
 func (c *checked) Rows() int64 { return c.source.Rows() }
 
 func (c *checked) Close() error {
