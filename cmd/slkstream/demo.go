@@ -153,7 +153,7 @@ func demoBroker(ctx context.Context, c *call) (client *topic.Client, address str
 			}
 		}
 	}
-	b, err := broker.Open(ctx, dir, "", c.Log)
+	b, err := broker.Open(ctx, dir, c.Config.Kafka.EmbeddedListen, c.Log)
 	if err != nil {
 		remove()
 		return nil, "", nil, err

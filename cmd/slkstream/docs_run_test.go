@@ -42,6 +42,8 @@ func elsewhere(line string) string {
 		return "no container engine here; test/compose holds the file to its word"
 	case strings.HasPrefix(line, "go run ./bench"), strings.HasPrefix(line, "go run ./internal/chaos"), strings.HasPrefix(line, "go run ./test/kafka"):
 		return "a step of its own runs it"
+	case strings.HasPrefix(line, "pip install"):
+		return "a step of its own runs it"
 	case strings.Contains(line, "git clone"):
 		return "the test has its own copy"
 	case strings.Contains(line, "$D"):

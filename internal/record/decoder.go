@@ -165,7 +165,7 @@ type envelope struct {
 func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 	var e envelope
 	var bad *Rejection
-	event, first := false, ""
+	event := false
 	for i := range raw.Headers {
 		h := &raw.Headers[i]
 		switch {
@@ -173,8 +173,6 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			e.contentType = mediaType(h.Value)
 		case h.Key == "traceparent":
 			e.traceParent = h.Value
-		case h.Key == IDHeader:
-			first = firstID(raw, h.Value)
 		case strings.EqualFold(h.Key, "ce_specversion"):
 			event = true
 		}
@@ -185,17 +183,7 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			return items, bad
 		}
 	}
-	from := len(items)
-	items, bad = d.value(raw, raw.Value, &e, items)
-	if first != "" {
-		for i := range items[from:] {
-			item := &items[from+i]
-			if item.FirstID = first; item.Source.Object >= 0 {
-				item.FirstID = first + "/" + strconv.Itoa(int(item.Source.Object))
-			}
-		}
-	}
-	return items, bad
+	return d.value(raw, raw.Value, &e, items)
 }
 
 // value decodes bytes in the form that the content type, else the format setting, else their look says.

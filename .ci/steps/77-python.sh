@@ -1,0 +1,26 @@
+#!/bin/bash
+# docs/python.md as a person would follow it: its Python in one go, against the stage that it starts on the embedded broker.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+page=$PWD/docs/python.md
+work=$(mktemp -d)
+stage=""
+finish() {
+	[ -z "$stage" ] || { kill "$stage" && wait "$stage"; } || true
+	rm -rf "$work"
+}
+trap finish EXIT
+go build -o "$work/slkstream" ./cmd/slkstream
+python3 -m venv "$work/venv" || { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv && python3 -m venv "$work/venv"; }
+"$work/venv/bin/pip" install -q --disable-pip-version-check confluent-kafka==2.16.1 numpy==2.4.6 pandas==3.1.1
+awk '/^```python$/ {code = 1; next} /^```$/ {code = 0} code' "$page" >"$work/page.py"
+command=$(sed -n 's/^slkstream run/run/p' "$page" | head -1)
+cd "$work"
+# shellcheck disable=SC2086
+./slkstream $command 2>stage.log &
+stage=$!
+if ! timeout 180 venv/bin/python page.py | tee said; then
+	tail -n 30 stage.log
+	exit 1
+fi
+awk '/results, .* right/ {found = $1 == 600 && $3 >= .9} END {exit !found}' said || { echo "not 600 results, or too few right"; exit 1; }
