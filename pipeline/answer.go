@@ -7,8 +7,9 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// encode turns answers into the records that carry them: results, review records and the episode's own.
-func (j *job) encode(answers []stream.Answer) []record.Result {
+// encode turns answers into the records that carry them: results, review records and the episode's own. It returns the
+// results and what people are asked, for who looks on.
+func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review) {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
@@ -54,10 +55,12 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 		out.Headers = headers[first:len(headers):len(headers)]
 		j.add(out)
 	}
-	if o.Review != "" {
-		for i := range answers {
-			if it := &e.Items[i]; answers[i].Review {
-				review := record.NewReview(it, &results[i])
+	var reviews []record.Review
+	for i := range answers {
+		if it := &e.Items[i]; answers[i].Review {
+			review := record.NewReview(it, &results[i])
+			reviews = append(reviews, review)
+			if o.Review != "" {
 				j.add(record.Out{
 					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Headers: append(trace(it), timeHeader(it.Time)),
 					Fallback: &record.Undeliverable{Item: it, Dead: o.Dead},
@@ -72,7 +75,7 @@ func (j *job) encode(answers []stream.Answer) []record.Result {
 			Headers: []record.Header{timeHeader(summary.Time)}, Fallback: &record.Undeliverable{Item: first, Dead: o.Dead},
 		})
 	}
-	return results
+	return results, reviews
 }
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.

@@ -80,6 +80,7 @@ type Observer interface {
 type Answered struct {
 	Episode *consumer.Episode
 	Results []record.Result
+	Reviews []record.Review // of items whose label would teach most; vectors and attributes are the items' own
 	Report  stream.Report
 	Solved  *solver.Result // the solve itself, for as long as the call lasts
 	Labels  *stream.Labels // that it was answered by

@@ -83,9 +83,9 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		j.rejected = err
 		j.reject(err)
 	default:
-		results := j.encode(answers)
+		results, reviews := j.encode(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
-			watching.Answered(&Answered{Episode: j.episode, Results: results, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
+			watching.Answered(&Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
 		}
 	}
 }

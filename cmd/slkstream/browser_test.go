@@ -76,8 +76,8 @@ func browse(t *testing.T) (context.Context, *complaints) {
 	return ctx, c
 }
 
-// until waits until the script says true.
-func until(script string) chromedp.Action[chromedp.Void] {
+// waitUntil waits until the script says true.
+func waitUntil(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond))(ctx, t)
 		if err != nil {
@@ -110,25 +110,25 @@ func TestPageInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address), until(`document.querySelectorAll("#strip .tile").length > 5`))
+	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address), waitUntil(`document.querySelectorAll("#strip .tile").length > 5`))
 	title, first := value[string](t, ctx, `document.title`), value[string](t, ctx, `document.querySelector("#figure-episode dd").textContent`)
 	if !strings.Contains(title, "demo") {
 		t.Errorf("title %q", title)
 	}
-	run(until(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
-		until(`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 10`),
-		until(`document.querySelectorAll("#accuracy-chart .curve").length === 3`),
-		until(`document.querySelectorAll("#objective-chart .curve").length === 1`),
-		until(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
+	run(waitUntil(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
+		waitUntil(`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 10`),
+		waitUntil(`document.querySelectorAll("#accuracy-chart .curve").length === 3`),
+		waitUntil(`document.querySelectorAll("#objective-chart .curve").length === 1`),
+		waitUntil(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
 	// By keyboard: focus a tile, open it, choose the third label by its number.
-	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), until(`document.querySelector("#teach").open`))
+	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), waitUntil(`document.querySelector("#teach").open`))
 	third := value[string](t, ctx, `document.querySelectorAll("#teach-choices button")[2].childNodes[1].textContent`)
 	run(chromedp.KeyEvent("3"),
-		until(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
+		waitUntil(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
 	// By mouse, a label of one's own.
-	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")), until(`document.querySelector("#teach").open`),
-		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")), until(`!document.querySelector("#teach").open`))
-	run(until(`document.querySelectorAll(".tile.taught").length > 0`))
+	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")), waitUntil(`document.querySelector("#teach").open`),
+		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")), waitUntil(`!document.querySelector("#teach").open`))
+	run(waitUntil(`document.querySelectorAll(".tile.taught").length > 0`))
 	taught := lessons(t, broker)
 	if n := len(taught); n < 2 || taught[n-1] != "hat" || taught[n-2] != third {
 		t.Errorf("the labels topic ends with %q, not %q and hat", taught[max(n-2, 0):], third)
@@ -155,7 +155,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 				return err
 			})
 			if err := chromedp.Do(ctx, dark, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address),
-				until(`document.querySelectorAll(".tile").length > `+tiles+` && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
+				waitUntil(`document.querySelectorAll(".tile").length > `+tiles+` && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
 				t.Fatalf("%s %s: %v", theme, name, err)
 			}
 			wide := value[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`)

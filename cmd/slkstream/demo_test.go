@@ -158,12 +158,11 @@ func TestDemo(t *testing.T) {
 	if !strings.HasPrefix(first.Image, "data:image/png;base64,") {
 		t.Errorf("%+v", first)
 	}
-	lesson, err := http.NewRequest(http.MethodPost, address+"/teach", strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
+	lesson, err := http.NewRequest(http.MethodPost, address+"/api/teach", strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lesson.Header.Set("Content-Type", "application/json")
-	lesson.Header.Set("X-Slkstream", "teach")
 	taught, err := http.DefaultClient.Do(lesson)
 	if err != nil {
 		t.Fatal(err)

@@ -122,6 +122,7 @@ type watcher struct{ page *web.Page }
 
 // Answered implements pipeline.Observer.
 func (w watcher) Answered(a *pipeline.Answered) {
+	w.page.Told(a.Results, a.Reviews)
 	if w.page.Wants() {
 		w.page.Offer(shown(a))
 	}

@@ -19,6 +19,9 @@ func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
 		o.Teach = func(ctx context.Context, e *record.Example) error {
 			return client.Write(ctx, []record.Out{record.Teach(labels, e)})
 		}
+		o.Forget = func(ctx context.Context, id string) error {
+			return client.Write(ctx, []record.Out{record.Forget(labels, id)})
+		}
 	}
 	return web.New(o)
 }

@@ -63,8 +63,8 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if err != nil {
 		return pipeline.Options{}, usageError{err}
 	}
-	if t.Review == "" {
-		settings.ReviewRate = 0
+	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
+		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
 	}
 	o := pipeline.Options{
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,

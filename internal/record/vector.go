@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"strings"
 	"unsafe"
@@ -128,6 +129,26 @@ func base64Vector(text []byte) ([]float32, *Rejection) {
 		return nil, err
 	}
 	return rawVector(b, float32s, true) // the decoded bytes are ours alone
+}
+
+// ParseVector reads a vector from a JSON value, a list of numbers or base64 text of little-endian float32, and refuses what
+// no solver can answer.
+func ParseVector(value []byte) ([]float32, error) {
+	var vector []float32
+	var text string
+	var rejected *Rejection
+	if json.Unmarshal(value, &text) == nil {
+		vector, rejected = base64Vector([]byte(text))
+	} else if err := json.Unmarshal(value, &vector); err != nil {
+		rejected = reject(Unreadable, "neither a list of numbers nor base64 of little-endian float32")
+	}
+	if rejected == nil {
+		rejected = CheckVector(vector)
+	}
+	if rejected != nil {
+		return nil, rejected
+	}
+	return vector, nil
 }
 
 func decodeBase64(text []byte) ([]byte, *Rejection) {

@@ -107,12 +107,11 @@ func TestEvents(t *testing.T) {
 }
 
 func teachRequest(server *httptest.Server, body string, headers ...string) *http.Request {
-	r, err := http.NewRequest(http.MethodPost, server.URL+"/teach", strings.NewReader(body))
+	r, err := http.NewRequest(http.MethodPost, server.URL+"/api/teach", strings.NewReader(body))
 	if err != nil {
 		panic(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Slkstream", "teach")
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i+1] == "" {
 			r.Header.Del(headers[i])
@@ -149,12 +148,11 @@ func TestTeaching(t *testing.T) {
 		{"from another site", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{"from another port", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
 		{"from another origin", `{"id":"` + id + `","label":"coat"}`, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
-		{"by a form", `{"id":"` + id + `","label":"coat"}`, []string{"Content-Type", "text/plain"}, http.StatusForbidden},
-		{"without the header", `{"id":"` + id + `","label":"coat"}`, []string{"X-Slkstream", ""}, http.StatusForbidden},
+		{"by a form", `{"id":"` + id + `","label":"coat"}`, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
 		{"unknown item", `{"id":"x","label":"coat"}`, nil, http.StatusNotFound},
 		{"no label", `{"id":"` + id + `","label":"  "}`, nil, http.StatusBadRequest},
 		{"no JSON", `coat`, nil, http.StatusBadRequest},
-		{"too long", `{"id":"` + strings.Repeat("x", 1<<15) + `"}`, nil, http.StatusBadRequest},
+		{"too long", `{"id":"` + id + `","label":"` + strings.Repeat("x", 300) + `"}`, nil, http.StatusBadRequest},
 	} {
 		r, err := server.Client().Do(teachRequest(server, c.body, c.headers...))
 		if err != nil {

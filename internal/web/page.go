@@ -25,9 +25,12 @@ type Options struct {
 	// always shown.
 	ImageHosts []string
 	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
-	Teach  func(context.Context, *record.Example) error
-	Status func() Status
-	Log    *slog.Logger
+	Teach func(context.Context, *record.Example) error
+	// Forget takes an example of that id back. nil with Teach.
+	Forget    func(ctx context.Context, id string) error
+	Questions *Questions // what people are asked; nil: a queue that stays empty
+	Status    func() Status
+	Log       *slog.Logger
 }
 
 // Status is what the stage says of itself.
@@ -100,6 +103,9 @@ func New(o Options) *Page {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Questions == nil {
+		o.Questions = NewQuestions()
+	}
 	return &Page{options: o, offered: make(chan *Episode, 1), recent: recent{items: map[string]*Item{}}}
 }
 
@@ -113,6 +119,12 @@ func (p *Page) Offer(e *Episode) {
 		p.next.Store(time.Now().Add(shownEvery).UnixNano())
 	default:
 	}
+}
+
+// Told takes in every answer, and the items whose label the stage asks for.
+func (p *Page) Told(results []record.Result, reviews []record.Review) {
+	p.options.Questions.Ask(reviews...)
+	p.options.Questions.Named(results)
 }
 
 // Run works for the page until ctx ends, and then lets its visitors go.

@@ -69,7 +69,7 @@ export class TeachDialog {
     const message = this.#at("teach-message");
     message.textContent = "";
     try {
-      const answer = await fetch("teach", { method: "POST", headers: { "Content-Type": "application/json", "X-Slkstream": "teach" }, body: JSON.stringify({ id: item.id, label }) });
+      const answer = await fetch("api/teach", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ id: item.id, label }) });
       if (!answer.ok) {
         message.textContent = (await answer.text()).trim();
         return;

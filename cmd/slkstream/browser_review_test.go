@@ -1,0 +1,78 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/web"
+)
+
+// The review queue shows an item, and one key teaches it, calls it nobody, or skips it; what was taught can be taken back.
+func TestReviewInABrowser(t *testing.T) {
+	var mu sync.Mutex
+	said, forgotten := map[string]string{}, ""
+	page := web.New(web.Options{
+		Labels: func() []string { return []string{"cat", "dog", "hen"} },
+		Teach: func(_ context.Context, e *record.Example) error {
+			mu.Lock()
+			defer mu.Unlock()
+			said[e.ID] = e.Label
+			return nil
+		},
+		Forget: func(_ context.Context, id string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			forgotten = id
+			return nil
+		},
+	})
+	const pixel = `{"image":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}`
+	for _, id := range []string{"first", "second", "third"} {
+		page.Told(nil, []record.Review{{
+			ID: id, Stream: "door", Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
+			Guess: record.Guess{Label: "dog", Confidence: .5, Alternatives: []record.Alternative{{Label: "cat", Confidence: .4}}},
+		}})
+	}
+	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))
+	defer server.Close()
+	ctx, complaints := browse(t)
+	run := func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, actions...); err != nil {
+			complaints.check(t)
+			t.Fatal(err)
+		}
+	}
+	rows := `document.querySelectorAll("#said tr").length`
+	run(chromedp.Navigate(server.URL+"/review"), waitUntil(`document.querySelector("#picture img")?.naturalWidth > 0`))
+	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("2"), waitUntil(rows+` === 1`))
+	if folder := os.Getenv("SLKSTREAM_SCREENSHOTS"); folder != "" {
+		shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "review.png"), shot, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"), waitUntil(rows+` === 2`))
+	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))
+	run(waitUntil(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
+	run(chromedp.Click("#said tr:last-child button"), waitUntil(rows+` === 1`))
+	mu.Lock()
+	defer mu.Unlock()
+	if said["third"] != "cat" || said["second"] != "nobody" || len(said) != 2 || forgotten != "third" {
+		t.Errorf("taught %v, taken back %q", said, forgotten)
+	}
+	complaints.check(t)
+}

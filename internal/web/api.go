@@ -1,0 +1,254 @@
+package web
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// openAPI describes the paths below, for people and for programs that make clients of it.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+const (
+	longestLabel = 200     // letters
+	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
+)
+
+// routes are what a labelling tool needs: the items that the stage asks about, teaching, forgetting, and how it is.
+func (p *Page) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /api/review":       p.apiReview,
+		"POST /api/review/skip": p.apiSkip,
+		"POST /api/teach":       p.apiTeach,
+		"POST /api/forget":      p.apiForget,
+		"GET /api/state":        p.apiState,
+		"GET /api/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(openAPI)
+		},
+	}
+}
+
+// reviewView is an item that waits for a label, as the API shows it.
+type reviewView struct {
+	ID           string            `json:"id"` // under which it is taught
+	Result       string            `json:"result"`
+	Stream       string            `json:"stream"`
+	Time         time.Time         `json:"time"`
+	Label        string            `json:"label"` // the stage's guess
+	Confidence   float64           `json:"confidence"`
+	Unknown      bool              `json:"unknown"`
+	Alternatives []alternativeView `json:"alternatives,omitempty"`
+	Why          string            `json:"why"`
+	Image        string            `json:"image,omitempty"`
+	Model        string            `json:"model,omitempty"`
+	Vector       string            `json:"vector"` // base64 of little-endian float32
+	Attributes   json.RawMessage   `json:"attributes,omitempty"`
+}
+
+func (p *Page) reviewView(r *record.Review) reviewView {
+	v := reviewView{
+		ID: r.ID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label, Confidence: zeroIfNot(r.Guess.Confidence),
+		Unknown: r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil, r.Vector)),
+		Attributes: r.Attributes, Image: p.image(&Item{Example: r.ID}, attributes(r.Attributes).Image),
+	}
+	for _, a := range r.Guess.Alternatives {
+		v.Alternatives = append(v.Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
+	}
+	switch {
+	case r.Guess.Unknown:
+		v.Why = "unlike every labelled example"
+	case len(v.Alternatives) > 0:
+		v.Why = fmt.Sprintf("%s, or %s?", r.Guess.Label, v.Alternatives[0].Label)
+	default:
+		v.Why = "the stage is not sure"
+	}
+	return v
+}
+
+// apiReview gives items to a person, who holds them for two minutes: nobody else is given the same.
+func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
+	count := 1
+	if text := r.URL.Query().Get("count"); text != "" {
+		var err error
+		if count, err = strconv.Atoi(text); err != nil || count < 1 || count > 100 {
+			http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
+			return
+		}
+	}
+	holder := r.URL.Query().Get("who")
+	if holder == "" || len(holder) > longestLabel {
+		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item", http.StatusBadRequest)
+		return
+	}
+	views := []reviewView{}
+	for _, review := range p.options.Questions.Take(holder, count) {
+		views = append(views, p.reviewView(&review))
+	}
+	waiting, _ := p.options.Questions.session()
+	reply(w, map[string]any{"items": views, "waiting": waiting, "labels": p.labels()})
+}
+
+func (p *Page) apiSkip(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		ID  string `json:"id"`
+		Who string `json:"who"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	if !p.options.Questions.Skip(body.Who, body.ID) {
+		http.Error(w, "nobody is asked about that item (any more)", http.StatusNotFound)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector with an id of the caller's.
+func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		ID     string          `json:"id"`
+		Label  string          `json:"label"`
+		Stream string          `json:"stream"` // for this stream alone; empty: for all
+		Model  string          `json:"model"`
+		Vector json.RawMessage `json:"vector"` // a list of numbers, or base64 of little-endian float32
+	}
+	if p.options.Teach == nil {
+		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
+		return
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	body.Label = strings.TrimSpace(body.Label)
+	switch {
+	case body.ID == "":
+		http.Error(w, "id is needed: the example is corrected and forgotten under it", http.StatusBadRequest)
+		return
+	case body.Label == "" || len(body.Label) > longestLabel:
+		http.Error(w, fmt.Sprintf("a label has 1 to %d letters", longestLabel), http.StatusBadRequest)
+		return
+	}
+	example := &record.Example{ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model, Time: time.Now()}
+	guess := ""
+	switch asked, found := p.options.Questions.find(body.ID); {
+	case len(body.Vector) > 0:
+		var err error
+		if example.Vector, err = record.ParseVector(body.Vector); err != nil {
+			http.Error(w, "vector: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+	case found:
+		example.Vector, example.Model = asked.Vector, asked.Model
+	default:
+		item := p.shownItem(body.ID)
+		if item == nil {
+			http.Error(w, "that item is no longer at hand: send its vector with it", http.StatusNotFound)
+			return
+		}
+		example.Vector, example.Model, example.ID, guess = item.Vector, item.Result.Model, item.Example, item.Result.Label
+	}
+	if err := p.options.Teach(r.Context(), example); err != nil {
+		p.options.Log.Error("a label could not be taught", "id", example.ID, "label", example.Label, "error", err)
+		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
+		return
+	}
+	p.options.Questions.answered(example.ID, example.Label, guess)
+	p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// shownItem is the item that was shown under the id of its result or its own, nil if it is no longer at hand.
+func (p *Page) shownItem(id string) *Item {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if item := p.recent.items[id]; item != nil {
+		return item
+	}
+	for _, item := range p.recent.items {
+		if item.Example == id {
+			return item
+		}
+	}
+	return nil
+}
+
+// apiForget takes an example back.
+func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		ID string `json:"id"`
+	}
+	if p.options.Forget == nil {
+		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
+		return
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	if body.ID == "" {
+		http.Error(w, "id is needed: that of the example", http.StatusBadRequest)
+		return
+	}
+	if err := p.options.Forget(r.Context(), body.ID); err != nil {
+		p.options.Log.Error("an example could not be taken back", "id", body.ID, "error", err)
+		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
+		return
+	}
+	p.options.Questions.forgotten(body.ID)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// apiState says how the stage is and what was taught in this session.
+func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
+	waiting, said := p.options.Questions.session()
+	p.mu.Lock()
+	status := statusView{p.status, p.speed.perSecond()}
+	p.mu.Unlock()
+	reply(w, map[string]any{
+		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Teach != nil, "waiting": waiting, "taught": said,
+	})
+}
+
+// labels are those a person can choose from: those given, and those of what was taught in this session.
+func (p *Page) labels() []string {
+	labels := []string{}
+	if p.options.Labels != nil {
+		labels = append(labels, p.options.Labels()...)
+	}
+	_, said := p.options.Questions.session()
+	for _, t := range said {
+		if !slices.Contains(labels, t.Label) {
+			labels = append(labels, t.Label)
+		}
+	}
+	return labels
+}
+
+// read decodes a request's JSON. It has answered the request where it returns false. A form of another site cannot send
+// this type without asking first, and nobody says yes.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		http.Error(w, "send application/json", http.StatusUnsupportedMediaType)
+		return false
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(into); err != nil {
+		http.Error(w, "not the JSON of this path: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
+func reply(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value)
+}

@@ -1,0 +1,192 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+func review(id string) record.Review {
+	return record.Review{
+		ID: id, Stream: "door", Model: "m", Vector: []float32{1, 2}, Attributes: json.RawMessage(`{"image":"data:image/png;base64,AA"}`),
+		Guess: record.Guess{Result: "in/0/" + id, Label: "cat", Confidence: .5, Alternatives: []record.Alternative{{Label: "dog", Confidence: .4}}},
+	}
+}
+
+func ids(reviews []record.Review) (out []string) {
+	for _, r := range reviews {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// Two people never get the same item at once; what one does not know goes to the other; what nobody looks at any more is
+// given on.
+func TestQuestionsAreHeldByOnePerson(t *testing.T) {
+	now := time.Unix(1000, 0)
+	q := NewQuestions()
+	q.now = func() time.Time { return now }
+	q.Ask(review("a"), review("b"), review("c"))
+	if got := ids(q.Take("ann", 2)); !slices.Equal(got, []string{"c", "b"}) {
+		t.Errorf("ann gets %v", got)
+	}
+	if got := ids(q.Take("bob", 5)); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("bob gets %v", got)
+	}
+	if got := ids(q.Take("ann", 5)); !slices.Equal(got, []string{"c", "b"}) {
+		t.Errorf("ann, asked again, gets %v", got)
+	}
+	if !q.Skip("ann", "c") || q.Skip("ann", "none") {
+		t.Error("skip")
+	}
+	if got := ids(q.Take("bob", 5)); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("bob gets %v after ann's skip", got)
+	}
+	now = now.Add(heldFor)
+	if got := ids(q.Take("ann", 5)); !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("ann gets %v once bob is away", got)
+	}
+	q.answered("a", "dog", "")
+	q.Named([]record.Result{{Label: "dog"}, {Label: "dog", Unknown: true}, {Label: "cat"}})
+	waiting, said := q.session()
+	if waiting != 2 || len(said) != 1 || said[0].Guess != "cat" || said[0].Since != 1 {
+		t.Errorf("%d wait, %+v", waiting, said)
+	}
+}
+
+// However much is asked, the queue stays bounded, and it is the oldest that go.
+func TestQuestionsAreBounded(t *testing.T) {
+	q := NewQuestions()
+	for i := range keptQuestion + 10 {
+		q.Ask(review(fmt.Sprint(i)))
+	}
+	if waiting, _ := q.session(); waiting != keptQuestion {
+		t.Errorf("%d wait", waiting)
+	}
+	if _, found := q.find("9"); found {
+		t.Error("the oldest is still there")
+	}
+	large := review("large")
+	large.Vector = make([]float32, keptBytes/4)
+	q.Ask(large)
+	if waiting, _ := q.session(); waiting != 0 || q.bytes != 0 {
+		t.Errorf("%d wait, %d bytes, beside an item beyond the bound", waiting, q.bytes)
+	}
+}
+
+func post(t *testing.T, server *httptest.Server, path, body string) (int, string) {
+	t.Helper()
+	r, err := server.Client().Post(server.URL+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, _ := io.ReadAll(r.Body)
+	return r.StatusCode, string(text)
+}
+
+// A labelling tool asks, teaches by id and by vector, corrects, skips and takes back, through the API alone.
+func TestLabellingTool(t *testing.T) {
+	var said []record.Example
+	var forgotten []string
+	questions := NewQuestions()
+	p := New(Options{
+		Labels: func() []string { return []string{"cat"} }, Questions: questions,
+		Teach:  func(_ context.Context, e *record.Example) error { said = append(said, *e); return nil },
+		Forget: func(_ context.Context, id string) error { forgotten = append(forgotten, id); return nil },
+	})
+	server := running(t, p, Access{Loopback: true})
+	p.Told(nil, []record.Review{review("a"), review("b")})
+	var asked struct {
+		Items []reviewView
+	}
+	if err := json.NewDecoder(get(t, server, "/api/review?who=ann").Body).Decode(&asked); err != nil || len(asked.Items) != 1 {
+		t.Fatal(err, asked)
+	}
+	if it := asked.Items[0]; it.ID != "b" || it.Why != "cat, or dog?" || it.Image == "" || it.Vector != "AACAPwAAAEA=" {
+		t.Errorf("asked about %+v", it)
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{"/api/teach", `{"id":"b","label":" dog "}`, 204, ""},
+		{"/api/teach", `{"id":"mine","label":"dog","stream":"door","vector":[0.5,1]}`, 204, ""},
+		{"/api/teach", `{"id":"mine","label":"cat","vector":"AACAPwAAAEA="}`, 204, ""},
+		{"/api/review/skip", `{"id":"a","who":"ann"}`, 204, ""},
+		{"/api/forget", `{"id":"mine"}`, 204, ""},
+		{"/api/teach", `{"id":"nowhere","label":"dog"}`, 404, "send its vector"},
+		{"/api/teach", `{"label":"dog"}`, 400, "id is needed"},
+		{"/api/teach", `{"id":"a","label":" "}`, 400, "1 to 200"},
+		{"/api/teach", `{"id":"a","label":"dog","vector":[0,0]}`, 400, "vector: "},
+		{"/api/teach", `{"id":"a","label":"dog","vector":"!"}`, 400, "not base64"},
+		{"/api/teach", `[`, 400, "not the JSON"},
+		{"/api/forget", `{}`, 400, "id is needed"},
+		{"/api/review/skip", `{"id":"b","who":"ann"}`, 404, "nobody is asked"},
+	} {
+		if status, text := post(t, server, c.path, c.body); status != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
+		}
+	}
+	if len(said) != 3 || said[0].ID != "b" || said[0].Label != "dog" || said[0].Model != "m" || said[1].Stream != "door" || said[2].Vector[1] != 2 {
+		t.Errorf("taught %+v", said)
+	}
+	if !slices.Equal(forgotten, []string{"mine"}) {
+		t.Errorf("forgotten %v", forgotten)
+	}
+	r, err := server.Client().Post(server.URL+"/api/teach", "text/plain", strings.NewReader(`{"id":"a","label":"dog"}`))
+	if err != nil || r.StatusCode != http.StatusUnsupportedMediaType {
+		t.Error(r, err)
+	}
+	r.Body.Close()
+	for _, query := range []string{"", "?who=ann&count=0", "?who=ann&count=x"} {
+		if r := get(t, server, "/api/review"+query); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", query, r.Status)
+		}
+	}
+}
+
+// The description names every path of the API with its method, and no other.
+func TestOpenAPIIsTrue(t *testing.T) {
+	server := running(t, New(Options{}), Access{Loopback: true})
+	var described struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.NewDecoder(get(t, server, "/api/openapi.json").Body).Decode(&described); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range described.Paths {
+		for method := range methods {
+			request, err := http.NewRequest(strings.ToUpper(method), server.URL+path, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			r, err := server.Client().Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			if r.StatusCode == http.StatusMethodNotAllowed || strings.Contains(string(text), "404 page not found") {
+				t.Errorf("%s %s is described and not there", method, path)
+			}
+		}
+	}
+	for route := range New(Options{}).routes() {
+		method, path, _ := strings.Cut(route, " ")
+		if _, there := described.Paths[path][strings.ToLower(method)]; !there {
+			t.Errorf("%s is there and not described", route)
+		}
+	}
+}
