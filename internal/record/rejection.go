@@ -80,8 +80,10 @@ func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 		Header{ErrorHeader, []byte(reason)},
 		Header{TopicHeader, []byte(raw.Topic)},
 		Header{PartitionHeader, strconv.AppendInt(nil, int64(raw.Partition), 10)},
-		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)},
-		Header{TimeHeader, AppendTime(nil, raw.Time)})
+		Header{OffsetHeader, strconv.AppendInt(nil, raw.Offset, 10)})
+	if !raw.Time.IsZero() {
+		out.Headers = append(out.Headers, Header{TimeHeader, AppendTime(nil, raw.Time)})
+	}
 	cut := raw.Rejected != nil
 	if limit > 0 && len(out.Value) > limit {
 		out.Value, cut = out.Value[:limit], true

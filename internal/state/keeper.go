@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -18,8 +19,10 @@ type Keeper struct {
 	sequence  int64
 	bounds    map[Owner]int64
 	streams   map[Stream]*kept
-	journals  []*written // still needed, in the order of their commits
-	free      []int      // slots of journals no longer needed
+	snapshots map[Owner]int // how many streams' snapshots are an owner's
+	journals  []*written    // still needed, in the order in which they were written
+	said      Journal       // where the last journal says that reading starts again
+	free      []int         // slots of journals no longer needed
 	slots     int
 	stale     []string // superfluous once the next commit is durable
 	dead      []string // superfluous now: the next commit takes them away
@@ -30,8 +33,9 @@ type Keeper struct {
 type kept struct {
 	version int64
 	current snapshotKeys
-	open    []uncovered // episodes that no snapshot covers yet
-	named   int         // journals still needed that name the stream
+	learned record.Place // up to where its snapshot has
+	open    []uncovered  // episodes that no snapshot covers yet
+	named   int          // journals still needed that name the stream
 }
 
 type uncovered struct {
@@ -46,49 +50,91 @@ type written struct {
 	sequence  int64
 	slot      int // -1: an earlier owner's
 	uncovered int
-	streams   []Stream
+	answered  []Answered   // what it says
+	size      int          // of its value, near enough
 	at        record.Place // the latest close in it
 }
 
 type pending struct {
-	journal   *written
+	journals  []*written
+	carried   map[*written]bool // older ones whose entries these repeat
 	decided   record.Place
-	answered  []Answered
 	snapshots []*Snapshot
 	keys      []snapshotKeys
 }
+
+// Bounds of the journal, so that nothing in a commit grows with what senders invent, with an outage or with uptime.
+const (
+	journalBytes = 256 << 10 // of one record's entries
+	mostJournals = 128       // that may be needed at a time; beyond, the smallest are written again as one
+	mostEarlier  = 64        // owners whose snapshots may be needed at a time; see Outdated
+)
 
 // NewKeeper starts a new ownership of an input partition on what the one before has left.
 func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
-		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, stale: r.stale,
+		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
 	}
 	for stream, keys := range r.keys {
-		k.streams[stream] = &kept{version: r.Snapshots[stream].Version, current: keys}
+		k.streams[stream] = &kept{version: r.Snapshots[stream].Version, current: keys, learned: r.Snapshots[stream].Learned}
+		k.snapshots[keys.owner]++
 	}
 	if r.Journal == nil {
 		return k
 	}
+	k.said = *r.Journal
 	k.bounds[r.Journal.Owner] = r.Journal.Sequence
 	for o, sequence := range r.bounds {
 		k.bounds[o] = sequence
 	}
 	for _, j := range r.live {
 		w := &written{key: j.key, owner: j.owner, sequence: j.sequence, slot: -1, at: record.Nowhere}
-		for _, a := range j.entries {
-			k.name(a.Stream, w)
-			if a.At.After(w.at) {
-				w.at = a.At
-			}
-			if a.Last.After(r.learned(a.Stream)) {
-				k.open(a, w)
-			}
-		}
-		k.journals = append(k.journals, w)
+		k.add(w, j.entries, r.learned)
 	}
 	return k
 }
+
+// Start says where the first owner of a partition starts to read, before its first commit.
+func (k *Keeper) Start(from record.Place) {
+	if k.said.Owner == (Owner{}) {
+		k.said.From, k.said.Decided, k.said.Rejected = from, from, from.Offset
+	}
+}
+
+// add takes a journal in that is durable. Of its entries those count as open that their streams have not learned in a snapshot.
+func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Place) {
+	w.answered = entries
+	for i := range entries {
+		a := &entries[i]
+		w.size += a.size()
+		t := k.stream(a.Stream)
+		t.named++
+		if a.At.After(w.at) {
+			w.at = a.At
+		}
+		if a.Last.After(learned(a.Stream)) {
+			t.open = append(t.open, uncovered{a.Last, w})
+			w.uncovered++
+		}
+	}
+	k.journals = append(k.journals, w)
+}
+
+// drop forgets a journal that is not needed any more; the next commit takes it away, or writes over it.
+func (k *Keeper) drop(w *written) {
+	for i := range w.answered {
+		k.streams[w.answered[i].Stream].named--
+	}
+	if w.slot >= 0 {
+		k.free = append(k.free, w.slot)
+	} else {
+		k.dead = append(k.dead, w.key)
+	}
+}
+
+// needed says whether a journal still tells the next owner anything.
+func (w *written) needed(decided record.Place) bool { return w.uncovered > 0 || !decided.After(w.at) }
 
 // Owner is who writes.
 func (k *Keeper) Owner() Owner { return k.owner }
@@ -96,47 +142,39 @@ func (k *Keeper) Owner() Owner { return k.owner }
 func (k *Keeper) stream(s Stream) *kept {
 	t := k.streams[s]
 	if t == nil {
-		t = &kept{}
+		t = &kept{learned: record.Nowhere}
 		k.streams[s] = t
 	}
 	return t
-}
-
-func (k *Keeper) name(s Stream, w *written) {
-	w.streams = append(w.streams, s)
-	k.stream(s).named++
-}
-
-func (k *Keeper) open(a Answered, w *written) {
-	t := k.stream(a.Stream)
-	t.open = append(t.open, uncovered{a.Last, w})
-	w.uncovered++
 }
 
 // Commit returns the records of the next commit: the journal first, so that a snapshot never stands without the journal
 // of its commit, then the snapshots, then the tombstones of what earlier commits made superfluous. It fills in the
 // journal's and the snapshots' numbers. Committed is called when all of it is durable, or when nothing of the next commit
 // will be written before it is.
+//
+// Where many episodes were answered, the journal is several records. All but the last repeat where reading started again
+// before this commit, so that each prefix of them is a state that the next owner can start from.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
-	k.sequence++
-	j.Owner, j.Sequence = k.owner, k.sequence
-	j.Earlier, j.Live = k.earlier(), nil
-	for _, w := range k.journals {
-		j.Live = append(j.Live, Earlier{w.owner, w.sequence})
+	k.pending = pending{decided: j.Decided, snapshots: snapshots, carried: map[*written]bool{}}
+	answered := append(k.carry(), j.Answered...)
+	earlier := k.earlier()
+	var records []record.Out
+	for {
+		n := fitting(answered)
+		part := k.said
+		if n == len(answered) {
+			part = *j
+		}
+		part.Answered, answered = answered[:n:n], answered[n:]
+		records = append(records, k.journal(&part, earlier))
+		if len(answered) == 0 {
+			j.Owner, j.Sequence, j.Earlier, j.Live = part.Owner, part.Sequence, part.Earlier, part.Live
+			k.said = *j
+			k.said.Answered, k.said.Live, k.said.Earlier = nil, nil, nil
+			break
+		}
 	}
-	slot := k.slots
-	if n := len(k.free); n > 0 {
-		slot = k.free[n-1]
-		k.free = k.free[:n-1]
-	} else {
-		k.slots++
-	}
-	w := &written{
-		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere,
-		key: place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
-	}
-	k.pending = pending{journal: w, decided: j.Decided, answered: j.Answered, snapshots: snapshots}
-	records := []record.Out{k.record(w.key, j.encode())}
 	again := map[string]bool{} // a slot may be written again before its older version was taken away
 	for _, s := range snapshots {
 		t := k.stream(s.Stream)
@@ -166,14 +204,103 @@ func (k *Keeper) record(key string, value []byte) record.Out {
 	return record.Out{Topic: k.out, Partition: k.partition, Key: []byte(key), Value: value}
 }
 
+// fitting is how many of the episodes go into one record, at least one where there are any.
+func fitting(answered []Answered) int {
+	size := 0
+	for i := range answered {
+		if size += answered[i].size(); size > journalBytes && i > 0 {
+			return i
+		}
+	}
+	return len(answered)
+}
+
+// journal is the next journal record.
+func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
+	k.sequence++
+	j.Owner, j.Sequence, j.Earlier, j.Live = k.owner, k.sequence, earlier, nil
+	for _, list := range [][]*written{k.journals, k.pending.journals} {
+		for _, w := range list {
+			j.Live = append(j.Live, Earlier{w.owner, w.sequence})
+		}
+	}
+	slot := k.slots
+	if n := len(k.free); n > 0 {
+		slot = k.free[n-1]
+		k.free = k.free[:n-1]
+	} else {
+		k.slots++
+	}
+	w := &written{
+		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere, answered: j.Answered,
+		key: place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
+	}
+	k.pending.journals = append(k.pending.journals, w)
+	return k.record(w.key, j.encode())
+}
+
+// carry returns what the smallest journals still have to say, where there are many of them: the next commit says it again.
+func (k *Keeper) carry() []Answered {
+	if len(k.journals) <= mostJournals {
+		return nil
+	}
+	smallest := slices.Clone(k.journals)
+	slices.SortStableFunc(smallest, func(a, b *written) int { return a.size - b.size })
+	n, size := 0, 0
+	for n < mostJournals/2 && size+smallest[n].size <= journalBytes/2 {
+		size += smallest[n].size
+		n++
+	}
+	if n < 2 {
+		return nil
+	}
+	var again []Answered
+	for _, w := range smallest[:n] {
+		k.pending.carried[w] = true
+		for i := range w.answered {
+			if a := &w.answered[i]; !k.pending.decided.After(a.At) || k.isOpen(a) {
+				again = append(again, *a)
+			}
+		}
+	}
+	return again
+}
+
+// isOpen says whether no snapshot covers the episode.
+func (k *Keeper) isOpen(a *Answered) bool {
+	for _, u := range k.streams[a.Stream].open {
+		if u.last == a.Last {
+			return true
+		}
+	}
+	return false
+}
+
+// Outdated are the streams whose snapshots belong to owners so far back that each commit would have to name too many of
+// them: they should be saved again soon.
+func (k *Keeper) Outdated() []Stream {
+	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
+	if len(owners) <= mostEarlier {
+		return nil
+	}
+	oldest := owners[len(owners)-mostEarlier/2]
+	var list []Stream
+	for s, t := range k.streams {
+		if len(t.current.keys) > 0 && t.current.owner.Compare(oldest) < 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // earlier lists the owners of whom something is still needed.
 func (k *Keeper) earlier() []Earlier {
 	needed := map[Owner]bool{}
 	for _, w := range k.journals {
 		needed[w.owner] = true
 	}
-	for _, t := range k.streams {
-		needed[t.current.owner] = true
+	for o := range k.snapshots {
+		needed[o] = true
 	}
 	var list []Earlier
 	for o, sequence := range k.bounds {
@@ -193,13 +320,21 @@ func (k *Keeper) Committed() {
 	k.pending = pending{}
 	k.dead = append(k.dead, k.stale...)
 	k.stale = nil
-	k.journals = append(k.journals, p.journal)
-	for _, a := range p.answered {
-		if a.At.After(p.journal.at) {
-			p.journal.at = a.At
+	old := k.journals
+	k.journals = make([]*written, 0, len(old)+len(p.journals))
+	for _, w := range old {
+		if !p.carried[w] {
+			k.journals = append(k.journals, w)
+			continue
 		}
-		k.name(a.Stream, p.journal)
-		k.open(a, p.journal)
+		for i := range w.answered { // its entries go with the journals that repeat them
+			t := k.streams[w.answered[i].Stream]
+			t.open = slices.DeleteFunc(t.open, func(u uncovered) bool { return u.in == w })
+		}
+		k.drop(w)
+	}
+	for _, w := range p.journals {
+		k.add(w, w.answered, func(s Stream) record.Place { return k.stream(s).learned })
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)
@@ -212,7 +347,9 @@ func (k *Keeper) Committed() {
 				k.dead = append(k.dead, key)
 			}
 		}
-		t.version, t.current = s.Version, p.keys[i]
+		k.gone(t)
+		t.version, t.current, t.learned = s.Version, p.keys[i], s.Learned
+		k.snapshots[t.current.owner]++
 		rest := t.open[:0]
 		for _, u := range t.open {
 			if u.last.After(s.Learned) {
@@ -224,22 +361,26 @@ func (k *Keeper) Committed() {
 		t.open = rest
 	}
 	kept := k.journals[:0]
+	newest := p.journals[len(p.journals)-1]
 	for _, w := range k.journals {
-		if w == p.journal || w.uncovered > 0 || !p.decided.After(w.at) {
+		if w == newest || w.needed(p.decided) {
 			kept = append(kept, w)
-			continue
-		}
-		for _, s := range w.streams {
-			k.streams[s].named--
-		}
-		if w.slot >= 0 {
-			k.free = append(k.free, w.slot)
 		} else {
-			k.dead = append(k.dead, w.key)
+			k.drop(w)
 		}
 	}
 	clear(k.journals[len(kept):])
 	k.journals = kept
+}
+
+// gone says that a stream's snapshot counts no more.
+func (k *Keeper) gone(t *kept) {
+	if len(t.current.keys) == 0 {
+		return
+	}
+	if k.snapshots[t.current.owner]--; k.snapshots[t.current.owner] == 0 {
+		delete(k.snapshots, t.current.owner)
+	}
 }
 
 // Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is refused while a
@@ -253,6 +394,7 @@ func (k *Keeper) Forget(s Stream) bool {
 		return false
 	}
 	k.dead = append(k.dead, t.current.keys...)
+	k.gone(t)
 	delete(k.streams, s)
 	return true
 }

@@ -276,6 +276,22 @@ func (r *Restored) cover() {
 	r.live = kept
 	slices.SortFunc(r.Relearn, func(a, b Answered) int { return order(a.First, b.First) })
 	slices.SortStableFunc(r.Ghosts, func(a, b Answered) int { return order(a.At, b.At) })
+	r.Relearn, r.Ghosts = once(r.Relearn), once(r.Ghosts)
+}
+
+// once leaves out the episodes that a later journal has said again.
+func once(list []Answered) []Answered {
+	type name struct {
+		stream Stream
+		first  record.Place
+	}
+	seen := make(map[name]bool, len(list))
+	return slices.DeleteFunc(list, func(a Answered) bool {
+		n := name{a.Stream, a.First}
+		double := seen[n]
+		seen[n] = true
+		return double
+	})
 }
 
 func (r *Restored) learned(s Stream) record.Place {

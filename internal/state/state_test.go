@@ -266,3 +266,68 @@ func TestGroupsAreKeptApart(t *testing.T) {
 		}
 	}
 }
+
+// However many episodes one commit answers, no record of it outgrows what brokers take, and each prefix of its records is a
+// state to start from; however long streams go without a snapshot, a commit does not grow.
+func TestJournalIsBounded(t *testing.T) {
+	const streams = 40_000
+	name := func(i int) Stream { return Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))} }
+	k := NewKeeper("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
+	k.Start(record.Start(5))
+	var answered []Answered
+	for i := range streams {
+		at := record.Start(int64(100 + i))
+		answered = append(answered, Answered{Stream: name(i), First: at, Last: at, At: at, Closed: "size", Labels: []int64{1, 2}})
+	}
+	out := k.Commit(&Journal{From: record.Start(200_000), Decided: record.Start(200_000), Answered: answered}, nil)
+	for n := range out {
+		if size := len(out[n].Key) + len(out[n].Value); size > 512<<10 {
+			t.Errorf("a record of %d bytes", size)
+		}
+		l := NewLoader("g", "in")
+		for _, r := range out[:n+1] {
+			l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+		}
+		r := l.Restore()
+		want := record.Start(5)
+		if n == len(out)-1 {
+			want = record.Start(200_000)
+		}
+		if len(r.Faults) > 0 || r.Journal.From != want || len(r.Relearn) == 0 || n == len(out)-1 && len(r.Relearn) != streams {
+			t.Fatalf("%d of %d records: from %v, %d to learn again, %v", n+1, len(out), r.Journal.From, len(r.Relearn), r.Faults)
+		}
+	}
+	k.Committed()
+	topic := map[string][]byte{}
+	put := func(out []record.Out) {
+		for _, r := range out {
+			topic[string(r.Key)] = r.Value
+		}
+	}
+	put(out)
+	const commits = 3000
+	for i := range commits {
+		at := record.Start(int64(300_000 + i))
+		out := k.Commit(&Journal{From: at, Decided: at.Next(), Answered: []Answered{{Stream: name(i % 700), First: at, Last: at, At: at}}}, nil)
+		size := 0
+		for _, r := range out {
+			size += len(r.Value)
+		}
+		if size > journalBytes {
+			t.Fatalf("commit %d is %d bytes", i, size)
+		}
+		put(out)
+		k.Committed()
+	}
+	l := NewLoader("g", "in")
+	for key, value := range topic {
+		l.Add(&record.Raw{Key: []byte(key), Value: value})
+	}
+	r := l.Restore()
+	if len(r.Relearn) != streams+commits || len(r.Faults) > 0 {
+		t.Errorf("%d of %d to learn again, %v", len(r.Relearn), streams+commits, r.Faults)
+	}
+	if len(r.Journal.Live) > mostJournals+8 {
+		t.Errorf("%d journals are needed", len(r.Journal.Live))
+	}
+}
