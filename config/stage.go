@@ -118,6 +118,7 @@ type Memory struct {
 	UnknownRate float64
 	ReviewRate  float64
 	StateTTL    time.Duration
+	MaxStreams  int
 }
 
 func (m *Memory) sections() []section {
@@ -139,6 +140,8 @@ func (m *Memory) sections() []section {
 			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
+		define("max-streams", &m.MaxStreams, stage, 20000,
+			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
 	}}}
 }
 

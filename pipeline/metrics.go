@@ -37,6 +37,7 @@ type Metrics struct {
 	rebalances telemetry.Counter
 	partitions telemetry.Gauge
 	restarts   telemetry.Counter
+	retired    telemetry.Counter
 }
 
 func newMetrics() *Metrics {
@@ -63,6 +64,7 @@ func newMetrics() *Metrics {
 	m.rebalances = s.Counter("slkstream_rebalances_total", "generations of the group that this process took part in")
 	m.partitions = s.Gauge("slkstream_partitions", "partitions that this process owns")
 	m.restarts = s.Counter("slkstream_partition_restarts_total", "times a partition had to start again from what is committed")
+	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
 	return m
 }
 

@@ -28,6 +28,7 @@ type partition struct {
 	commits  *commits
 	saver    saver
 	inbox    inbox
+	warned   warnings
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
@@ -37,7 +38,7 @@ type partition struct {
 	jobs       int            // given to the workers and not taken back
 	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
 
-	retiredAt time.Time // when silent streams were last looked for
+	retired   retired   // streams given up
 	fetchedAt time.Time // when the partition last answered
 	endSince  time.Time // since when it has been read to its end; zero: it is not
 }
@@ -316,28 +317,6 @@ func (p *partition) save(now time.Time) {
 		}
 		s.saving = true
 		p.submit(&job{stream: s})
-	}
-}
-
-// retire gives up streams that have been silent for longer than the state is kept, by event time, so that it is a function
-// of the input. What the next owner may read again still needs its stream's place.
-func (p *partition) retire(now time.Time) {
-	ttl := p.stage.options.StateTTL
-	if ttl == 0 || now.Sub(p.retiredAt) < min(10*time.Second, ttl) || !p.caughtUp() || p.replay.left > 0 {
-		return
-	}
-	p.retiredAt = now
-	from := p.restart().from
-	for key, s := range p.streams {
-		if s.unsaved || s.saving || s.pending > 0 || p.commits.sending != nil || p.buffer.High().Sub(s.answeredTime) < ttl || !from.After(s.learned) {
-			continue
-		}
-		if !p.commits.keeper.Forget(state.Stream{Name: key.Stream, Model: key.Model}) {
-			continue
-		}
-		delete(p.streams, key)
-		p.commits.next.forgotten = true
-		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.answeredTime)
 	}
 }
 

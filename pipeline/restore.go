@@ -72,6 +72,12 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	keeper.Start(p.commits.last)
+	for _, name := range keeper.Outdated() {
+		if s := p.streams[consumer.Key{Stream: name.Name, Model: name.Model}]; s != nil {
+			p.saver.changed(s, time.Now())
+		}
+	}
 	// The group refuses this if another member owns the partition by now. It comes before anything is written to the
 	// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or
 	// else has the later generation, is also the one that owns the partition.

@@ -56,6 +56,7 @@ func (s *saver) refill(now time.Time) {
 // snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes its time, and many
 // could be asked for meanwhile.
 func (s *saver) next(now time.Time) *liveStream {
+	s.skip()
 	if len(s.waiting) == 0 || s.allowance <= 0 || s.waiting[0].due.After(now) {
 		return nil
 	}
@@ -69,6 +70,7 @@ func (s *saver) next(now time.Time) *liveStream {
 
 // take takes the first stream from the queue, due or not; nil if there is none.
 func (s *saver) take(now time.Time) *liveStream {
+	s.skip()
 	if len(s.waiting) == 0 {
 		return nil
 	}
@@ -77,4 +79,12 @@ func (s *saver) take(now time.Time) *liveStream {
 	s.waiting = s.waiting[1:]
 	first.unsaved, first.saved = false, now
 	return first
+}
+
+// skip takes streams off the front of the queue that were given up.
+func (s *saver) skip() {
+	for len(s.waiting) > 0 && s.waiting[0].stream.gone {
+		s.waiting[0].stream = nil
+		s.waiting = s.waiting[1:]
+	}
 }

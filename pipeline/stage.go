@@ -41,6 +41,7 @@ type Options struct {
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
 	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
+	MaxStreams     int           // of a partition; beyond, the longest silent are forgotten; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
 
 	Form       record.ResultForm // of results; the zero value is ResultJSON
@@ -106,6 +107,9 @@ func (o *Options) fill() {
 	}
 	if o.HandOver == 0 {
 		o.HandOver = o.group().HandOver()
+	}
+	if o.MaxStreams == 0 {
+		o.MaxStreams = 20_000
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -30,6 +30,7 @@ type liveStream struct {
 	// Of the partition's owner.
 	unsaved      bool // has learned what no snapshot holds or will hold
 	saving       bool // a snapshot is being taken
+	gone         bool // given up
 	saved        time.Time
 	size         int       // of its last snapshot, or what one is thought to take; 0: not known
 	pending      int       // jobs given to the workers and not taken back
