@@ -18,6 +18,8 @@ type Kafka struct {
 	SASLUser         string
 	SASLPassword     Secret
 	SASLPasswordFile string
+	SASLTokenFile    string
+	SASLTokenCommand string
 	EmbeddedDir      string
 	EmbeddedListen   string
 }
@@ -33,11 +35,15 @@ func (k *Kafka) sections() []section {
 		define("tls-cert", &k.TLSCert, onKafka, "", "PEM file of this client's certificate").example("FILE"),
 		define("tls-key", &k.TLSKey, onKafka, "", "PEM file of this client's key").example("FILE"),
 		define("sasl", &k.SASL, onKafka, "", "how to log in to the brokers; none: not at all",
-			oneOf("plain", "scram-sha-256", "scram-sha-512")),
+			oneOf("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")),
 		define("sasl-user", &k.SASLUser, onKafka, "", "user to log in as"),
 		define("sasl-password", &k.SASLPassword, onKafka, "",
 			"password to log in with; better as a variable or a file than as a flag").secret(),
 		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "", "file that holds the password").example("FILE"),
+		define("sasl-token-file", &k.SASLTokenFile, onKafka, "", "file that holds the token of oauthbearer, read for each new connection").
+			example("FILE"),
+		define("sasl-token-command", &k.SASLTokenCommand, onKafka, "",
+			"shell command that prints the token of oauthbearer, called again before the token expires").example("COMMAND"),
 		define("embedded-dir", &k.EmbeddedDir, with(onKafka, "broker"), ".slkstream",
 			"where the embedded broker keeps its data and its address").example("DIR").
 			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
@@ -65,7 +71,19 @@ func (k *Kafka) faults(*Config) []Fault {
 	if k.SASL == "" && k.SASLUser != "" {
 		add("sasl-user", "is "+k.SASLUser+" but sasl is not set: choose how to log in with --sasl")
 	}
-	if k.SASL != "" && (k.SASLUser == "" || k.SASLPassword == "") {
+	tokens := 0
+	for _, source := range []string{k.SASLTokenFile, k.SASLTokenCommand} {
+		if source != "" {
+			tokens++
+		}
+	}
+	if k.SASL == "oauthbearer" && tokens != 1 {
+		add("sasl", "is oauthbearer: needs one of sasl-token-file and sasl-token-command")
+	}
+	if k.SASL != "oauthbearer" && tokens > 0 {
+		add("sasl", "is not oauthbearer, but sasl-token-file or sasl-token-command is set")
+	}
+	if k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || k.SASLPassword == "") {
 		add("sasl", "is "+k.SASL+": needs sasl-user, and sasl-password or sasl-password-file")
 	}
 	if k.EmbeddedListen != "" {

@@ -6,12 +6,10 @@ package topic
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +23,7 @@ import (
 // requestTimeout bounds every request but a waiting fetch, so that a broker that hangs is noticed and another asked.
 const requestTimeout = 10 * time.Second
 
-// Settings says how to reach the brokers. Files are read by Connect, once.
+// Settings says how to reach the brokers. Connect reads the files, and new connections go by what has changed in them.
 type Settings struct {
 	Brokers  []string // host:port, any of the cluster
 	ClientID string
@@ -33,10 +31,12 @@ type Settings struct {
 	CA       string // PEM file of the authorities to trust; "": the system's
 	Cert     string // PEM file of the client's certificate; needs Key
 	Key      string
-	SASL     string // "", plain, scram-sha-256, scram-sha-512
+	SASL     string // "", plain, scram-sha-256, scram-sha-512, oauthbearer
 	User     string
 	Password string
-	Log      *slog.Logger // nil: slog.Default()
+	// Of oauthbearer one of the two: a file that holds the token, or a command of the shell that prints it.
+	TokenFile, TokenCommand string
+	Log                     *slog.Logger // nil: slog.Default()
 	// Dial opens every connection, for tests that cut, hold and falsify them; nil: plain TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -65,17 +65,23 @@ func Connect(s Settings) (*Client, error) {
 			return nil, fmt.Errorf("brokers: %q is not host:port: %w", b, err)
 		}
 	}
-	encryption, err := s.encryption()
-	if err != nil {
-		return nil, err
+	log := s.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	var encryption *tls.Config
+	if s.TLS || s.CA != "" || s.Cert != "" || s.Key != "" {
+		var err error
+		if encryption, err = (&certificates{ca: s.CA, cert: s.Cert, key: s.Key, log: log}).config(); err != nil {
+			return nil, err
+		}
 	}
 	mechanism, err := s.mechanism()
 	if err != nil {
 		return nil, err
 	}
-	log := s.Log
-	if log == nil {
-		log = slog.Default()
+	if secret := strings.ToLower(s.SASL); encryption == nil && (secret == "plain" || secret == "oauthbearer") {
+		log.Warn("sasl " + secret + " without tls: whoever listens on the network reads the password or token; turn --tls on")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	dial := s.Dial
@@ -117,34 +123,6 @@ func (c *Client) Dialer() *kafka.Dialer { return c.dialer }
 // Brokers are the addresses the client was given.
 func (c *Client) Brokers() []string { return c.brokers }
 
-func (s *Settings) encryption() (*tls.Config, error) {
-	if !s.TLS && s.CA == "" && s.Cert == "" && s.Key == "" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.CA != "" {
-		pem, err := os.ReadFile(s.CA)
-		if err != nil {
-			return nil, fmt.Errorf("tls-ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls-ca: %s holds no PEM certificate", s.CA)
-		}
-	}
-	if (s.Cert == "") != (s.Key == "") {
-		return nil, fmt.Errorf("tls-cert %q and tls-key %q go together", s.Cert, s.Key)
-	}
-	if s.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
-		if err != nil {
-			return nil, fmt.Errorf("tls-cert and tls-key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
-}
-
 func (s *Settings) mechanism() (sasl.Mechanism, error) {
 	switch m := strings.ToLower(s.SASL); m {
 	case "":
@@ -161,8 +139,10 @@ func (s *Settings) mechanism() (sasl.Mechanism, error) {
 			return nil, fmt.Errorf("sasl-user: %w", err)
 		}
 		return mechanism, nil
+	case "oauthbearer":
+		return newBearer(s.TokenFile, s.TokenCommand)
 	default:
-		return nil, fmt.Errorf("sasl: %q is none of plain, scram-sha-256, scram-sha-512", s.SASL)
+		return nil, fmt.Errorf("sasl: %q is none of plain, scram-sha-256, scram-sha-512, oauthbearer", s.SASL)
 	}
 }
 

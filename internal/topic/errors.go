@@ -61,7 +61,8 @@ func Temporary(err error) bool {
 		}
 		return code.Temporary()
 	}
-	return IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
+	var token tokenError
+	return errors.As(err, &token) || IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
 // Cause is what an error means for whoever wants a record written.

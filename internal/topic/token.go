@@ -1,0 +1,155 @@
+package topic
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go/sasl"
+)
+
+// bearer is SASL OAUTHBEARER (RFC 7628): every new connection shows a token, which is fetched anew before it expires.
+type bearer struct {
+	file    string
+	command string
+
+	mutex  sync.Mutex
+	token  string
+	until  time.Time // when to fetch the next one
+	expiry time.Time // zero: not known
+}
+
+const (
+	// tokenTimeout bounds the command that fetches a token.
+	tokenTimeout = 20 * time.Second
+	// tokenAge is how long a token is used that does not say when it expires.
+	tokenAge = time.Minute
+	// longestToken is more than any identity provider gives out.
+	longestToken = 1 << 20
+)
+
+// tokenError is a token that cannot be had just now, which the next try may cure.
+type tokenError struct{ error }
+
+func (e tokenError) Unwrap() error { return e.error }
+
+// newBearer fetches the first token, so that settings that cannot work are an error at once.
+func newBearer(file, command string) (*bearer, error) {
+	if (file == "") == (command == "") {
+		return nil, errors.New("sasl oauthbearer needs sasl-token-file or sasl-token-command, and not both")
+	}
+	b := &bearer{file: file, command: command}
+	_, err := b.current(context.Background())
+	return b, err
+}
+
+// Name implements sasl.Mechanism.
+func (b *bearer) Name() string { return "OAUTHBEARER" }
+
+// Start implements sasl.Mechanism.
+func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	token, err := b.current(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return bearerAnswer{b}, []byte("n,,\x01auth=Bearer " + token + "\x01\x01"), nil
+}
+
+type bearerAnswer struct{ *bearer }
+
+// Next implements sasl.StateMachine: a broker that accepts the token says nothing, one that does not says why.
+func (b bearerAnswer) Next(_ context.Context, challenge []byte) (bool, []byte, error) {
+	if len(challenge) == 0 {
+		return true, nil, nil
+	}
+	b.mutex.Lock()
+	b.until = time.Time{} // it may have been revoked
+	b.mutex.Unlock()
+	return false, nil, fmt.Errorf("sasl oauthbearer: the broker refuses the token: %.200q", challenge)
+}
+
+// current is a token that has not expired. One that can still be used stands in where no newer one can be had.
+func (b *bearer) current(ctx context.Context) (string, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	now := time.Now()
+	if now.Before(b.until) {
+		return b.token, nil
+	}
+	token, err := b.fetch(ctx)
+	if err != nil {
+		if b.token != "" && now.Before(b.expiry) {
+			return b.token, nil
+		}
+		return "", tokenError{err}
+	}
+	b.token, b.expiry = token, expiryOf(token)
+	switch {
+	case b.file != "":
+		b.until = time.Time{} // read each time: whoever writes it knows when
+	case b.expiry.IsZero():
+		b.until = now.Add(tokenAge)
+	default:
+		b.until = now.Add(b.expiry.Sub(now) * 8 / 10)
+	}
+	return b.token, nil
+}
+
+func (b *bearer) fetch(ctx context.Context) (string, error) {
+	var raw []byte
+	var err error
+	if b.file != "" {
+		if raw, err = os.ReadFile(b.file); err != nil {
+			return "", fmt.Errorf("sasl-token-file: %w", err)
+		}
+	} else {
+		shell, option := "sh", "-c"
+		if runtime.GOOS == "windows" {
+			shell, option = "cmd", "/c"
+		}
+		ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+		defer cancel()
+		command := exec.CommandContext(ctx, shell, option, b.command)
+		command.WaitDelay = time.Second
+		if raw, err = command.Output(); err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+				err = fmt.Errorf("%w: %.200s", err, bytes.TrimSpace(exit.Stderr))
+			}
+			return "", fmt.Errorf("sasl-token-command: %w", err)
+		}
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" || len(token) > longestToken || strings.ContainsAny(token, "\x00\x01\r\n ") {
+		return "", errors.New("sasl oauthbearer: what the file holds, or the command prints, is no token")
+	}
+	return token, nil
+}
+
+// expiryOf is when a token says that it expires, which a JWT does; zero: it does not say.
+func expiryOf(token string) time.Time {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return time.Time{}
+	}
+	var claims struct {
+		Expiry float64 `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Expiry <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(claims.Expiry), 0)
+}
