@@ -121,7 +121,7 @@ func TestToldDimension(t *testing.T) {
 	}
 	f = newDimensionFeed(t, Options{Format: "f32"})
 	f.decoder.Suggest("", 64, 1)
-	if f.send(64, 1) != 1 || f.send(64, 1) != 1 || f.send(128, 1) != 0 {
+	if first, second := f.send(64, 1), f.send(64, 1); first != 1 || second != 1 || f.send(128, 1) != 0 {
 		t.Error("a label and records that agree with it are not enough")
 	}
 	f = newDimensionFeed(t, Options{Format: "f32"})

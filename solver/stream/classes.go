@@ -147,11 +147,13 @@ func (c *classes) near(items []Item, most int) map[string]bool {
 // names lists the classes in order.
 func (c *classes) names() []string { return slices.Sorted(maps.Keys(c.kept)) }
 
+// add makes a class known, without examples if it has none.
 func (c *classes) add(name string) {
 	if c.kept == nil {
 		c.kept, c.owner = map[string][]example{}, map[string]string{}
 	}
-	c.kept[name] = c.kept[name]
+	examples := c.kept[name]
+	c.kept[name] = examples
 }
 
 // forget drops the example of an id, wherever it is.
