@@ -119,6 +119,7 @@ type Memory struct {
 	ReviewRate  float64
 	StateTTL    time.Duration
 	MaxStreams  int
+	StallAfter  time.Duration
 }
 
 func (m *Memory) sections() []section {
@@ -142,6 +143,9 @@ func (m *Memory) sections() []section {
 			atLeast[time.Duration](0)),
 		define("max-streams", &m.MaxStreams, stage, 20000,
 			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
+		define("stall-after", &m.StallAfter, stage, time.Minute,
+			"time without getting on, though there is input, after which /readyz says 503 and the log says why",
+			atLeast(time.Second)),
 	}}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -70,7 +71,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			b.Bytes += int64(r.Size())
 			b.Time = r.Time
 			from := len(items)
-			items, err = decoder.Decode(ctx, r, items)
+			items, err = decode(ctx, decoder, r, items)
 			d := Record{Offset: r.Offset, Time: r.Time, Items: items[from:len(items):len(items)], Marker: r.Marker()}
 			if len(d.Items) > 0 {
 				key := keys.keep(r.Key) // one for all objects of a frame
@@ -101,6 +102,17 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			return err
 		}
 	}
+}
+
+// decode decodes a record. One that the decoder panics over is a bad record, and no more.
+func decode(ctx context.Context, decoder *record.Decoder, r *record.Raw, items []record.Item) (list []record.Item, err error) {
+	before := len(items)
+	defer func() {
+		if p := recover(); p != nil {
+			list, err = items[:before], &record.Rejection{Fault: record.Unreadable, Reason: fmt.Sprintf("the decoder panicked: %v", p)}
+		}
+	}()
+	return decoder.Decode(ctx, r, items)
 }
 
 func send(ctx context.Context, out chan<- *Batch, b *Batch) error {

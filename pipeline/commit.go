@@ -14,14 +14,19 @@ type draft struct {
 	records     []record.Out
 	answered    []state.Answered
 	snapshots   []*state.Snapshot
-	jobs        []*job // whose records those are
-	letterBytes int64  // of the dead letters among the records
-	journal     bool   // it carries the journal and the offset, besides the records
-	forgotten   bool   // streams were given up: the next journal takes their snapshots away
+	jobs        []*job               // whose records those are
+	letterBytes int64                // of the dead letters among the records
+	faults      map[record.Fault]int // of the records in those dead letters
+	journal     bool                 // it carries the journal and the offset, besides the records
+	forgotten   bool                 // streams were given up: the next journal takes their snapshots away
 }
 
-// letter adds a dead letter and returns its bytes.
-func (d *draft) letter(r record.Out) int64 {
+// letter adds the dead letter of a record with that fault and returns its bytes.
+func (d *draft) letter(r record.Out, fault record.Fault) int64 {
+	if d.faults == nil {
+		d.faults = map[record.Fault]int{}
+	}
+	d.faults[fault]++
 	size := int64(len(r.Key) + len(r.Value))
 	d.records = append(d.records, r)
 	d.letterBytes += size

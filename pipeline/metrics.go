@@ -3,12 +3,14 @@ package pipeline
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -17,41 +19,46 @@ type Metrics struct {
 	set   *telemetry.Set
 	ready atomic.Bool
 
-	records    telemetry.Counter
-	rejections telemetry.Counter
-	empty      telemetry.Counter
-	episodes   telemetry.Counter
-	solve      telemetry.Histogram
-	delay      telemetry.Histogram
-	iterations telemetry.Histogram
-	lag        telemetry.Gauge
-	behind     telemetry.Gauge
-	buffered   telemetry.Gauge
-	inflight   telemetry.Gauge
-	streams    telemetry.Gauge
-	restoring  telemetry.Gauge
-	stateBytes telemetry.Counter
-	outBytes   telemetry.Counter
-	snapshots  telemetry.Histogram
-	commits    telemetry.Counter
-	rebalances telemetry.Counter
-	partitions telemetry.Gauge
-	restarts   telemetry.Counter
-	retired    telemetry.Counter
+	records                     telemetry.Counter
+	taught                      telemetry.Counter
+	oldest, commitAge, takeover telemetry.Gauge
+	lost                        telemetry.Counter
+	stuck                       func() []stuck
+	rejections                  telemetry.Counter
+	empty                       telemetry.Counter
+	episodes                    telemetry.Counter
+	solve                       telemetry.Histogram
+	delay                       telemetry.Histogram
+	iterations                  telemetry.Histogram
+	lag                         telemetry.Gauge
+	behind                      telemetry.Gauge
+	buffered                    telemetry.Gauge
+	inflight                    telemetry.Gauge
+	streams                     telemetry.Gauge
+	restoring                   telemetry.Gauge
+	stateBytes                  telemetry.Counter
+	outBytes                    telemetry.Counter
+	snapshots                   telemetry.Histogram
+	commits                     telemetry.Counter
+	rebalances                  telemetry.Counter
+	partitions                  telemetry.Gauge
+	restarts                    telemetry.Counter
+	retired                     telemetry.Counter
 }
 
 func newMetrics() *Metrics {
 	m := &Metrics{set: telemetry.NewSet()}
 	s := m.set
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
-	m.records = s.Counter("slkstream_records_total", "embeddings by what became of them: answered, unknown (answered, but like nothing that is labelled), taught (carried a label), refused (the episode could not be solved)", "outcome")
+	m.records = s.Counter("slkstream_records_total", "embeddings whose answers are acknowledged: known, unknown (answered, but like nothing that is labelled), rejected (the episode could not be solved; they are in the dead letters)", "outcome")
+	m.taught = s.Counter("slkstream_taught_total", "embeddings that carried a label, whatever became of them")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
 	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
 	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
 	m.solve = s.Histogram("slkstream_solve_seconds", "time to answer an episode", seconds)
 	m.delay = s.Histogram("slkstream_answer_seconds", "time from an episode's close to its results' acknowledgement", seconds)
 	m.iterations = s.Histogram("slkstream_iterations", "iterations of a solve", []float64{1, 2, 3, 5, 8, 12, 15, 20, 30, 50, 100})
-	m.lag = s.Gauge("slkstream_lag_records", "records of the input not read yet", "topic", "partition")
+	m.lag = s.Gauge("slkstream_lag_records", "records of the input beyond the committed offset", "topic", "partition")
 	m.behind = s.Gauge("slkstream_lag_seconds", "age of the last record read; 0 at the end of the partition", "topic", "partition")
 	m.buffered = s.Gauge("slkstream_buffered_bytes", "bytes of open episodes", "topic", "partition")
 	m.inflight = s.Gauge("slkstream_inflight_bytes", "bytes of closed episodes that are not acknowledged", "topic", "partition")
@@ -64,6 +71,10 @@ func newMetrics() *Metrics {
 	m.rebalances = s.Counter("slkstream_rebalances_total", "generations of the group that this process took part in")
 	m.partitions = s.Gauge("slkstream_partitions", "partitions that this process owns")
 	m.restarts = s.Counter("slkstream_partition_restarts_total", "times a partition had to start again from what is committed")
+	m.oldest = s.Gauge("slkstream_oldest_unacknowledged_seconds", "how long ago the oldest record was read whose offset is not committed; it may be in an open episode", "topic", "partition")
+	m.commitAge = s.Gauge("slkstream_last_commit_age_seconds", "how long ago an offset was last committed, or else the partition assigned", "topic", "partition")
+	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
+	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
 	return m
 }
@@ -81,24 +92,53 @@ type Summary struct {
 // Summary adds the metrics up.
 func (m *Metrics) Summary() Summary {
 	return Summary{
-		Answered: int64(m.records.Value("answered")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
-		Refused: int64(m.rejections.Sum() + m.records.Value("refused")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max(),
+		Answered: int64(m.records.Value("known") + m.records.Value("unknown")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
+		Refused: int64(m.rejections.Sum() + m.records.Value("rejected")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max(),
 	}
 }
 
-// Ready says whether the labels are read and the stage takes part in its group.
-func (m *Metrics) Ready() bool { return m.ready.Load() }
+// Ready says whether the labels are read, the stage takes part in its group, and no partition is stuck: "" if so, else why not.
+func (m *Metrics) Ready() string {
+	if !m.ready.Load() {
+		return "reading labels, or stopping"
+	}
+	var reasons []string
+	for _, s := range m.stuck() {
+		reasons = append(reasons, s.String())
+	}
+	return strings.Join(reasons, "\n")
+}
 
 func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(p.number))} }
 
+func tags(p topic.Place) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
+
 func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
-	m.lag.Set(float64(max(b.End-b.Next, 0)), p.tags()...)
 	behind := 0.
 	if b.Next < b.End && !b.Time.IsZero() {
 		behind = max(time.Since(b.Time).Seconds(), 0)
 	}
 	m.behind.Set(behind, p.tags()...)
 	m.size(p)
+}
+
+// progress shows how the partitions get on.
+func (m *Metrics) progress(p *progress, now time.Time) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for place, a := range p.partitions {
+		tags := tags(place)
+		m.oldest.Set(a.unacknowledged(now).Seconds(), tags...)
+		m.commitAge.Set(now.Sub(a.commit).Seconds(), tags...)
+		took := a.took
+		if took == 0 {
+			took = now.Sub(a.assigned)
+		}
+		m.takeover.Set(took.Seconds(), tags...)
+		if a.committed >= 0 && a.end >= 0 {
+			m.lag.Set(float64(max(a.end-a.committed, 0)), tags...)
+		}
+	}
 }
 
 func (m *Metrics) size(p *partition) {
@@ -108,8 +148,6 @@ func (m *Metrics) size(p *partition) {
 	m.restoring.Set(float64(p.replay.left), p.tags()...)
 }
 
-func (m *Metrics) rejected(f record.Fault) { m.rejections.Add(1, string(f)) }
-
 func (m *Metrics) saved(bytes int) { m.snapshots.Observe(float64(bytes)) }
 
 func (m *Metrics) answered(j *job) {
@@ -117,7 +155,7 @@ func (m *Metrics) answered(j *job) {
 	m.solve.Observe(j.took.Seconds())
 	n := len(j.episode.Items)
 	if j.rejected != nil {
-		m.records.Add(float64(n), "refused")
+		m.records.Add(float64(n), "rejected")
 		return
 	}
 	m.iterations.Observe(float64(j.report.Iterations))
@@ -127,8 +165,8 @@ func (m *Metrics) answered(j *job) {
 			taught++
 		}
 	}
-	m.records.Add(float64(n), "answered")
-	m.records.Add(float64(taught), "taught")
+	m.records.Add(float64(n-j.unknown), "known")
+	m.taught.Add(float64(taught))
 	m.records.Add(float64(j.unknown), "unknown")
 }
 
@@ -160,9 +198,10 @@ func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
 
 func (m *Metrics) own(p *partition) { m.size(p) }
 
-func (m *Metrics) disown(p *partition) {
-	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring} {
-		g.Drop(p.tags()...)
+// released forgets what is known of a partition that belongs to another process now.
+func (m *Metrics) released(place topic.Place) {
+	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.oldest, m.commitAge, m.takeover} {
+		g.Drop(tags(place)...)
 	}
 }
 

@@ -29,6 +29,7 @@ type partition struct {
 	saver    saver
 	inbox    inbox
 	warned   warnings
+	works    func() // called when something was acknowledged
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
@@ -38,9 +39,10 @@ type partition struct {
 	jobs       int            // given to the workers and not taken back
 	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
 
-	retired   retired   // streams given up
-	fetchedAt time.Time // when the partition last answered
-	endSince  time.Time // since when it has been read to its end; zero: it is not
+	retired   retired      // streams given up
+	hung      []state.Hung // episodes that kept earlier owners busy for ever
+	fetchedAt time.Time    // when the partition last answered
+	endSince  time.Time    // since when it has been read to its end; zero: it is not
 }
 
 // run works until ctx ends, and then hands the partition over as its cause asks for.
@@ -123,12 +125,22 @@ func (p *partition) take(b *consumer.Batch) {
 		p.endSince = now
 	}
 	p.stage.metrics.fetched(p, b)
+	p.follow(func(a *advance) {
+		a.read(b.Next, b.End, now)
+		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
+			a.moved(now) // reading is all there is to do
+		}
+	})
+}
+
+// follow tells the stage how the partition gets on.
+func (p *partition) follow(change func(*advance)) {
+	p.stage.progress.of(topic.Place{Topic: p.topic, Partition: p.number}, change)
 }
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected {
-		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0))
-		p.stage.metrics.rejected(r.Rejected.Fault)
+		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0), r.Rejected.Fault)
 		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
@@ -166,7 +178,7 @@ func (p *partition) relearn(key consumer.Key, e *relearning) {
 
 // close is told of each episode that the buffer closes.
 func (p *partition) close(e *consumer.Episode) {
-	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now()}
+	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now(), poison: p.poisoned(e)}
 	p.closings.add(j)
 	p.inFlight += e.Bytes
 	p.submit(j)
@@ -204,6 +216,9 @@ func (p *partition) collect() {
 func (p *partition) done(j *job) {
 	s := j.stream
 	switch {
+	case j.episode == nil && j.rejected != nil:
+		s.saving = false
+		p.log.Error("a stream cannot be saved", "stream", s.key.Stream, "error", j.rejected)
 	case j.snapshot != nil:
 		s.saving = false
 		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
@@ -221,7 +236,6 @@ func (p *partition) done(j *job) {
 		p.inFlight += j.bytes
 		p.closings.answered()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
-		p.stage.metrics.answered(j)
 		if j.rejected != nil {
 			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.rejected)
 		}
@@ -268,8 +282,21 @@ func (p *partition) acknowledge(err error) error {
 		return err
 	}
 	now := time.Now()
+	if len(sent.records) > 0 {
+		p.works()
+	}
+	p.follow(func(a *advance) {
+		a.moved(now)
+		if sent.journal {
+			a.acknowledged(p.commits.last.Offset, now)
+		}
+	})
+	for fault, n := range sent.faults {
+		p.stage.metrics.rejections.Add(float64(n), string(fault))
+	}
 	p.inFlight -= sent.letterBytes
 	for _, j := range sent.jobs {
+		p.stage.metrics.answered(j)
 		p.inFlight -= j.episode.Bytes + j.bytes
 		p.saver.earn(j.bytes)
 		took := now.Sub(j.closed)
@@ -297,10 +324,34 @@ func (p *partition) tick() time.Duration {
 	p.empty.tell(now, false, p.log)
 	p.save(now)
 	p.retire(now)
+	p.report(now)
 	if p.commits.waiting() {
 		return min(o.CommitInterval, 100*time.Millisecond)
 	}
 	return 100 * time.Millisecond
+}
+
+// report tells how the partition gets on where nothing else does.
+func (p *partition) report(now time.Time) {
+	doing := "reading"
+	switch {
+	case p.commits.sending != nil:
+		doing = "writing"
+	case len(p.closings.waiting) > 0:
+		doing = "answering"
+	case p.replay.left > 0:
+		doing = "learning again"
+	}
+	nothing := !p.endSince.IsZero() && p.jobs == 0 && len(p.closings.waiting) == 0 && !p.commits.waiting()
+	p.follow(func(a *advance) {
+		a.doing = doing
+		if nothing {
+			a.moved(now)
+		}
+		if a.took == 0 && p.replay.left == 0 && p.caughtUp() {
+			a.took = now.Sub(a.assigned)
+		}
+	})
 }
 
 // save asks for snapshots of the streams whose time has come, as far as state may be written now.

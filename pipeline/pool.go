@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -19,16 +21,17 @@ type pool struct {
 	making  bool
 	closed  bool
 	workers sync.WaitGroup
+	log     *slog.Logger
 	busy    []busy // what each worker does now
 }
 
 type busy struct {
-	stream *liveStream
-	since  time.Time
+	job   *job // nil: nothing
+	since time.Time
 }
 
-func newPool(workers int, settings stream.Settings) (*pool, error) {
-	p := &pool{busy: make([]busy, workers)}
+func newPool(workers int, settings stream.Settings, log *slog.Logger) (*pool, error) {
+	p := &pool{busy: make([]busy, workers), log: log}
 	p.wake.L = &p.mutex
 	engines := make([]*stream.Engine, workers)
 	for i := range engines {
@@ -77,11 +80,11 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 		s.jobs[0] = nil
 		s.jobs = s.jobs[1:]
 		s.running = true
-		p.busy[worker] = busy{s, time.Now()}
+		p.busy[worker] = busy{j, time.Now()}
 		p.mutex.Unlock()
 
 		if s.partition.ctx.Err() == nil {
-			j.do(s.partition.ctx, engine)
+			j.attempt(s.partition.ctx, engine)
 		}
 		s.partition.inbox.put(j)
 		// A worker with much to do would keep its core for ten milliseconds, and whoever fetches, writes or waits for an
@@ -117,7 +120,7 @@ func (p *pool) makeMetric() {
 	p.metrics = p.metrics[1:]
 	p.making = true
 	p.mutex.Unlock()
-	next.Compute()
+	p.compute(next)
 	p.mutex.Lock()
 	p.making = false
 	if len(p.metrics) > 0 {
@@ -125,13 +128,23 @@ func (p *pool) makeMetric() {
 	}
 }
 
-// hung is a stream that a worker has been busy with for longer than limit.
-func (p *pool) hung(limit time.Duration) (*liveStream, time.Duration) {
+// compute makes a metric. One that panics is left to the episode that needs it, which is rejected alone.
+func (p *pool) compute(next *stream.Refresh) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.log.Error("a metric could not be made", "error", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	next.Compute()
+}
+
+// hung is the job that a worker has been busy with for longer than limit; nil: none.
+func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, b := range p.busy {
-		if b.stream != nil && time.Since(b.since) > limit {
-			return b.stream, time.Since(b.since)
+		if b.job != nil && time.Since(b.since) > limit {
+			return b.job, time.Since(b.since)
 		}
 	}
 	return nil, 0

@@ -59,6 +59,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 			return nil, nil, nil, err
 		}
 	}
+	p.hung = restored.Hung
 	p.remember(restored)
 	decoder, err := p.newDecoder()
 	if err != nil {
@@ -84,6 +85,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err := committer.Commit(ctx, &producer.Commit{Offset: p.commits.last.Offset}); err != nil {
 		return nil, nil, nil, err
 	}
+	p.follow(func(a *advance) { a.acknowledged(p.commits.last.Offset, time.Now()) })
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"stateBytes", loaded.Bytes())
 	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes})
@@ -262,6 +264,7 @@ func (p *partition) trustTimes() {
 func (p *partition) within(start, first, end int64) int64 {
 	switch {
 	case start < first:
+		p.stage.metrics.lost.Add(float64(first - start))
 		p.log.Warn("retention took records before they were read", "records", first-start, "from", start, "to", first)
 		return first
 	case start > end:

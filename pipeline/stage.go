@@ -55,6 +55,7 @@ type Options struct {
 	Workers    int           // default: one a core
 	InFlight   int64         // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
 	FetchBytes int           // of one fetch, default 1 MiB
+	StallAfter time.Duration // without getting on, after which a partition with input is stuck, default 1 minute
 	Watchdog   time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
@@ -99,7 +100,7 @@ func (o *Options) fill() {
 	durations := []struct {
 		value  *time.Duration
 		normal time.Duration
-	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}}
+	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, time.Minute}}
 	for _, d := range durations {
 		if *d.value == 0 {
 			*d.value = d.normal
@@ -134,13 +135,15 @@ func (o *Options) group() consumer.GroupSettings {
 
 // Stage labels the partitions that its group gives it.
 type Stage struct {
-	options Options
-	client  *topic.Client
-	log     *slog.Logger
-	pool    *pool
-	labels  *labels
-	metrics *Metrics
-	ranges  map[topic.Place]Range // what a backfill answers; nil: everything, for ever
+	options  Options
+	client   *topic.Client
+	log      *slog.Logger
+	pool     *pool
+	labels   *labels
+	metrics  *Metrics
+	progress *progress
+	warned   warnings
+	ranges   map[topic.Place]Range // what a backfill answers; nil: everything, for ever
 }
 
 // ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions belong to others.
@@ -165,7 +168,8 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
+	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress()}
+	s.metrics.stuck = func() []stuck { return s.progress.stuck(time.Now(), s.options.StallAfter) }
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	return s, nil
 }
@@ -185,7 +189,7 @@ func (s *Stage) Run(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.pool, err = newPool(s.options.Workers, s.options.Memory); err != nil {
+	if s.pool, err = newPool(s.options.Workers, s.options.Memory, s.log); err != nil {
 		return err
 	}
 	ready, followed := make(chan struct{}), make(chan error, 1)
@@ -204,9 +208,15 @@ func (s *Stage) Run(ctx context.Context) error {
 		followed <- err
 	}()
 	go s.watch(following, fail)
+	surveyed := make(chan struct{})
+	go func() {
+		defer close(surveyed)
+		s.survey(following)
+	}()
 	defer func() {
 		stop()
 		<-followed
+		<-surveyed
 	}()
 	select {
 	case <-ready:
@@ -234,9 +244,13 @@ func (s *Stage) work(ctx context.Context) error {
 
 // own answers one partition for as long as the group leaves it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
+	place := topic.Place{Topic: a.Topic, Partition: a.Partition}
+	s.progress.assign(place, time.Now())
+	defer s.metrics.released(place)
+	defer s.progress.release(place)
 	outage := topic.NewOutage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
 	for ctx.Err() == nil {
-		held, err := s.hold(ctx, a, outage)
+		claimed, err := s.hold(ctx, a, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -248,14 +262,13 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			<-ctx.Done() // the group will say so too
 			return nil
 		}
-		if !held && topic.Temporary(err) { // a coordinator that is not ready yet, a leader that moves
-			if outage.Wait(ctx, err) != nil {
-				return nil
-			}
-			continue
+		s.progress.of(place, func(p *advance) { p.doing, p.cause = "taking over", err })
+		if claimed || !topic.Temporary(err) { // else a coordinator that is not ready yet, a leader that moves
+			s.metrics.restarts.Add(1)
+			s.warned.once(fmt.Sprintf("restart %s/%d", a.Topic, a.Partition), func(times int) {
+				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "times", times, "error", err)
+			})
 		}
-		s.metrics.restarts.Add(1)
-		s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "error", err)
 		if outage.Wait(ctx, err) != nil {
 			return nil
 		}
@@ -263,18 +276,18 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// hold is one ownership from claim to hand-over; held says whether the claim came through.
-func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (held bool, err error) {
+// hold is one ownership from claim to hand-over; claimed says whether the claim came through. Only an answer that is
+// acknowledged ends an outage: a partition that can be claimed and not answered is claimed again ever more slowly.
+func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (claimed bool, err error) {
 	p, reader, decoder, err := s.claim(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	outage.Over()
+	p.works = outage.Over
 	var abandon context.CancelFunc
 	p.ctx, abandon = context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	s.metrics.own(p)
-	defer s.metrics.disown(p)
 	limit := s.options.HandOver
 	if err = p.run(ctx, reader, decoder, s.end(a)); err != nil {
 		abandon()
@@ -313,8 +326,10 @@ func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if stream, since := s.pool.hung(s.options.Watchdog); stream != nil {
-				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", stream.key.Stream, stream.partition.topic, stream.partition.number, ErrHung, since.Round(time.Millisecond)))
+			if j, since := s.pool.hung(s.options.Watchdog); j != nil {
+				p := j.stream.partition
+				s.noteHung(j)
+				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", j.stream.key.Stream, p.topic, p.number, ErrHung, since.Round(time.Millisecond)))
 				return
 			}
 		}

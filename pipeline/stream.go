@@ -42,6 +42,7 @@ type job struct {
 	stream  *liveStream
 	episode *consumer.Episode // nil: take a snapshot
 	relearn *view             // the labels that the episode was answered by: it is learned without a word
+	poison  error             // why the episode must not be solved; nil: it may
 	closed  time.Time         // when the episode closed, by the wall clock
 
 	// What came of it.
@@ -56,7 +57,34 @@ type job struct {
 	rejected error // why the memory could not answer: the items are in the dead letters
 }
 
-// do runs on a worker.
+// attempt does the job on a worker. A panic, and an episode that hung its owners before, is the fault of this job alone: its
+// items go to the dead letters and the others go on.
+func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.fail(fmt.Errorf("stream %s: %v\n%s", j.stream.key.Stream, p, debug.Stack()))
+		}
+	}()
+	if j.poison != nil {
+		j.fail(j.poison)
+		return
+	}
+	j.do(ctx, engine)
+}
+
+// fail makes dead letters of an episode's items.
+func (j *job) fail(err error) {
+	j.rejected = err
+	if j.episode == nil {
+		return
+	}
+	j.stream.learned = j.episode.Last()
+	if j.relearn == nil {
+		j.records, j.bytes, j.unknown = nil, 0, 0
+		j.reject(err)
+	}
+}
+
 func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	s := j.stream
 	if j.episode == nil {
@@ -86,9 +114,20 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	default:
 		results, reviews := j.encode(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
-			watching.Answered(&Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took})
+			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took}
+			s.partition.tell(watching, told)
 		}
 	}
+}
+
+// tell tells an observer, whose panics are not the episode's.
+func (p *partition) tell(watching Observer, a *Answered) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.log.Error("the observer failed", "error", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	watching.Answered(a)
 }
 
 // answer asks the memory. A panic below is an error of this episode alone: the others go on.

@@ -93,8 +93,8 @@ func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !metrics.Ready() {
-			http.Error(w, "reading labels, or stopping", http.StatusServiceUnavailable)
+		if why := metrics.Ready(); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ready")

@@ -71,9 +71,12 @@ type Restored struct {
 	Ghosts []Answered
 	// Done says up to where each stream has been answered.
 	Done map[Stream]record.Place
+	// Hung are the episodes that kept earlier owners busy for ever.
+	Hung []Hung
 	// Faults are records that had to be set aside, each with the stream that starts cold by it, where one does.
 	Faults []error
 
+	hung   []hungRecord
 	newest Owner // of all that ever wrote
 	live   []liveJournal
 	keys   map[Stream]snapshotKeys
@@ -123,6 +126,10 @@ func (l *Loader) Restore() *Restored {
 		if p.owner.Compare(r.newest) > 0 {
 			r.newest = p.owner
 		}
+		if p.kind == hungKind {
+			r.hang(key, value)
+			continue
+		}
 		if p.kind == journalKind {
 			j, err := decodeJournal(value)
 			if err == nil && j.Owner != p.owner {
@@ -154,6 +161,7 @@ func (l *Loader) Restore() *Restored {
 	r.journals(journals)
 	r.snapshots(versions)
 	r.cover()
+	r.hangs()
 	slices.Sort(r.stale)
 	for stream, keys := range r.keys {
 		for _, key := range keys.keys {

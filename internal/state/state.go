@@ -49,6 +49,7 @@ type Stream struct {
 const (
 	journalKind  = "journal"
 	snapshotKind = "stream"
+	hungKind     = "hung"
 )
 
 // groupMark begins the keys that name their group. No topic's name can begin with it.
@@ -68,7 +69,7 @@ type place struct {
 
 func (p place) String() string {
 	head := string(groupMark) + url.PathEscape(p.group) + "/" + p.topic + "/" + p.owner.String() + "/" + p.kind + "/" + strconv.Itoa(p.slot)
-	if p.kind == journalKind {
+	if p.kind == journalKind || p.kind == hungKind {
 		return head
 	}
 	return head + "/" + strconv.Itoa(p.chunk) + "/" + url.PathEscape(p.stream.Model) + "/" + p.stream.Name
@@ -99,7 +100,7 @@ func parsePlace(key []byte) (place, error) {
 		return bad()
 	}
 	switch {
-	case p.kind == journalKind && len(parts) == 4:
+	case (p.kind == journalKind || p.kind == hungKind) && len(parts) == 4:
 		return p, nil
 	case p.kind == snapshotKind && len(parts) == 7:
 		model, err := url.PathUnescape(parts[5])

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -134,6 +136,9 @@ func (o *Outage) Wait(ctx context.Context, err error) error {
 	} else if o.tries == 4 {
 		o.log.Warn(o.what+" fails, trying again until it works", "error", err)
 	}
+	if o.tries >= 4 {
+		failing.set(o, err)
+	}
 	pause := min(20*time.Millisecond<<min(o.tries-1, 10), 2*time.Second)
 	pause = pause/2 + rand.N(pause/2+1) // not all partitions at once
 	timer := time.NewTimer(pause)
@@ -152,6 +157,7 @@ func (o *Outage) Over() {
 		return
 	}
 	if o.tries >= 4 {
+		failing.set(o, nil)
 		o.log.Info(o.what+" works again", "after", time.Since(o.since).Round(time.Millisecond))
 	}
 	o.tries = 0
@@ -163,4 +169,51 @@ func (o *Outage) Lasting() time.Duration {
 		return 0
 	}
 	return time.Since(o.since)
+}
+
+// failing holds what fails in this process, so that whoever waits can say what for.
+var failing = failures{list: map[string]failure{}}
+
+type failures struct {
+	mutex sync.Mutex
+	list  map[string]failure
+}
+
+type failure struct {
+	err error
+	at  time.Time // of the last try
+}
+
+// set notes an outage's last error; nil: it is over.
+func (f *failures) set(o *Outage, err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if err == nil {
+		delete(f.list, o.what)
+	} else {
+		f.list[o.what] = failure{err, time.Now()}
+	}
+}
+
+// Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and nil: nothing.
+func Failing(place Place, topics ...string) (what string, err error) {
+	const longest = 10 * time.Second // between two tries
+	failing.mutex.Lock()
+	defer failing.mutex.Unlock()
+	own := fmt.Sprintf("%s/%d", place.Topic, place.Partition)
+	for w, f := range failing.list {
+		if time.Since(f.at) > longest { // given up, or over since
+			delete(failing.list, w)
+			continue
+		}
+		if strings.HasSuffix(w, own) {
+			return w, f.err
+		}
+		for _, name := range topics {
+			if strings.Contains(w, name) {
+				what, err = w, f.err
+			}
+		}
+	}
+	return what, err
 }

@@ -1,0 +1,61 @@
+package state
+
+import "github.com/slkstream/slkstream/internal/record"
+
+// Hung is an episode that kept its owners busy for ever.
+type Hung struct {
+	Stream Stream
+	First  record.Place // of its items
+	Times  int          // owners that it ended
+}
+
+// Hung is the record that tells the next owners which episode does not end. It stands beside the commits, as there will be
+// none any more. It may be called on any goroutine.
+func (k *Keeper) Hung(s Stream, first record.Place) record.Out {
+	b := appendPlace(appendText(appendText(begin(), s.Name), s.Model), first)
+	return k.record(place{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
+}
+
+func decodeHung(value []byte) (Hung, error) {
+	r := open(value)
+	h := Hung{Stream: Stream{r.text(), r.text()}, First: r.place(), Times: 1}
+	return h, r.err
+}
+
+// hang takes in one record of an episode that hung an owner.
+func (r *Restored) hang(key string, value []byte) {
+	h, err := decodeHung(value)
+	if err != nil {
+		r.Faults = append(r.Faults, err)
+		r.stale = append(r.stale, key)
+		return
+	}
+	r.hung = append(r.hung, hungRecord{key, h})
+}
+
+type hungRecord struct {
+	key string
+	Hung
+}
+
+// hangs counts the owners that each episode ended. What lies before where reading starts again is over.
+func (r *Restored) hangs() {
+	type name struct {
+		stream Stream
+		first  record.Place
+	}
+	at := map[name]int{}
+	for _, h := range r.hung {
+		if r.Journal != nil && r.Journal.From.After(h.First) {
+			r.stale = append(r.stale, h.key)
+			continue
+		}
+		n := name{h.Stream, h.First}
+		if i, ok := at[n]; ok {
+			r.Hung[i].Times++
+			continue
+		}
+		at[n] = len(r.Hung)
+		r.Hung = append(r.Hung, h.Hung)
+	}
+}
