@@ -33,43 +33,55 @@ type graph struct {
 }
 
 // descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then passes in which
-// rows that lie groupSize look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
+// rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
 	for _, worker := range w.workers {
 		worker.pairs = 0
 	}
-	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	w.graph = graph{}
+	var s points
+	if is, err := w.sketch(ctx, o, &s); err != nil {
+		return err
+	} else if is {
+		return w.descendSketched(ctx, o, &s)
+	}
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	return w.refine(ctx, o)
 }
 
 // refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
 func (w *Workspace) refine(ctx context.Context, o Options) error {
+	_, err := w.search(ctx, o, &w.points)
+	return err
+}
+
+// search is refine with the values of p, which are those of the lists. It returns the order of a tree.
+func (w *Workspace) search(ctx context.Context, o Options, p *points) (order []int32, err error) {
 	var f forest
-	trees := fewTrees + bits.Len(uint(w.points.n/block))
+	trees := fewTrees + bits.Len(uint(p.n/block))
 	for first := 0; first < trees; first += treesAtOnce {
-		if err := f.grow(ctx, w, first, min(treesAtOnce, trees-first), o); err != nil {
-			return err
+		if err := f.grow(ctx, w, p, first, min(treesAtOnce, trees-first), o); err != nil {
+			return nil, err
 		}
 		for _, order := range f.orders {
 			if err := parallel(ctx, o, "leaves", int64(len(f.leaves)), func(number int, item int64) {
-				w.workers[number].leaf(&w.points, &w.lists, order[f.leaves[item].from:f.leaves[item].to])
+				w.workers[number].leaf(p, &w.lists, order[f.leaves[item].from:f.leaves[item].to])
 			}); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	for _, worker := range w.workers {
 		worker.splitting = splitting{} // as large as the rows are many
 	}
-	return w.descendOver(ctx, o, f.orders)
+	return f.orders[0], w.descendOver(ctx, o, p, f.orders)
 }
 
 // descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
-func (w *Workspace) descendOver(ctx context.Context, o Options, orders [][]int32) error {
+func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32) error {
 	for pass := range passes {
-		gained, err := w.pass(ctx, o, orders[pass%len(orders)])
+		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
 		if err != nil {
 			return err
 		}
@@ -133,8 +145,8 @@ func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, produc
 
 // pass lets every row look at the neighbours of its neighbours, in either direction. Rows that follow each other in a
 // tree's order share most of them and meet them in one tile. It returns the share of neighbours that were replaced.
-func (w *Workspace) pass(ctx context.Context, o Options, order []int32) (gained float64, err error) {
-	p, l, g := &w.points, &w.lists, &w.graph
+func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int32) (gained float64, err error) {
+	l, g := &w.lists, &w.graph
 	if err := g.take(ctx, o, l, p.n); err != nil {
 		return 0, err
 	}
@@ -226,6 +238,19 @@ func (w *worker) join(p *points, l *candidateLists, g *graph, ids []int32) {
 			w.visit(g, j, g.renewed[i]>>k&1 != 0)
 		}
 	}
+	w.compareMarked(p, l, ids)
+}
+
+// mark makes a row a candidate, once.
+func (w *worker) mark(id int32) {
+	if w.marked[id>>6]>>(id&63)&1 == 0 {
+		w.marked[id>>6] |= 1 << (id & 63)
+		w.candidates = append(w.candidates, id)
+	}
+}
+
+// compareMarked compares a few rows with the candidates, which it unmarks.
+func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 	for _, id := range w.candidates {
 		w.marked[id>>6] = 0
 	}
@@ -251,9 +276,8 @@ func (w *worker) visit(g *graph, j int32, fresh bool) {
 		return
 	}
 	for k, id := range g.named(j) {
-		if id >= 0 && w.marked[id>>6]>>(id&63)&1 == 0 && (fresh || g.fresh[j]>>k&1 != 0) {
-			w.marked[id>>6] |= 1 << (id & 63)
-			w.candidates = append(w.candidates, id)
+		if id >= 0 && (fresh || g.fresh[j]>>k&1 != 0) {
+			w.mark(id)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 		w.result.Report = exactly
 		return &w.result, nil
 	}
-	if err := w.search(ctx, o); err != nil {
+	if err := w.choose(ctx, o); err != nil {
 		return nil, err
 	}
 	return &w.result, nil
@@ -124,8 +124,8 @@ var errNoHNSW = errors.New("index hnsw: this build has no HNSW library, because 
 // a few sizes in 64, 128 and 784 dimensions, not a sweep.
 const crossover = 12_000
 
-// search runs the method asked for. What fits one block is one tile, which is the answer.
-func (w *Workspace) search(ctx context.Context, o Options) error {
+// choose runs the method asked for. What fits one block is one tile, which is the answer.
+func (w *Workspace) choose(ctx context.Context, o Options) error {
 	switch {
 	case o.Method == "exact" || w.points.n <= block:
 		return w.exact(ctx, o)

@@ -47,8 +47,7 @@ const nearby = 64 << 10
 // grow grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
 // the number of the tree and the place in it alone, so that goroutines may take them in any order. The first splits pass over
 // all rows; what has become small enough for the cache, one goroutine splits to its end.
-func (f *forest) grow(ctx context.Context, w *Workspace, first, trees int, o Options) error {
-	p := &w.points
+func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
 	var level []node
 	for t := range trees {

@@ -1,0 +1,124 @@
+package index
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// How rows of many dimensions are sketched. Compared on images of 784 dimensions.
+
+const (
+	sketchFrom    = 256 // dimensions, from where on rows are sketched
+	sketched      = 96  // dimensions of a sketch
+	sketchLists   = 2   // how long its lists are, for each neighbour wanted
+	sketchSample  = 2048
+	sketchSteps   = 5  // of the iteration for its directions
+	sketchVarying = .7 // share of the variance that a sketch must keep
+)
+
+// sketch makes the rows of s those of p in the directions in which they vary most, with the norms that p has: where what is left out
+// of two rows has nothing in common, the values of pairs are those of p. It returns false where too much would be left out.
+func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, error) {
+	p := &w.points
+	if p.d < sketchFrom {
+		return false, nil
+	}
+	directions, kept := p.directions(o.Seed)
+	if kept < sketchVarying {
+		return false, nil
+	}
+	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
+	s.rows = vector.Resize(s.rows, p.n*sketched)
+	s.norms, s.low, s.high = p.norms, p.low, p.high
+	return true, parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
+		from := int(item) * block
+		n := min(block, p.n-from)
+		kernel.Products(s.rows[from*sketched:], p.rows[from*p.d:], directions, n, sketched, p.d)
+	})
+}
+
+// directions are orthonormal, about those in which a sample of the rows varies most, and the share of its variance that they hold:
+// a few steps of subspace iteration.
+func (p *points) directions(seed uint64) (basis []float32, kept float64) {
+	random := rand.New(rand.NewPCG(seed, 0x5e7c))
+	count := min(sketchSample, p.n)
+	columns := make([]float32, p.d*count) // of the centred sample, side by side
+	for i := range count {
+		for j, v := range p.row(random.IntN(p.n)) {
+			columns[j*count+i] = v
+		}
+	}
+	for j := range p.d {
+		column := columns[j*count : j*count+count]
+		var mean float64
+		for _, v := range column {
+			mean += float64(v)
+		}
+		for i := range column {
+			column[i] -= float32(mean / float64(count))
+		}
+	}
+	scatter := make([]float32, p.d*p.d)
+	kernel.Gram(scatter, columns, p.d, count)
+	basis, next := make([]float32, sketched*p.d), make([]float32, sketched*p.d)
+	for i := range basis {
+		basis[i] = float32(random.NormFloat64())
+	}
+	for range sketchSteps {
+		kernel.Products(next, basis, scatter, sketched, p.d, p.d)
+		basis, next = next, basis
+		for a := range sketched {
+			row := basis[a*p.d : a*p.d+p.d]
+			for range 2 { // once more, for what rounding left
+				for b := range a {
+					other := basis[b*p.d : b*p.d+p.d]
+					kernel.Axpy(-kernel.Dot(row, other), other, row)
+				}
+				vector.Unit(row, row)
+			}
+		}
+	}
+	kernel.Products(next, basis, scatter, sketched, p.d, p.d)
+	var all float64
+	for j := range p.d {
+		all += float64(scatter[j*p.d+j])
+	}
+	for a := range sketched {
+		kept += float64(kernel.Dot(basis[a*p.d:a*p.d+p.d], next[a*p.d:a*p.d+p.d]))
+	}
+	return basis, kept / max(all, 1e-30)
+}
+
+// descendSketched is descend among sketches, whose nearest are then compared by all that they are.
+func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) error {
+	w.lists.resetRough(s, max(sketchLists*o.Rho, 2*shortestList))
+	order, err := w.search(ctx, o, s)
+	if err != nil {
+		return err
+	}
+	near := w.lists
+	w.lists, w.graph = candidateLists{}, graph{}
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
+	for _, worker := range w.workers {
+		worker.products = vector.Resize(worker.products, block*block)
+	}
+	return parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
+		w.workers[number].compareGroup(&w.points, &w.lists, &near, order[int(item)*groupSize:min(int(item+1)*groupSize, s.n)])
+	})
+}
+
+// compareGroup compares a few rows with all that is on any of their lists in near.
+func (w *worker) compareGroup(p *points, l, near *candidateLists, ids []int32) {
+	w.candidates = w.candidates[:0]
+	for at, i := range ids {
+		near.ahead(ids, at)
+		from := int(i) * near.length
+		for _, id := range near.ids[from : from+int(near.counts[i])] {
+			w.mark(id)
+		}
+	}
+	w.compareMarked(p, l, ids)
+}
