@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -62,7 +63,7 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	s.Time, s.FrameWeight, s.TrackTTL = c.Memory.Time, c.Memory.FrameWeight, c.Memory.TrackTTL
 	if c.Memory.ShareMetric {
-		s.SharedMetric = stream.NewSharedMetric()
+		s.SharedMetric = metric.NewShared()
 	}
 	return s, err
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// metricRefreshes are the episodes after which a metric is learned anew, as in a stream; every tenth one after them, too.
-var metricRefreshes = map[int]bool{1: true, 2: true, 4: true, 8: true}
-
 // learnBase is what tasks may know beforehand, all of it from classes that no task draws: the mean of the base rows, and the
 // metric that earlier base tasks leave behind, from their support labels and solved S. With no base rows it is nil.
 func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task, s solver.Settings) (*solver.Embedding, error) {
@@ -34,7 +31,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 			return nil, fmt.Errorf("data %s: base task %d: %w", set.Name, i+1, err)
 		}
 		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
-		if n := i + 1; metricRefreshes[n] || n%10 == 0 || n == len(earlier) {
+		if n := i + 1; metric.Refreshes(int64(n)) || n == len(earlier) {
 			if e.Metric, err = scatter.Refresh(e.Metric, s.MetricRank, s.MetricShrink); err != nil {
 				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
 			}

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
@@ -69,13 +68,12 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	constants := l.labelling(s)
-	if constants.MetricRank > 0 && constants.MetricShrink < .99 {
+	if l.manifold() < 1 {
 		answer, err := l.spreadLabels(ctx, similarities(lists, spreading), l.class, s.progress("spreading labels"))
 		if err != nil {
 			return err
 		}
-		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink); err != nil {
+		if err := l.learnMetric(answer); err != nil {
 			return err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
@@ -83,19 +81,18 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		}
 	}
 	r.Coherence = l.coherence(lists, s)
-	graph, similar := l.affinity(lists, l.class, constants.Rho, r.Coherence), similarities(lists, spreading)
+	similar := similarities(lists, spreading)
 	answer, err := l.spreadLabels(ctx, similar, l.class, s.progress("spreading labels"))
 	if err != nil {
 		return err
 	}
-	e := newDescent(l, l.class, graph, r.Coherence, constants, answer)
+	constants := l.labelling()
+	e := newDescent(l, l.class, l.affinity(lists, constants.rho, r.Coherence), r.Coherence, constants, answer)
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)
-	own := e.doubt(r.Labels)
-	r.Labels, r.Confidence, r.UnknownScore = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n]
-	return l.calibrate(ctx, lists, similar, s, r)
+	r.Labels = largest(e.s, l.k)[:l.n]
+	return nil
 }
 
 // coherence is what the settings say of the order, or what the rows do.
@@ -116,8 +113,8 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	constants := clustering(s)
-	graph := l.affinity(lists, l.class, constants.Rho, 0)
+	constants := clustering()
+	graph := l.affinity(lists, constants.rho, 0)
 	s.progress("communities")(0, 1)
 	answer, err := solver.Communities(graph, l.k, s.Seed)
 	if err != nil {
@@ -127,7 +124,6 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)
-	r.Confidence, r.UnknownLimit = e.doubt(r.Labels).confidence, math.Inf(1)
+	r.Labels = largest(e.s, l.k)[:l.n]
 	return nil
 }

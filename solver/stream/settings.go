@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Settings say how a stream answers and what it learns.
@@ -27,7 +28,7 @@ type Settings struct {
 
 	// SharedMetric lets the streams that hold the same one learn their metric together; what a stream answers then depends on
 	// the others. nil: each stream its own.
-	SharedMetric *SharedMetric
+	SharedMetric *metric.Shared
 
 	UnknownRate float64 // share of known items that may be called unknown; 0: .05
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none

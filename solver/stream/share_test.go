@@ -1,16 +1,17 @@
 package stream
 
 import (
-	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // A stream that joins others of its feed starts with their metric, one of another model does not, and sharing changes
 // nothing for who does not ask for it.
 func TestSharedMetric(t *testing.T) {
 	set := settings(t)
-	set.SharedMetric = NewSharedMetric()
+	set.SharedMetric = metric.NewShared()
 	f := newCamera(21, 5, 16, 1.5)
 	labels := f.labels(1)
 	first := New("one", set)
@@ -44,7 +45,7 @@ func TestSharedMetric(t *testing.T) {
 // Streams that share are used from many goroutines at once; the race detector watches.
 func TestSharedMetricTogether(t *testing.T) {
 	set := settings(t)
-	set.SharedMetric = NewSharedMetric()
+	set.SharedMetric = metric.NewShared()
 	var running sync.WaitGroup
 	for seed := range uint64(4) {
 		running.Go(func() {
@@ -59,25 +60,4 @@ func TestSharedMetricTogether(t *testing.T) {
 		})
 	}
 	running.Wait()
-}
-
-// Model names that a sender invents cost bounded memory, and the ones in use are kept.
-func TestSharedMetricIsBounded(t *testing.T) {
-	set := settings(t)
-	set.SharedMetric = NewSharedMetric()
-	f := newCamera(21, 5, 16, 1.5)
-	labels := f.labels(1)
-	e := engine(t, set)
-	for i := range 3 * sharedFeeds {
-		for _, model := range []string{"ours", fmt.Sprint("invented ", i)} {
-			items, _ := f.episode(20, 0)
-			for j := range items {
-				items[j].Model = model
-			}
-			answer(t, New("any", set), e, items, labels)
-		}
-	}
-	if n := len(set.SharedMetric.feeds); n > sharedFeeds || set.SharedMetric.feeds[feed{"ours", 16}] == nil {
-		t.Errorf("%d feeds kept", n)
-	}
 }

@@ -468,14 +468,14 @@ func roundVector(x []float32) roundedVector {
 		v.scale = max(v.scale, float32(math.Abs(float64(value))))
 	}
 	for i, value := range x {
-		v.codes[i] = toCode(value, v.scale)
+		v.codes[i] = vector.Short(value, v.scale)
 	}
 	return v
 }
 
 func (v *roundedVector) appendTo(out []float32) []float32 {
 	for _, code := range v.codes {
-		out = append(out, ofCode(code, v.scale))
+		out = append(out, vector.Long(code, v.scale))
 	}
 	return out
 }

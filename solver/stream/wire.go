@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // A piece of state is: magic, version, fields, CRC-32C of all before. A field is a number, a length and bytes; a reader
@@ -66,7 +68,7 @@ func (w *writer) short(field int, v []float32, scale float32) {
 	w.b = binary.AppendUvarint(w.b, uint64(field))
 	w.b = binary.AppendUvarint(w.b, uint64(2*len(v)))
 	for _, x := range v {
-		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(toCode(x, scale)))
+		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(vector.Short(x, scale)))
 	}
 }
 
@@ -172,7 +174,7 @@ func (r *reader) short(scale float32) []float32 {
 	}
 	v := make([]float32, len(r.value)/2)
 	for i := range v {
-		v[i] = ofCode(int16(binary.LittleEndian.Uint16(r.value[2*i:])), scale)
+		v[i] = vector.Long(int16(binary.LittleEndian.Uint16(r.value[2*i:])), scale)
 	}
 	return v
 }
