@@ -1,13 +1,13 @@
-module slkstream/test/compose
+module github.com/slkstream/slkstream/test/compose
 
 go 1.26.0
 
-replace slkstream => ../..
+replace github.com/slkstream/slkstream => ../..
 
 require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
+	github.com/slkstream/slkstream v0.0.0-00010101000000-000000000000
 	github.com/spf13/pflag v1.0.10
-	slkstream v0.0.0-00010101000000-000000000000
 )
 
 require (
@@ -15,6 +15,7 @@ require (
 	github.com/docker/go-connections v0.4.0 // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/go-viper/mapstructure/v2 v2.4.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/knadh/koanf/maps v0.1.2 // indirect
 	github.com/knadh/koanf/providers/confmap v1.0.1 // indirect

@@ -1,0 +1,6 @@
+#!/bin/bash
+# deploy/kubernetes, without a cluster: against the types of the Kubernetes API, KEDA's schemas and our own settings.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+go vet -C test/kubernetes ./...
+go test -C test/kubernetes -count=1 -timeout 300s ./...
