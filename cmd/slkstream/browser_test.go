@@ -117,7 +117,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	run(waitUntil(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
 		waitUntil(`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 10`),
-		waitUntil(`document.querySelectorAll("#accuracy-chart .curve").length === 3`),
+		waitUntil(`document.querySelectorAll("#accuracy-chart .curve").length === 4`),
 		waitUntil(`document.querySelectorAll("#objective-chart .curve").length === 1`),
 		waitUntil(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
 	// By keyboard: focus a tile, open it, choose the third label by its number.
@@ -155,7 +155,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 				return err
 			})
 			if err := chromedp.Do(ctx, dark, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address),
-				waitUntil(`document.querySelectorAll(".tile").length > `+tiles+` && document.querySelectorAll("#accuracy-chart .curve").length === 3`)); err != nil {
+				waitUntil(`document.querySelectorAll(".tile").length > `+tiles+` && document.querySelectorAll("#accuracy-chart .curve").length === 4`)); err != nil {
 				t.Fatalf("%s %s: %v", theme, name, err)
 			}
 			wide := value[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`)

@@ -28,11 +28,11 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"until": until},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"until": scriptUntil},
 	})
 }
 
-func until(ts *testscript.TestScript, negated bool, args []string) {
+func scriptUntil(ts *testscript.TestScript, negated bool, args []string) {
 	if negated || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
 	}

@@ -42,6 +42,13 @@ func (c *clients) remove(messages chan []byte) {
 	}
 }
 
+// any says whether anybody looks on.
+func (c *clients) any() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
+}
+
 // send gives every visitor the message, but those that are too far behind.
 func (c *clients) send(message []byte) {
 	if message == nil {
@@ -95,6 +102,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if !write([]byte("retry: 1000\n\n")) {
 		return
 	}
+	p.catchUp()
 	for _, m := range p.welcome() {
 		if !write(m) {
 			return

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -128,16 +127,7 @@ func TestTeaching(t *testing.T) {
 	server := running(t, p, Access{Loopback: true})
 	e := s.episode(t, 3)
 	id, example := e.Items[1].Result.ID, e.Items[1]
-	p.Offer(e)
-	for { // until the page has it
-		p.mu.Lock()
-		shown := p.last != nil
-		p.mu.Unlock()
-		if shown {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	p.show(e)
 	for _, c := range []struct {
 		name, body string
 		headers    []string

@@ -90,7 +90,8 @@ type Page struct {
 	clients clients
 
 	mu     sync.Mutex
-	last   []byte // the last episode, encoded
+	last   []byte   // the last episode that was shown, encoded
+	unseen *Episode // a later one, that came while nobody looked on
 	speed  speed
 	status Status
 	curve  curve
@@ -109,8 +110,11 @@ func New(o Options) *Page {
 	return &Page{options: o, offered: make(chan *Episode, 1), recent: recent{items: map[string]*Item{}}}
 }
 
-// Wants says whether the page would take an episode now. Ask before building one.
-func (p *Page) Wants() bool { return time.Now().UnixNano() >= p.next.Load() && len(p.offered) == 0 }
+// Wants says whether the page would take an episode now: somebody looks on, and has seen the last one. Ask before building
+// one.
+func (p *Page) Wants() bool {
+	return time.Now().UnixNano() >= p.next.Load() && len(p.offered) == 0 && p.clients.any()
+}
 
 // Offer shows an episode, unless the page is busy with another. It never waits. The episode is the page's from then on.
 func (p *Page) Offer(e *Episode) {
@@ -137,11 +141,37 @@ func (p *Page) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case e := <-p.offered:
-			p.clients.send(p.show(e))
+			if p.clients.any() {
+				p.clients.send(p.show(e))
+			} else {
+				p.keep(e)
+			}
 		case now := <-second.C:
-			p.clients.send(p.report(now))
+			if p.clients.any() {
+				p.clients.send(p.report(now))
+			}
 		}
 	}
+}
+
+// keep takes an episode in that nobody looks at: the next visitor begins with it.
+func (p *Page) keep(e *Episode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.curve.add(e.Scores)
+	p.unseen = e
+}
+
+// catchUp shows what came while nobody looked on.
+func (p *Page) catchUp() {
+	p.mu.Lock()
+	e := p.unseen
+	p.unseen = nil
+	p.mu.Unlock()
+	if e != nil {
+		p.show(e)
+	}
+	p.report(time.Now())
 }
 
 // show takes an episode in and returns its message.

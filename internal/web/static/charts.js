@@ -1,7 +1,11 @@
 // The curves: accuracy so far, and the objective within an episode.
 import { empty, onResize, path, svg, ticks } from "./svg.js";
 
-const colours = ["var(--accent)", "var(--second)", "var(--third)"];
+const colours = ["var(--accent)", "var(--fourth)", "var(--second)", "var(--third)"];
+
+// axis is the name of an axis, along the bottom or, upright, at the left.
+const axis = (x, y, text, upright = false) =>
+  svg("text", { class: "axis", x, y, "text-anchor": "middle", ...(upright && { transform: `rotate(-90 ${x} ${y})` }) }, text);
 
 export class AccuracyChart {
   #host;
@@ -29,10 +33,13 @@ export class AccuracyChart {
 
   #draw() {
     if (this.#points.length < 2) return;
-    const width = this.#host.clientWidth, height = 240, left = 44, right = 128, top = 12, bottom = 28;
+    const width = this.#host.clientWidth, height = 280, left = 58, right = 128, top = 12, bottom = 40;
     const last = this.#points[this.#points.length - 1];
     const names = last.scores.map((s) => s.name);
-    const share = (p, i) => p.scores[i].right / p.scores[i].all;
+    const share = (p, i) => { // of the last few hundred items
+      const s = p.scores[i];
+      return s.lateOf ? s.late / s.lateOf : s.right / s.all;
+    };
     let low = 1, high = 0;
     const settled = this.#points.slice(Math.min(3, this.#points.length - 2)); // the first few items say little
     for (const p of settled) {
@@ -46,13 +53,14 @@ export class AccuracyChart {
     const x = (after) => left + ((width - left - right) * (after - this.#points[0].after)) / (last.after - this.#points[0].after);
     const y = (v) => top + (height - top - bottom) * (1 - (Math.min(high, Math.max(low, v)) - low) / (high - low));
     const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-    drawing.setAttribute("aria-label", "Right so far: " + names.map((n, i) => `${n} ${(100 * share(last, i)).toFixed(1)} %`).join(", "));
+    drawing.setAttribute("aria-label", "Right, of the last 500 items: " + names.map((n, i) => `${n} ${(100 * share(last, i)).toFixed(1)} %`).join(", "));
     for (const t of ticks(low, high)) {
       drawing.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(t), y2: y(t) }),
         svg("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, Math.round(100 * t) + " %"));
     }
-    drawing.append(svg("text", { x: left, y: height - 6 }, String(this.#points[0].after)),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, last.after.toLocaleString() + " items"));
+    drawing.append(svg("text", { x: left, y: height - 22 }, String(this.#points[0].after)),
+      svg("text", { x: width - right, y: height - 22, "text-anchor": "end" }, last.after.toLocaleString()),
+      axis((left + width - right) / 2, height - 6, "items answered"), axis(12, (top + height - bottom) / 2, "right, of the last 500", true));
     const ends = names.map((name, i) => ({ name, i, y: y(share(last, i)) })).sort((a, b) => a.y - b.y);
     for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 28);
     const overshoot = ends[ends.length - 1].y + 12 - height;
@@ -90,7 +98,7 @@ export class ObjectiveChart {
   #draw() {
     if (this.#traces.length === 0) return;
     const trace = this.#traces[this.#traces.length - 1];
-    const width = this.#host.clientWidth, height = 170, left = 58, right = 74, top = 12, bottom = 28;
+    const width = this.#host.clientWidth, height = 190, left = 72, right = 74, top = 12, bottom = 40;
     const [first, last] = [trace[0], trace[trace.length - 1]];
     const steps = Math.max(...this.#traces.map((t) => t.length)) - 1;
     // Earlier episodes are drawn by how far they fell in all, so that only the shape is compared.
@@ -112,8 +120,9 @@ export class ObjectiveChart {
     drawing.append(svg("path", { class: "curve", d: path(trace.map((v, i) => [x(i), y(v)])), stroke: "var(--accent)" }),
       svg("circle", { cx: x(trace.length - 1), cy: y(last), r: 3.5, fill: "var(--accent)" }),
       svg("text", { class: "value", x: x(trace.length - 1) + 8, y: y(last) + 4 }, last.toFixed(1)),
-      svg("text", { x: left, y: height - 6 }, steps > 1 ? "0" : "before"),
-      svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, steps > 1 ? `${steps} steps` : "after"));
+      svg("text", { x: left, y: height - 22 }, steps > 1 ? "0" : "before"),
+      svg("text", { x: width - right, y: height - 22, "text-anchor": "end" }, steps > 1 ? String(steps) : "after"),
+      axis((left + width - right) / 2, height - 6, "steps of the descent"), axis(12, (top + height - bottom) / 2, "objective R", true));
     this.#host.replaceChildren(drawing);
   }
 }

@@ -2,7 +2,7 @@
 import { empty, onResize, svg } from "./svg.js";
 import { describe, picture, wrong } from "./tile.js";
 
-const margin = 14;
+const margin = 18;
 
 export class EpisodeMap {
   #host; #keys; #palette; #open;
@@ -34,11 +34,13 @@ export class EpisodeMap {
     const [x0, dx] = span(xs), [y0, dy] = span(ys);
     const x = (item) => margin + ((width - 2 * margin) * (item.x - x0)) / dx;
     const y = (item) => margin + ((height - 2 * margin) * (item.y - y0)) / dy;
-    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height + 18}`, role: "img" });
     drawing.setAttribute("aria-label", `Map of episode ${episode.episode}: ${items.length} items, ${(episode.edges || []).length} edges`);
     for (const [a, b] of episode.edges || []) {
       if (items[a] && items[b]) drawing.append(svg("line", { class: "edge", x1: x(items[a]), y1: y(items[a]), x2: x(items[b]), y2: y(items[b]) }));
     }
+    drawing.append(svg("text", { class: "axis", x: width / 2, y: height + 14, "text-anchor": "middle" }, "first principal component"),
+      svg("text", { class: "axis", x: 4, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 4 ${height / 2})` }, "second"));
     this.#nodes.clear();
     const counts = new Map();
     for (const item of items) {

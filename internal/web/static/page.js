@@ -27,9 +27,9 @@ function showScores(scores) {
   const known = scores && scores.length > 0 && scores[0].all > 0;
   at("accuracy").hidden = at("figure-accuracy").hidden = !known;
   if (!known) return;
-  const share = (s) => s.right / s.all;
-  const rest = scores.slice(1).map((s) => `${s.name} ${percent(share(s))}`);
-  figure("accuracy", percent(share(scores[0])), rest.join(" · "));
+  const late = (s) => (s.lateOf ? s.late / s.lateOf : s.right / s.all);
+  const rest = scores.slice(1).map((s) => `${s.name} ${percent(late(s))}`);
+  figure("accuracy", percent(late(scores[0])), `${percent(scores[0].right / scores[0].all)} so far · ${rest.join(" · ")}`);
 }
 
 function seconds(s) {
@@ -57,6 +57,12 @@ const receive = {
   },
   episode(episode) {
     teach.labels(episode.items.map((item) => item.label));
+    for (const item of episode.items) item.neighbours = [];
+    for (const [a, b] of episode.edges || []) {
+      if (!episode.items[a] || !episode.items[b]) continue;
+      episode.items[a].neighbours.push(episode.items[b]);
+      episode.items[b].neighbours.push(episode.items[a]);
+    }
     at("legend-wrong").hidden = !episode.items.some((item) => item.truth);
     showScores(episode.scores);
     if (episode.scores && episode.scores.length) accuracy.add(episode.scores);

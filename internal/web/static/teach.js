@@ -41,6 +41,7 @@ export class TeachDialog {
     const rest = (item.alternatives || []).map((a) => `${a.label} ${Math.round(100 * a.confidence)} %`).join(", ");
     const sure = item.calibrated ? "" : "the confidence is not calibrated yet";
     this.#at("teach-about").textContent = [rest && "else " + rest, sure, item.name, item.id].filter(Boolean).join("\n");
+    this.#why(item);
     this.#at("teach-body").hidden = !this.allowed;
     this.#at("teach-message").textContent = this.allowed ? "" : "To teach, start the stage with --labels TOPIC.";
     this.#at("teach-other").value = "";
@@ -57,6 +58,22 @@ export class TeachDialog {
       return choice;
     }));
     this.#dialog.showModal();
+  }
+
+  // The neighbours of an item in its episode, and what they are called, are most of why it is called what it is.
+  #why(item) {
+    const neighbours = item.neighbours || [];
+    this.#at("teach-why").hidden = neighbours.length === 0;
+    const same = neighbours.filter((n) => n.label === item.label).length;
+    this.#at("teach-reason").textContent = `${same} of its ${neighbours.length} neighbours in its episode are ${item.label}` +
+      (item.unknown ? `; it is far from every ${item.label} that was taught or learned, and so unknown.` : `, and ${item.label} is the class it is near to.`);
+    this.#at("teach-neighbours").replaceChildren(...neighbours.slice(0, 8).map((n) => {
+      const one = document.createElement("figure");
+      const name = document.createElement("figcaption");
+      name.append(this.#palette.swatch(n.label), n.label);
+      one.append(picture(n), name);
+      return one;
+    }));
   }
 
   async #send(label) {
