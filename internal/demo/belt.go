@@ -144,17 +144,18 @@ func (b *Belt) fromLane() int {
 // light falls, and then all comes back; the light's side wanders; each picture is turned and shifted a little, and has grain.
 func (b *Belt) view(pixels []byte) []byte {
 	const (
-		day    = 4000.              // pictures from full light to dusk and back
-		round  = 450.               // pictures for the light to go round
-		tilt   = 28 * math.Pi / 180 // at dusk
-		wobble = 7 * math.Pi / 180
-		away   = .15 // share of the size lost at dusk
-		dusk   = .4  // share of the light lost
-		slope  = .5  // of the light, from side to side
-		grain  = 4.
+		day     = 5000.              // pictures from full light to dusk and back
+		morning = 700.               // how far the day has gone when the belt begins
+		round   = 450.               // pictures for the light to go round
+		tilt    = 28 * math.Pi / 180 // at dusk
+		wobble  = 7 * math.Pi / 180
+		away    = .15 // share of the size lost at dusk
+		dusk    = .4  // share of the light lost
+		slope   = .5  // of the light, from side to side
+		grain   = 4.
 	)
 	phase := 2 * math.Pi * float64(b.passed)
-	late := (1 - math.Cos(phase/day)) / 2
+	late := (1 - math.Cos(2*math.Pi*(float64(b.passed)+morning)/day)) / 2
 	sin, cos := math.Sincos(tilt*late + wobble*b.random.NormFloat64())
 	size := 1 - away*late + .03*b.random.NormFloat64()
 	shiftX, shiftY := float64(b.random.IntN(3)-1), float64(b.random.IntN(3)-1)
