@@ -16,6 +16,7 @@ import (
 const (
 	clusterBirth  = .35 // a row further from every prototype than this share of the mean squared distance leads a new one
 	clusterMerge  = .25 // two prototypes nearer than this share of that distance are of one cluster
+	clusterTwin   = .3  // two rows of one frame nearer than this share of the distance for births may be one thing
 	clusterWindow = 20  // a running prototype weighs no more than this many items
 	clustersKept  = 512 // the one longest unseen is retired beyond it
 )
@@ -230,13 +231,24 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	}
 	set.sum = slices.Clone(set.sum) // what is learned of an episode that cannot be solved is thrown away
 	set.addRows(unit, d)
-	all, old := set.propose(unit, set.birth(), n, d)
+	frames := make([]string, n)
+	shown := make([]Item, n)
+	for p, at := range chosen {
+		shown[p] = items[at]
+		frames[p] = items[at].Frame
+	}
+	if s.settings.FrameWeight == 0 {
+		clear(frames)
+	}
+	all, old := set.propose(unit, frames, set.birth(), n, d)
 	problem := solver.Problem{Rows: unit, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
 	for _, c := range all {
 		problem.Prior.Means = append(problem.Prior.Means, c.mean...)
 		problem.Prior.Weights = append(problem.Prior.Weights, float32(c.mass))
 	}
 	problem.K = len(all)
+	settings := clusterSettings(s.settings.Solver)
+	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, settings.Lambda, settings.Rho, n == len(items))
 	r, err := e.clusters.Solve(ctx, &problem)
 	if err != nil {
 		return nil, nil, err
@@ -275,25 +287,34 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 }
 
 // propose returns the clusters and, behind the old ones, those that sequential leaders propose: row by row, each joins the
-// nearest running prototype and moves it, or leads a new one where none is nearer than birth. The clusters themselves are
-// not moved.
-func (s *clusters) propose(unit []float32, birth float64, n, d int) (all []*cluster, old int) {
+// nearest running prototype and moves it, or leads a new one where none is nearer than birth. Of one frame no two rows join
+// the same one unless they are almost alike. The clusters themselves are not moved.
+func (s *clusters) propose(unit []float32, frames []string, birth float64, n, d int) (all []*cluster, old int) {
 	all, old = slices.Clone(s.list), len(s.list)
 	leaders := make([]cluster, old)
 	for k, c := range s.list {
 		leaders[k] = cluster{mean: slices.Clone(c.mean), mass: c.mass}
 	}
+	type member struct{ leader, row int }
+	taken := map[string][]member{} // of each frame
 	for p := range n {
 		row := unit[p*d : p*d+d]
 		nearest, at := math.Inf(1), -1
 		for k := range leaders {
-			if v := float64(kernel.SquaredDistance(row, leaders[k].mean)); v < nearest {
-				nearest, at = v, k
+			v := float64(kernel.SquaredDistance(row, leaders[k].mean))
+			if v >= nearest || slices.ContainsFunc(taken[frames[p]], func(m member) bool {
+				return m.leader == k && float64(kernel.SquaredDistance(row, unit[m.row*d:m.row*d+d])) > clusterTwin*birth
+			}) {
+				continue
 			}
+			nearest, at = v, k
 		}
 		if at < 0 || nearest > birth {
 			at = len(leaders)
 			leaders = append(leaders, cluster{mean: make([]float32, d)})
+		}
+		if frames[p] != "" {
+			taken[frames[p]] = append(taken[frames[p]], member{at, p})
 		}
 		l := &leaders[at]
 		kernel.Scale(float32(l.mass/(l.mass+1)), l.mean)

@@ -109,8 +109,8 @@ func (s *Stream) relation(p *problem, trial *solver.Problem, items []Item, label
 	return func(rows *solver.EmbeddedRows) {
 		a := &p.around
 		a.measure(rows, len(items))
-		trial.Edges = s.edges(p.edges[:0], a, items)
-		p.edges = trial.Edges
+		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight, s.settings.Solver.Lambda, s.settings.Solver.Rho)
+		trial.Edges = p.edges
 		if !timed {
 			return
 		}
@@ -125,6 +125,28 @@ func (s *Stream) relation(p *problem, trial *solver.Problem, items []Item, label
 		trial.Evidence = t.evidence(p, rows, trial, items, labels, hidden)
 	}
 }
+
+// clusterRelation is the same for an episode that is clustered. whole: the items are all of the episode's, in order.
+func (s *Stream) clusterRelation(p *problem, problem *solver.Problem, items []Item, lambda float64, rho int, whole bool) func(*solver.EmbeddedRows) {
+	timed := s.settings.Time && s.settings.Warm && whole
+	if len(items) < 2 || len(items) > lagRows || !timed && !related(items) {
+		return nil
+	}
+	return func(rows *solver.EmbeddedRows) {
+		a := &p.around
+		a.measure(rows, len(items))
+		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight*clusterFrames, lambda, rho)
+		problem.Edges = p.edges
+		if timed {
+			s.timeline.learnOrder(a)
+			p.lag = s.timeline.lag(p.lag, a)
+			problem.Lag = p.lag
+		}
+	}
+}
+
+// clusterFrames is the part of the frame weight that holds where items are clustered.
+const clusterFrames = .5
 
 // lagRows is how many items an episode may have for its order, frames and tracks to count, and how many rows and anchors a
 // graph in time may have.

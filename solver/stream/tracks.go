@@ -15,11 +15,10 @@ const (
 )
 
 // edges are those between items of one frame, below zero, and between items of one track, above zero.
-func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item) []solver.Edge {
+func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames, lambda float64, rho int) []solver.Edge {
 	if !related(items) {
 		return out
 	}
-	lambda := s.settings.Solver.Lambda
 	if lambda == 0 {
 		return out
 	}
@@ -32,14 +31,14 @@ func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item) []solve
 	for i := range items {
 		for j := range i {
 			x, y := &items[i], &items[j]
-			if s.settings.FrameWeight > 0 && x.Frame != "" && x.Frame == y.Frame {
+			if frames > 0 && x.Frame != "" && x.Frame == y.Frame {
 				// Two boxes around one thing are one thing: what is nearer than neighbours are is held apart less.
 				far := min(1, float64(a.distances[i*a.n+j])/max(a.middle, 1e-12))
-				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(-s.settings.FrameWeight / lambda * far)})
+				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(-frames / lambda * far)})
 				continue // a frame has no two items of one track
 			}
 			if x.Track != "" && x.Track == y.Track {
-				weight := trackEdges * float64(s.settings.Solver.Rho) / float64(tracks[x.Track]-1)
+				weight := trackEdges * float64(rho) / float64(tracks[x.Track]-1)
 				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(weight)})
 			}
 		}
