@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,37 +59,127 @@ func (s GroupSettings) HandOver() time.Duration {
 
 // Work joins the group and calls own for each partition it is given, in a goroutine of its own, until ctx ends; then it
 // waits for all of them and leaves the group. The context that own gets ends with ctx, or with ErrRevoked as its cause.
-// own returns only then; an error from it is final.
+// own returns only then; an error from it is final. A topic that is missing is left out until it is there: the group would
+// come to nothing for the others too.
 //
 // Generations are used rather than kafka-go's group Reader because that one commits partitions it no longer owns and
 // sends their new owner back.
 func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.Logger, own func(context.Context, Assignment) error) error {
 	s.fill()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	g := &membership{client: client, settings: s, log: log, own: own, fail: fail}
+	for ctx.Err() == nil {
+		layout := g.look(ctx)
+		if len(layout) == 0 {
+			g.pause(ctx)
+			continue
+		}
+		if err := g.join(ctx, layout); err != nil {
+			return err
+		}
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// membership takes part in a group.
+type membership struct {
+	client   *topic.Client
+	settings GroupSettings
+	log      *slog.Logger
+	own      func(context.Context, Assignment) error
+	fail     context.CancelCauseFunc
+	missing  []string // topics that were told to be missing
+}
+
+// look says which of the topics exist, and how many partitions each has.
+func (g *membership) look(ctx context.Context) map[string]int {
+	layout := map[string]int{}
+	var missing []string
+	for _, name := range g.settings.Topics {
+		n, err := g.client.Partitions(ctx, name)
+		switch {
+		case err == nil && n > 0:
+			layout[name] = n
+		case topic.IsMissing(err):
+			missing = append(missing, name)
+		case err != nil:
+			return nil // the brokers do not say
+		}
+	}
+	if !slices.Equal(missing, g.missing) && ctx.Err() == nil {
+		g.missing = missing
+		if len(missing) > 0 {
+			g.log.Error("an input topic is missing: it is waited for, the others go on", "topics", missing)
+		} else {
+			g.log.Info("all input topics are there again", "group", g.settings.ID)
+		}
+	}
+	return layout
+}
+
+func (g *membership) pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(g.settings.Watch, time.Second)):
+	}
+}
+
+// changed returns when the layout is another one for sure, or ctx ends.
+func (g *membership) changed(ctx context.Context, layout map[string]int) {
+	ticker := time.NewTicker(g.settings.Watch)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if now := g.look(ctx); now != nil && !maps.Equal(now, layout) && ctx.Err() == nil {
+				return
+			}
+		}
+	}
+}
+
+// join is a member for as long as the layout stays.
+func (g *membership) join(ctx context.Context, layout map[string]int) error {
+	s := &g.settings
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: s.ID, Brokers: client.Brokers(), Dialer: client.Dialer(), Topics: s.Topics,
+		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		WatchPartitionChanges: true, PartitionWatchInterval: s.Watch,
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)
 	}
 	defer group.Close()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
 	var owners sync.WaitGroup
-	outage := topic.NewOutage(log, "joining group "+s.ID)
+	defer owners.Wait()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		g.changed(ctx, layout)
+		leave(ErrRevoked)
+	}()
+	defer func() { <-watched }()
+	defer leave(nil)
+	outage := topic.NewOutage(g.log, "joining group "+s.ID)
 	for {
 		generation, err := group.Next(ctx)
 		if ctx.Err() != nil {
-			break
+			return nil
 		}
 		if err != nil {
 			if errors.Is(err, kafka.RebalanceInProgress) {
 				continue // another member came or went while this one joined
 			}
 			if outage.Wait(ctx, err) != nil {
-				break
+				return nil
 			}
 			continue
 		}
@@ -100,11 +192,11 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 				generation.Start(func(revoked context.Context) {
 					mine, cancel := context.WithCancelCause(ctx)
 					stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
-					err := own(mine, Assignment{name, int32(p.ID), generation})
+					err := g.own(mine, Assignment{name, int32(p.ID), generation})
 					stop()
 					cancel(nil)
 					if err != nil {
-						fail(err)
+						g.fail(err)
 					}
 					owners.Done()
 					// A function that returns ends the generation for all of them.
@@ -112,14 +204,9 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 				})
 			}
 		}
-		log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", count)
+		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", count)
 		if s.Rebalanced != nil {
 			s.Rebalanced(generation.ID, count)
 		}
 	}
-	owners.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -31,6 +32,9 @@ type partition struct {
 	warned   warnings
 	works    func() // called when something was acknowledged
 
+	input string        // the topic's id; "": not known
+	anew  chan struct{} // holds one when the topic was deleted and made again
+
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
 	dimensions map[string]int // of each model's vectors, as records agree; replaced, never changed
@@ -44,6 +48,8 @@ type partition struct {
 	fetchedAt time.Time    // when the partition last answered
 	endSince  time.Time    // since when it has been read to its end; zero: it is not
 }
+
+var errAnew = errors.New("the input was deleted and made again")
 
 // run works until ctx ends, and then hands the partition over as its cause asks for.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
@@ -87,6 +93,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 				return err
 			}
 			fetched = nil // the end of the range: what is closed still has to be answered
+		case <-p.anew:
+			return errAnew
 		case b := <-in:
 			p.take(b)
 		case <-p.inbox.wake:
@@ -265,7 +273,7 @@ func (p *partition) commit(final bool) bool {
 		return false
 	}
 	c := p.commits.begin(p.ctx, time.Now(), final, func() (*state.Journal, restart) {
-		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions}, p.restart()
+		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions, Input: p.input}, p.restart()
 	})
 	if c == nil {
 		return false

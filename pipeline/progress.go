@@ -27,6 +27,8 @@ type advance struct {
 	took      time.Duration // from the assignment until new records were answered; 0: not yet
 	committed int64         // offset; -1: not known
 	end       int64         // of the input; -1: not known
+	input     topic.ID      // as it was taken over
+	anew      chan struct{} // told when the topic is another one
 	doing     string
 	cause     error     // of the last failure, while it lasts
 	reads     []reading // records read and not committed, oldest first
@@ -183,12 +185,29 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 		places = append(places, place)
 	}
 	s.progress.mutex.Unlock()
+	ids := map[string]topic.ID{}
 	for _, place := range places {
+		id, asked := ids[place.Topic]
+		if !asked {
+			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+			id, _ = s.client.ID(limited, place.Topic) // one that is missing is waited for
+			cancel()
+			ids[place.Topic] = id
+		}
+		s.progress.of(place, func(a *advance) {
+			if id == (topic.ID{}) || a.input == (topic.ID{}) || id == a.input {
+				return
+			}
+			select {
+			case a.anew <- struct{}{}:
+			default:
+			}
+		})
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		end, err := s.client.Offset(limited, place.Topic, place.Partition, topic.Latest, s.options.Committed)
 		cancel()
 		if err != nil {
-			return // whoever reads the partition says what is wrong
+			continue // whoever reads the partition says what is wrong
 		}
 		s.progress.of(place, func(a *advance) { a.end = end })
 	}

@@ -50,7 +50,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	p := &partition{
 		rejections: tally{what: "records cannot be used and go to the dead letters"}, empty: tally{what: "records hold nothing to answer"},
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
-		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)},
+		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
 		replay: newReplay(), fetchedAt: time.Now(),
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
@@ -64,6 +64,13 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	decoder, err := p.newDecoder()
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	id, err := s.client.ID(ctx, a.Topic)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if id != (topic.ID{}) {
+		p.input = string(id[:])
 	}
 	first, end, err := bounds(ctx, s.client, a.Topic, a.Partition, false)
 	if err != nil {
@@ -85,7 +92,10 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err := committer.Commit(ctx, &producer.Commit{Offset: p.commits.last.Offset}); err != nil {
 		return nil, nil, nil, err
 	}
-	p.follow(func(a *advance) { a.acknowledged(p.commits.last.Offset, time.Now()) })
+	p.follow(func(a *advance) {
+		a.acknowledged(p.commits.last.Offset, time.Now())
+		a.input, a.anew = id, p.anew
+	})
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"stateBytes", loaded.Bytes())
 	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes})
@@ -198,10 +208,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 		return start, nil
 	}
-	if j.From.Offset > end || committed > end {
-		// The log is shorter than what was read of it: it was made anew, and its offsets mean other records now. What the
-		// streams remember still holds, the places where they learned it do not.
-		p.log.Error("the input is shorter than what was read of it: it was made anew, and is read from its start", "was", j.From.Offset, "end", end)
+	if j.From.Offset > end || committed > end || j.Input != "" && p.input != "" && j.Input != p.input {
+		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember still
+		// holds, the places where they learned it do not.
+		p.log.Error("the input was deleted and made again: it is read from its start, memories stay", "was", j.From.Offset, "end", end)
+		p.commits.keeper.Anew()
 		for _, s := range p.streams {
 			s.learned = record.Nowhere
 		}

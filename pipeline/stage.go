@@ -339,13 +339,9 @@ func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 // prepare waits for the input and makes the topics that are the stage's own.
 func (s *Stage) prepare(ctx context.Context) error {
 	o := &s.options
-	partitions := 0
-	for _, in := range o.In {
-		n, err := s.await(ctx, in)
-		if err != nil {
-			return err
-		}
-		partitions = max(partitions, n)
+	partitions, err := s.awaitAny(ctx)
+	if err != nil {
+		return err
 	}
 	own := []topic.Description{
 		{Name: o.Out, Partitions: partitions},
@@ -366,6 +362,24 @@ func (s *Stage) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// awaitAny waits until one of the inputs is there and says how many partitions the largest has that is. An input that is
+// missing is waited for beside the work on the others.
+func (s *Stage) awaitAny(ctx context.Context) (int, error) {
+	return waitFor(ctx, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
+		missing := error(kafka.UnknownTopicOrPartition)
+		for _, in := range s.options.In {
+			n, err := s.client.Partitions(ctx, in)
+			if err != nil && !topic.IsMissing(err) {
+				return 0, err
+			}
+			if n > 0 {
+				partitions, missing = max(partitions, n), nil
+			}
+		}
+		return partitions, missing
+	})
 }
 
 // end is where the work on a partition ends, -1: never.

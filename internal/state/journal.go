@@ -26,6 +26,10 @@ type Journal struct {
 	Rejected int64
 	// Dimensions of the models' vectors.
 	Dimensions map[string]int
+	// Input is the id of the input topic, "" where it has none. Since is the epoch of the first owner of the topic of that id:
+	// places that owners before it wrote down are those of a topic that was deleted.
+	Input string
+	Since int64
 	// Answered are the episodes whose results are part of this commit.
 	Answered []Answered
 }
@@ -87,6 +91,8 @@ func (j *Journal) encode() []byte {
 			b = binary.AppendVarint(b, l)
 		}
 	}
+	b = appendText(b, j.Input)
+	b = binary.AppendVarint(b, j.Since)
 	return seal(b)
 }
 
@@ -122,6 +128,9 @@ func decodeJournal(value []byte) (*Journal, error) {
 		}
 		a.Labels = labels
 		j.Answered = append(j.Answered, a)
+	}
+	if r.err == nil && len(r.b) > 0 { // older versions end here
+		j.Input, j.Since = r.text(), r.integer()
 	}
 	if r.err == nil && len(r.b) > 0 {
 		r.fail("end")

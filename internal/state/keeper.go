@@ -102,6 +102,19 @@ func (k *Keeper) Start(from record.Place) {
 	}
 }
 
+// Anew says that the input topic was deleted and made again: places that earlier owners wrote down say nothing any more.
+// What the streams remember stays. It comes before Start.
+func (k *Keeper) Anew() {
+	for _, w := range k.journals {
+		k.drop(w)
+	}
+	k.journals = nil
+	for _, t := range k.streams {
+		t.open, t.learned = nil, record.Nowhere
+	}
+	k.said = Journal{Since: k.owner.Epoch}
+}
+
 // add takes a journal in that is durable. Of its entries those count as open that their streams have not learned in a snapshot.
 func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Place) {
 	w.answered = entries
@@ -165,10 +178,12 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 		part := k.said
 		if n == len(answered) {
 			part = *j
+			part.Since = k.said.Since
 		}
 		part.Answered, answered = answered[:n:n], answered[n:]
 		records = append(records, k.journal(&part, earlier))
 		if len(answered) == 0 {
+			j.Since = part.Since
 			j.Owner, j.Sequence, j.Earlier, j.Live = part.Owner, part.Sequence, part.Earlier, part.Live
 			k.said = *j
 			k.said.Answered, k.said.Live, k.said.Earlier = nil, nil, nil
@@ -219,6 +234,9 @@ func fitting(answered []Answered) int {
 func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	k.sequence++
 	j.Owner, j.Sequence, j.Earlier, j.Live = k.owner, k.sequence, earlier, nil
+	if j.Input == "" {
+		j.Input = k.said.Input
+	}
 	for _, list := range [][]*written{k.journals, k.pending.journals} {
 		for _, w := range list {
 			j.Live = append(j.Live, Earlier{w.owner, w.sequence})

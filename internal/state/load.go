@@ -197,7 +197,7 @@ func (r *Restored) journals(list []journalRecord) {
 	}
 	for i, j := range list {
 		last := i == len(list)-1
-		if !last && !slices.Contains(r.Journal.Live, Earlier{j.journal.Owner, j.journal.Sequence}) {
+		if j.journal.Owner.Epoch < r.Journal.Since || !last && !slices.Contains(r.Journal.Live, Earlier{j.journal.Owner, j.journal.Sequence}) {
 			r.stale = append(r.stale, j.key)
 			continue
 		}
@@ -236,6 +236,9 @@ func (r *Restored) snapshots(versions map[string]*candidate) {
 			r.Faults = append(r.Faults, err)
 			r.stale = append(r.stale, v.keys...)
 			continue
+		}
+		if r.Journal != nil && v.place.owner.Epoch < r.Journal.Since {
+			s.Learned = record.Nowhere
 		}
 		r.Snapshots[stream] = s
 		r.Done[stream] = s.Learned

@@ -12,6 +12,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -43,13 +44,14 @@ type Settings struct {
 
 // Client is a process's way to its Kafka cluster; any number of goroutines may use it.
 type Client struct {
-	kafka     *kafka.Client
-	transport *kafka.Transport
-	brokers   []string
-	clientID  string
-	dialer    *kafka.Dialer
-	log       *slog.Logger
-	stop      context.CancelFunc
+	withoutIDs atomic.Bool // the brokers know of no topic ids
+	kafka      *kafka.Client
+	transport  *kafka.Transport
+	brokers    []string
+	clientID   string
+	dialer     *kafka.Dialer
+	log        *slog.Logger
+	stop       context.CancelFunc
 
 	mutex  sync.Mutex
 	limits map[string]messageLimit // of topics that have rejected a record for its size
@@ -102,7 +104,7 @@ func Connect(s Settings) (*Client, error) {
 		transport: transport,
 		brokers:   s.Brokers,
 		clientID:  s.ClientID,
-		dialer:    &kafka.Dialer{ClientID: s.ClientID, Timeout: 5 * time.Second, DialFunc: dial, TLS: encryption, SASLMechanism: mechanism},
+		dialer:    &kafka.Dialer{ClientID: s.ClientID, Timeout: 5 * time.Second, DialFunc: withoutCreating(dial, encryption), SASLMechanism: mechanism},
 		log:       log,
 		stop:      stop,
 	}, nil

@@ -1,0 +1,125 @@
+package topic
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// ID tells a topic from another of the same name that was made after it was deleted. The zero ID is not known: brokers
+// before 2.8 have none.
+type ID [16]byte
+
+// ID asks for a topic's id. Brokers that know of no ids give the zero ID and no error; a topic that does not exist is an error.
+// The request never makes a topic. kafka-go's own speaks no version that has ids.
+func (c *Client) ID(ctx context.Context, name string) (ID, error) {
+	if c.withoutIDs.Load() {
+		return ID{}, nil
+	}
+	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &idRequest{ctx, c.clientID, name})
+	})
+	if err != nil {
+		// A broker that does not speak this version ends the connection. One that is away does so too, and says so elsewhere.
+		if _, known := c.Partitions(ctx, name); known == nil && ctx.Err() == nil {
+			c.withoutIDs.Store(true)
+			return ID{}, nil
+		}
+		return ID{}, fmt.Errorf("id of topic %s: %w", name, err)
+	}
+	a := answer.(*idAnswer)
+	if a.code != 0 {
+		return ID{}, fmt.Errorf("id of topic %s: %w", name, a.code)
+	}
+	return a.id, nil
+}
+
+// idVersion is the first version of the metadata request whose answers have ids.
+const idVersion = 10
+
+type idRequest struct {
+	ctx            context.Context
+	clientID, name string
+}
+
+type idAnswer struct {
+	code kafka.Error
+	id   ID
+}
+
+func (r *idRequest) ApiKey() protocol.ApiKey                 { return protocol.Metadata }
+func (a *idAnswer) ApiKey() protocol.ApiKey                  { return protocol.Metadata }
+func (r *idRequest) Required(map[protocol.ApiKey]int16) bool { return true }
+
+// RawExchange sends the request and reads the answer.
+func (r *idRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	w := requestHead(protocol.Metadata, idVersion, r.clientID)
+	w = append(w, 0)                   // no tagged fields in the head
+	w = binary.AppendUvarint(w, 2)     // one topic
+	w = append(w, make([]byte, 16)...) // by name
+	w = binary.AppendUvarint(w, uint64(len(r.name)+1))
+	w = append(w, r.name...)
+	w = append(w, 0, 0, 0, 0, 0) // no tags; do not create it; no rights of the cluster, none of the topic; no tags
+	body, err := exchange(r.ctx, rw, w, nil, requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	f := fields{b: body}
+	f.tags()
+	f.int32() // throttled
+	for range f.length() {
+		f.int32()
+		f.compact()
+		f.int32()
+		f.compact()
+		f.tags()
+	}
+	f.compact() // cluster
+	f.int32()   // controller
+	if n := f.length(); n != 1 {
+		return nil, fmt.Errorf("%w: answer for %d topics, asked for one", ErrCorrupt, n)
+	}
+	a := &idAnswer{code: kafka.Error(f.int16())}
+	f.compact()
+	copy(a.id[:], f.take(16))
+	if f.bad {
+		return nil, fmt.Errorf("%w: answer of %d bytes about a topic's id", ErrCorrupt, len(body))
+	}
+	return a, nil
+}
+
+// uvarint reads a length of the newer requests.
+func (c *fields) uvarint() uint64 {
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		c.bad, c.b = true, nil
+		return 0
+	}
+	c.b = c.b[n:]
+	return v
+}
+
+// length is that of a list, at most one for each byte left.
+func (c *fields) length() int {
+	n := c.uvarint()
+	if n == 0 || n-1 > uint64(len(c.b)) {
+		c.bad = c.bad || n != 0
+		return 0
+	}
+	return int(n - 1)
+}
+
+// compact skips a text.
+func (c *fields) compact() { c.take(c.length()) }
+
+// tags skips tagged fields.
+func (c *fields) tags() {
+	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		c.uvarint()
+		c.take(int(min(c.uvarint(), uint64(len(c.b)+1))))
+	}
+}

@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// remove deletes a topic and waits until it is gone.
+func remove(t *testing.T, client *topic.Client, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	answer, err := client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: []string{name}})
+	if err != nil || answer.Errors[name] != nil {
+		t.Fatal(err, answer)
+	}
+	eventually(t, "deleted", func() bool {
+		_, err := client.ID(ctx, name)
+		return err != nil
+	})
+}
+
+// everything is what a topic of one partition holds now.
+func everything(t *testing.T, client *topic.Client, name string) (list []record.Raw) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := readTo(ctx, client, name, 0, -1, each(func(r *record.Raw) { list = append(list, *r) })); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func remake(t *testing.T, client *topic.Client, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := client.Create(ctx, topic.Description{Name: name, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An input that is deleted and made again, and grows past where reading stood, is answered from its start, while the stage
+// runs and while it does not; streams keep what they remember, and one that was quiet at first is answered after the next
+// restart too.
+func TestInputMadeAnew(t *testing.T) {
+	for name, running := range map[string]bool{"while it runs": true, "while it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			client := brokertest.Connect(t, brokertest.Brokers(t))
+			f := newFeed(81)
+			in := brokertest.Topic(t, client, "in", 1, nil)
+			o := basics(client, in, f)
+			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+			o.StateInterval = 50 * time.Millisecond
+			o.Episodes = brokertest.Topic(t, client, "episodes", 1, nil)
+			feed := func(key string, n int) {
+				records := f.records(in, 1, n)
+				for i := range records {
+					records[i].Key = []byte(key)
+				}
+				write(t, client, records)
+			}
+			// What is read of the new topic before it is known as new is answered twice.
+			answered := func(key string, most int64, episodes int) {
+				t.Helper()
+				eventually(t, "answered", func() bool {
+					of := 0
+					for _, r := range everything(t, client, o.Episodes) {
+						var e record.Episode
+						if err := json.Unmarshal(r.Value, &e); err != nil {
+							t.Fatal(err)
+						}
+						if e.Stream == key && e.LastOffset <= most {
+							of++
+						}
+					}
+					return of >= episodes
+				})
+			}
+			stop := start(t, client, o)
+			feed("early", 30)
+			feed("late", 30)
+			answered("early", 29, 3)
+			answered("late", 59, 3)
+			if !running {
+				stop()
+			}
+			remove(t, client, in)
+			remake(t, client, in)
+			feed("early", 80) // beyond the old place
+			if !running {
+				stop = start(t, client, o)
+			}
+			answered("early", 79, 3+8)
+			stop()
+			stop = start(t, client, o)
+			feed("late", 10)
+			answered("late", 89, 3+1)
+			stop()
+			list, faults, err := ReadState(context.Background(), client, o.Group+"-state", o.Group)
+			if err != nil || len(faults) > 0 {
+				t.Fatal(err, faults)
+			}
+			for _, r := range list {
+				if want := map[string]int64{"early": 11, "late": 4}[r.Stream]; r.Memory.Episode < want {
+					t.Errorf("stream %s remembers %d episodes of %d", r.Stream, r.Memory.Episode, want)
+				}
+			}
+		})
+	}
+}
+
+// One of two inputs that is deleted does not hold up the other, in this run or the next, and is not made again by asking for
+// it; when it is back, it is answered.
+func TestInputDeleted(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(82)
+	stays, goes := brokertest.Topic(t, client, "stays", 1, nil), brokertest.Topic(t, client, "goes", 1, nil)
+	o := basics(client, stays, f)
+	o.In = []string{stays, goes}
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	o.Watch, o.Session, o.Rebalance = 500*time.Millisecond, 2*session, 2*session
+	all := 0
+	answered := func(in string) {
+		t.Helper()
+		write(t, client, f.records(in, 1, 10))
+		all += 10
+		read(t, client, o.Out, all)
+	}
+	stop := start(t, client, o)
+	answered(stays)
+	answered(goes)
+	remove(t, client, goes)
+	for range 5 {
+		answered(stays)
+		time.Sleep(300 * time.Millisecond)
+	}
+	stop()
+	start(t, client, o)
+	answered(stays)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := client.ID(ctx, goes); !topic.IsMissing(err) {
+		t.Errorf("the deleted input: %v", err)
+	}
+	remake(t, client, goes)
+	answered(goes)
+	answered(stays)
+}
