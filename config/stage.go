@@ -68,15 +68,15 @@ func (s *Stage) sections() []section {
 	episodes := []definition{
 		define("episode-size", &s.EpisodeSize, with(checked, "eval stream"), 100, "items that close an episode",
 			atLeast(1), atMost(1<<20)).
-			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)).
-			when("label", 10000, "items of an episode where the file is labelled in episodes"),
+			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)),
 		define("episode-age", &s.EpisodeAge, stage, 5*time.Second,
 			"event time after its first item that closes an episode; off: never", atLeast[time.Duration](0)),
 		define("episode-idle", &s.EpisodeIdle, stage, 2*time.Second,
 			"silence of a stream that closes its episode; off: never", atLeast[time.Duration](0)),
 		define("max-memory", &s.MaxMemory, stage, 64<<20,
 			"bytes of open episodes in a partition at which the oldest close", atLeast[Bytes](64<<10)).
-			when("label", 128<<20, "bytes of input beyond which a file is labelled in episodes, in file order"),
+			when("label", 0, "bytes that rows, their graph and answers may take, beyond which codes stand for the rows; "+
+				"0: half of what is available", atLeast[Bytes](0)),
 	}
 	return []section{{"Records in", records}, {"Episodes", episodes}}
 }
@@ -123,7 +123,7 @@ type Memory struct {
 }
 
 func (m *Memory) sections() []section {
-	answering := with(stage, "label", "eval stream")
+	answering := with(stage, "eval stream")
 	return []section{{"Answers and memory", []definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
 		define("time", &m.Time, with(stage, "eval stream"), true,
@@ -134,7 +134,7 @@ func (m *Memory) sections() []section {
 			"for how many items of its stream a label given to a track is remembered after the track's last item",
 			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
-		define("unknown-rate", &m.UnknownRate, with(answering, "eval file"), .05, "share of known items that may be called unknown",
+		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05, "share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/file"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -93,17 +92,4 @@ func exportFile(folder string, protocol *evaluate.StreamProtocol, set *evaluate.
 		return err
 	}
 	return evaluate.ExportStream(fmt.Sprintf("%s/%d-shot", folder, protocol.Shots), drawn, seed)
-}
-
-// fileSettings are how a whole file is solved.
-func fileSettings(c *call) file.Settings {
-	s := file.Settings{
-		Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
-		UnknownRate: c.Config.Memory.UnknownRate,
-	}
-	if text := c.Config.Files.Ordered; text != "auto" && text != "" {
-		ordered := text == "true"
-		s.Ordered = &ordered
-	}
-	return s
 }

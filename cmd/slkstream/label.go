@@ -4,78 +4,163 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/solver/file"
 )
 
 func newLabelCommand() *cobra.Command {
 	return withSettings("label", &cobra.Command{
 		Use:   "label",
 		Short: "label a file of vectors",
-		Long: "label gives every row of a file a label: one of those its support names, or with --k a cluster from 0 on. A file within --max-memory is\n" +
-			"one solve; a larger one is labelled in episodes, in file order. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
+		Long: "label gives every row of a file a label: one of those that its support or its own labelled rows name, or with --k a " +
+			"cluster from 0 on. The file is solved as one, however large: where its rows do not fit into --max-memory, a code of each " +
+			"is kept, and it is said how much of the neighbours that keeps. The order of the rows is used as far as it means " +
+			"something. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
 		Example: "  slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy\n" +
 			"  slkstream label --input items.jsonl --k 10 --output clusters.jsonl",
 		Args: noArguments("input"),
 	}, label)
 }
 
-func label(ctx context.Context, c *call) (err error) {
-	answerer, err := newAnswerer(c.Config, c.Log)
+func label(ctx context.Context, c *call) error {
+	began := time.Now()
+	solve, err := chosenSolve(c)
 	if err != nil {
 		return err
 	}
-	source, err := openInput(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
 	output, err := createOutput(c)
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	defer output.Discard()
-
-	began, rows := time.Now(), int64(0)
-	shown := newProgress(c)
-	defer shown.end()
-	in := &episodes{source: source, whole: int64(c.Config.Stage.MaxMemory), size: c.Config.Stage.EpisodeSize}
-	for {
-		episode, err := in.next(ctx)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		answers, err := answerer.answer(ctx, episode)
-		if err != nil {
-			return fmt.Errorf("rows %d to %d: %w", rows, rows+int64(episode.len())-1, err)
-		}
-		for i := range answers {
-			answers[i].Row, answers[i].ID = rows, episode.ids[i]
-			if err := output.Write(&answers[i]); err != nil {
-				return err
-			}
-			rows++
-		}
-		shown.at("rows labelled", rows, source.Rows())
+	problem, err := surveyFile(ctx, c)
+	if err != nil {
+		return err
 	}
-	if rows == 0 {
-		return fmt.Errorf("input: %s has no rows", c.Config.Files.Input)
+	r, err := solve(ctx, problem)
+	if err != nil {
+		return err
+	}
+	if err := writeAnswers(output, problem, r); err != nil {
+		return err
 	}
 	if err := output.Commit(); err != nil {
 		return err
 	}
-	shown.end()
-	c.Log.Info("labelled", "rows", rows, "episodes", in.count, "output", c.Config.Files.Output, "took", time.Since(began).Round(time.Millisecond))
+	c.Log.Info("labelled", "rows", problem.N, "classes", problem.K, "order", fmt.Sprintf("%.2f", r.Coherence), "output", c.Config.Files.Output,
+		"took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
+
+// chosenSolve is how the settings want a file to be solved.
+func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
+	s := c.Config.Solver
+	if len(s.Methods) > 0 && s.Methods[0] != "slk-means" || s.Presets[0] != "default" {
+		return solveByMethod(c)
+	}
+	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
+		settings := fileSettings(c)
+		settings.Memory = int64(c.Config.Stage.MaxMemory)
+		if settings.Memory == 0 {
+			settings.Memory = availableMemory() / 2
+		}
+		settings.Plan = func(p file.Plan) {
+			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
+			if p.Code > 0 { // memory is short: collect more often
+				debug.SetGCPercent(20)
+			}
+		}
+		shown := newProgress(c)
+		defer shown.end()
+		settings.Progress = shown.at
+		return file.Solve(ctx, &f.Problem, settings)
+	}, nil
+}
+
+// fileSettings are how a whole file is solved.
+func fileSettings(c *call) file.Settings {
+	given := c.Config.Solver
+	s := file.Settings{
+		Seed: given.Seed, Index: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, UnknownRate: c.Config.Memory.UnknownRate,
+	}
+	if text := c.Config.Files.Ordered; text == "true" || text == "false" {
+		ordered := text == "true"
+		s.Ordered = &ordered
+	}
+	if given.Power != nil {
+		s.Power = *given.Power
+	}
+	s.Adjust = func(to *file.Constants) {
+		for _, v := range []struct{ given, field *float64 }{
+			{given.Lambda, &to.Lambda},
+			{given.Tau, &to.Tau},
+			{given.U, &to.U},
+			{given.Beta, &to.Beta},
+			{given.CPI, &to.CPI},
+			{given.WS, &to.WS},
+			{given.Tolerance, &to.Tolerance},
+			{given.MetricShrink, &to.MetricShrink},
+		} {
+			if v.given != nil {
+				*v.field = *v.given
+			}
+		}
+		for _, v := range []struct{ given, field *int }{
+			{given.Rho, &to.Rho}, {given.Outer, &to.Outer}, {given.Inner, &to.Inner}, {given.MetricRank, &to.MetricRank},
+		} {
+			if v.given != nil {
+				*v.field = *v.given
+			}
+		}
+	}
+	return s
+}
+
+// writeAnswers writes an answer for each row, with the id that the file gives it.
+func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
+	write := func(i int, id string) error {
+		a := table.Answer{Row: int64(i), ID: id, Label: strconv.Itoa(int(r.Labels[i])), Confidence: sixDecimals(float64(r.Confidence[i]))}
+		if len(f.names) > 0 {
+			a.Label, a.Calibrated = f.names[r.Labels[i]], r.Calibrated
+			if r.UnknownScore != nil {
+				score := float64(r.UnknownScore[i])
+				a.UnknownScore, a.Unknown = sixDecimals(score), score > r.UnknownLimit
+			}
+		}
+		return output.Write(&a)
+	}
+	if isNPY(f.path) { // it names nothing
+		for i := range f.N {
+			if err := write(i, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	i := 0
+	return eachRow(f.path, func(row table.Row) error {
+		if i == f.N {
+			return errors.New("input: it has changed since it was read")
+		}
+		i++
+		return write(i-1, row.ID)
+	})
+}
+
+func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
+
+// sixDecimals is how scores are written, on topics as in files.
+func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func createOutput(c *call) (*table.Output, error) {
 	if c.Config.Files.Output == "-" {

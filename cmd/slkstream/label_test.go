@@ -52,7 +52,7 @@ func saveBlobs(t *testing.T, n, d, k int, seed uint64) (x, y string, classes []i
 func TestLabelFromSupport(t *testing.T) {
 	input, _, truth := saveBlobs(t, 900, 16, 4, 1)
 	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
-	for name, more := range map[string]string{"one solve": "", "episodes": "--max-memory 64KiB --episode-size 100"} {
+	for name, more := range map[string]string{"one solve": "", "codes": "--max-memory 300KiB"} {
 		t.Run(name, func(t *testing.T) {
 			output := filepath.Join(t.TempDir(), "out.npy")
 			line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " + output + " " + more
@@ -82,10 +82,9 @@ func TestLabelFromSupport(t *testing.T) {
 	}
 }
 
-// Clusters keep their numbers from one episode of a file to the next.
 func TestLabelClusters(t *testing.T) {
 	input, _, truth := saveBlobs(t, 1500, 16, 5, 3)
-	for name, more := range map[string]string{"one solve": "", "episodes": "--max-memory 64KiB --episode-size 300"} {
+	for name, more := range map[string]string{"one solve": "", "codes": "--max-memory 450KiB"} {
 		t.Run(name, func(t *testing.T) {
 			code, out, messages := runLine(t, strings.Fields("label --input "+input+" --k 5 --output - "+more)...)
 			if code != exitDone {

@@ -63,20 +63,20 @@ type candidate struct {
 
 // affinity is the graph of R: the rho nearest of each unlabelled row among all rows, of which those of a labelled row weigh 1
 // and those of an unlabelled pair (A + A')/2. The rows of labelled rows are not to be read.
-func (l *loaded) affinity(lists *index.Neighbours, rho int, c float64) *index.Affinity {
+func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
 	rho = min(rho, l.all-1)
 	pick := func(p, j int) (int32, float32) {
-		if l.class[p] >= 0 {
+		if class[p] >= 0 {
 			return -1, 0
 		}
 		q := lists.IDs[p*lists.Rho+j]
-		return q, l.pairWeight(q)
+		return q, pairWeight(class, q)
 	}
 	if c > 0 {
-		chosen := l.inOrder(lists, rho, c)
+		chosen := l.inOrder(lists, class, rho, c)
 		pick = func(p, j int) (int32, float32) {
-			if q := chosen[p*rho+j]; q >= 0 {
-				return q, l.pairWeight(q)
+			if q := chosen[p*rho+j]; q >= 0 && class[p] < 0 {
+				return q, pairWeight(class, q)
 			}
 			return -1, 0
 		}
@@ -85,29 +85,33 @@ func (l *loaded) affinity(lists *index.Neighbours, rho int, c float64) *index.Af
 }
 
 // pairWeight is 1 for an unlabelled neighbour, 2 for a labelled one, of which symmetric takes half.
-func (l *loaded) pairWeight(q int32) float32 {
-	if q >= 0 && l.class[q] >= 0 {
+func pairWeight(class []int32, q int32) float32 {
+	if q >= 0 && class[q] >= 0 {
 		return 2
 	}
 	return 1
 }
 
 // inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows lie in the file.
-func (l *loaded) inOrder(lists *index.Neighbours, rho int, c float64) []int32 {
+func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c float64) []int32 {
 	first := make([]float32, l.all)
 	for p := range first {
 		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
 	}
 	scale := apart * c * float64(vector.Median(first))
 	var labelled []int32
-	for q, class := range l.class {
-		if class >= 0 && len(labelled) < mostScanned {
+	for q, y := range class {
+		if y >= 0 && len(labelled) < mostScanned {
 			labelled = append(labelled, int32(q))
 		}
 	}
 	chosen := make([]int32, l.all*rho)
 	for i := range chosen {
 		chosen[i] = -1
+	}
+	for p := l.n; p < l.all; p++ { // support has no place in the order
+		ids, _ := lists.Row(p)
+		copy(chosen[p*rho:(p+1)*rho], ids)
 	}
 	d := l.points.d
 	eachChunk(l.n, func(_, from, to int) {
@@ -116,7 +120,7 @@ func (l *loaded) inOrder(lists *index.Neighbours, rho int, c float64) []int32 {
 		begin := max(0, from-lag)
 		side := l.points.rows(begin, min(l.n, to+lag), other)
 		for p := from; p < to; p++ {
-			if l.class[p] >= 0 {
+			if class[p] >= 0 {
 				continue
 			}
 			found = found[:0]
@@ -141,7 +145,7 @@ func (l *loaded) inOrder(lists *index.Neighbours, rho int, c float64) []int32 {
 			}
 			ids, distances := lists.Row(p)
 			for j, q := range ids {
-				if q >= 0 && (int(q) < lo || int(q) >= hi) && !(l.class[q] >= 0 && slices.Contains(labelled, q)) {
+				if q >= 0 && (int(q) < lo || int(q) >= hi) && !(class[q] >= 0 && slices.Contains(labelled, q)) {
 					add(q, distances[j]*distances[j])
 				}
 			}

@@ -9,27 +9,29 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// constants are the numbers of the objective, as solver.Settings names them.
-type constants struct {
-	lambda, tau, u    float64
-	beta, cpi, drawn  float64 // drawn: rows' weight of the file's proportions in those of a stretch
-	ws                float64
-	rho, outer, inner int
-	tolerance         float64
+// Constants are the numbers of a solve, as solver.Settings names them.
+type Constants struct {
+	Lambda, Tau, U, Beta, CPI, WS float64
+	Drawn                         float64 // rows' weight of the file's proportions in those of a stretch
+	Rho, Outer, Inner             int
+	Tolerance                     float64
+	MetricRank                    int
+	MetricShrink                  float64
 }
 
 // labelling are the constants with support. Where a class is many rows side by side, means say less and neighbours more.
-func (l *loaded) labelling() constants {
+func (l *loaded) labelling(s *Settings) Constants {
 	x := l.manifold()
-	return constants{
-		lambda: .8 * (1 + 1.5*x), tau: 5 / (1 + 1.5*x), u: .75, beta: .25, cpi: 10, drawn: 20,
-		ws: max(1, .5*math.Log2(float64(l.k))), rho: int(math.Round(4 * (1 + x))), outer: 12, inner: 1, tolerance: .01,
-	}
+	return s.adjusted(Constants{
+		Lambda: .8 * (1 + 1.5*x), Tau: 5 / (1 + 1.5*x), U: .75, Beta: .25, CPI: 10, Drawn: 20,
+		WS: max(1, .5*math.Log2(float64(l.k))), Rho: int(math.Round(4 * (1 + x))), Outer: 12, Inner: 1, Tolerance: .01,
+		MetricRank: 32, MetricShrink: .85 + .15*x,
+	})
 }
 
 // clustering are the constants without support, those of solver.Clustering.
-func clustering() constants {
-	return constants{lambda: 2, tau: 1, ws: 1, rho: 5, outer: 15, inner: 4, tolerance: .01}
+func clustering(s *Settings) Constants {
+	return s.adjusted(Constants{Lambda: 2, Tau: 1, WS: 1, Rho: 5, Outer: 15, Inner: 4, Tolerance: .01})
 }
 
 // descent minimises
@@ -44,7 +46,7 @@ func clustering() constants {
 // it is the objective of package solver with proportions that stand.
 type descent struct {
 	*loaded
-	constants
+	Constants
 	c     float64 // coherence: the part of the stretch in distances
 	g     float64 // the part of the stretch in proportions: all of it from a coherence of a tenth on
 	class []int32 // that the descent sees
@@ -76,10 +78,10 @@ func newPrototypes(k, d int) prototypes {
 }
 
 // newDescent starts at an answer for all rows: .98 one-hot where it is to be solved.
-func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, constants constants, answer []int32) *descent {
-	e := &descent{loaded: l, constants: constants, c: c, g: min(1, 10*c), class: class, graph: graph}
+func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, constants Constants, answer []int32) *descent {
+	e := &descent{loaded: l, Constants: constants, c: c, g: min(1, 10*c), class: class, graph: graph}
 	k, d := l.k, l.points.d
-	e.beta *= 1 + e.g // proportions of a stretch say more than those of a file
+	e.Beta *= 1 + e.g // proportions of a stretch say more than those of a file
 	e.s, e.pi = make([]float32, l.all*k), make([]float64, k)
 	share, solved := float32(.02)/float32(k), 0.
 	e.held, e.heldSquare, e.heldSum = make([]float64, k), make([]float64, k), vector.New(k, d)
@@ -89,9 +91,9 @@ func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, cons
 		if y := class[p]; y >= 0 {
 			row[y] = 1
 			x := l.points.rows(p, p+1, scratch)
-			e.held[y] += e.ws
-			e.heldSquare[y] += e.ws * float64(kernel.Dot(x, x))
-			kernel.Axpy(float32(e.ws), x, e.heldSum.Row(int(y)))
+			e.held[y] += e.WS
+			e.heldSquare[y] += e.WS * float64(kernel.Dot(x, x))
+			kernel.Axpy(float32(e.WS), x, e.heldSum.Row(int(y)))
 			continue
 		}
 		for i := range row {
@@ -102,7 +104,7 @@ func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, cons
 		solved++
 	}
 	for i, n := range e.pi {
-		e.pi[i] = (n + (e.cpi+1e-9)/float64(k)) / (solved + e.cpi + 1e-9)
+		e.pi[i] = (n + (e.CPI+1e-9)/float64(k)) / (solved + e.CPI + 1e-9)
 	}
 	e.file = newPrototypes(k, d)
 	for range batched {
@@ -149,8 +151,8 @@ func (e *descent) place(at *prototypes) {
 		}
 		length := math.Sqrt(float64(kernel.Dot(row, row)))
 		if length > 0 {
-			kernel.Scale(float32(math.Pow(length, -e.u)), row)
-			at.psi[c] = psi(e.u, math.Pow(length, 1-e.u))
+			kernel.Scale(float32(math.Pow(length, -e.U)), row)
+			at.psi[c] = psi(e.U, math.Pow(length, 1-e.U))
 		} else {
 			at.psi[c] = 0
 		}
@@ -193,7 +195,7 @@ func (e *descent) placeStretch(at *prototypes, from, to int) {
 		total += v
 	}
 	for c, v := range at.mass {
-		at.logPi[c] = math.Log((e.g*v + e.drawn*e.pi[c]) / (e.g*total + e.drawn))
+		at.logPi[c] = math.Log((e.g*v + e.Drawn*e.pi[c]) / (e.g*total + e.Drawn))
 	}
 	e.base(at, e.c, e.g)
 }
@@ -201,7 +203,7 @@ func (e *descent) placeStretch(at *prototypes, from, to int) {
 // base is what the scores of all rows share, in the given parts.
 func (e *descent) base(at *prototypes, ofDistance, ofProportions float64) {
 	for c := range e.k {
-		at.base[c] = float32(ofProportions*e.beta*at.logPi[c] - ofDistance*e.tau*at.psi[c])
+		at.base[c] = float32(ofProportions*e.Beta*at.logPi[c] - ofDistance*e.Tau*at.psi[c])
 	}
 }
 
@@ -217,13 +219,13 @@ func (e *descent) sweep() float64 {
 			scores := e.scores[(from-first)*k : (to-first)*k]
 			rows := e.points.rows(from, to, e.points.scratch(stretch))
 			kernel.Products(scores, rows, e.file.rows.Values, to-from, k, d)
-			kernel.Scale(float32(2*e.tau*(1-e.c)), scores)
+			kernel.Scale(float32(2*e.Tau*(1-e.c)), scores)
 			if e.c > 0 {
 				own := &e.batch[i]
 				e.placeStretch(own, from, to)
 				products := make([]float32, len(scores))
 				kernel.Products(products, rows, own.rows.Values, to-from, k, d)
-				kernel.Axpy(float32(2*e.tau*e.c), products, scores)
+				kernel.Axpy(float32(2*e.Tau*e.c), products, scores)
 			}
 			for lo := 0; lo < len(scores); lo += k {
 				kernel.Axpy(1, e.file.base, scores[lo:lo+k])
@@ -239,7 +241,7 @@ func (e *descent) sweep() float64 {
 			row := e.scores[(p-first)*k : (p-first+1)*k]
 			columns, weights := e.graph.Row(p)
 			for j, q := range columns {
-				kernel.Axpy(float32(e.lambda)*weights[j], e.s[int(q)*k:int(q)*k+k], row)
+				kernel.Axpy(float32(e.Lambda)*weights[j], e.s[int(q)*k:int(q)*k+k], row)
 			}
 			kernel.Softmax(row)
 			own := e.s[p*k : p*k+k]
@@ -268,23 +270,23 @@ func (e *descent) run(ctx context.Context, check bool, progress func(done, total
 	e.placeFile()
 	r.ObjectiveBefore = e.objective()
 	note()
-	for step := 0; step < e.outer; step++ {
-		for i := range e.inner {
+	for step := 0; step < e.Outer; step++ {
+		for i := range e.Inner {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			progress(step*e.inner+i, e.outer*e.inner)
+			progress(step*e.Inner+i, e.Outer*e.Inner)
 			change := e.sweep()
 			r.Sweeps++
 			note()
-			if change <= e.tolerance {
+			if change <= e.Tolerance {
 				if i == 0 {
-					step = e.outer
+					step = e.Outer
 				}
 				break
 			}
 		}
-		if step >= e.outer {
+		if step >= e.Outer {
 			break
 		}
 		e.placeFile()

@@ -161,7 +161,7 @@ func TestCodes(t *testing.T) {
 	if len(plans) != 2 || plans[0].Code == 0 || plans[1].Recall == 0 || plans[0].Bytes > limit {
 		t.Errorf("plans %v", plans)
 	}
-	if _, err := Solve(context.Background(), p, Settings{Memory: 1 << 20}); err == nil {
+	if _, err := Solve(context.Background(), p, Settings{Memory: 1 << 18}); err == nil {
 		t.Error("a mebibyte is enough")
 	}
 }

@@ -14,7 +14,7 @@ type loaded struct {
 	support   bool
 }
 
-// power is what values are raised to before anything else, as in a stream.
+// power is what values are raised to before anything else where a file is labelled, as in a stream.
 const power = .75
 
 // load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the codes.
@@ -22,7 +22,10 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 	l := &loaded{n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
 	l.support = p.Support.N > 0
-	e := &embedding{power: power, support: true}
+	e := &embedding{power: s.Power, support: true}
+	if e.power == 0 {
+		e.power = power
+	}
 	kept := vector.Matrix{D: p.D}
 	var picked []int32 // rows of the sample, or all of them
 	every := 1
@@ -85,7 +88,8 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 		return nil, err
 	}
 	code := c.directions.N
-	plan.Code, plan.Recall, plan.Bytes = code, recall, needed(l.all, p.D, p.K, code)
+	plan.Code, plan.Recall = code, recall
+	plan.Bytes, plan.Working = needed(l.all, p.D, p.K, code), working(l.all, p.K, code)
 	kept = vector.Matrix{}
 	l.points = points{n: l.all, d: code, codes: make([]int8, l.all*code), step: c.step}
 	row, out := make([]float32, p.D), make([]float32, code)

@@ -6,12 +6,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-const (
-	metricRank   = 32
-	metricShrink = .85
-	// Residuals are taken from so many stretches, spread over the file.
-	metricStretches = 400
-)
+// metricStretches is from how many stretches, spread over the file, residuals are taken.
+const metricStretches = 400
 
 // manifold is how far a class is many rows that lie side by side rather than a spread around a mean: 0 up to a hundred rows a
 // class, 1 from a thousand on. Then what one class's rows have in common is no direction, and neighbours say more than means.
@@ -21,11 +17,7 @@ func (l *loaded) manifold() float64 {
 
 // learnMetric moves the points to a space in which the directions along which one class's rows spread count less, learned from
 // an answer for all rows, stretch by stretch: rows side by side share what the moment did to them.
-func (l *loaded) learnMetric(answer []int32) error {
-	shrink := metricShrink + (1-metricShrink)*l.manifold()
-	if shrink > .99 || !l.support {
-		return nil
-	}
+func (l *loaded) learnMetric(answer []int32, rank int, shrink float64) error {
 	d := l.points.d
 	s := metric.NewScatter(d)
 	scratch := l.points.scratch(chunk)
@@ -51,7 +43,7 @@ func (l *loaded) learnMetric(answer []int32) error {
 		residuals, freedom := s.PointResiduals(l.points.rows(from, to, scratch), soft, len(number))
 		s.Points.Add(residuals, d, freedom)
 	}
-	m, err := s.Refresh(nil, metricRank, shrink)
+	m, err := s.Refresh(nil, rank, shrink)
 	if err != nil || m == nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (e *descent) objective() float64 {
 		if inFile := min(to, e.n); e.c > 0 && from < inFile {
 			own = newPrototypes(k, d)
 			e.placeStretch(&own, from, inFile)
-			sums[i] += e.c*e.heldCost(&own) - e.beta*e.drawn*cross(e.pi, own.logPi)
+			sums[i] += e.c*e.heldCost(&own) - e.Beta*e.Drawn*cross(e.pi, own.logPi)
 		}
 		far, near := make([]float32, (to-from)*k), make([]float32, (to-from)*k)
 		kernel.Products(far, rows, e.file.rows.Values, to-from, k, d)
@@ -59,11 +59,11 @@ func (e *descent) ofRow(p int, square float64, far, near []float32, own *prototy
 			continue
 		}
 		s := float64(v)
-		cost := (1-e.c)*(e.tau*(square-2*float64(far[c])+e.file.psi[c])) - (1-e.g)*e.beta*e.file.logPi[c]
+		cost := (1-e.c)*(e.Tau*(square-2*float64(far[c])+e.file.psi[c])) - (1-e.g)*e.Beta*e.file.logPi[c]
 		if e.c > 0 {
-			cost += e.c*(e.tau*(square-2*float64(near[c])+own.psi[c])) - e.g*e.beta*own.logPi[c]
+			cost += e.c*(e.Tau*(square-2*float64(near[c])+own.psi[c])) - e.g*e.Beta*own.logPi[c]
 		}
-		sum += s * (cost + math.Log(s) - e.lambda*around[c])
+		sum += s * (cost + math.Log(s) - e.Lambda*around[c])
 	}
 	return sum
 }
@@ -72,7 +72,7 @@ func (e *descent) ofRow(p int, square float64, far, near []float32, own *prototy
 func (e *descent) heldCost(at *prototypes) float64 {
 	sum := 0.
 	for c := range e.k {
-		sum += e.tau * (e.heldSquare[c] - 2*product(e.heldSum.Row(c), at.rows.Row(c)) + e.held[c]*at.psi[c])
+		sum += e.Tau * (e.heldSquare[c] - 2*product(e.heldSum.Row(c), at.rows.Row(c)) + e.held[c]*at.psi[c])
 	}
 	return sum
 }

@@ -30,12 +30,21 @@ type Settings struct {
 	Index       string  // how neighbours are searched for, one of index.Methods
 	RecallFloor float64 // of the search for neighbours; 0: the index's default
 	Ordered     *bool   // whether the order of the rows means something; nil: as far as neighbours lie side by side
-	Memory      int64   // bytes that may be used; 0: no limit
+	Memory      int64   // bytes that Plan.Bytes may be; 0: no limit
 	UnknownRate float64 // share of the rows of labelled classes that may be called unknown
+	Power       float64 // values are raised to, where the file is labelled; 0: .75
 	Check       bool    // compute R after each half-step: Result.Trace and Rises (slow)
 
+	Adjust   func(*Constants)                      // changes what the solve would take; may be nil
 	Plan     func(Plan)                            // told before the work starts; may be nil
 	Progress func(stage string, done, total int64) // may be nil
+}
+
+func (s *Settings) adjusted(c Constants) Constants {
+	if s.Adjust != nil {
+		s.Adjust(&c)
+	}
+	return c
 }
 
 // Result is a labelled file. Classes are those of the problem; without support 0 to K-1.
@@ -52,9 +61,6 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int
 	Plan                            Plan
-
-	Sample       []int32       // rows spread over the file
-	SamplePoints vector.Matrix // and where they lie, embedded
 }
 
 func (p *Problem) check() error {

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
@@ -68,12 +69,13 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	if l.manifold() < 1 {
+	constants := l.labelling(s)
+	if constants.MetricRank > 0 && constants.MetricShrink < .99 {
 		answer, err := l.spreadLabels(ctx, similarities(lists, spreading), l.class, s.progress("spreading labels"))
 		if err != nil {
 			return err
 		}
-		if err := l.learnMetric(answer); err != nil {
+		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink); err != nil {
 			return err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
@@ -81,18 +83,19 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		}
 	}
 	r.Coherence = l.coherence(lists, s)
-	similar := similarities(lists, spreading)
+	graph, similar := l.affinity(lists, l.class, constants.Rho, r.Coherence), similarities(lists, spreading)
 	answer, err := l.spreadLabels(ctx, similar, l.class, s.progress("spreading labels"))
 	if err != nil {
 		return err
 	}
-	constants := l.labelling()
-	e := newDescent(l, l.class, l.affinity(lists, constants.rho, r.Coherence), r.Coherence, constants, answer)
+	e := newDescent(l, l.class, graph, r.Coherence, constants, answer)
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)[:l.n]
-	return nil
+	r.Labels = largest(e.s, l.k)
+	own := e.doubt(r.Labels)
+	r.Labels, r.Confidence, r.UnknownScore = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n]
+	return l.calibrate(ctx, lists, similar, s, r)
 }
 
 // coherence is what the settings say of the order, or what the rows do.
@@ -113,8 +116,8 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	constants := clustering()
-	graph := l.affinity(lists, constants.rho, 0)
+	constants := clustering(s)
+	graph := l.affinity(lists, l.class, constants.Rho, 0)
 	s.progress("communities")(0, 1)
 	answer, err := solver.Communities(graph, l.k, s.Seed)
 	if err != nil {
@@ -124,6 +127,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)[:l.n]
+	r.Labels = largest(e.s, l.k)
+	r.Confidence, r.UnknownLimit = e.doubt(r.Labels).confidence, math.Inf(1)
 	return nil
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/file"
+)
+
+// solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one episode.
+func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
+	settings, err := solverSettings(c.Config.Solver)
+	if k := c.Config.Files.K; err == nil && k > 0 {
+		if settings, err = solver.Clustering(settings.Method); err == nil {
+			for _, n := range numbers(&settings, c.Config.Solver) {
+				n.give()
+			}
+		}
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	settings.Seed, settings.Index, settings.RecallFloor = c.Config.Solver.Seed, c.Config.Index.Method, c.Config.Index.RecallFloor
+	engine, err := solver.New(settings)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
+		p := &solver.Problem{N: f.N, D: f.D, K: f.K, Anchors: f.Support.Values, AnchorLabels: f.SupportClasses, Assess: len(f.names) > 0}
+		if err := f.Read(func(row []float32, class int32) error {
+			p.Rows, p.Labels = append(p.Rows, row...), append(p.Labels, class)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if len(f.names) == 0 {
+			p.Embedding = &solver.Embedding{Mean: make([]float32, f.D)}
+			lists, err := index.Build(ctx, p.Rows, p.N, p.D, index.Options{
+				Rho: min(settings.Rho, p.N-1), Method: settings.Index, RecallFloor: settings.RecallFloor, Seed: settings.Seed, Cosine: true,
+			})
+			if err != nil {
+				return nil, err
+			}
+			p.Affinity = lists.Symmetric()
+		}
+		solved, err := engine.Solve(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		r := &file.Result{Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
+		if !p.Assess {
+			for i := range p.N {
+				r.Confidence = append(r.Confidence, slices.Max(solved.S[i*p.K:(i+1)*p.K]))
+			}
+		}
+		return r, nil
+	}, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/file"
+)
+
+// labelledFile is the file to be labelled as a problem, and what the problem's classes are called.
+type labelledFile struct {
+	file.Problem
+	path  string
+	names []string // of the classes
+}
+
+// surveyFile reads the support and, but for .npy, whose header tells, the file once: how many rows there are, and which are
+// labelled.
+func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
+	c := of.Config
+	f := &labelledFile{path: c.Files.Input}
+	number := map[string]int32{}
+	class := func(label string) int32 {
+		y, known := number[label]
+		if !known {
+			y = int32(len(f.names))
+			number[label], f.names = y, append(f.names, label)
+		}
+		return y
+	}
+	support, err := readSupport(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range support {
+		if len(e.Vector) != len(support[0].Vector) {
+			return nil, fmt.Errorf("support: vectors of %d and of %d numbers", len(support[0].Vector), len(e.Vector))
+		}
+		f.Support = vector.Rows(append(f.Support.Values, e.Vector...), len(e.Vector))
+		f.SupportClasses = append(f.SupportClasses, class(e.Label))
+	}
+	given, rows, err := f.survey(ctx, of, class)
+	if err != nil {
+		return nil, err
+	}
+	f.N = rows
+	if f.Support.N > 0 && f.Support.D != f.D {
+		return nil, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
+	}
+	switch f.K = len(f.names); {
+	case c.Files.K > 0 && f.N < c.Files.K:
+		return nil, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
+	case c.Files.K > 0:
+		f.K = c.Files.K
+	case f.K == 0:
+		return nil, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
+	}
+	f.Read = func(use func([]float32, int32) error) error {
+		i := 0
+		return eachRow(f.path, func(row table.Row) error {
+			y := int32(-1)
+			if i < len(given) {
+				y = given[i]
+			}
+			i++
+			return use(row.Vector, y)
+		})
+	}
+	return f, nil
+}
+
+// survey counts the rows and lists the class of each that the file gives a label, nil where it gives none. With k clusters to be
+// found labels are not looked at.
+func (f *labelledFile) survey(ctx context.Context, c *call, class func(string) int32) (given []int32, rows int, err error) {
+	source, err := openInput(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	labelled := false
+	for {
+		if rows%1024 == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		row, err := source.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("input: %w", err)
+		}
+		f.D = len(row.Vector)
+		if source.Rows() >= 0 && row.ID == "" && row.Label == "" && rows == 0 && isNPY(f.path) {
+			return nil, int(source.Rows()), nil
+		}
+		y := int32(-1)
+		if c.Config.Files.K == 0 && row.Label != "" {
+			y, labelled = class(row.Label), true
+		}
+		given = append(given, y)
+		rows++
+	}
+	if rows == 0 {
+		return nil, 0, fmt.Errorf("input: %s has no rows", f.path)
+	}
+	if !labelled {
+		given = nil
+	}
+	return slices.Clip(given), rows, nil
+}
