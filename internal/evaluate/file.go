@@ -88,15 +88,15 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 	return out, nil
 }
 
-// file is the trial as one problem, and the class of each row in it.
+// file is the trial as one problem, and the class of each row in it, -1 for one without support.
 func (t *Trial) file() (*file.Problem, []int32) {
-	truth := make([]int32, len(t.Items))
-	number := func(y int32) int32 { return int32(slices.Index(t.Classes, y)) }
+	truth, classes := make([]int32, len(t.Items)), t.labelled()
+	number := func(y int32) int32 { return int32(slices.Index(classes, y)) }
 	for i := range t.Items {
 		truth[i] = number(t.Items[i].Truth)
 	}
 	p := &file.Problem{
-		N: len(t.Items), D: t.D, K: len(t.Classes), Support: vector.New(len(t.Supports), t.D),
+		N: len(t.Items), D: t.D, K: len(classes), Support: vector.New(len(t.Supports), t.D),
 		Read: func(use func([]float32, int32) error) error {
 			for i := range t.Items {
 				if err := use(t.Items[i].Vector, -1); err != nil {
@@ -111,6 +111,13 @@ func (t *Trial) file() (*file.Problem, []int32) {
 		p.SupportClasses = append(p.SupportClasses, number(t.SupportLabels[i]))
 	}
 	return p, truth
+}
+
+// labelled are the classes that have support, ascending.
+func (t *Trial) labelled() []int32 {
+	classes := slices.Clone(t.SupportLabels)
+	slices.Sort(classes)
+	return slices.Compact(classes)
 }
 
 // scoreDoubts fills in what the confidence and the unknown score are worth.
@@ -152,7 +159,7 @@ func (f *File) episodes(ctx context.Context, trial *Trial) ([]int32, error) {
 	labels := make([]int32, len(answers))
 	for i, a := range answers {
 		labels[i] = -1
-		for c, y := range trial.Classes {
+		for c, y := range trial.labelled() {
 			if a.Label == className(y) {
 				labels[i] = int32(c)
 			}

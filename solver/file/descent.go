@@ -163,11 +163,11 @@ func (e *descent) place(at *prototypes) {
 func (e *descent) placeFile() {
 	k, d := e.k, e.points.d
 	parts := max(1, min(64, chunks(e.n), 1<<24/(k*d))) // of the problem, not of the cores
-	size := (e.all + parts - 1) / parts
+	size := (e.n + parts - 1) / parts
 	sums, masses := make([][]float32, parts), make([][]float64, parts)
 	eachOf(parts, func(i int) {
 		sums[i], masses[i] = make([]float32, k*d), make([]float64, k)
-		e.add(i*size, min(e.all, (i+1)*size), sums[i], masses[i])
+		e.add(i*size, min(e.n, (i+1)*size), sums[i], masses[i])
 	})
 	clear(e.file.rows.Values)
 	clear(e.file.mass)
@@ -255,10 +255,10 @@ func (e *descent) sweep() float64 {
 	return change / float64(max(1, solved))
 }
 
-// run descends until S stands still, and fills in what the result says of it.
+// run descends until S stands still, and fills in what the result says of it; r may be nil.
 func (e *descent) run(ctx context.Context, check bool, progress func(done, total int), r *Result) error {
 	note := func() {
-		if !check {
+		if !check || r == nil {
 			return
 		}
 		now := e.objective()
@@ -268,7 +268,9 @@ func (e *descent) run(ctx context.Context, check bool, progress func(done, total
 		r.Trace = append(r.Trace, now)
 	}
 	e.placeFile()
-	r.ObjectiveBefore = e.objective()
+	if r != nil {
+		r.ObjectiveBefore = e.objective()
+	}
 	note()
 	for step := 0; step < e.Outer; step++ {
 		for i := range e.Inner {
@@ -277,7 +279,9 @@ func (e *descent) run(ctx context.Context, check bool, progress func(done, total
 			}
 			progress(step*e.Inner+i, e.Outer*e.Inner)
 			change := e.sweep()
-			r.Sweeps++
+			if r != nil {
+				r.Sweeps++
+			}
 			note()
 			if change <= e.Tolerance {
 				if i == 0 {
@@ -292,6 +296,8 @@ func (e *descent) run(ctx context.Context, check bool, progress func(done, total
 		e.placeFile()
 		note()
 	}
-	r.ObjectiveAfter = e.objective()
+	if r != nil {
+		r.ObjectiveAfter = e.objective()
+	}
 	return nil
 }

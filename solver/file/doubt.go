@@ -122,6 +122,9 @@ func (e *descent) distances() []float32 {
 // enoughHeldOut is how many labelled rows, answered as if they were not labelled, a calibration must rest on.
 const enoughHeldOut = 20
 
+// ordered is the coherence from which the order of the file counts for its answers.
+const ordered = .1
+
 // heldOut is class without one labelled row of each class that has two or more, chosen by where it stands among them, and the
 // rows held out.
 func (l *loaded) heldOut(seed uint64) ([]int32, []int32) {
@@ -151,7 +154,14 @@ func (l *loaded) heldOut(seed uint64) ([]int32, []int32) {
 // what it says of them.
 func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar *index.Affinity, s *Settings, r *Result) error {
 	class, held := l.heldOut(s.Seed)
-	if len(held) < enoughHeldOut {
+	outside := 0
+	for _, p := range held {
+		if int(p) >= l.n {
+			outside++
+		}
+	}
+	// Where order helps the rows of the file, what is said of rows that have no place in it says too little of them.
+	if len(held) < enoughHeldOut || r.Coherence > ordered && 2*outside > len(held) {
 		sorted := slices.Clone(r.UnknownScore)
 		slices.Sort(sorted)
 		r.UnknownLimit = quantile(sorted, 1-s.UnknownRate)
@@ -163,7 +173,7 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 	}
 	constants := l.labelling(s)
 	e := newDescent(l, class, l.affinity(lists, class, constants.Rho, r.Coherence), r.Coherence, constants, answer)
-	if err := e.run(ctx, false, s.progress("calibrating"), &Result{}); err != nil {
+	if err := e.run(ctx, false, s.progress("calibrating"), nil); err != nil {
 		return err
 	}
 	labels := largest(e.s, l.k)

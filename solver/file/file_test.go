@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -163,6 +164,46 @@ func TestCodes(t *testing.T) {
 	}
 	if _, err := Solve(context.Background(), p, Settings{Memory: 1 << 18}); err == nil {
 		t.Error("a mebibyte is enough")
+	}
+}
+
+// Confidence is calibrated where enough labelled rows can be held out, and is then about the share that is right; rows of a class
+// that nobody labelled score higher as unknown.
+func TestDoubts(t *testing.T) {
+	p, truth := blobs(1530, 16, 24, 4, false, 1.1, 8)
+	known, classes := vector.Matrix{D: p.D}, []int32{}
+	for i, y := range p.SupportClasses {
+		if y < 20 {
+			known = vector.Rows(append(known.Values, p.Support.Row(i)...), p.D)
+			classes = append(classes, y)
+		}
+	}
+	p.Support, p.SupportClasses, p.K = known, classes, 20
+	r := solve(t, p, Settings{UnknownRate: .05})
+	if !r.Calibrated {
+		t.Fatal("80 labelled rows calibrate nothing")
+	}
+	var said, right, rows, scores, others float64
+	var sums [2]float64
+	for i, y := range truth {
+		if y >= 20 {
+			others++
+			sums[1] += float64(r.UnknownScore[i])
+			continue
+		}
+		rows++
+		scores++
+		sums[0] += float64(r.UnknownScore[i])
+		said += float64(r.Confidence[i])
+		if r.Labels[i] == y {
+			right++
+		}
+	}
+	if math.Abs(said-right)/rows > .1 {
+		t.Errorf("said %.3f, right %.3f", said/rows, right/rows)
+	}
+	if sums[1]/others < sums[0]/scores*1.05 {
+		t.Errorf("unknown score %.3f of labelled classes, %.3f of others", sums[0]/scores, sums[1]/others)
 	}
 }
 

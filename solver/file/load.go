@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -66,6 +67,13 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 		e.mean = labelled.mean()
 	} else {
 		e.mean = all.mean()
+	}
+	if l.support {
+		for c := range p.K {
+			if labelled.counts[c] == 0 {
+				return nil, fmt.Errorf("class %d: no row is labelled with it", c)
+			}
+		}
 	}
 	for i := range p.Support.N {
 		if plan.Code == 0 {

@@ -9,20 +9,20 @@ import (
 // objective is R in float64, with C_b and pi_b at their minimisers for the present S: they are kept for no longer than a batch.
 func (e *descent) objective() float64 {
 	k, d := e.k, e.points.d
-	parts := (e.all + stretch - 1) / stretch // stretches of the file, and what else is labelled
+	parts := (e.n + stretch - 1) / stretch
 	sums := make([]float64, parts)
 	eachOf(parts, func(i int) {
-		from, to := i*stretch, min(e.all, (i+1)*stretch)
+		from, to := i*stretch, min(e.n, (i+1)*stretch)
 		rows := e.points.rows(from, to, e.points.scratch(stretch))
 		var own prototypes
-		if inFile := min(to, e.n); e.c > 0 && from < inFile {
+		if e.c > 0 {
 			own = newPrototypes(k, d)
-			e.placeStretch(&own, from, inFile)
+			e.placeStretch(&own, from, to)
 			sums[i] += e.c*e.heldCost(&own) - e.Beta*e.Drawn*cross(e.pi, own.logPi)
 		}
 		far, near := make([]float32, (to-from)*k), make([]float32, (to-from)*k)
 		kernel.Products(far, rows, e.file.rows.Values, to-from, k, d)
-		if e.c > 0 && from < e.n {
+		if e.c > 0 {
 			kernel.Products(near, rows, own.rows.Values, to-from, k, d)
 		}
 		for p := from; p < to; p++ {
@@ -47,7 +47,7 @@ func (e *descent) ofRow(p int, square float64, far, near []float32, own *prototy
 	columns, weights := e.graph.Row(p)
 	for j, q := range columns {
 		w := float64(weights[j])
-		if e.class[q] < 0 {
+		if e.class[q] < 0 && int(q) < e.n { // a pair that is met from both sides
 			w /= 2
 		}
 		for c, v := range e.s[int(q)*k : int(q)*k+k] {

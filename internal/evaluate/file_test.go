@@ -1,0 +1,35 @@
+package evaluate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/file"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Every method of eval file answers the same rows, well where classes lie far apart, and knows what it was not told of.
+func TestFileMethods(t *testing.T) {
+	set := drawnSet(360, 6, 16)
+	settings, err := solver.DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range FileMethods {
+		f := File{
+			Protocol: StreamProtocol{Order: "shuffled", Episode: 100, Shots: 3, SupportBy: "class", TeachBy: "random", UnlabelledClasses: .2},
+			Method:   method, Settings: file.Settings{UnknownRate: .05, Check: true}, Episodes: stream.Defaults(settings),
+		}
+		r, err := f.Run(context.Background(), set, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Accuracy < .95 || r.ObjectiveRises > 0 {
+			t.Errorf("%s: %+v", method, r)
+		}
+		if method == "default" && (r.UnknownAUROC == nil || *r.UnknownAUROC < .9) {
+			t.Errorf("unknown score: %+v", r)
+		}
+	}
+}
