@@ -4,20 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against other libraries
@@ -177,7 +176,7 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	if err := array.WriteNPYFile(path, g.rows, g.n, g.d); err != nil {
 		return err
 	}
-	judge, err := newJudge(ctx, g, check)
+	judge, err := newJudge(g, check)
 	if err != nil {
 		return err
 	}
@@ -230,7 +229,7 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 		time := median(c.times)
 		table = append(table, []string{c.name, fmt.Sprintf("%.2f", time), fmt.Sprint(len(c.times)), fmt.Sprintf("%.1f", c.last.CPU), fmt.Sprintf("%.4f", c.last.Recall), fmt.Sprintf("%.2f", time/best)})
 	}
-	b.Text("%s: %d nearest of every row, %d threads, build and all queries. Others at the cheapest of a few settings that reach our recall on %d rows, or their best; medians of the runs.", g.name, g.rho, threads, len(judge.sample))
+	b.Text("%s: %d nearest of every row, %d threads, build and all queries. Others at the cheapest of a few settings that reach our recall on %d rows, or their best; medians of the runs.", g.name, g.rho, threads, len(judge.truth.Rows))
 	b.Table([]string{"method", "seconds", "runs", "CPU seconds", "recall", "times ours"}, table)
 	return nil
 }
@@ -249,61 +248,22 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// judge holds rows with the true distance of their last neighbour.
+// judge knows what is right for a sample of the rows of a graph.
 type judge struct {
 	graph
-	sample []int32
-	limits []float32 // squared
+	truth *evaluate.Nearest
 }
 
-// newJudge solves a sample of rows by a search that looks at every one, and writes it for the others.
-func newJudge(ctx context.Context, g graph, path string) (*judge, error) {
-	j := &judge{graph: g, sample: make([]int32, min(500, g.n))}
-	j.limits = make([]float32, len(j.sample))
-	random := rand.New(rand.NewPCG(7, 7))
-	for i := range j.sample {
-		j.sample[i] = int32(random.IntN(g.n))
-	}
-	var group sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for worker := range workers {
-		group.Go(func() {
-			for i := worker; i < len(j.sample) && ctx.Err() == nil; i += workers {
-				j.limits[i] = j.reach(int(j.sample[i]))
-			}
-		})
-	}
-	if group.Wait(); ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+// newJudge solves a sample of rows by a search that looks at every one, and writes it for the others unless path is empty.
+func newJudge(g graph, path string) (*judge, error) {
+	j := &judge{graph: g, truth: evaluate.SampleNearest(vector.Matrix{Values: g.rows, N: g.n, D: g.d}, g.rho, 500, 7)}
 	if path == "" {
 		return j, nil
 	}
-	if err := array.WriteNPYFile(path+"-rows.npy", j.sample, len(j.sample)); err != nil {
+	if err := array.WriteNPYFile(path+"-rows.npy", j.truth.Rows, len(j.truth.Rows)); err != nil {
 		return nil, err
 	}
-	return j, array.WriteNPYFile(path+"-limits.npy", j.limits, len(j.limits))
-}
-
-// reach is the squared distance of row p's last neighbour.
-func (j *judge) reach(p int) float32 {
-	row := j.rows[p*j.d : p*j.d+j.d]
-	nearest := make([]float32, j.rho) // ascending
-	for i := range nearest {
-		nearest[i] = math.MaxFloat32
-	}
-	for q := range j.n {
-		distance := kernel.SquaredDistance(row, j.rows[q*j.d:q*j.d+j.d])
-		if q == p || distance >= nearest[j.rho-1] {
-			continue
-		}
-		at := j.rho - 1
-		for ; at > 0 && nearest[at-1] > distance; at-- {
-			nearest[at] = nearest[at-1]
-		}
-		nearest[at] = distance
-	}
-	return nearest[j.rho-1]
+	return j, array.WriteNPYFile(path+"-limits.npy", j.truth.Limits, len(j.truth.Limits))
 }
 
 // build runs one of our methods.
@@ -317,20 +277,6 @@ func (j *judge) build(ctx context.Context, method string) (answer, error) {
 	if lists.Report.Chosen != method {
 		return a, fmt.Errorf("%s: %s", j.name, lists.Report.Warning)
 	}
-	a.Recall = j.recall(func(p int32) []int32 { ids, _ := lists.Row(int(p)); return ids })
+	a.Recall = j.truth.Recall(func(p int32) []int32 { ids, _ := lists.Row(int(p)); return ids })
 	return a, nil
-}
-
-// recall counts by distance.
-func (j *judge) recall(neighbours func(p int32) []int32) float64 {
-	found := 0
-	for i, p := range j.sample {
-		row := j.rows[int(p)*j.d : int(p)*j.d+j.d]
-		for _, q := range neighbours(p) {
-			if q >= 0 && kernel.SquaredDistance(row, j.rows[int(q)*j.d:int(q)*j.d+j.d]) <= j.limits[i]*(1+1e-5) {
-				found++
-			}
-		}
-	}
-	return float64(found) / float64(len(j.sample)*j.rho)
 }

@@ -42,7 +42,7 @@ type MemoryOptions struct {
 	Cosine bool   // cosine distance in place of Euclidean
 	Seed   uint64 // of the graph; the same vectors in the same order and the same seed give the same graph
 
-	// Above is the number of vectors up to which every one is looked at; 0: DefaultAbove of the dimension; below 0, or where the
+	// Above is the number of vectors up to which every one is looked at; 0: DefaultAbove of the dimension; negative, or where the
 	// build has no HNSW library: however many there are.
 	Above int
 }

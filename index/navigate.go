@@ -11,8 +11,9 @@ import (
 const (
 	candidatesAsked = 64   // of the library for each query, at least: its search ends early
 	firstEntries    = 64   // rows that a search looks at first
-	mostEntries     = 4096 // and at most, where a graph does not find enough
-	graphFloor      = .97  // of the graphTested nearest of a row, what a graph finds
+	mostEntries     = 1024 // and at most, where a graph does not find enough: more rarely pay
+	rowsEach        = 40   // rows that there must be for each of them
+	graphFloor      = .96  // of the graphTested nearest of a row, what a graph finds
 	graphTested     = 5
 )
 
@@ -76,7 +77,7 @@ func testedGraph(ctx context.Context, rows []float32, d int, o Options) (*librar
 	if err := w.nearestRough(ctx, o); err != nil {
 		return nil, err
 	}
-	for entries := firstEntries; entries <= mostEntries && entries < n; entries *= 4 {
+	for entries := firstEntries; entries <= mostEntries && entries*rowsEach <= n; entries *= 4 {
 		layers, err := w.layersOf(ctx, o, entries)
 		if err != nil {
 			return nil, err

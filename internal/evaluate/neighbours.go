@@ -9,6 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // NeighbourResult is one index on one set.
@@ -23,7 +24,7 @@ type NeighbourResult struct {
 	QuerySeconds float64 `json:"query_seconds"` // median of one search in an index.Memory that holds all rows
 }
 
-// checkedRows is how many rows the recall is checked on, by a search that looks at every row in float64.
+// checkedRows is how many rows the recall is checked on, by a search that looks at every row.
 const checkedRows = 500
 
 // MeasureNeighbours builds the neighbours of every row and checks a sample of them.
@@ -40,47 +41,73 @@ func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Op
 	}
 	r.BuildSeconds = time.Since(from).Seconds()
 	r.Chosen = lists.Report.Chosen
-	random := rand.New(rand.NewPCG(seed, 0x4eca11))
-	checked := min(checkedRows, set.N)
-	right := make([]int, checked)
-	rows := random.Perm(set.N)[:checked]
-	inParallel(checked, func(first, last int) {
-		for i := first; i < last; i++ {
-			right[i] = countRight(set, lists, rows[i])
-		}
-	})
-	found := 0
-	for _, n := range right {
-		found += n
-	}
-	r.Recall = float64(found) / float64(checked*neighbours)
-	r.QuerySeconds, err = searchSeconds(set, rows, neighbours, o.Cosine)
+	truth := SampleNearest(vector.Matrix{Values: set.Rows, N: set.N, D: set.D}, neighbours, checkedRows, seed)
+	r.Recall = truth.Recall(func(p int32) []int32 { ids, _ := lists.Row(int(p)); return ids })
+	r.QuerySeconds, err = searchSeconds(ctx, set, truth.Rows, neighbours, o.Cosine)
 	return r, err
 }
 
-// countRight counts the listed neighbours of a row that are as near as the last of the truly nearest.
-func countRight(set *Set, lists *index.Neighbours, p int) int {
-	row := set.Row(int32(p))
-	distances := make([]float32, 0, set.N-1)
-	for q := range set.N {
-		if q != p {
-			distances = append(distances, kernel.SquaredDistance(row, set.Row(int32(q))))
+// Nearest knows, for a sample of the rows of a matrix, how far their last neighbour is.
+type Nearest struct {
+	Rows   []int32   // the sample
+	Limits []float32 // squared distance of the last neighbour of each
+
+	all        vector.Matrix
+	neighbours int
+}
+
+// SampleNearest draws at most count rows and compares each with every other one. There must be more rows than neighbours.
+func SampleNearest(all vector.Matrix, neighbours, count int, seed uint64) *Nearest {
+	random := rand.New(rand.NewPCG(seed, 0x4eca11))
+	t := &Nearest{all: all, neighbours: neighbours}
+	for _, p := range random.Perm(all.N)[:min(count, all.N)] {
+		t.Rows = append(t.Rows, int32(p))
+	}
+	t.Limits = make([]float32, len(t.Rows))
+	inParallel(len(t.Rows), func(first, last int) {
+		for i := first; i < last; i++ {
+			t.Limits[i] = t.limit(int(t.Rows[i]))
+		}
+	})
+	return t
+}
+
+// limit is the squared distance of row p's last neighbour.
+func (t *Nearest) limit(p int) float32 {
+	row := t.all.Row(p)
+	nearest := make([]float32, 0, t.neighbours+1) // ascending
+	for q := range t.all.N {
+		if q == p {
+			continue
+		}
+		distance := kernel.SquaredDistance(row, t.all.Row(q))
+		if len(nearest) == t.neighbours && distance >= nearest[t.neighbours-1] {
+			continue
+		}
+		at, _ := slices.BinarySearch(nearest, distance)
+		nearest = slices.Insert(nearest, at, distance)
+		nearest = nearest[:min(len(nearest), t.neighbours)]
+	}
+	return nearest[len(nearest)-1]
+}
+
+// Recall is the share of the true neighbours that are found, counted by distance, so that ties are right. found returns the
+// neighbours found of a row; those below 0 are none.
+func (t *Nearest) Recall(found func(p int32) []int32) float64 {
+	right := 0
+	for i, p := range t.Rows {
+		limit := t.Limits[i] * (1 + 1e-5) // for float32 sums in another order
+		for _, q := range found(p) {
+			if q >= 0 && kernel.SquaredDistance(t.all.Row(int(p)), t.all.Row(int(q))) <= limit {
+				right++
+			}
 		}
 	}
-	slices.Sort(distances)
-	limit := distances[lists.Rho-1] * (1 + 1e-5) // for float32 sums in another order
-	count := 0
-	ids, _ := lists.Row(p)
-	for _, q := range ids {
-		if q >= 0 && kernel.SquaredDistance(row, set.Row(q)) <= limit {
-			count++
-		}
-	}
-	return count
+	return float64(right) / float64(len(t.Rows)*t.neighbours)
 }
 
 // searchSeconds is the median time of one search among all rows.
-func searchSeconds(set *Set, queries []int, neighbours int, cosine bool) (float64, error) {
+func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours int, cosine bool) (float64, error) {
 	memory, err := index.NewMemory(set.D, index.MemoryOptions{Cosine: cosine})
 	if err != nil {
 		return 0, err
@@ -90,15 +117,17 @@ func searchSeconds(set *Set, queries []int, neighbours int, cosine bool) (float6
 			return 0, fmt.Errorf("data %s: %w", set.Name, err)
 		}
 	}
+	if err := memory.Build(ctx); err != nil {
+		return 0, err
+	}
 	var times []time.Duration
 	var hits []index.Hit
 	for _, p := range queries[:min(100, len(queries))] {
 		from := time.Now()
-		if hits, err = memory.Search(hits[:0], set.Row(int32(p)), neighbours); err != nil {
+		if hits, err = memory.Search(hits[:0], set.Row(p), neighbours); err != nil {
 			return 0, fmt.Errorf("data %s: row %d: %w", set.Name, p, err)
 		}
 		times = append(times, time.Since(from))
 	}
-	slices.Sort(times)
-	return times[len(times)/2].Seconds(), nil
+	return vector.Median(times).Seconds(), nil
 }

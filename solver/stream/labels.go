@@ -77,8 +77,10 @@ func (s *exampleSet) near(items []Item, d, most int) (map[string]bool, error) {
 		for i, e := range s.examples {
 			m := s.search[len(e.Vector)]
 			if m == nil {
+				// Exact, however many they are: a repeat of an episode, by a process that made its graph at another moment, would
+				// otherwise find other examples near.
 				var err error
-				if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true}); err != nil {
+				if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true, Above: -1}); err != nil {
 					continue // an example without a vector is of no use to any stream
 				}
 				s.search[len(e.Vector)] = m
