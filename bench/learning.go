@@ -24,7 +24,7 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 	if err != nil {
 		return err
 	}
-	settings, err := solver.Preset("default").Settings()
+	settings, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		return err
 	}

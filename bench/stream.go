@@ -312,7 +312,7 @@ type staged struct {
 
 // options of a stage with a group and an output of its own.
 func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) {
-	preset, err := solver.Preset("default").Settings()
+	preset, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		return pipeline.Options{}, err
 	}

@@ -8,19 +8,25 @@ type Solver struct {
 	Methods        []string // none is the preset's
 	Lambda         *float64
 	Rho            *int
+	EdgeDecay      *float64
 	Tau            *float64
 	U              *float64
 	Kappa          *float64
 	Sigma          *float64
 	Beta           *float64
 	CPI            *float64
+	Balance        *float64
+	BalanceRange   *float64
 	WS             *float64
 	Outer          *int
 	Inner          *int
+	Anneal         *float64
+	AnnealSteps    *int
 	Tolerance      *float64
 	Power          *float64
 	MetricRank     *int
 	MetricShrink   *float64
+	MetricBetween  *float64
 	BiasCorrection *bool
 	Seed           uint64
 }
@@ -58,20 +64,30 @@ func (s *Solver) sections() []section {
 				eachOneOf(clusterMethods...)).example("NAME,..."),
 		optional("lambda", &s.Lambda, solving, "weight of the graph against the prototypes", atLeast(0.)),
 		optional("rho", &s.Rho, solving, "graph neighbours of each item", atLeast(0), atMost(1000)),
+		optional("edge-decay", &s.EdgeDecay, solving,
+			"what an item's next nearest neighbour weighs of the one before; 1: all the same", above(0.), atMost(1.)),
 		optional("tau", &s.Tau, solving, "weight of the distance to a prototype", atLeast(0.)),
 		optional("u", &s.U, solving, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.), atMost(1.)),
 		optional("kappa", &s.Kappa, solving, "height of a mode's kernel", above(0.)),
 		optional("sigma", &s.Sigma, solving, "width of a mode's kernel; 0: estimated", atLeast(0.)),
 		optional("beta", &s.Beta, solving, "weight of the class proportions", atLeast(0.)),
 		optional("cpi", &s.CPI, solving, "prior counts of the class proportions", atLeast(0.)),
+		optional("balance", &s.Balance, solving, "weight of the balance of the classes; 0: none", atLeast(0.)),
+		optional("balance-range", &s.BalanceRange, solving,
+			"divergence from balance beyond which the balance no longer counts", above(0.)),
 		optional("ws", &s.WS, solving, "weight of a labelled item in its prototype; 0: by the number of classes", atLeast(0.)),
 		optional("outer", &s.Outer, solving, "most prototype steps", atLeast(1), atMost(10000)),
 		optional("inner", &s.Inner, solving, "assignment sweeps for each prototype step", atLeast(1), atMost(10000)),
+		optional("anneal", &s.Anneal, solving,
+			"what tau, kappa and lambda are multiplied by at first, rising to 1; 1: not at all", above(0.), atMost(1.)),
+		optional("anneal-steps", &s.AnnealSteps, solving, "prototype steps until anneal has risen to 1", atLeast(0), atMost(10000)),
 		optional("tolerance", &s.Tolerance, solving, "mean change of the assignments at which a solve stops", atLeast(0.)),
 		optional("power", &s.Power, solving, "exponent on each number of an embedding, its sign kept", above(0.)),
 		optional("metric-rank", &s.MetricRank, solving, "directions that the learned metric shrinks; 0: no metric",
 			atLeast(0), atMost(4096)),
 		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.), below(1.)),
+		optional("metric-between", &s.MetricBetween, solving,
+			"how far the learned metric shrinks directions in which classes hardly differ; 0: not at all", atLeast(0.)),
 		optional("bias-correction", &s.BiasCorrection, solving,
 			"move the items by the difference of the means of labelled and unlabelled"),
 		define("seed", &s.Seed, with(searching, "feed", "sample"), 1, "start of every random choice"),

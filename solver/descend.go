@@ -23,11 +23,12 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		e.sweep(false)
 		e.started = true
 	}
-	r.ObjectiveBefore, _ = e.objectives()
-	if e.Check {
-		r.Trace = append(r.Trace, r.ObjectiveBefore)
+	annealed := e.annealed()
+	if annealed == 0 {
+		e.begin(r)
 	}
 	for r.Iterations < outer && r.Status != Converged {
+		e.anneal(r.Iterations, annealed)
 		r.Iterations++
 		if e.Paper.ResetAssignments {
 			e.sweep(false)
@@ -43,7 +44,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 				progress(r.Sweeps, outer*inner)
 			}
 			e.note(r)
-			if change <= e.Tolerance {
+			if change <= e.Tolerance && r.Iterations > annealed {
 				if i == 0 || e.fixed {
 					r.Status = Converged
 				}
@@ -59,14 +60,51 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			e.proportions()
 			e.note(r)
 		}
+		if r.Iterations == annealed {
+			e.anneal(annealed, annealed)
+			e.begin(r)
+		}
 	}
 	r.ObjectiveAfter, r.EnergyAfter = e.objectives()
 	return nil
 }
 
+// annealed is the number of prototype steps in the annealed start.
+func (e *episode) annealed() int {
+	if e.fixed || e.clustering || e.n > serial || e.Anneal == 0 || e.Anneal == 1 {
+		return 0
+	}
+	return min(e.AnnealSteps, e.Outer)
+}
+
+// anneal sets the weights for a prototype step, step from 0 on, of which the first so many are the start.
+func (e *episode) anneal(step, annealed int) {
+	if step > annealed {
+		return
+	}
+	scale := 1.
+	if step < annealed {
+		scale = e.Anneal + (1-e.Anneal)*float64(step)/float64(annealed)
+	}
+	e.lambda, e.tau, e.kappa = scale*e.Settings.lambda(), scale*e.Tau, scale*e.Kappa
+	e.balance = 0
+	if step == annealed && e.balances() {
+		e.balance = e.Balance
+	}
+}
+
+// begin is where R's descent begins.
+func (e *episode) begin(r *Result) {
+	e.anneal(0, 0)
+	r.ObjectiveBefore, _ = e.objectives()
+	if e.Check {
+		r.Trace = append(r.Trace, r.ObjectiveBefore)
+	}
+}
+
 // note keeps the trace of R and counts its rises.
 func (e *episode) note(r *Result) {
-	if !e.Check {
+	if !e.Check || len(r.Trace) == 0 { // R's descent counts from the end of an annealed start
 		return
 	}
 	now, _ := e.objectives()
@@ -85,6 +123,7 @@ func (e *episode) note(r *Result) {
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	k := e.k
+	e.balanceSweep()
 	e.base = vector.Resize(e.base, k)
 	for c := range k {
 		var base float64
@@ -136,6 +175,7 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			if e.label[p] < 0 {
 				row := scores[i*k : i*k+k]
 				e.addNeighbours(p, row)
+				e.balanceRow(p, row)
 				kernel.Softmax(row)
 				change += e.s.set(p, row)
 			}
@@ -155,6 +195,15 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	if e.s.sparse() {
 		e.changes[block] = e.updateShares(w, listed, scores)
 		return
+	}
+	if len(e.logits) > 0 {
+		for i := range n {
+			p := lo + i
+			if listed != nil {
+				p = int(listed[i])
+			}
+			e.balanceRow(p, scores[i*k:i*k+k])
+		}
 	}
 	kernel.SoftmaxRows(scores, n, k)
 	for i := range n {

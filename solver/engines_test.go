@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/vector"
@@ -66,8 +67,9 @@ func drawn(seed uint64) *Problem {
 		vector.Orthonormal(basis, gauss(rank*d, 1), d, 2)
 		m.Vectors = basis
 		for i := range m.Scales {
-			m.Scales[i] = random.Float32()
+			m.Scales[i] = 2 * random.Float32()
 		}
+		slices.Sort(m.Scales)
 		p.Embedding = &Embedding{Mean: gauss(d, .1), Metric: m}
 	}
 	return p

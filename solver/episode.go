@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -37,6 +38,11 @@ type episode struct {
 	graph                  *index.Affinity
 	built, summed          index.Affinity
 	entries                []entry   // of Problem.Edges
+	ranked                 []float32 // weight of the r-th nearest
+	logits                 []float32 // n x k: the scores of each row in its last update, where a balance is kept
+	offset                 []float32 // k: what the balance takes of each score
+	balance, pulling       float64   // the balance in force, and g of this sweep
+	balanced               []float64 // k
 	evidence               []float32 // n x K: Problem.Evidence
 	shifted                []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
 	lists                  index.Workspace
@@ -186,7 +192,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 			kernel.Gram(e.shifted, e.u[:all*e.d], all, e.d)
 			g = e.shifted
 		}
-		e.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.Rho, all-1)).LabelledInto(&e.built, e.n, e.label)
+		e.link(e.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.Rho, all-1)))
 		return nil
 	}
 	if e.usesGram {
@@ -199,7 +205,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 			}
 		}
 		lists := e.lists.GramNeighbours(g, all, min(e.Rho, all-1))
-		lists.LabelledInto(&e.built, e.n, e.label)
+		e.link(lists)
 		e.search = lists.Report
 		return nil
 	}
@@ -209,9 +215,49 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
-	lists.LabelledInto(&e.built, e.n, e.label)
+	e.link(lists)
 	e.search = lists.Report
 	return nil
+}
+
+// link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the mean weight 1,
+// symmetrised as without.
+func (e *episode) link(lists *index.Neighbours) {
+	lists.LabelledInto(&e.built, e.n, e.label)
+	if e.EdgeDecay == 0 || e.EdgeDecay == 1 {
+		return
+	}
+	width := lists.Rho
+	e.ranked = vector.Resize(e.ranked, width)
+	sum, weight := 0., 1.
+	for r := range e.ranked {
+		e.ranked[r] = float32(weight)
+		sum += weight
+		weight *= e.EdgeDecay
+	}
+	kernel.Scale(float32(float64(width)/sum), e.ranked)
+	clear(e.built.Weights)
+	add := func(p int, q int32, weight float32) {
+		columns, weights := e.built.Row(p)
+		j, _ := slices.BinarySearch(columns, q)
+		weights[j] += weight
+	}
+	for p, y := range e.label[:e.n] {
+		if y >= 0 {
+			continue
+		}
+		ids, _ := lists.Row(p)
+		for r, q := range ids {
+			switch {
+			case q < 0:
+			case e.label[q] >= 0:
+				add(p, q, e.ranked[r])
+			default:
+				add(p, q, e.ranked[r]/2)
+				add(int(q), int32(p), e.ranked[r]/2)
+			}
+		}
+	}
 }
 
 // estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of neighbours.

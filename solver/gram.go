@@ -19,8 +19,8 @@ type gramSpace struct {
 	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or apart
 	apart     []float32
 	g, h      []float32 // rows x rows: inner products in u-space
-	shrunk    []float32 // rows x rank
-	lost      []float32 // rank: sqrt(1 - s^2)
+	shrinking []float32 // rows x directions that shrink: B sqrt(1 - s^2)
+	growing   []float32 // rows x directions that grow: B sqrt(s^2 - 1)
 	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
 	product   []float32 // k x rows: products of the prototypes
 	next      []float32 // k x rows
@@ -28,6 +28,7 @@ type gramSpace struct {
 	pending   []float32 // rows x k
 	held      []float32 // rows x k
 	factor    []float32 // k: the scale of a prototype
+	factors   []float32 // directions: sqrt(|1 - s^2|)
 	metric    *metric.Metric
 	unitMeans []float32 // k x rows
 }
@@ -38,8 +39,14 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 		return false
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {
-		for _, s := range p.Embedding.Metric.Scales {
-			if !(s >= 0 && s <= 1) { // the Gram form is written for directions that shrink
+		scales := p.Embedding.Metric.Scales
+		for _, s := range scales[:shrinkingScales(scales)] {
+			if s < 0 {
+				return false
+			}
+		}
+		for _, s := range scales[shrinkingScales(scales):] {
+			if s <= 1 { // the Gram form is written for directions that shrink before those that grow
 				return false
 			}
 		}
@@ -96,27 +103,64 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 		kernel.Gram(g.g, g.v, t, d)
 		return
 	}
-	r := len(g.metric.Scales)
-	g.h, g.shrunk, g.lost = vector.Resize(g.h, t*t), vector.Resize(g.shrunk, t*r), vector.Resize(g.lost, r)
-	kernel.Products(g.shrunk, g.v, g.metric.Vectors, t, r, d)
-	for j, s := range g.metric.Scales {
-		g.lost[j] = float32(math.Sqrt(1 - float64(s)*float64(s)))
-	}
+	scales, vectors := g.metric.Scales, g.metric.Vectors
+	less := shrinkingScales(scales)
+	more := len(scales) - less
+	g.shrinking = g.alongScales(g.shrinking, vectors[:less*d], scales[:less], t)
+	g.growing = g.alongScales(g.growing, vectors[less*d:], scales[less:], t)
 	for q := range t {
-		row, shrunk := g.v[q*d:q*d+d], g.shrunk[q*r:q*r+r]
-		for j, s := range g.lost {
-			shrunk[j] *= s
-		}
+		row, shrinking, growing := g.v[q*d:q*d+d], g.shrinking[q*less:q*less+less], g.growing[q*more:q*more+more]
 		by := float32(0)
-		if l := kernel.Dot(row, row) - kernel.Dot(shrunk, shrunk); l > 1e-12 {
+		l := kernel.Dot(row, row) - kernel.Dot(shrinking, shrinking)
+		if more > 0 {
+			l += kernel.Dot(growing, growing)
+		}
+		if l > 1e-12 {
 			by = length[q] / float32(math.Sqrt(float64(l)))
 		}
 		kernel.Scale(by, row)
-		kernel.Scale(by, shrunk)
+		kernel.Scale(by, shrinking)
+		kernel.Scale(by, growing)
 	}
 	kernel.Gram(g.g, g.v, t, d)
-	kernel.Gram(g.h, g.shrunk, t, r)
+	g.h = vector.Resize(g.h, t*t)
+	kernel.Gram(g.h, g.shrinking, t, less)
 	kernel.Axpy(-1, g.h, g.g)
+	if more > 0 {
+		kernel.Gram(g.h, g.growing, t, more)
+		kernel.Axpy(1, g.h, g.g)
+	}
+}
+
+// shrinkingScales is how many scales come before the first that grows.
+func shrinkingScales(scales []float32) int {
+	for i, s := range scales {
+		if s > 1 {
+			return i
+		}
+	}
+	return len(scales)
+}
+
+// alongScales returns the products of all t rows with some directions of the metric, each times sqrt(|1 - s^2|).
+func (g *gramSpace) alongScales(out, directions, scales []float32, t int) []float32 {
+	r := len(scales)
+	out = vector.Resize(out, t*r)
+	if r == 0 {
+		return out
+	}
+	kernel.Products(out, g.v, directions, t, r, len(directions)/r)
+	g.factors = vector.Resize(g.factors, r)
+	for j, s := range scales {
+		g.factors[j] = float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s))))
+	}
+	for from := 0; from < len(out); from += r {
+		row := out[from : from+r]
+		for j, f := range g.factors {
+			row[j] *= f
+		}
+	}
+	return out
 }
 
 // enter readies the space for the descent.

@@ -20,6 +20,8 @@ type judge struct {
 	s        [][]float64
 	pi, pi0  []float64
 	lambda   float64
+	scale    float64 // of lambda, tau and kappa: below 1 in the annealed start
+	balance  float64 // 0 in the start
 	evidence []float32
 	sigma2   float64
 }
@@ -57,7 +59,7 @@ func unitOf(a []float64) []float64 {
 }
 
 func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
-	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K), evidence: p.Evidence}
+	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, scale: 1, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K), evidence: p.Evidence}
 	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
 		j.lambda = 0
 	}
@@ -156,7 +158,37 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		j.pi0[c] /= total
 	}
 	j.pi = append([]float64(nil), j.pi0...)
+	if s.Method != LaplacianShot && s.Method != Nearest {
+		j.balance = s.Balance
+	}
 	return j
+}
+
+// masses is N, the sums of S over the rows to be solved, and n, their number.
+func (j *judge) masses() (mass []float64, n float64) {
+	mass = make([]float64, j.k)
+	for p := range j.n {
+		if j.label[p] < 0 {
+			mass, n = plus(mass, 1, j.s[p]), n+1
+		}
+	}
+	return mass, n
+}
+
+// divergence is that of the mean of s from uniform over the classes that are not masked, and how many these are.
+func (j *judge) divergence() (kl, classes float64) {
+	mass, n := j.masses()
+	for c := range j.k {
+		if !j.masked[c] {
+			classes++
+		}
+	}
+	for _, v := range mass {
+		if v > 0 {
+			kl += v / n * math.Log(v/n*classes)
+		}
+	}
+	return kl, classes
 }
 
 func (j *judge) cost(p, c int) float64 {
@@ -205,6 +237,11 @@ func (j *judge) objective() float64 {
 		if y >= 0 {
 			r += j.weight[p] * j.cost(p, y)
 		}
+	}
+	if j.balance > 0 {
+		_, n := j.masses()
+		kl, _ := j.divergence()
+		r += j.balance * s.BalanceRange * n * (1 - math.Exp(-kl/s.BalanceRange))
 	}
 	if s.Beta > 0 {
 		for c, v := range j.pi0 {
@@ -300,6 +337,13 @@ func (j *judge) jacobi() float64 { return j.sweepFrom(append([][]float64(nil), j
 func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 	var change float64
 	points := 0.
+	pull, mass, total, classes := 0., []float64(nil), 0., 0.
+	if j.balance > 0 && graph {
+		mass, total = j.masses()
+		var kl float64
+		kl, classes = j.divergence()
+		pull = j.balance * math.Exp(-kl/j.settings.BalanceRange)
+	}
 	for p := range j.n {
 		if j.label[p] >= 0 {
 			continue
@@ -312,14 +356,14 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 			if j.masked[c] {
 				continue
 			}
-			score[c] = -j.cost(p, c)
+			score[c] = -j.scale * j.cost(p, c)
 			if j.settings.Beta > 0 {
 				score[c] += j.settings.Beta * math.Log(j.pi[c])
 			}
 		}
 		if graph {
 			for c := range j.k {
-				score[c] += j.lambda * j.evidenceOf(p, c)
+				score[c] += j.scale * j.lambda * j.evidenceOf(p, c)
 			}
 			columns, weights := j.w.Row(p)
 			for e, q := range columns {
@@ -331,7 +375,15 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 							v = 1
 						}
 					}
-					score[c] += j.lambda * float64(weights[e]) * v
+					score[c] += j.scale * j.lambda * float64(weights[e]) * v
+				}
+			}
+		}
+		if pull > 0 {
+			for c := range j.k {
+				score[c] = (score[c] + pull*math.Log(j.s[p][c]) - pull*math.Log(mass[c]*classes/total)) / (1 + pull)
+				if j.masked[c] || j.s[p][c] == 0 {
+					score[c] = math.Inf(-1)
 				}
 			}
 		}
@@ -376,24 +428,24 @@ func (j *judge) solve() {
 		}
 		return
 	}
-	for range j.settings.Outer {
+	balance, start := j.balance, 0
+	if a := j.settings.Anneal; a > 0 && a < 1 {
+		start = j.settings.AnnealSteps
+	}
+	for step := range j.settings.Outer {
+		if j.scale, j.balance = 1, balance; step < start {
+			j.scale, j.balance = j.settings.Anneal+(1-j.settings.Anneal)*float64(step)/float64(start), 0
+		}
 		still := false
 		for i := range j.settings.Inner {
-			if j.sweep(true) <= j.settings.Tolerance {
+			if j.sweep(true) <= j.settings.Tolerance && step >= start {
 				still = i == 0
 				break
 			}
 		}
 		j.prototypes(true)
 		if j.settings.Beta > 0 {
-			points := 0.
-			mass := make([]float64, j.k)
-			for p := range j.n {
-				if j.label[p] < 0 {
-					points++
-					mass = plus(mass, 1, j.s[p])
-				}
-			}
+			mass, points := j.masses()
 			for c := range j.k {
 				j.pi[c] = (mass[c] + j.settings.CPI*j.pi0[c]) / (points + j.settings.CPI)
 			}
@@ -402,4 +454,5 @@ func (j *judge) solve() {
 			break
 		}
 	}
+	j.scale, j.balance = 1, balance
 }

@@ -50,7 +50,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		objective += e.parts[2*block]
 		energy += e.parts[2*block+1]
 	}
-	objective += e.heldObjective()
+	objective += e.heldObjective() + e.imbalance()
 	if e.beta > 0 {
 		for c, v := range e.pi0 {
 			if v > 0 {

@@ -28,6 +28,11 @@ func drawnSettings(t *rapid.T) Settings {
 	s.Inner = rapid.IntRange(1, 4).Draw(t, "inner")
 	s.Rho = rapid.IntRange(0, 12).Draw(t, "rho")
 	s.Power = rapid.SampledFrom([]float64{1, .75, .5, .6}).Draw(t, "power")
+	s.EdgeDecay = rapid.SampledFrom([]float64{0, .3, .75, 1}).Draw(t, "edge decay")
+	s.Balance = rapid.SampledFrom([]float64{0, .5, 4, 40}).Draw(t, "balance")
+	s.BalanceRange = rapid.SampledFrom([]float64{.001, .03, 1}).Draw(t, "balance range")
+	s.Anneal = rapid.SampledFrom([]float64{0, .2, .65, 1}).Draw(t, "anneal")
+	s.AnnealSteps = rapid.IntRange(0, 14).Draw(t, "anneal steps")
 	s.Check = true
 	return s
 }

@@ -32,7 +32,7 @@ type Preset string
 
 const (
 	DefaultPreset  Preset = "default"
-	BalancedPreset Preset = "balanced" // for tasks that are independent and roughly balanced
+	BalancedPreset Preset = "balanced" // for tasks that are known to be balanced
 	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
 	PaperPreset    Preset = "paper"    // the paper's way, in which R may rise
 )
@@ -58,19 +58,25 @@ const (
 
 // Settings are every number of the objective and of its descent; a Preset gives measured ones.
 type Settings struct {
-	Method       Method
-	Lambda       float64 // weight of the Laplacian
-	Rho          int     // graph neighbours of each point
-	Tau          float64 // weight of the distance to a mean
-	U            float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
-	Kappa, Sigma float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
-	Beta, CPI    float64 // weight of the class proportions, and of their prior counts
-	WS           float64 // weight of a labelled item in its prototype; 0 is max(1, .5 log2 K)
-	Outer, Inner int     // prototype steps, assignment sweeps for each
-	Tolerance    float64 // stop when the mean L1 change of S in a sweep is below
-	Power        float64 // sign(x)|x|^Power before anything else
-	MetricRank   int     // directions a learned metric shrinks; 0: none is learned
-	MetricShrink float64 // how far the metric's scatter is drawn to a sphere: 1 changes nothing
+	Method        Method
+	Lambda        float64 // weight of the Laplacian
+	Rho           int     // graph neighbours of each point
+	EdgeDecay     float64 // what the next nearest neighbour weighs of the one before, all together Rho; 0 and 1: the same
+	Tau           float64 // weight of the distance to a mean
+	U             float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
+	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
+	Beta, CPI     float64 // weight of the class proportions, and of their prior counts
+	Balance       float64 // weight of the balance of the classes; 0: none. It counts in episodes of up to 4,096 rows
+	BalanceRange  float64 // how far from balance, as a KL divergence, the balance still counts
+	WS            float64 // weight of a labelled item in its prototype; 0 is max(1, .5 log2 K)
+	Outer, Inner  int     // prototype steps, assignment sweeps for each
+	Anneal        float64 // multiplies Tau, Kappa and Lambda at first, rising to 1 after AnnealSteps; 0 and 1: not at all
+	AnnealSteps   int     // prototype steps of the start, part of Outer; R's descent counts from their end. Up to 4,096 rows
+	Tolerance     float64 // stop when the mean L1 change of S in a sweep is below
+	Power         float64 // sign(x)|x|^Power before anything else
+	MetricRank    int     // directions a learned metric shrinks; 0: none is learned
+	MetricBetween float64 // how far the metric shrinks what tells classes apart little; 0: not at all
+	MetricShrink  float64 // how far the metric's scatter is drawn to a sphere: 1 changes nothing
 
 	Clustering ClusteringSettings
 	Paper      PaperSettings
@@ -98,19 +104,25 @@ type PaperSettings struct {
 // Settings returns the settings of a preset, an error where there is none of that name.
 func (p Preset) Settings() (Settings, error) {
 	s := Settings{
-		Method: SLKMeans, Lambda: .8, Rho: 4, Tau: 5, U: .75, Kappa: 10, Sigma: math.Sqrt(1.2), Beta: .25, CPI: 10,
-		Outer: 12, Inner: 1, Tolerance: .01, Power: .75, MetricRank: 32, MetricShrink: .85,
+		Method: SLKMeans, Lambda: .54, Rho: 5, EdgeDecay: .75, Tau: 4, U: .5, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
+		Beta: .15, CPI: 5, Balance: 4, BalanceRange: .03, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
+		Power: .75, MetricRank: 32, MetricShrink: .85, MetricBetween: .1,
 	}
 	switch p {
 	case "", DefaultPreset:
 	case BalancedPreset:
-		s.Lambda, s.Rho = .7, 3
+		s.BalanceRange = .1
 	case ClampedPreset:
-		s.Power, s.U, s.Tau, s.Lambda, s.Rho, s.Beta, s.WS, s.MetricRank, s.Outer, s.Inner = 1, 0, 15, 1, 3, 0, 1, 0, 15, 5
+		s = Settings{
+			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 15, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 1, CPI: 10,
+			Outer: 15, Inner: 5, Tolerance: .01, Power: 1, MetricShrink: .85,
+		}
 	case PaperPreset:
-		s.Power, s.U, s.Tau, s.Lambda, s.Rho, s.Beta, s.WS, s.MetricRank, s.Outer, s.Inner = 1, 0, 1, 1, 3, 0, 1, 0, 20, 20
-		s.Kappa, s.Sigma = 1, 0
-		s.Paper = PaperSettings{BiasCorrection: true, HardStep: true, ResetAssignments: true}
+		s = Settings{
+			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, WS: 1, CPI: 10,
+			Outer: 20, Inner: 20, Tolerance: .01, Power: 1, MetricShrink: .85,
+			Paper: PaperSettings{BiasCorrection: true, HardStep: true, ResetAssignments: true},
+		}
 	default:
 		return s, fmt.Errorf("preset %q: not one of %s", p, list(Presets))
 	}
@@ -159,12 +171,18 @@ func (s Settings) Validate() error {
 		{"beta", s.Beta, 0, 1e6},
 		{"cpi", s.CPI, 0, 1e12},
 		{"ws", s.WS, 0, 1e6},
+		{"edge-decay", s.EdgeDecay, 0, 1},
+		{"balance", s.Balance, 0, 1e6},
+		{"balance-range", s.BalanceRange, 0, 1e6},
+		{"anneal", s.Anneal, 0, 1},
+		{"anneal-steps", float64(s.AnnealSteps), 0, 1e6},
 		{"outer", float64(s.Outer), 1, 1e6},
 		{"inner", float64(s.Inner), 1, 1e6},
 		{"tolerance", s.Tolerance, 0, 2},
 		{"rho", float64(s.Rho), 0, 1e6},
 		{"power", s.Power, .01, 10},
 		{"metric-rank", float64(s.MetricRank), 0, 1e5},
+		{"metric-between", s.MetricBetween, 0, 1e6},
 		{"metric-shrink", s.MetricShrink, 0, 1},
 		{"restarts", float64(s.Clustering.Restarts), 0, 1e4},
 		{"recall-floor", s.RecallFloor, 0, 1},
@@ -172,6 +190,9 @@ func (s Settings) Validate() error {
 		if !(v.value >= v.low && v.value <= v.high) {
 			bad("%s %g: not between %g and %g", v.name, v.value, v.low, v.high)
 		}
+	}
+	if s.Balance > 0 && !(s.BalanceRange > 0) {
+		bad("balance %g: needs a balance-range above 0", s.Balance)
 	}
 	if v := s.Clustering.Start; v != "" && v != StartGraph && v != StartKMeans {
 		bad("start %q: not one of %s, %s", v, StartGraph, StartKMeans)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func printConfigOf(command, name string) *cobra.Command {
 // presetValue tells what a preset puts in the place of a setting that is not given.
 func presetValue(presets []string) func(string) string {
 	given := config.Solver{Presets: presets}
-	s, err := solver.Preset(given.Preset()).Settings()
+	s, err := stream.SolverSettings(solver.Preset(given.Preset()))
 	if err != nil {
 		return func(string) string { return "" }
 	}

@@ -26,8 +26,8 @@ func newEvalCommand() *cobra.Command {
 }
 
 // candidates is every preset named with every method named (its own where none is), each with the settings given in place
-// of the preset's.
-func candidates(c *config.Config) ([]evaluate.Candidate, error) {
+// of the preset's, as of knows it.
+func candidates(c *config.Config, of func(solver.Preset) (solver.Settings, error)) ([]evaluate.Candidate, error) {
 	methods := c.Solver.Methods
 	if len(methods) == 0 {
 		methods = []string{""}
@@ -37,7 +37,7 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 		for _, method := range methods {
 			given := c.Solver
 			given.Presets, given.Methods = []string{preset}, []string{method}
-			s, err := solverSettings(given)
+			s, err := solverSettings(given, of)
 			if err != nil {
 				return nil, usageError{err}
 			}

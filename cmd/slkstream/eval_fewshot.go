@@ -8,6 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
 )
 
 func newEvalFewShotCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if few.Candidates, err = candidates(c.Config); err != nil {
+	if few.Candidates, err = candidates(c.Config, solver.Preset.Settings); err != nil {
 		return err
 	}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)

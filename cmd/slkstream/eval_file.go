@@ -34,7 +34,7 @@ func evalFile(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	settings, err := solver.DefaultPreset.Settings()
+	settings, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 	}
 	var runs []streamRun
 	if len(of.Solver.Methods) > 0 || len(rivals) == 0 {
-		ours, err := candidates(&of)
+		ours, err := candidates(&of, stream.SolverSettings)
 		if err != nil {
 			return nil, err
 		}

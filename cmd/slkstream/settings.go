@@ -7,9 +7,10 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solverSettings are the preset's, with what was given in their place.
-func solverSettings(c config.Solver) (solver.Settings, error) {
-	s, err := solver.Preset(c.Preset()).Settings()
+// solverSettings are the preset's, with what was given in their place. of knows the presets: solver.Preset.Settings those for
+// tasks of their own, stream.SolverSettings those for streams.
+func solverSettings(c config.Solver, of func(solver.Preset) (solver.Settings, error)) (solver.Settings, error) {
+	s, err := of(solver.Preset(c.Preset()))
 	if err != nil {
 		return s, err
 	}
@@ -38,11 +39,13 @@ type number struct {
 // numbers pairs the settings of config with the fields of the solver.
 func numbers(s *solver.Settings, c config.Solver) []number {
 	return []number{
-		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
+		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho), pair("edge-decay", c.EdgeDecay, &s.EdgeDecay), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
 		pair("kappa", c.Kappa, &s.Kappa), pair("sigma", c.Sigma, &s.Sigma), pair("beta", c.Beta, &s.Beta),
-		pair("cpi", c.CPI, &s.CPI), pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
+		pair("cpi", c.CPI, &s.CPI), pair("balance", c.Balance, &s.Balance), pair("balance-range", c.BalanceRange, &s.BalanceRange),
+		pair("anneal", c.Anneal, &s.Anneal), pair("anneal-steps", c.AnnealSteps, &s.AnnealSteps), pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
 		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance), pair("power", c.Power, &s.Power),
 		pair("metric-rank", c.MetricRank, &s.MetricRank), pair("metric-shrink", c.MetricShrink, &s.MetricShrink),
+		pair("metric-between", c.MetricBetween, &s.MetricBetween),
 		pair("bias-correction", c.BiasCorrection, &s.Paper.BiasCorrection),
 	}
 }
@@ -57,7 +60,7 @@ func pair[T any](name string, given, field *T) number {
 
 // memorySettings are how the streams of a stage answer and learn.
 func memorySettings(c *config.Config) (stream.Settings, error) {
-	solving, err := solverSettings(c.Solver)
+	solving, err := solverSettings(c.Solver, stream.SolverSettings)
 	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
 	s := stream.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate

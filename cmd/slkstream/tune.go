@@ -30,7 +30,7 @@ func tune(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	s, err := solverSettings(c.Config.Solver)
+	s, err := solverSettings(c.Config.Solver, solver.Preset.Settings)
 	if err != nil {
 		return usageError{err}
 	}

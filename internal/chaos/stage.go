@@ -49,7 +49,7 @@ func (w *world) launch(group, out, name string) *stage {
 	if err != nil {
 		panic(err) // the addresses are those of a cluster that runs
 	}
-	settings, err := solver.Preset("default").Settings()
+	settings, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 // visit plays a minute of the demo by the solver alone, and teaches the newcomer by one click if taught is set.
 func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 	t.Helper()
-	preset, err := solver.DefaultPreset.Settings()
+	preset, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestFirstMinute(t *testing.T) {
 
 // The judge counts the stage's own answers and nothing whose truth is unknown or that carried its label.
 func TestJudge(t *testing.T) {
-	preset, err := solver.DefaultPreset.Settings()
+	preset, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}

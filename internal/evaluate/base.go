@@ -31,9 +31,17 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 			return nil, fmt.Errorf("data %s: base task %d: %w", set.Name, i+1, err)
 		}
 		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+		if s.MetricBetween > 0 {
+			scatter.AddMeans(r.Z, r.S, p.K)
+		}
 		if n := i + 1; metric.Refreshes(int64(n)) || n == len(earlier) {
 			if e.Metric, err = scatter.Refresh(e.Metric, s.MetricRank, s.MetricShrink); err != nil {
 				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
+			}
+			if s.MetricBetween > 0 && n >= 8 {
+				if e.Metric, err = scatter.Separating(e.Metric, 48, s.MetricBetween); err != nil {
+					return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
+				}
 			}
 		}
 	}

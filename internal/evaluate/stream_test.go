@@ -251,7 +251,7 @@ func TestStreamProtocolFaults(t *testing.T) {
 
 func stage(t *testing.T, p StreamProtocol, warm bool) *Stream {
 	t.Helper()
-	s, err := solver.Preset("default").Settings()
+	s, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // Metric takes a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the directions in which one
-// class spreads. Whoever holds one reads it only: streams and episodes share it.
+// class spreads and, where it has learned how classes differ, grows those in which they do. Whoever holds one reads it only: streams and episodes share it.
 type Metric struct {
 	Centre  []float32 // d
 	Vectors []float32 // V': len(Scales) orthonormal rows of dimension d
-	Scales  []float32
+	Scales  []float32 // those that shrink, up to 1, before those that grow
 }
 
 // Check reports the first fault of a metric for rows of dimension d: a size that is wrong or a value that is not finite.

@@ -19,6 +19,7 @@ type Scatter struct {
 	Sum   []float64 // their sum: m2, the centre of the metric, is Sum/Count
 
 	Labelled Residuals // labelled items from the mean of their class
+	Between  Means     // class means from the mean of their episode; filled by AddMeans alone
 	Points   Residuals // all points from the S-weighted means of their own episode
 
 	rows, full, mean, mass, ones []float32 // workspace
@@ -34,6 +35,7 @@ func NewScatter(d int) *Scatter {
 func (s *Scatter) Reset() {
 	clear(s.Sum)
 	s.Count = 0
+	s.Between = Means{Rows: s.Between.Rows[:0], Weight: s.Between.Weight[:0]}
 	for _, r := range []*Residuals{&s.Labelled, &s.Points} {
 		clear(r.Values) // residuals may have no degree of freedom and still not be zero
 		r.Freedom, r.Trace = 0, 0

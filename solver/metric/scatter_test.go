@@ -163,3 +163,70 @@ func TestAnchorsTeachLikeRows(t *testing.T) {
 		t.Errorf("rows %+v, anchors %+v", rows, anchors)
 	}
 }
+
+// Where only some of the axes along which points spread tell classes apart, the metric keeps those and shrinks the others; with
+// few means there is nothing to learn from.
+func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
+	const n, d, k = 60, 24, 3
+	random := rand.New(rand.NewPCG(5, 6))
+	scatter := NewScatter(d)
+	for episode := range 20 {
+		e := Episode{Z: make([]float32, n*d), S: make([]float32, n*k), K: k}
+		centres := make([]float32, k*6) // classes differ along the first six axes
+		for i := range centres {
+			centres[i] = float32(random.NormFloat64())
+		}
+		for i := range n {
+			row := e.Z[i*d : i*d+d]
+			for j := range row {
+				row[j] = .5 * float32(random.NormFloat64())
+			}
+			kernel.Axpy(1, centres[i%k*6:i%k*6+6], row[:6])
+			e.S[i*k+i%k] = 1
+		}
+		scatter.Update(e)
+		scatter.AddMeans(e.Z, e.S, k)
+		within, err := scatter.Refresh(nil, 4, .85)
+		if err != nil || within == nil {
+			t.Fatalf("%v, %v", within, err)
+		}
+		m, err := scatter.Separating(within, 16, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if few := len(scatter.Between.Weight) < fewMeans; few != (m == within) {
+			t.Fatalf("%d means: %v", len(scatter.Between.Weight), m)
+		}
+		if episode < 19 {
+			continue
+		}
+		if err := m.Check(d); err != nil || !slices.IsSorted(m.Scales) {
+			t.Fatalf("%v, scales %v", err, m.Scales)
+		}
+		length := func(axis int) float64 { // of a unit vector once it is mapped
+			row := make([]float32, d)
+			row[axis] = 1
+			m.Shrink(row, make([]float32, len(m.Scales)))
+			return math.Sqrt(float64(kernel.Dot(row, row)))
+		}
+		for axis := range 6 {
+			for other := 6; other < d; other++ {
+				if length(axis) < 1.05*length(other) {
+					t.Errorf("axis %d, which tells classes apart: %g; axis %d: %g", axis, length(axis), other, length(other))
+				}
+			}
+		}
+	}
+}
+
+// Means are bounded: the oldest go.
+func TestMeansAreBounded(t *testing.T) {
+	scatter := NewScatter(2)
+	for range mostMeans {
+		scatter.AddMeans([]float32{1, 0, 0, 1}, []float32{1, 0, 0, 1}, 2)
+	}
+	b := scatter.Between
+	if len(b.Weight) != mostMeans || len(b.Rows) != 2*mostMeans || math.Abs(b.Points-mostMeans) > 1e-6*mostMeans {
+		t.Errorf("%d means, %d values, %g points", len(b.Weight), len(b.Rows), b.Points)
+	}
+}

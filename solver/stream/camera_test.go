@@ -67,7 +67,7 @@ func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 // settings are the defaults, with R checked in every half-step.
 func settings(t testing.TB) Settings {
 	t.Helper()
-	s, err := solver.Preset("default").Settings()
+	s, err := SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // What an engine has solved before, for other streams, has no part in an answer.
 func TestEngineForgetsOtherStreams(t *testing.T) {
-	preset, err := solver.Preset("default").Settings()
+	preset, err := SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // A stream in twenty lines: two classes with one example each, two episodes.
 func Example() {
-	preset, err := solver.DefaultPreset.Settings()
+	preset, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func Example() {
 
 // What a stream remembers goes through bytes and back; positions tell where to go on.
 func ExampleRestore() {
-	preset, err := solver.DefaultPreset.Settings()
+	preset, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		log.Fatal(err)
 	}

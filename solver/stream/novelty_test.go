@@ -11,7 +11,7 @@ import (
 // The chosen share of known items is called unknown before anything was taught, whatever labelled items look like, and what
 // is far from everything still is unknown.
 func TestUnknownRateBeforeTeaching(t *testing.T) {
-	preset, err := solver.Preset("default").Settings()
+	preset, err := SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		t.Fatal(err)
 	}

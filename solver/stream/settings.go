@@ -34,6 +34,22 @@ type Settings struct {
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
 }
 
+// SolverSettings are those of a preset for the episodes of a stream. Here the default and the balanced preset are not those
+// for tasks of their own: a warm start, sticky proportions and neighbours in time ask for a graph and class proportions that
+// weigh more, and a stream is hardly ever balanced. docs/method.md has the figures.
+func SolverSettings(p solver.Preset) (solver.Settings, error) {
+	s, err := p.Settings()
+	switch p {
+	case "", solver.DefaultPreset, solver.BalancedPreset:
+		s.Lambda, s.Rho, s.EdgeDecay, s.Tau, s.U, s.WS, s.Beta, s.CPI = .8, 4, 1, 5, .75, 0, .25, 10
+		s.Balance, s.Anneal, s.AnnealSteps, s.Tolerance, s.MetricBetween = 0, 1, 0, .01, 0
+		if p == solver.BalancedPreset {
+			s.Lambda, s.Rho = .7, 3
+		}
+	}
+	return s, err
+}
+
 // Defaults are the measured settings around a solver's own.
 func Defaults(s solver.Settings) Settings {
 	return Settings{Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05}

@@ -39,7 +39,7 @@ func Example_solver() {
 }
 
 func Example_stream() {
-	settings, err := solver.DefaultPreset.Settings()
+	settings, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
 		log.Fatal(err)
 	}
