@@ -12,7 +12,7 @@ const (
 	candidatesAsked = 64   // of the library for each query, at least: its search ends early
 	firstEntries    = 64   // rows that a search looks at first
 	mostEntries     = 1024 // and at most, where a graph does not find enough: more rarely pay
-	rowsEach        = 40   // rows that there must be for each of them
+	rowsEach        = 10   // rows that there must be for each of them
 	graphFloor      = .96  // of the graphTested nearest of a row, what a graph finds
 	graphTested     = 5
 )
