@@ -195,6 +195,7 @@ func (t *Topics) faults(c *Config) []Fault {
 type Delivery struct {
 	Mode           string // at-least-once, exactly-once
 	Isolation      string // read-committed, read-uncommitted
+	OutCompression string // none, lz4, zstd
 	CommitInterval time.Duration
 	StateInterval  time.Duration
 	DrainTimeout   time.Duration
@@ -208,6 +209,8 @@ func (d *Delivery) sections() []section {
 			oneOf("at-least-once", "exactly-once")),
 		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed", "which records of transactions are read",
 			oneOf("read-committed", "read-uncommitted")),
+		define("out-compression", &d.OutCompression, stage, "none", "how batches of results, episodes and dead letters are compressed",
+			oneOf("none", "lz4", "zstd")),
 		define("commit-interval", &d.CommitInterval, stage, 100*time.Millisecond,
 			"longest time between a result and its commit", atLeast(time.Millisecond)),
 		define("state-interval", &d.StateInterval, stage, 10*time.Second, "least time between two writes of a stream's state",

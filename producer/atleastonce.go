@@ -19,6 +19,8 @@ import (
 type AtLeastOnce struct {
 	Client *topic.Client
 	Log    *slog.Logger
+	// Compression of what a topic gets; nil: none.
+	Compression func(topic string) topic.Compression
 }
 
 // Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are refused by its
@@ -50,7 +52,7 @@ type atLeastOnce struct {
 func (a *atLeastOnce) sender(stamp topic.Stamp) topic.Sender {
 	s := sequences{}
 	return topic.Sender{
-		Client: a.Client, Log: a.Log, Origin: a.claim.Partition,
+		Client: a.Client, Log: a.Log, Origin: a.claim.Partition, Compression: a.Compression,
 		Stamp: func(place topic.Place) topic.Stamp {
 			if stamp != topic.Anonymous {
 				stamp.Sequence = s[place]

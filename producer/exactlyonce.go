@@ -24,6 +24,8 @@ type ExactlyOnce struct {
 	Client *topic.Client
 	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
 	Log    *slog.Logger
+	// Compression of what a topic gets; nil: none.
+	Compression func(topic string) topic.Compression
 }
 
 // Claim implements Delivery.
@@ -45,7 +47,7 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	}
 	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
 	e.sender = topic.Sender{
-		Client: d.Client, Log: d.Log, Transaction: id.transaction, Origin: c.Partition,
+		Client: d.Client, Log: d.Log, Transaction: id.transaction, Origin: c.Partition, Compression: d.Compression,
 		Stamp:   e.stamp,
 		Sent:    e.sequences.moved,
 		Enlist:  e.addPartitions,

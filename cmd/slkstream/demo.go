@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/demo"
@@ -80,7 +81,7 @@ func runDemo(ctx context.Context, c *call) error {
 		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Observer: score,
 		Limits: consumer.Limits{Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge, Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory)},
 	}
-	if err := deliver(&options, "at-least-once", client); err != nil {
+	if err := deliver(&options, &config.Delivery{Mode: "at-least-once"}, client); err != nil {
 		return err
 	}
 	stage, err := pipeline.New(client, options)

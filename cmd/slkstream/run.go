@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
@@ -83,19 +84,26 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err
 	}
-	return o, deliver(&o, d.Mode, client)
+	return o, deliver(&o, d, client)
 }
 
 // deliver chooses what is promised about repeats.
-func deliver(o *pipeline.Options, mode string, client *topic.Client) error {
-	switch mode {
+func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) error {
+	state := o.State // vectors as numbers, which do not compress
+	compression := func(name string) topic.Compression {
+		if name == state {
+			return ""
+		}
+		return topic.Compression(d.OutCompression)
+	}
+	switch d.Mode {
 	case "at-least-once":
-		o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
+		o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log, Compression: compression}
 		o.Eager = true
 	case "exactly-once":
-		o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log}
+		o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log, Compression: compression}
 	default:
-		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", mode)}
+		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", d.Mode)}
 	}
 	return nil
 }

@@ -1,10 +1,14 @@
 package topic
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"math"
 	"time"
+
+	"github.com/segmentio/kafka-go/compress"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -43,8 +47,39 @@ type Stamp struct {
 	Transactional bool
 }
 
+// Compression names how batches are compressed: one of Compressions; "" is none.
+type Compression string
+
+// Compressions are the values of Compression.
+var Compressions = []string{"none", "lz4", "zstd"}
+
+func (c Compression) codec() compress.Compression {
+	return map[Compression]compress.Compression{"lz4": compress.Lz4, "zstd": compress.Zstd}[c] // else none, which is 0
+}
+
 // Anonymous is the stamp of a producer without an identity.
 var Anonymous = Stamp{-1, -1, -1, false}
+
+// compressed compresses the records of a batch, unless that makes it larger.
+func compressed(batch []byte, how Compression) []byte {
+	codec := how.codec()
+	if codec == compress.None {
+		return batch
+	}
+	var packed bytes.Buffer
+	packed.Grow(len(batch) / 2)
+	packed.Write(batch[:batchHead])
+	w := codec.Codec().NewWriter(&packed)
+	_, err := w.Write(batch[batchHead:])
+	if err = errors.Join(err, w.Close()); err != nil || packed.Len() >= len(batch) {
+		return batch // a buffer takes everything: an error is the codec's, and the batch is good as it is
+	}
+	b := packed.Bytes()
+	binary.BigEndian.PutUint16(b[atAttributes:], binary.BigEndian.Uint16(b[atAttributes:])|uint16(codec))
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
+	binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:], castagnoli))
+	return b
+}
 
 // AppendBatch appends one record batch of records, with stamp, to buffer. A record without a time gets now.
 func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {

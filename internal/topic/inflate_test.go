@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -186,5 +187,59 @@ func BenchmarkInflate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		records, _, _ = d.decode(batch, 0, nil, records[:0])
+	}
+}
+
+// Batches that are compressed are read as they were written, and one that would grow stays as it is.
+func TestCompression(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	noise := make([]byte, 50000)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	for _, how := range Compressions {
+		for name, value := range map[string][]byte{"text": bytes.Repeat([]byte(`{"label":"milk"}`), 300), "noise": noise} {
+			var records []record.Out
+			for i := range 3 {
+				part := value[i*len(value)/3 : (i+1)*len(value)/3]
+				records = append(records, record.Out{Key: fmt.Append(nil, i), Value: part, Time: time.UnixMilli(int64(i))})
+			}
+			b := Encode(Place{}, records, Stamp{7, 1, 5, true}, Compression(how))
+			plain := Encode(Place{}, records, Stamp{7, 1, 5, true}, "")
+			if smaller := len(b.Data) < len(plain.Data); smaller != (how != "none" && name == "text") {
+				t.Errorf("%s, %s: %d bytes of %d", how, name, len(b.Data), len(plain.Data))
+			}
+			got, next, err := (&decoder{}).decode(b.Data[4:], 0, nil, nil)
+			if err != nil || next != 3 || len(got) != 3 || !bytes.HasSuffix(value, got[2].Value) || string(got[1].Key) != "1" || got[2].Time.UnixMilli() != 2 || got[0].Rejected != nil {
+				t.Errorf("%s, %s: %d records, %v", how, name, len(got), err)
+			}
+		}
+	}
+}
+
+// What compressing a batch of 300 results costs, and what it saves.
+func BenchmarkCompression(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var records []record.Out
+	for i := range 300 {
+		r := record.Result{
+			ID: fmt.Sprintf("embeddings/%d/%d", i%4, i), ItemID: fmt.Sprint("item-", i), Stream: fmt.Sprint("cam-", i%7), Episode: int64(i / 100), Label: "milk",
+			Confidence: random.Float64(), Calibrated: true, UnknownScore: random.Float64(), Time: time.UnixMilli(int64(1e12 + 40*i)), Model: "clip-vit-b32",
+			Alternatives: []record.Alternative{{Label: "juice", Confidence: random.Float64()}, {Label: "water", Confidence: random.Float64()}},
+			Source:       record.ResultSource{Topic: "embeddings", Partition: int32(i % 4), Offset: int64(i)},
+		}
+		records = append(records, record.Out{Key: []byte(r.Stream), Value: record.AppendResult(nil, &r)})
+	}
+	plain := len(Encode(Place{}, records, Anonymous, "").Data)
+	for _, how := range Compressions {
+		b.Run(how, func(b *testing.B) {
+			b.SetBytes(int64(plain))
+			n := 0
+			for b.Loop() {
+				n = len(Encode(Place{}, records, Anonymous, Compression(how)).Data)
+			}
+			b.ReportMetric(float64(n)/float64(plain), "size")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/300, "ns/record")
+		})
 	}
 }

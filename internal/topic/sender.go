@@ -23,6 +23,8 @@ type Sender struct {
 	// Origin is the partition that records without a key go to, modulo how many there are. Who gives the input partition
 	// that the records answer keeps the order of its streams and still spreads the load.
 	Origin int32
+	// Compression says how the records of a topic are compressed. nil: not at all.
+	Compression func(topic string) Compression
 	// Stamp gives the next batch for a place its identity; it is asked once a batch, however often that is sent. nil: none.
 	Stamp func(Place) Stamp
 	// Sent is told of a batch of n records that is written, and written once. nil: nobody is.
@@ -154,7 +156,11 @@ func (s *Sender) next(ctx context.Context, q Queue, encoded map[Place]*EncodedBa
 			if s.Stamp != nil {
 				stamp = s.Stamp(place)
 			}
-			encoded[place] = Encode(place, first, stamp)
+			how := Compression("")
+			if s.Compression != nil {
+				how = s.Compression(place.Topic)
+			}
+			encoded[place] = Encode(place, first, stamp, how)
 		}
 		if encoded[place] != nil {
 			batches = append(batches, encoded[place])

@@ -40,12 +40,15 @@ type EncodedBatch struct {
 }
 
 // Encode makes a batch ready to be sent.
-func Encode(place Place, records []record.Out, stamp Stamp) *EncodedBatch {
+func Encode(place Place, records []record.Out, stamp Stamp, how Compression) *EncodedBatch {
 	size := 4 + batchHead
 	for i := range records {
 		size += sizeAtMost(&records[i])
 	}
 	data := AppendBatch(make([]byte, 4, size), records, stamp, time.Now())
+	if packed := compressed(data[4:], how); len(packed) < len(data)-4 {
+		data = append(data[:4], packed...)
+	}
 	n := len(data) - 4
 	data[0], data[1], data[2], data[3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
 	return &EncodedBatch{Place: place, Data: data}
