@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -27,6 +26,8 @@ type labels struct {
 	log     *slog.Logger
 	current atomic.Pointer[view]
 	fixed   bool // of a backfill: what is current stays
+	agreed  agreed
+	watch   time.Duration // how often the topic is looked at for new partitions
 }
 
 // view is what the labels topic said at one moment. It is never changed, only replaced.
@@ -53,66 +54,10 @@ func (r reset) after(next []int64) bool {
 
 func newLabels(client *topic.Client, name, dead string, decode record.Options, support []stream.Example, log *slog.Logger) *labels {
 	decode.StreamBy = ""
-	l := &labels{client: client, topic: name, dead: dead, decode: decode, support: support, log: log}
+	l := &labels{client: client, topic: name, dead: dead, decode: decode, support: support, log: log, watch: 5 * time.Second}
+	l.agreed.changed = make(chan struct{}, 1)
 	l.current.Store(l.begin(0).view())
 	return l
-}
-
-// book is a view in the making.
-type book struct {
-	support []stream.Example
-	taught  map[string]taught
-	forgot  map[string]bool
-	next    []int64
-	resets  []reset
-}
-
-type taught struct {
-	stream  string
-	example stream.Example
-}
-
-func (l *labels) begin(partitions int) *book {
-	return &book{support: l.support, taught: map[string]taught{}, forgot: map[string]bool{}, next: make([]int64, partitions)}
-}
-
-// apply takes in one record.
-func (b *book) apply(partition int, offset int64, what record.Label) {
-	switch {
-	case what.Teach != nil:
-		i := what.Teach
-		b.taught[i.ItemID] = taught{i.Stream, stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}}
-		delete(b.forgot, i.ItemID)
-	case what.Reset != nil:
-		b.resets = append(b.resets, reset{partition, offset, *what.Reset})
-	default:
-		delete(b.taught, what.Forget)
-		b.forgot[what.Forget] = true
-	}
-}
-
-func (b *book) view() *view {
-	v := &view{labels: &stream.Labels{Stream: map[string][]stream.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets)}
-	dimensions := labelledDimensions{}
-	for _, e := range b.support { // the topic's word stands above the file's
-		if _, corrected := b.taught[e.ID]; corrected || b.forgot[e.ID] {
-			continue
-		}
-		v.labels.Everyone = append(v.labels.Everyone, e)
-		dimensions.add(e.Model, len(e.Vector))
-	}
-	for _, id := range slices.Sorted(maps.Keys(b.taught)) {
-		t := b.taught[id]
-		if t.stream == "" {
-			v.labels.Everyone = append(v.labels.Everyone, t.example)
-		} else {
-			v.labels.Stream[t.stream] = append(v.labels.Stream[t.stream], t.example)
-		}
-		dimensions.add(t.example.Model, len(t.example.Vector))
-	}
-	v.dimensions = dimensions.most()
-	v.labels.Forgotten = slices.Sorted(maps.Keys(b.forgot))
-	return v
 }
 
 // follow reads the topic to its end, calls ready, and goes on reading until ctx ends.
@@ -128,6 +73,10 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 			return nil
 		}
 		var gone *topic.OutOfRange
+		if errors.Is(err, errGrown) {
+			l.log.Info("the labels topic has more partitions: reading it again from its start", "topic", l.topic)
+			continue
+		}
 		if !errors.As(err, &gone) {
 			return fmt.Errorf("labels topic %s: %w", l.topic, err)
 		}
@@ -193,14 +142,24 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	atEnd := make([]bool, n)
 	publish := time.NewTimer(time.Hour)
 	defer publish.Stop()
-	changed := false
+	grown := time.NewTicker(l.watch)
+	defer grown.Stop()
+	changed, pause := false, 20*time.Millisecond // many at once are one change
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-publish.C:
+			begin := time.Now()
 			l.current.Store(b.view())
+			pause = max(20*time.Millisecond, 20*time.Since(begin)) // however many there are, a twentieth of a core
 			changed = false
+		case <-grown.C:
+			if now, err := l.client.Partitions(ctx, l.topic); err == nil && now > n {
+				return errGrown
+			}
+		case <-l.agreed.changed:
+			l.writeLetters(ctx, b.misfits(l))
 		case part := <-parts:
 			if part.err != nil {
 				return part.err
@@ -211,13 +170,13 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			}
 			if len(part.batch.Records) > 0 && behind == 0 && !changed {
 				changed = true
-				publish.Reset(20 * time.Millisecond) // many at once are one change
+				publish.Reset(pause)
 			}
 			if !atEnd[part.partition] && part.batch.Next >= part.batch.LastStable {
 				atEnd[part.partition] = true
 				if behind--; behind == 0 {
 					l.current.Store(b.view())
-					l.log.Info("labels read", "topic", l.topic, "examples", len(b.taught)+len(b.support))
+					l.log.Info("labels read", "topic", l.topic, "examples", len(b.words)+len(b.support))
 					ready()
 				}
 			}
@@ -239,7 +198,10 @@ func (l *labels) take(ctx context.Context, b *book, decoder *record.Decoder, par
 			letters = append(letters, record.DeadLetter(l.dead, r, err.Error(), 0))
 			continue
 		}
-		b.apply(partition, r.Offset, what)
+		w := b.apply(partition, r.Offset, r.Time, what)
+		if letter, bad := l.misfit(w); bad {
+			letters = append(letters, letter)
+		}
 	}
 	b.next[partition] = batch.Next
 	return letters, nil

@@ -116,6 +116,7 @@ func (p *partition) take(b *consumer.Batch) {
 	p.fetchedAt = now
 	if b.Dimensions != nil {
 		p.dimensions = b.Dimensions
+		p.stage.labels.agreed.agree(b.Dimensions)
 	}
 	for i := range b.Records {
 		p.record(&b.Records[i], now)
@@ -240,6 +241,10 @@ func (p *partition) done(j *job) {
 		j.answered = true
 		e := j.episode
 		s.answeredTime = e.Reached
+		const several = 3 // records of one dimension are no accident
+		if j.rejected == nil && len(e.Items) >= several {
+			p.stage.labels.agreed.seen(e.Key.Model, len(e.Items[0].Vector))
+		}
 		p.commits.next.answer(j)
 		p.inFlight += j.bytes
 		p.closings.answered()

@@ -80,6 +80,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	s.labels.agreed.agree(p.dimensions)
 	keeper.Start(p.commits.last)
 	for _, name := range keeper.Outdated() {
 		if s := p.streams[consumer.Key{Stream: name.Name, Model: name.Model}]; s != nil {
