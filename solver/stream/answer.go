@@ -91,11 +91,11 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	p.fill(s, items)
 	if !done.cold && s.episode > 0 {
 		var err error
-		if done.tested, err = s.leaveOut(ctx, e, items, labels); err != nil {
+		if done.tested, err = s.leaveOut(ctx, e, items); err != nil {
 			return nil, err
 		}
 	}
-	p.BeforeGraph = s.relation(p, &p.Problem, items, labels, false)
+	p.BeforeGraph = s.relation(p, items, labels)
 	r, err := e.labelled.Solve(ctx, &p.Problem)
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func (a *heldOut) decode(r *reader) {
 // leaveOut solves the episode once more with the labels of its taught items hidden, and with the newest examples of the
 // labels topic as unlabelled points of it. What it answers there is what calibration may learn from. Items of classes that
 // nothing else labels are left out: no answer could be right.
-func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item, labels *followedLabels) ([]heldOut, error) {
+func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldOut, error) {
 	p := &e.problem
 	hidden := make([]int, 0, len(items))
 	for i := range items {
@@ -168,7 +168,6 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item, labels *
 	if !slices.Contains(anchored, true) {
 		return nil, nil
 	}
-	trial.BeforeGraph = s.relation(p, &trial, items, labels, true)
 	r, err := e.labelled.Solve(ctx, &trial)
 	if err != nil {
 		return nil, err

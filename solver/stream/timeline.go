@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -16,7 +15,7 @@ import (
 // would feed on itself.
 const (
 	coherenceKept   = .9  // what an episode's coherence still counts for one episode later
-	lagWeight       = .6  // of the order beside the distance, in the median distances of nearest neighbours ...
+	lagWeight       = .45 // of the order beside the distance, in the median distances of nearest neighbours ...
 	lagUnit         = 33  // ... for so many places
 	lagMost         = 100 // items further apart than so many places are all as far
 	evidenceWeight  = 8   // of a label that is certain
@@ -99,10 +98,10 @@ func (a *surroundings) measure(rows *solver.EmbeddedRows, n int) {
 	a.middle = float64(sorted[n/2])
 }
 
-// relation is what the order, the frames and the tracks of an episode's items tell the solver.
-func (s *Stream) relation(p *problem, trial *solver.Problem, items []Item, labels *followedLabels, hidden bool) func(*solver.EmbeddedRows) {
+// relation is what the order, the frames and the tracks of an episode's items tell the solver; nil: nothing. Items that are
+// answered without their labels, for calibration, do without it: it would cost as much again.
+func (s *Stream) relation(p *problem, items []Item, labels *followedLabels) func(*solver.EmbeddedRows) {
 	timed := s.settings.Time && s.settings.Warm
-	trial.Lag, trial.Edges, trial.Evidence = nil, nil, nil
 	if len(items) < 2 || len(items) > lagRows || !timed && !related(items) {
 		return nil
 	}
@@ -110,19 +109,17 @@ func (s *Stream) relation(p *problem, trial *solver.Problem, items []Item, label
 		a := &p.around
 		a.measure(rows, len(items))
 		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight, s.settings.Solver.Lambda, s.settings.Solver.Rho)
-		trial.Edges = p.edges
+		p.Edges = p.edges
 		if !timed {
 			return
 		}
 		t := &s.timeline
-		if !hidden {
-			t.learnOrder(a)
-		}
-		if trial.N == len(items) && trial.N+len(trial.AnchorLabels) <= lagRows {
+		t.learnOrder(a)
+		if p.N+len(p.AnchorLabels) <= lagRows {
 			p.lag = t.lag(p.lag, a)
-			trial.Lag = p.lag
+			p.Lag = p.lag
 		}
-		trial.Evidence = t.evidence(p, rows, trial, items, labels, hidden)
+		p.Evidence = t.evidence(p, rows, items, labels)
 	}
 }
 
@@ -190,8 +187,8 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 }
 
 // evidence is what taught labels say of an episode's items, n x K, and prepares what the last of them carry into the next
-// one; nil where nothing taught is near. hidden: the labels of the episode's own items are not to be seen.
-func (t *timeline) evidence(p *problem, rows *solver.EmbeddedRows, trial *solver.Problem, items []Item, labels *followedLabels, hidden bool) []float32 {
+// one; nil where nothing taught is near.
+func (t *timeline) evidence(p *problem, rows *solver.EmbeddedRows, items []Item, labels *followedLabels) []float32 {
 	n := len(items)
 	carried := t.carried(labels)
 	var classes []string // of the sources
@@ -218,11 +215,9 @@ func (t *timeline) evidence(p *problem, rows *solver.EmbeddedRows, trial *solver
 		}
 	}
 	m := len(carried)
-	if !hidden {
-		for i := range items {
-			if items[i].Label != "" {
-				sources = append(sources, source{m + i, column(items[i].Label), 1})
-			}
+	for i := range items {
+		if items[i].Label != "" {
+			sources = append(sources, source{m + i, column(items[i].Label), 1})
 		}
 	}
 	tracked := t.tracked(p, items)
@@ -234,22 +229,20 @@ func (t *timeline) evidence(p *problem, rows *solver.EmbeddedRows, trial *solver
 	if k > 0 {
 		t.spread(p, rows, carried, items, values, k)
 	}
-	if !hidden {
-		t.taught = t.taught || k > 0 || len(p.own.examples) > 0
-		t.carry(carried, items, values, classes)
-	}
+	t.taught = t.taught || k > 0 || len(p.own.examples) > 0
+	t.carry(carried, items, values, classes)
 	c := t.coherence()
 	if (k == 0 || c == 0) && len(tracked) == 0 {
 		return nil
 	}
-	out := make([]float32, trial.N*trial.K)
+	out := make([]float32, p.N*p.K)
 	for i := range n {
 		for j, class := range classes {
-			out[i*trial.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[(m+i)*k+j]
+			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[(m+i)*k+j]
 		}
 	}
 	for _, x := range tracked {
-		out[x.item*trial.K+x.class] += trackWeight * x.weight
+		out[x.item*p.K+x.class] += trackWeight * x.weight
 	}
 	return out
 }
@@ -278,30 +271,20 @@ func (t *timeline) spread(p *problem, rows *solver.EmbeddedRows, carried []recen
 		}
 		back = rows.SquaredDistances(raw, reach)
 	}
-	type link struct {
-		node   int32
-		weight float32
-	}
 	links := make([]link, 0, n*evidenceNearest)
 	ends := make([]int, n)
-	near := make([]link, 0, 2*evidenceReach)
+	near := make([]link, 0, evidenceNearest)
 	width := float32(max(a.middle, 1e-12))
 	for i := range n {
 		if items[i].Label == "" {
 			near = near[:0]
 			for j := max(0, i-evidenceReach); j <= min(n-1, i+evidenceReach); j++ {
 				if j != i {
-					near = append(near, link{int32(m + j), a.distances[i*n+j]})
+					near = nearer(near, link{int32(m + j), a.distances[i*n+j]})
 				}
 			}
 			for j := max(0, m-(evidenceReach-i)); j < m; j++ {
-				near = append(near, link{int32(j), back[j*reach+i]})
-			}
-			if len(near) > evidenceNearest {
-				slices.SortFunc(near, func(x, y link) int {
-					return cmp.Or(cmp.Compare(x.weight, y.weight), cmp.Compare(x.node, y.node))
-				})
-				near = near[:evidenceNearest]
+				near = nearer(near, link{int32(j), back[j*reach+i]})
 			}
 			for _, x := range near {
 				links = append(links, link{x.node, float32(math.Exp(-float64(x.weight / width)))})
@@ -330,6 +313,27 @@ func (t *timeline) spread(p *problem, rows *solver.EmbeddedRows, carried []recen
 			from = end
 		}
 	}
+}
+
+// link is a neighbour in time, with its squared distance or its weight.
+type link struct {
+	node   int32
+	weight float32
+}
+
+// nearer keeps the nearest of the links that it is given, in order; of two at one distance the first.
+func nearer(near []link, x link) []link {
+	if len(near) < evidenceNearest {
+		near = append(near, x)
+	} else if x.weight >= near[len(near)-1].weight {
+		return near
+	}
+	at := len(near) - 1
+	for ; at > 0 && x.weight < near[at-1].weight; at-- {
+		near[at] = near[at-1]
+	}
+	near[at] = x
+	return near
 }
 
 // carry keeps the last items and what speaks for them.
