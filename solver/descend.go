@@ -109,7 +109,7 @@ func (e *episode) note(r *Result) {
 	}
 	now, _ := e.objectives()
 	before := r.Trace[len(r.Trace)-1]
-	if now > before+1e-5*max(1, math.Abs(before)) {
+	if !(now <= before+1e-5*max(1, math.Abs(before))) { // what is no number is no descent
 		r.Rises++
 	}
 	r.Trace = append(r.Trace, now)
@@ -426,6 +426,9 @@ func (e *episode) proportions() {
 		e.masses()
 	}
 	total := float64(e.unlabelled) + e.cpi
+	if total == 0 {
+		return
+	}
 	for c := range e.k {
 		e.pi[c] = (e.soft[c] + e.cpi*e.pi0[c]) / total
 	}

@@ -210,7 +210,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		return nil
 	}
 	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
-		Rho: min(e.Rho, all-1), Method: e.Index, RecallFloor: e.RecallFloor, Seed: e.Seed,
+		Rho: min(e.Rho, all-1), Method: e.Index, RecallFloor: e.RecallFloor, Seed: e.Seed, Workers: e.Workers,
 	})
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
@@ -281,7 +281,10 @@ func (e *episode) estimateSigma() {
 
 // hire readies the workers: one for a small episode, so that nothing is started for it.
 func (e *episode) hire() {
-	workers := runtime.GOMAXPROCS(0)
+	workers := e.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
 	if e.n <= serial {
 		workers = 1
 	}

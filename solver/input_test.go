@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -254,5 +255,55 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 	if _, err := solve.Solve(ctx, p); err != context.Canceled {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Without prior counts a class may lose all of its proportion, and an episode may have nobody to count: R stays a number.
+func TestNoPriorCounts(t *testing.T) {
+	for _, which := range []engine{rowEngine, gramEngine} {
+		solve, _ := defaultSolver(t, func(s *Settings) { s.CPI, s.Beta, s.Tau, s.Check = 0, 3, 400, true })
+		solve.engine = which
+		p := &Problem{
+			N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, .01, 1, .02}, Labels: []int32{0, 1, -1, -1},
+			Embedding: &Embedding{Mean: make([]float32, 2)},
+		}
+		for range 2 {
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Rises > 0 || r.ObjectiveAfter-r.ObjectiveAfter != 0 {
+				t.Errorf("engine %d, %v: R is %g, with %d rises: %v", which, p.Labels, r.ObjectiveAfter, r.Rises, r.Trace)
+			}
+			p.Labels = []int32{0, 1, 0, 0}
+		}
+	}
+}
+
+// A solve with one worker starts no goroutine, not even to search a graph of more rows than one core searches: what it would
+// take to start them is not allocated.
+func TestOneWorkerStartsNoGoroutine(t *testing.T) {
+	const n, d = 600, 16
+	random := rand.New(rand.NewPCG(1, 2))
+	p := &Problem{N: n, D: d, K: 3, Labels: make([]int32, n), Embedding: &Embedding{Mean: make([]float32, d)}}
+	for i := range n {
+		for range d {
+			p.Rows = append(p.Rows, float32(random.NormFloat64()))
+		}
+		if p.Labels[i] = -1; i < 9 {
+			p.Labels[i] = int32(i % 3)
+		}
+	}
+	allocations := func(workers int) float64 {
+		solve, _ := defaultSolver(t, func(s *Settings) { s.Workers = workers })
+		solve.engine = rowEngine
+		return testing.AllocsPerRun(3, func() {
+			if _, err := solve.Solve(context.Background(), p); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if one, two := allocations(1), allocations(2); one >= two {
+		t.Errorf("%g allocations with one worker, %g with two", one, two)
 	}
 }

@@ -51,7 +51,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		energy += e.parts[2*block+1]
 	}
 	objective += e.heldObjective() + e.imbalance()
-	if e.beta > 0 {
+	if e.beta > 0 && e.cpi > 0 { // without prior counts a class may have no proportion at all: its log is no number
 		for c, v := range e.pi0 {
 			if v > 0 {
 				objective -= e.cpi * v * e.logPi[c]

@@ -23,6 +23,7 @@ func drawnSettings(t *rapid.T) Settings {
 	s.Tau = rapid.SampledFrom([]float64{0, .5, 5, 15, 200}).Draw(t, "tau")
 	s.U = rapid.SampledFrom([]float64{0, .3, .75, .95, 1}).Draw(t, "u")
 	s.Beta = rapid.SampledFrom([]float64{0, .25, 3}).Draw(t, "beta")
+	s.CPI = rapid.SampledFrom([]float64{0, 5, 10}).Draw(t, "cpi")
 	s.Kappa = rapid.SampledFrom([]float64{1, 10, 60}).Draw(t, "kappa")
 	s.Sigma = rapid.SampledFrom([]float64{0, .3, 1.1}).Draw(t, "sigma")
 	s.Inner = rapid.IntRange(1, 4).Draw(t, "inner")

@@ -83,6 +83,7 @@ type Settings struct {
 
 	Index       string  // how neighbours are searched for, one of index.Methods; "" is auto. Small episodes are always searched exactly
 	RecallFloor float64 // share of true neighbours an approximate search must find, else the search is exact; 0: index.DefaultRecallFloor
+	Workers     int     // goroutines that solve a large problem; 0: GOMAXPROCS. The answer does not depend on it
 	Seed        uint64
 	Check       bool // compute R after every half-step: Result.Trace and Result.Rises (slow)
 }
@@ -184,6 +185,7 @@ func (s Settings) Validate() error {
 		{"metric-rank", float64(s.MetricRank), 0, 1e5},
 		{"metric-between", s.MetricBetween, 0, 1e6},
 		{"metric-shrink", s.MetricShrink, 0, 1},
+		{"workers", float64(s.Workers), 0, 1e4},
 		{"restarts", float64(s.Clustering.Restarts), 0, 1e4},
 		{"recall-floor", s.RecallFloor, 0, 1},
 	} {

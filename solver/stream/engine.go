@@ -20,6 +20,9 @@ func NewEngine(s Settings) (*Engine, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("stream settings: %w", err)
 	}
+	if s.Solver.Workers == 0 { // streams are answered side by side: one more level of goroutines is only in the way
+		s.Solver.Workers = 1
+	}
 	labelled, err := solver.New(s.Solver)
 	if err != nil {
 		return nil, err
