@@ -8,6 +8,7 @@ type Files struct {
 	K      int
 	Output string
 	Force  bool
+	Report string
 
 	Ordered string // whether the order of the rows means something: auto, true, false
 }
@@ -23,6 +24,8 @@ func (f *Files) sections() []section {
 			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
 			"whether the order of the rows means something; auto: as far as near rows lie side by side", oneOf("auto", "true", "false")),
+		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
+			example("FILE.html"),
 		define("force", &f.Force, label, false, "overwrite the output"),
 	}}}
 }

@@ -54,6 +54,11 @@ func label(ctx context.Context, c *call) error {
 	if err := writeAnswers(output, problem, r); err != nil {
 		return err
 	}
+	if path := c.Config.Files.Report; path != "" {
+		if err := writeReport(path, c.Config.Files.Force, problem, r); err != nil {
+			return err
+		}
+	}
 	if err := output.Commit(); err != nil {
 		return err
 	}

@@ -146,6 +146,33 @@ func TestLabelRefuses(t *testing.T) {
 	}
 }
 
+// The report is one page that asks the network for nothing and says what is in the file.
+func TestLabelReport(t *testing.T) {
+	input, _, _ := saveBlobs(t, 300, 16, 4, 1)
+	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
+	folder := t.TempDir()
+	line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " + folder + "/y.npy --report " + folder + "/page.html"
+	if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
+		t.Fatalf("exit %d: %s", code, messages)
+	}
+	page, err := os.ReadFile(folder + "/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	if !strings.Contains(text, "300 rows, 4 classes") || strings.Count(text, "<circle") != 300 {
+		t.Errorf("%d circles in a page of %d bytes", strings.Count(text, "<circle"), len(text))
+	}
+	for _, not := range []string{"http://", "https://", "<script", "src=", "ZgotmplZ"} {
+		if strings.Contains(text, not) {
+			t.Errorf("the page holds %s", not)
+		}
+	}
+	if code, _, messages := runLine(t, append(strings.Fields(line), "--force")...); code != exitDone {
+		t.Errorf("by force: exit %d: %s", code, messages)
+	}
+}
+
 // A stop in the middle leaves nothing half-written.
 func TestLabelStopped(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 16, 4, 1)

@@ -13,6 +13,7 @@ import (
 // doubts are what an answer says of itself.
 type doubts struct {
 	confidence []float32 // of each row's label, 1 where it is labelled
+	second     []int32   // the class with the largest A after the label's
 	unknown    []float32 // distance to the nearest labelled row, smoothed over the graph
 }
 
@@ -20,7 +21,7 @@ type doubts struct {
 // score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
 func (e *descent) doubt(labels []int32) doubts {
 	k, d := e.k, e.points.d
-	out := doubts{make([]float32, e.all), make([]float32, e.all)}
+	out := doubts{make([]float32, e.all), make([]int32, e.all), make([]float32, e.all)}
 	inFile := (e.n + stretch - 1) / stretch
 	eachOf(inFile+(e.all-e.n+stretch-1)/stretch, func(i int) {
 		from, to, c := i*stretch, min(e.n, (i+1)*stretch), e.c
@@ -52,6 +53,7 @@ func (e *descent) doubt(labels []int32) doubts {
 	far := e.distances()
 	eachChunk(e.all, func(_, from, to int) {
 		for p := from; p < to; p++ {
+			out.second[p] = second(e.s[p*k:p*k+k], labels[p])
 			if e.class[p] >= 0 {
 				out.confidence[p] = 1
 				continue
@@ -70,6 +72,17 @@ func (e *descent) doubt(labels []int32) doubts {
 		}
 	})
 	return out
+}
+
+// second is the class with the largest value beside one, which is returned where there is no other.
+func second(values []float32, beside int32) int32 {
+	best := beside
+	for c, v := range values {
+		if int32(c) != beside && (best == beside || v > values[best]) {
+			best = int32(c)
+		}
+	}
+	return best
 }
 
 // outside is the answer for a row of the support that was held out: the descent passes it over, as it is none of the file's.

@@ -46,7 +46,7 @@ func needed(n, d, k, code int) int64 {
 
 // working is what the work takes beside: the search for neighbours, which sees codes as float32, or a block of classes.
 func working(n, k, code int) int64 {
-	return int64(n) * max(int64(4*code)+280, int64(32*min(k, columnsAtOnce)))
+	return int64(n) * max(int64(4*code)+280, int64(24*min(k, columnsAtOnce(n))))
 }
 
 // plan chooses whole rows where they fit, else the longest code that fits; measured recall may shorten it later.

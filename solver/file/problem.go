@@ -55,6 +55,11 @@ type Result struct {
 	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf where it cannot be said
 	Calibrated   bool      // confidence was fitted to labelled rows that the solve did not see
 
+	Second []int32 // the class that each row was nearest to after its label
+
+	Sample []int32      // rows spread over the file, at most 2,000
+	Places [][2]float32 // and where they lie along the two directions in which they vary most
+
 	Coherence                       float64 // how much the order of the rows tells, 0 to 1
 	ObjectiveBefore, ObjectiveAfter float64
 	Sweeps                          int

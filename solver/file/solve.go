@@ -94,7 +94,8 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	}
 	r.Labels = largest(e.s, l.k)
 	own := e.doubt(r.Labels)
-	r.Labels, r.Confidence, r.UnknownScore = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n]
+	r.Labels, r.Confidence, r.UnknownScore, r.Second = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n], own.second[:l.n]
+	l.place(r)
 	return l.calibrate(ctx, lists, similar, s, r)
 }
 
@@ -128,6 +129,8 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 		return err
 	}
 	r.Labels = largest(e.s, l.k)
-	r.Confidence, r.UnknownLimit = e.doubt(r.Labels).confidence, math.Inf(1)
+	own := e.doubt(r.Labels)
+	r.Confidence, r.Second, r.UnknownLimit = own.confidence, own.second, math.Inf(1)
+	l.place(r)
 	return nil
 }

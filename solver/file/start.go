@@ -8,8 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce is how many classes labels are spread for at a time: memory is so many values a row, not one for each class.
-const columnsAtOnce = 32
+// columnsAtOnce is how many classes labels are spread for at a time among n rows: memory is so many values a row, not one for each
+// class.
+func columnsAtOnce(n int) int { return min(32, max(4, 1<<24/n)) }
 
 // spreadLabels is the class of each row that the graph alone would give it: the largest of the sum of two solutions, each
 // scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where labels are few beside the
@@ -18,8 +19,9 @@ const columnsAtOnce = 32
 func (l *loaded) spreadLabels(ctx context.Context, graph *index.Affinity, class []int32, progress func(done, total int)) ([]int32, error) {
 	answer, best := make([]int32, l.all), make([]float32, l.all)
 	var byX, byY float32
-	for from := 0; from < l.k; from += columnsAtOnce {
-		to := min(l.k, from+columnsAtOnce)
+	columns := columnsAtOnce(l.all)
+	for from := 0; from < l.k; from += columns {
+		to := min(l.k, from+columns)
 		progress(from, l.k)
 		x, err := laplace(ctx, graph, class, from, to, true)
 		if err != nil {

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/slkstream/slkstream/solver/file"
+)
+
+// reportClass is what the report says of a class.
+type reportClass struct {
+	Name          string
+	Rows, Unknown int
+	Confidence    float64 // mean
+	Colour        template.CSS
+	Surest, Least []int // rows
+}
+
+// reportPair is two classes, and how many rows of the first are hardly further from the second.
+type reportPair struct {
+	First, Second string
+	Rows          int
+	Confidence    float64
+}
+
+type reportPoint struct {
+	X, Y   float64
+	Colour template.CSS
+	Title  string
+}
+
+// report is what the page of a labelled file shows.
+type report struct {
+	File       string
+	Rows       int
+	Plan       string
+	Coherence  float64
+	Calibrated bool
+	Clusters   bool
+	Classes    []*reportClass
+	Pairs      []reportPair
+	Points     []reportPoint
+}
+
+const (
+	reportExamples = 6
+	reportPairs    = 20
+	mapSize        = 640.
+)
+
+// newReport gathers what the page shows.
+func newReport(f *labelledFile, r *file.Result) *report {
+	out := &report{
+		File: filepath.Base(f.path), Rows: f.N, Plan: r.Plan.String(), Coherence: r.Coherence, Calibrated: r.Calibrated, Clusters: len(f.names) == 0,
+	}
+	classes := make([]*reportClass, f.K)
+	for c := range classes {
+		classes[c] = &reportClass{Name: strconv.Itoa(c), Colour: template.CSS(fmt.Sprintf("hsl(%.0f 65%% 45%%)", math.Mod(float64(c)*137.5, 360)))}
+		if len(f.names) > 0 {
+			classes[c].Name = f.names[c]
+		}
+	}
+	type pair struct{ a, b int32 }
+	pairs := map[pair]*reportPair{}
+	order := make([]int, f.N)
+	for i, y := range r.Labels {
+		c := classes[y]
+		order[i] = i
+		c.Rows++
+		c.Confidence += float64(r.Confidence[i])
+		if r.UnknownScore != nil && float64(r.UnknownScore[i]) > r.UnknownLimit {
+			c.Unknown++
+		}
+		if r.Second != nil && r.Confidence[i] < .8 && r.Second[i] != y {
+			p := pairs[pair{y, r.Second[i]}]
+			if p == nil {
+				p = &reportPair{First: c.Name, Second: classes[r.Second[i]].Name}
+				pairs[pair{y, r.Second[i]}] = p
+			}
+			p.Rows++
+			p.Confidence += float64(r.Confidence[i])
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Confidence[b], r.Confidence[a]) })
+	for _, i := range order {
+		if c := classes[r.Labels[i]]; len(c.Surest) < reportExamples {
+			c.Surest = append(c.Surest, i)
+		}
+	}
+	for _, i := range slices.Backward(order) {
+		if c := classes[r.Labels[i]]; len(c.Least) < reportExamples {
+			c.Least = append(c.Least, i)
+		}
+	}
+	for _, c := range classes {
+		c.Confidence /= float64(max(1, c.Rows))
+	}
+	for _, p := range pairs {
+		p.Confidence /= float64(p.Rows)
+		out.Pairs = append(out.Pairs, *p)
+	}
+	slices.SortFunc(out.Pairs, func(a, b reportPair) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
+	})
+	out.Pairs = out.Pairs[:min(len(out.Pairs), reportPairs)]
+	out.Points = mapOf(r, classes)
+	slices.SortStableFunc(classes, func(a, b *reportClass) int { return cmp.Compare(b.Rows, a.Rows) })
+	out.Classes = classes
+	return out
+}
+
+// mapOf places the sample on the map.
+func mapOf(r *file.Result, classes []*reportClass) []reportPoint {
+	most := 1e-9
+	for _, at := range r.Places {
+		most = max(most, math.Abs(float64(at[0])), math.Abs(float64(at[1])))
+	}
+	var out []reportPoint
+	for i, row := range r.Sample {
+		c := classes[r.Labels[row]]
+		out = append(out, reportPoint{
+			X: mapSize / 2 * (1 + .96*float64(r.Places[i][0])/most), Y: mapSize / 2 * (1 - .96*float64(r.Places[i][1])/most),
+			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", row, c.Name, r.Confidence[row]),
+		})
+	}
+	return out
+}
+
+// writeReport writes the page: one file, which asks the network for nothing. It appears whole, or not at all.
+func writeReport(path string, force bool, f *labelledFile, r *file.Result) (err error) {
+	if _, err := os.Stat(path); err == nil && !force {
+		return fmt.Errorf("report: %s exists; --force overwrites it", path)
+	}
+	page, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	defer os.Remove(page.Name())
+	if err = reportPage.Execute(page, newReport(f, r)); err == nil {
+		err = page.Chmod(0o644)
+	}
+	if closed := page.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(page.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+var reportPage = template.Must(template.New("report").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{{.File}}, labelled</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}i{display:inline-block;width:.8em;height:.8em;border-radius:50%;margin-right:.4em}
+small{color:#555}svg{border:1px solid #ddd}
+</style>
+<h1>{{.File}}</h1>
+<p>{{.Rows}} rows, {{len .Classes}} {{if .Clusters}}clusters{{else}}classes{{end}}. {{.Plan}}. The order of the rows tells {{printf "%.2f" .Coherence}} of 1.
+Confidence is {{if .Calibrated}}calibrated on labelled rows that were held out{{else}}not calibrated: compare it within this file only{{end}}.</p>
+<h2>Sizes and examples</h2>
+<table><tr><th>label<th>rows<th>mean confidence<th>called unknown<th>surest rows<th>least sure rows</tr>
+{{range .Classes}}<tr><td><i style="background:{{.Colour}}"></i>{{.Name}}<td>{{.Rows}}<td>{{printf "%.2f" .Confidence}}<td>{{.Unknown}}
+<td>{{range .Surest}}{{.}} {{end}}<td>{{range .Least}}{{.}} {{end}}</tr>
+{{end}}</table>
+<h2>Pairs that are easily confused</h2>
+{{if .Pairs}}<table><tr><th>label<th>next to it<th>rows below .8<th>their mean confidence</tr>
+{{range .Pairs}}<tr><td>{{.First}}<td>{{.Second}}<td>{{.Rows}}<td>{{printf "%.2f" .Confidence}}</tr>
+{{end}}</table>{{else}}<p>None: no row has a confidence below .8.</p>{{end}}
+<h2>Map</h2><p><small>{{len .Points}} rows spread over the file, along the two directions in which they vary most.</small></p>
+<svg viewBox="0 0 640 640" width="640" height="640" role="img" aria-label="map of a sample of the rows">
+{{range .Points}}<circle cx="{{printf "%.1f" .X}}" cy="{{printf "%.1f" .Y}}" r="2.5" style="fill:{{.Colour}}"><title>{{.Title}}</title></circle>
+{{end}}</svg>
+</html>
+`))
