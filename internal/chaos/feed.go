@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,7 @@ type feedSettings struct {
 	Dimension  int
 	Classes    int
 	Poison     float64       // share of records that cannot be read
+	Hostile    float64       // share of records by which a sender would do harm; see hostile
 	Label      float64       // share of items that teach
 	Marker     float64       // share of records that end an episode
 	Step       time.Duration // of event time from record to record
@@ -83,6 +85,11 @@ func (f *feed) next(n int) []record.Out {
 		stream := f.random.IntN(f.Streams)
 		value, kind := raw(f.vector(f.random.IntN(f.Classes))), kindItem
 		var headers []record.Header
+		if f.Hostile > 0 && f.random.Float64() < f.Hostile {
+			out = append(out, f.hostile(stream, value))
+			f.n++
+			continue
+		}
 		switch {
 		case f.random.Float64() < f.Poison:
 			value, kind = f.poison(value), kindPoison
@@ -119,6 +126,42 @@ func (f *feed) record(stream int, value []byte, kind string, headers []record.He
 		Headers: append(headers, record.Header{Key: kindHeader, Value: []byte(kind)}),
 		Time:    f.begin.Add(time.Duration(f.n) * f.Step),
 	}
+}
+
+// largestResult is what the output of a history with hostile senders takes.
+const largestResult = 20_000
+
+// largestRecord is what its stages decode.
+const largestRecord = 64 << 10
+
+// hostile makes a record that harms whoever trusts it: a clock that is off by years, either way, attributes that the output
+// does not take, a record that is too large, or rubbish.
+func (f *feed) hostile(stream int, value []byte) record.Out {
+	odd := func(header string) record.Out {
+		return f.record(stream, value, kindItem, []record.Header{{Key: "time", Value: []byte(header)}})
+	}
+	switch f.random.IntN(6) {
+	case 0:
+		return odd("2130-01-01T00:00:00Z")
+	case 1:
+		return odd("1971-01-01T00:00:00Z")
+	case 2, 3:
+		long := bytes.Repeat([]byte("x"), largestResult+f.random.IntN(largestResult))
+		return f.record(stream, value, kindItem, []record.Header{{Key: record.AttributePrefix + "note", Value: long}})
+	case 4:
+		return f.record(stream, make([]byte, largestRecord+1+f.random.IntN(largestRecord)), kindPoison, nil)
+	default:
+		rubbish := make([]byte, 4*f.random.IntN(f.Dimension))
+		for i := range rubbish {
+			rubbish[i] = byte(f.random.Uint32())
+		}
+		return f.record(stream, append(rubbish, 0), kindPoison, nil)
+	}
+}
+
+// bomb is a record that inflates to much more than is decoded.
+func (f *feed) bomb() record.Out {
+	return f.record(f.random.IntN(f.Streams), make([]byte, 8<<20), kindPoison, nil)
 }
 
 // poison spoils a good value in one of the ways in which values are spoilt.

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // harm does one thing.
@@ -14,6 +19,10 @@ func (w *world) harm() {
 	s := w.stages[w.random.IntN(len(w.stages))]
 	if s.network.isDead() { // struck since the last event
 		w.replace(s)
+		return
+	}
+	if w.plan.hostile && w.random.IntN(4) == 0 {
+		w.squeeze()
 		return
 	}
 	switch w.random.IntN(12) {
@@ -78,6 +87,38 @@ func (w *world) strike(s *stage) {
 	}
 	w.h.note("%s is to be %s %s its next %v, the one of number %d", s.name, what, when, moment.key.Name(), moment.count)
 	s.network.strikeAt(moment)
+}
+
+// maxMessage is Kafka's name for the size of the largest batch that a topic takes.
+const maxMessage = "max.message.bytes"
+
+// squeeze makes the results' topic or that of the dead letters refuse everything for a while, as a full disk does.
+func (w *world) squeeze() {
+	name := []string{outTopic, outTopic + "-dead"}[w.random.IntN(2)]
+	long := time.Duration(50+w.random.IntN(400)) * time.Millisecond
+	w.h.note("%s refuses everything for %v", name, long)
+	err := limitTopic(w.client, name, 120)
+	time.Sleep(long)
+	for range 10 { // it must take records again, whatever else goes on
+		if err = limitTopic(w.client, name, largestResult); err == nil {
+			return
+		}
+	}
+	w.h.note("the limit of %s cannot be set: %v", name, err)
+}
+
+func limitTopic(client *topic.Client, name string, size int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	k := client.Kafka()
+	answer, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+		Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: maxMessage, Value: strconv.Itoa(size), ConfigOperation: kafka.ConfigOperationSet}},
+	}}})
+	if err != nil {
+		return err
+	}
+	return answer.Resources[0].Error
 }
 
 // replace ends a stage as kill -9 does, for which it makes no difference that it is dead, and starts another.

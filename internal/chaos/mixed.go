@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -16,7 +14,7 @@ func (s *scenario) mix(ctx context.Context, i int) error {
 	case i == s.events/2:
 		return s.grow(ctx)
 	case i%4 == 1:
-		return s.refuseOutput(ctx)
+		return s.refuseOutput()
 	case i%4 == 3:
 		return s.kill(ctx, i)
 	default:
@@ -34,26 +32,14 @@ func (s *scenario) teach(ctx context.Context) error {
 }
 
 // refuseOutput makes every result too large for its topic, as good as a full disk: nothing can be written until it is over.
-func (s *scenario) refuseOutput(ctx context.Context) error {
+func (s *scenario) refuseOutput() error {
 	s.h.note("the output refuses everything")
-	if err := s.limitOutput(ctx, "200"); err != nil { // no result fits, but the mark that ends a transaction must
+	if err := limitTopic(s.client, outTopic, 200); err != nil { // no result fits, but the mark that ends a transaction must
 		return err
 	}
 	time.Sleep(2 * s.pause)
 	s.h.note("the output takes results again")
-	return s.limitOutput(ctx, "1048588")
-}
-
-func (s *scenario) limitOutput(ctx context.Context, size string) error {
-	k := s.client.Kafka()
-	answer, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
-		ResourceType: kafka.ResourceTypeTopic, ResourceName: outTopic,
-		Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "max.message.bytes", Value: size, ConfigOperation: kafka.ConfigOperationSet}},
-	}}})
-	if err != nil {
-		return err
-	}
-	return answer.Resources[0].Error
+	return limitTopic(s.client, outTopic, 1048588)
 }
 
 func (s *scenario) grow(ctx context.Context) error {

@@ -12,6 +12,7 @@ type plan struct {
 	clock         bool // idle streams are closed by the clock
 	labels        bool // examples are taught and forgotten meanwhile
 	grow          bool // the input gets another partition
+	hostile       bool // senders are hostile, and topics refuse what is large; see feed.hostile
 	poison        float64
 	marker        float64
 	partitions    int
@@ -40,8 +41,9 @@ func draw(r *rand.Rand, aim, held fault) plan {
 	if r.IntN(4) == 0 {
 		p.memory = 4 << 10
 	}
+	p.hostile = r.IntN(3) == 0
 	if aim != sound { // see aim: episodes of one size, one after the other, each with a commit of its own
-		p.once, p.clock, p.labels, p.grow, p.poison, p.marker, p.memory = aim != offsetsFirst, false, false, false, 0, 0, 1<<20
+		p.once, p.clock, p.labels, p.grow, p.hostile, p.poison, p.marker, p.memory = aim != offsetsFirst, false, false, false, false, 0, 0, 1<<20
 		p.partitions, p.streams, p.commit, p.state, p.stages = 1, 1, time.Millisecond, time.Hour, 1
 	}
 	return p
@@ -66,6 +68,6 @@ func (p plan) String() string {
 	if p.once {
 		mode = "exactly once"
 	}
-	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, poison %g, memory %d, aimed at %q, mistake %q",
-		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.poison, p.memory, p.aim, p.fault)
+	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, poison %g, memory %d, aimed at %q, mistake %q",
+		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.hostile, p.poison, p.memory, p.aim, p.fault)
 }

@@ -60,6 +60,9 @@ func (w *world) launch(group, out, name string) *stage {
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
 		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
 	}
+	if w.plan.hostile {
+		o.Decode.Limits.Bytes = largestRecord
+	}
 	if w.plan.clock {
 		o.Limits.Idle = 50 * time.Millisecond
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -72,13 +73,18 @@ func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, er
 
 func (w *world) play(ctx context.Context, seed uint64) error {
 	partitions := w.plan.partitions
+	var limit map[string]string
+	share := 0.
+	if w.plan.hostile {
+		limit, share = map[string]string{maxMessage: strconv.Itoa(largestResult)}, .1
+	}
 	for _, d := range []topic.Description{
 		{Name: inTopic, Partitions: partitions},
-		{Name: outTopic, Partitions: partitions},
-		{Name: outTopic + "-dead", Partitions: 1},
+		{Name: outTopic, Partitions: partitions, Settings: limit},
+		{Name: outTopic + "-dead", Partitions: 1, Settings: limit},
 		{Name: groupName + "-state", Partitions: partitions, Settings: topic.StateSettings()},
 		{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()},
-		{Name: calmTopic, Partitions: partitions},
+		{Name: calmTopic, Partitions: partitions, Settings: limit},
 	} {
 		if err := w.client.Create(ctx, d); err != nil {
 			return err
@@ -86,7 +92,7 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 	}
 	w.feed = newFeed(seed, feedSettings{
 		Topic: inTopic, Partitions: partitions, Streams: w.plan.streams, Records: w.plan.records,
-		Dimension: 8, Classes: 3, Poison: w.plan.poison, Label: .05, Marker: w.plan.marker, Step: 50 * time.Millisecond,
+		Dimension: 8, Classes: 3, Poison: w.plan.poison, Hostile: share, Label: .05, Marker: w.plan.marker, Step: 50 * time.Millisecond,
 	})
 	w.support = w.feed.support()
 	for range w.plan.stages {
@@ -144,10 +150,22 @@ func (w *world) disturb(ctx context.Context) error {
 			}
 			w.feed.Partitions = partitions + 1
 		}
+		if w.plan.hostile && w.random.IntN(3) == 0 {
+			if err := w.explode(ctx); err != nil {
+				return err
+			}
+		}
 		w.harm()
 		time.Sleep(time.Duration(w.random.IntN(120)) * time.Millisecond)
 	}
 	return w.client.Write(ctx, append(w.feed.next(w.plan.records), w.feed.ends()...))
+}
+
+// explode sends a batch that inflates to more than is ever decoded.
+func (w *world) explode(ctx context.Context) error {
+	w.h.note("a record that inflates to 8 MiB is sent")
+	sender := topic.Sender{Client: w.client, Compression: func(string) topic.Compression { return "zstd" }}
+	return sender.Write(ctx, []record.Out{w.feed.bomb()})
 }
 
 // settle lets the stages finish in peace and holds the outcome against the promise.
