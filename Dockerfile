@@ -1,11 +1,12 @@
-# The stage in an image of its own: one static binary, no shell, no root.
-FROM golang:1.26 AS build
+# The stage in an image of its own: one static binary, no shell, no root. For another platform it is cross-compiled on this one.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=""
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
+ARG TARGETOS TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
 	&& go run ./cmd/slkstream sample /out/sample \
 	&& mkdir -p /out/data
 
