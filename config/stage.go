@@ -109,17 +109,18 @@ func (s *Stage) faults(c *Config) []Fault {
 
 // Memory is what a stream learns and says beyond a label.
 type Memory struct {
-	Warm        bool
-	Time        bool
-	FrameWeight float64
-	TrackTTL    int
-	Discover    bool
-	ShareMetric bool
-	UnknownRate float64
-	ReviewRate  float64
-	StateTTL    time.Duration
-	MaxStreams  int
-	StallAfter  time.Duration
+	Warm           bool
+	Time           bool
+	FrameWeight    float64
+	TrackTTL       int
+	Discover       bool
+	ShareMetric    bool
+	UnknownRate    float64
+	ReviewRate     float64
+	StateTTL       time.Duration
+	MaxStreams     int
+	StallAfter     time.Duration
+	RecoveryTarget time.Duration
 }
 
 func (m *Memory) sections() []section {
@@ -143,6 +144,9 @@ func (m *Memory) sections() []section {
 			atLeast[time.Duration](0)),
 		define("max-streams", &m.MaxStreams, stage, 20000,
 			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
+		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
+			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
+			atLeast(time.Second)),
 		define("stall-after", &m.StallAfter, stage, time.Minute,
 			"time without getting on, though there is input, after which /readyz says 503 and the log says why",
 			atLeast(time.Second)),

@@ -114,6 +114,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
 	p.fetchedAt = now
+	p.saver.spent.bytes += b.Bytes
 	if b.Dimensions != nil {
 		p.dimensions = b.Dimensions
 		p.stage.labels.agreed.agree(b.Dimensions)
@@ -249,6 +250,7 @@ func (p *partition) done(j *job) {
 		p.inFlight += j.bytes
 		p.closings.answered()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
+		p.saver.spent.solves += j.took
 		if j.rejected != nil {
 			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.rejected)
 		}
@@ -375,7 +377,8 @@ func (p *partition) save(now time.Time) {
 		if !p.caughtUp() {
 			return
 		}
-		s := p.saver.next(now)
+		// Half of the target is for reading the snapshots themselves.
+		s := p.saver.next(now, p.saver.recovery(p.stage.options.Workers) > p.stage.options.RecoveryTarget/2)
 		if s == nil {
 			return
 		}

@@ -158,15 +158,15 @@ func TestSaver(t *testing.T) {
 	s.changed(a, now)
 	s.changed(a, now)
 	s.changed(b, now.Add(time.Second))
-	if s.next(now) != nil {
+	if s.next(now, false) != nil {
 		t.Error("saved without an allowance")
 	}
 	s.earn(1 << 20)
-	if s.next(now) != a || s.next(now) != nil {
+	if s.next(now, false) != a || s.next(now, false) != nil {
 		t.Error("not a alone")
 	}
 	s.settle(a, 1<<20)
-	if later := now.Add(time.Second); s.next(later) != nil || s.take(later) != b || s.take(later) != nil {
+	if later := now.Add(time.Second); s.next(later, false) != nil || s.take(later) != b || s.take(later) != nil {
 		t.Error("not b, when it must be")
 	}
 }
@@ -181,10 +181,28 @@ func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	}
 	s.earn(100_000 / stateShare)
 	asked := 0
-	for s.next(now) != nil {
+	for s.next(now, false) != nil {
 		asked++
 	}
 	if asked != 10 {
 		t.Errorf("%d snapshots of 10,000 bytes asked for where 100,000 may be written", asked)
+	}
+}
+
+// When a new owner would be busy for too long with what is not saved, streams are saved whatever may be written.
+func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
+	now := time.Now()
+	s := &saver{}
+	s.changed(&liveStream{}, now)
+	s.spent = effort{bytes: 10 * readingSpeed, solves: 8 * time.Second}
+	s.changed(&liveStream{}, now)
+	if got := s.recovery(4); got != 12*time.Second {
+		t.Errorf("recovery of %v", got)
+	}
+	if s.next(now, false) != nil || s.next(now, true) == nil {
+		t.Error("the target does not stand above the budget")
+	}
+	if got := s.recovery(4); got != 0 {
+		t.Errorf("recovery of %v, with the first saved", got)
 	}
 }

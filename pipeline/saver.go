@@ -14,19 +14,40 @@ type saver struct {
 	waiting   []unsaved // streams that have learned what no snapshot holds, in the order in which they are to be saved
 	allowance float64   // bytes of state that may be written now
 	at        time.Time // when the allowance last grew by time; zero: never
-	typical   int       // bytes of a snapshot, of those taken of late
+	spent     effort
+	typical   int // bytes of a snapshot, of those taken of late
 }
 
 type unsaved struct {
 	stream *liveStream
 	due    time.Time
+	since  effort // that had been spent on the input when the stream began to differ from its snapshot
+}
+
+// effort is what it took to read and answer the input so far, and would take again.
+type effort struct {
+	bytes  int64
+	solves time.Duration // of all workers
+}
+
+// readingSpeed is how many bytes of input a second a new owner reads again and decodes, on a slow core.
+const readingSpeed = 50 << 20
+
+// recovery is how long a new owner would be busy with what is not saved, by so many workers.
+func (s *saver) recovery(workers int) time.Duration {
+	if len(s.waiting) == 0 {
+		return 0
+	}
+	since := s.waiting[0].since
+	reading := time.Duration(float64(s.spent.bytes-since.bytes) / readingSpeed * float64(time.Second))
+	return reading + (s.spent.solves-since.solves)/time.Duration(max(workers, 1))
 }
 
 // changed queues a stream for its next snapshot, not before due, unless it is queued already.
 func (s *saver) changed(stream *liveStream, due time.Time) {
 	if !stream.unsaved {
 		stream.unsaved = true
-		s.waiting = append(s.waiting, unsaved{stream, due})
+		s.waiting = append(s.waiting, unsaved{stream, due, s.spent})
 	}
 }
 
@@ -54,17 +75,17 @@ func (s *saver) refill(now time.Time) {
 
 // next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written. What its
 // snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes its time, and many
-// could be asked for meanwhile.
-func (s *saver) next(now time.Time) *liveStream {
+// could be asked for meanwhile. hurry is when a new owner would be busy for too long: then what may be written does not count.
+func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	s.skip()
-	if len(s.waiting) == 0 || s.allowance <= 0 || s.waiting[0].due.After(now) {
+	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) {
 		return nil
 	}
 	stream := s.take(now)
 	if stream.size == 0 {
 		stream.size = s.typical
 	}
-	s.allowance -= float64(stream.size)
+	s.allowance = max(s.allowance-float64(stream.size), -stateMost)
 	return stream
 }
 

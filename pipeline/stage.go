@@ -52,11 +52,14 @@ type Options struct {
 	Memory  stream.Settings
 	Support []stream.Example // in force from the start, for every stream
 
-	Workers    int           // default: one a core
-	InFlight   int64         // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
-	FetchBytes int           // of one fetch, default 1 MiB
-	StallAfter time.Duration // without getting on, after which a partition with input is stuck, default 1 minute
-	Watchdog   time.Duration // an episode that takes longer than this is a fault, default 2 minutes
+	Workers    int   // default: one a core
+	InFlight   int64 // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
+	FetchBytes int   // of one fetch, default 1 MiB
+	// RecoveryTarget is how long a new owner may be busy with what it has to learn again, default 30 s: where it would take
+	// longer, state is written beyond its share of the results' bytes.
+	RecoveryTarget time.Duration
+	StallAfter     time.Duration // without getting on, after which a partition with input is stuck, default 1 minute
+	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
 
@@ -100,7 +103,7 @@ func (o *Options) fill() {
 	durations := []struct {
 		value  *time.Duration
 		normal time.Duration
-	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, time.Minute}}
+	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, time.Minute}, {&o.RecoveryTarget, 30 * time.Second}}
 	for _, d := range durations {
 		if *d.value == 0 {
 			*d.value = d.normal

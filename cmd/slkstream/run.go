@@ -71,7 +71,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
-		MaxStreams: c.Config.Memory.MaxStreams, StallAfter: c.Config.Memory.StallAfter,
+		MaxStreams: c.Config.Memory.MaxStreams, StallAfter: c.Config.Memory.StallAfter, RecoveryTarget: c.Config.Memory.RecoveryTarget,
 		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
 		Memory: settings, WithVector: t.WithVector, Log: c.Log,
 	}
