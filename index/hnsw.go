@@ -20,10 +20,11 @@ const hnswBuilt = true
 // neighbours. Its vectors hold nothing but the number of a row: distances are ours and no row is copied. Any number of
 // goroutines may search.
 type libraryGraph struct {
-	graph   *hnsw.Graph[int32]
-	row     func(number int32) []float32
-	free    chan int32  // places of queries that are not in use
-	queries [][]float32 // of each place
+	graph      *hnsw.Graph[int32]
+	row        func(number int32) []float32
+	candidates int         // to be asked for, so that few of the nearest are missing
+	free       chan int32  // places of queries that are not in use
+	queries    [][]float32 // of each place
 }
 
 // searchesAtOnce is how many searches of a graph run side by side; more wait.

@@ -5,7 +5,10 @@ package index
 const hnswBuilt = false
 
 // libraryGraph is never made where hnswBuilt is false: a Memory looks at every vector.
-type libraryGraph struct{ row func(number int32) []float32 }
+type libraryGraph struct {
+	row        func(number int32) []float32
+	candidates int
+}
 
 func newLibraryGraph([]layer, func(int32) []float32) (*libraryGraph, error) { return nil, errNoHNSW }
 

@@ -11,23 +11,23 @@ import (
 // How rows of many dimensions are sketched. Compared on images of 784 dimensions.
 
 const (
-	sketchFrom    = 256 // dimensions, from where on rows are sketched
-	sketched      = 96  // dimensions of a sketch
-	sketchLists   = 2   // how long its lists are, for each neighbour wanted
-	sketchSample  = 2048
-	sketchSteps   = 5  // of the iteration for its directions
-	sketchVarying = .7 // share of the variance that a sketch must keep
+	sketchFrom     = 256 // dimensions, from where on rows are sketched
+	sketched       = 96  // dimensions of a sketch
+	sketchLists    = 2   // how long its lists are, for each neighbour wanted
+	sketchSample   = 2048
+	sketchSteps    = 5   // of the iteration for its directions
+	sketchFaithful = .93 // of the nearest in a sample, how many must be among twice as many by their sketches
 )
 
 // sketch makes the rows of s those of p in the directions in which they vary most, with the norms that p has: where what is left out
-// of two rows has nothing in common, the values of pairs are those of p. It returns false where too much would be left out.
+// of two rows has nothing in common, the values of pairs are those of p. It returns false where the nearest rows are not near in these directions.
 func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, error) {
 	p := &w.points
 	if p.d < sketchFrom {
 		return false, nil
 	}
-	directions, kept := p.directions(o.Seed)
-	if kept < sketchVarying {
+	directions := p.directions(o.Seed)
+	if p.faithful(directions, o) < sketchFaithful {
 		return false, nil
 	}
 	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
@@ -40,9 +40,8 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	})
 }
 
-// directions are orthonormal, about those in which a sample of the rows varies most, and the share of its variance that they hold:
-// a few steps of subspace iteration.
-func (p *points) directions(seed uint64) (basis []float32, kept float64) {
+// directions are orthonormal, and about those in which a sample of the rows varies most: a few steps of subspace iteration.
+func (p *points) directions(seed uint64) (basis []float32) {
 	random := rand.New(rand.NewPCG(seed, 0x5e7c))
 	count := min(sketchSample, p.n)
 	columns := make([]float32, p.d*count) // of the centred sample, side by side
@@ -81,15 +80,44 @@ func (p *points) directions(seed uint64) (basis []float32, kept float64) {
 			}
 		}
 	}
-	kernel.Products(next, basis, scatter, sketched, p.d, p.d)
-	var all float64
-	for j := range p.d {
-		all += float64(scatter[j*p.d+j])
+	return basis
+}
+
+// faithful is, in a sample of the rows and for some of them, the share of the nearest that are among twice as many by sketches.
+func (p *points) faithful(directions []float32, o Options) float64 {
+	random := rand.New(rand.NewPCG(o.Seed, 0xfa17))
+	count, wanted := min(sketchSample, p.n), max(o.Rho, 5)
+	rows, norms := vector.New(count, p.d), make([]float32, count)
+	for i := range count {
+		row := random.IntN(p.n)
+		copy(rows.Row(i), p.row(row))
+		norms[i] = p.norms[row]
 	}
-	for a := range sketched {
-		kept += float64(kernel.Dot(basis[a*p.d:a*p.d+p.d], next[a*p.d:a*p.d+p.d]))
+	some := min(block/2, count)
+	sketches := make([]float32, count*sketched)
+	kernel.Products(sketches, rows.Values, directions, count, sketched, p.d)
+	full, short := make([]float32, some*count), make([]float32, some*count)
+	kernel.Products(full, rows.Values, rows.Values, some, count, p.d)
+	kernel.Products(short, sketches, sketches, some, count, sketched)
+	found := 0
+	values := make([]float32, count)
+	for i := range some {
+		row, brief := full[i*count:(i+1)*count], short[i*count:(i+1)*count]
+		for j := range values {
+			values[j] = norms[j] - 2*row[j]
+		}
+		limit := smallest(values, min(wanted+1, count)) // one of them is the row itself
+		for j := range values {
+			values[j] = norms[j] - 2*brief[j]
+		}
+		briefLimit := smallest(values, min(sketchLists*wanted+1, count))
+		for j := range row {
+			if norms[j]-2*row[j] <= limit && norms[j]-2*brief[j] <= briefLimit {
+				found++
+			}
+		}
 	}
-	return basis, kept / max(all, 1e-30)
+	return float64(found) / float64(some*min(wanted+1, count))
 }
 
 // descendSketched is descend among sketches, whose nearest are then compared by all that they are.

@@ -26,7 +26,7 @@ func TestSketchedSearchFindsNearlyAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s points
-	if is, err := w.sketch(context.Background(), Options{Workers: 2}, &s); err != nil || !is {
+	if is, err := w.sketch(context.Background(), Options{Workers: 2, Rho: rho}, &s); err != nil || !is {
 		t.Fatalf("rows that vary in few directions are not sketched: %v", err)
 	}
 	want, err := Build(context.Background(), rows, n, d, Options{Rho: rho, Method: "exact"})
@@ -51,12 +51,16 @@ func TestSketchedSearchFindsNearlyAll(t *testing.T) {
 }
 
 func TestRowsThatVaryEverywhereAreNotSketched(t *testing.T) {
-	const n, d = 1000, sketchFrom
-	var w Workspace
-	if err := w.points.take(uniform(n*d, 2), n, d, false); err != nil {
-		t.Fatal(err)
-	}
-	if is, err := w.sketch(context.Background(), Options{Workers: 1}, new(points)); err != nil || is {
-		t.Errorf("sketched: %v", err)
+	const n, d = 2000, sketchFrom
+	for name, rows := range map[string][]float32{
+		"uniform": uniform(n*d, 2), "a few balls": clustered(n, d, 20, .5, 3), // these lie in few directions, but not their neighbours
+	} {
+		var w Workspace
+		if err := w.points.take(rows, n, d, false); err != nil {
+			t.Fatal(err)
+		}
+		if is, err := w.sketch(context.Background(), Options{Workers: 1, Rho: 5}, new(points)); err != nil || is {
+			t.Errorf("%s: sketched, %v", name, err)
+		}
 	}
 }
