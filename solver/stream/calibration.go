@@ -57,12 +57,33 @@ func (c *calibration) observe(e *answered) {
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
+	if right, all := c.score(); all >= doubtfulAfter && 2*right < all && e.number%doubtfulEvery == 0 {
+		e.report.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items", all, right)
+	}
 	c.tested = map[uint64]bool{}
 	for i := range e.problem.force {
 		if f := &e.problem.force[i]; f.own {
 			c.tested[f.sum] = true
 		}
 	}
+}
+
+// A stream that answers fewer than half of the items right that people labelled says so, once it knows of doubtfulAfter of
+// them, in each doubtfulEvery-th episode.
+const (
+	doubtfulAfter  = 20
+	doubtfulNewest = 100
+	doubtfulEvery  = 10
+)
+
+// score counts the right ones among the newest held-out answers.
+func (c *calibration) score() (right, all int) {
+	for _, a := range c.answers[max(0, len(c.answers)-doubtfulNewest):] {
+		if all++; a.answered == a.label {
+			right++
+		}
+	}
+	return right, all
 }
 
 func (c *calibration) reset(class string) bool {

@@ -403,3 +403,30 @@ func TestLabelsWithoutEnd(t *testing.T) {
 		t.Errorf("events %+v", report.Events)
 	}
 }
+
+// A stream whose labels look nothing like it says so; one that is answered well does not.
+func TestDoubtfulStreamIsTold(t *testing.T) {
+	for name, want := range map[string]bool{"unlike its labels": true, "like its labels": false} {
+		set := settings(t)
+		f := newCamera(14, 8, 16, .3)
+		s, e := New("cam", set), engine(t, set)
+		labels := f.labels(1)
+		told := false
+		for range 12 {
+			items, truth := f.episode(20, 0)
+			for i := range items {
+				if i%3 == 0 {
+					items[i].Label = truth[i]
+				}
+				if want { // nothing repeats
+					items[i].Vector = newCamera(uint64(1000+items[i].Position.Offset), 1, 16, 0).vector(0)
+				}
+			}
+			_, report := answer(t, s, e, items, labels)
+			told = told || noted(report, "looks unlike its labels")
+		}
+		if told != want {
+			t.Errorf("%s: told %t", name, told)
+		}
+	}
+}
