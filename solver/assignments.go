@@ -9,8 +9,8 @@ import (
 type assignments struct {
 	n, k    int
 	values  []float32 // n x k; none when sparse
-	heads   []share   // n; none when dense
-	entries []share   // n x sparseWidth; none when dense
+	heads   []element // n; none when dense
+	entries []element // n x sparseWidth; none when dense
 	dense   bool      // never sparse: tests compare
 }
 
@@ -32,7 +32,7 @@ func (s *assignments) row(p int) []float32 { return s.values[p*s.k : p*s.k+s.k] 
 // clamp makes row p one-hot.
 func (s *assignments) clamp(p int, class int32) {
 	if s.sparse() {
-		s.write(p, []share{{class, 1}})
+		s.write(p, []element{{class, 1}})
 		return
 	}
 	s.values[p*s.k+int(class)] = 1
@@ -58,7 +58,7 @@ func (s *assignments) prefetch(rows []int32) {
 // add adds w s_p to a row over k classes.
 func (s *assignments) add(w float32, p int, row []float32) {
 	if s.sparse() {
-		for _, v := range s.shares(p) {
+		for _, v := range s.elements(p) {
 			row[v.class] += w * v.value
 		}
 		return
@@ -77,7 +77,7 @@ func (s *assignments) add(w float32, p int, row []float32) {
 func (s *assignments) product(p int, row []float32) float64 {
 	var sum float64
 	if s.sparse() {
-		for _, v := range s.shares(p) {
+		for _, v := range s.elements(p) {
 			sum += float64(v.value) * float64(row[v.class])
 		}
 		return sum
@@ -92,7 +92,7 @@ func (s *assignments) product(p int, row []float32) float64 {
 func (s *assignments) answer(p int) int {
 	best := 0
 	if s.sparse() {
-		row := s.shares(p)
+		row := s.elements(p)
 		for i, v := range row {
 			if v.value > row[best].value {
 				best = i
@@ -113,7 +113,7 @@ func (s *assignments) answer(p int) int {
 func (s *assignments) sum(p int) float64 {
 	var sum float64
 	if s.sparse() {
-		for _, v := range s.shares(p) {
+		for _, v := range s.elements(p) {
 			sum += float64(v.value)
 		}
 		return sum
@@ -132,7 +132,7 @@ func (s *assignments) expand(out []float32, lo, n int) {
 	}
 	clear(out[:n*s.k])
 	for i := range n {
-		for _, v := range s.shares(lo + i) {
+		for _, v := range s.elements(lo + i) {
 			out[i*s.k+int(v.class)] = v.value
 		}
 	}

@@ -11,11 +11,11 @@ import (
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,
 // steps of C and of pi until S stands still.
 func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
-	outer, inner := e.Outer, e.Inner
+	outer, inner := e.settings.Outer, e.settings.Inner
 	if e.fixed {
 		outer, inner = 1, 20
 	}
-	if e.Method == Nearest {
+	if e.settings.Method == Nearest {
 		inner = 0
 	}
 	e.prototypes()
@@ -30,7 +30,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	for r.Iterations < outer && r.Status != Converged {
 		e.anneal(r.Iterations, annealed)
 		r.Iterations++
-		if e.Paper.ResetAssignments {
+		if e.settings.Paper.ResetAssignments {
 			e.sweep(false)
 			e.note(r)
 		}
@@ -44,7 +44,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 				progress(r.Sweeps, outer*inner)
 			}
 			e.note(r)
-			if change <= e.Tolerance && r.Iterations > annealed {
+			if change <= e.settings.Tolerance && r.Iterations > annealed {
 				if i == 0 || e.fixed {
 					r.Status = Converged
 				}
@@ -71,10 +71,10 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 
 // annealed is the number of prototype steps in the annealed start.
 func (e *episode) annealed() int {
-	if e.fixed || e.clustering || e.n > serial || e.Anneal == 0 || e.Anneal == 1 {
+	if e.fixed || e.clustering || e.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
 		return 0
 	}
-	return min(e.AnnealSteps, e.Outer)
+	return min(e.settings.AnnealSteps, e.settings.Outer)
 }
 
 // anneal sets the weights for a prototype step, step from 0 on, of which the first so many are the start.
@@ -84,12 +84,12 @@ func (e *episode) anneal(step, annealed int) {
 	}
 	scale := 1.
 	if step < annealed {
-		scale = e.Anneal + (1-e.Anneal)*float64(step)/float64(annealed)
+		scale = e.settings.Anneal + (1-e.settings.Anneal)*float64(step)/float64(annealed)
 	}
-	e.lambda, e.tau, e.kappa = scale*e.Settings.lambda(), scale*e.Tau, scale*e.Kappa
-	e.balance = 0
+	e.lambda, e.tau, e.kappa = scale*e.settings.lambda(), scale*e.settings.Tau, scale*e.settings.Kappa
+	e.balance.weight = 0
 	if step == annealed && e.balances() {
-		e.balance = e.Balance
+		e.balance.weight = e.settings.Balance
 	}
 }
 
@@ -97,14 +97,14 @@ func (e *episode) anneal(step, annealed int) {
 func (e *episode) begin(r *Result) {
 	e.anneal(0, 0)
 	r.ObjectiveBefore, _ = e.objectives()
-	if e.Check {
+	if e.settings.Check {
 		r.Trace = append(r.Trace, r.ObjectiveBefore)
 	}
 }
 
 // note keeps the trace of R and counts its rises.
 func (e *episode) note(r *Result) {
-	if !e.Check || len(r.Trace) == 0 { // R's descent counts from the end of an annealed start
+	if !e.settings.Check || len(r.Trace) == 0 { // R's descent counts from the end of an annealed start
 		return
 	}
 	now, _ := e.objectives()
@@ -140,9 +140,9 @@ func (e *episode) sweep(graph bool) float64 {
 		hi := e.order.offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
 		e.changes = vector.Resize(e.changes, blocks)
-		if len(e.crew.workers) == 1 || blocks == 1 {
+		if len(e.pool.workers) == 1 || blocks == 1 {
 			for block := range blocks {
-				e.updateBlock(e.crew.workers[0], lo+block*tile, hi, block, graph)
+				e.updateBlock(e.pool.workers[0], lo+block*tile, hi, block, graph)
 			}
 		} else {
 			e.updateColour(lo, hi, blocks, graph)
@@ -157,10 +157,10 @@ func (e *episode) sweep(graph bool) float64 {
 // updateColour updates points that are not neighbours side by side. It stands apart because what it hands to the workers
 // is allocated.
 func (e *episode) updateColour(lo, hi, blocks int, graph bool) {
-	e.crew.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
+	e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 }
 
-// updateBlock updates the points of one tile of the sequence.
+// updateBlock updates the points of one tile of the order.
 func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	k, n := e.k, min(tile, hi-lo)
 	var listed []int32
@@ -193,10 +193,10 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 		}
 	}
 	if e.s.sparse() {
-		e.changes[block] = e.updateShares(w, listed, scores)
+		e.changes[block] = e.updateSparse(w, listed, scores)
 		return
 	}
-	if len(e.logits) > 0 {
+	if len(e.balance.scores) > 0 {
 		for i := range n {
 			p := lo + i
 			if listed != nil {
@@ -272,7 +272,7 @@ func (e *episode) prototypes() {
 	count := e.n
 	if !e.started {
 		count = 0
-	} else if e.Paper.HardStep {
+	} else if e.settings.Paper.HardStep {
 		e.hard.size(e.n, e.k)
 		for p := range e.n {
 			e.hard.clamp(p, int32(e.s.answer(p)))
@@ -306,7 +306,7 @@ func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 
 // counted is the S that prototypes are made of.
 func (e *episode) counted() *assignments {
-	if e.Paper.HardStep {
+	if e.settings.Paper.HardStep {
 		return &e.hard
 	}
 	return &e.s
@@ -381,7 +381,7 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 			continue
 		}
 		var near [sparseWidth]float32
-		shares := s.shares(p)
+		shares := s.elements(p)
 		for j, v := range shares {
 			near[j] = row[v.class] * v.value
 		}
@@ -408,7 +408,7 @@ func (e *episode) masses() {
 	for p, y := range e.label[:e.n] {
 		if y < 0 {
 			if e.s.sparse() {
-				for _, v := range e.s.shares(p) {
+				for _, v := range e.s.elements(p) {
 					e.soft[v.class] += float64(v.value)
 				}
 				continue
@@ -422,7 +422,7 @@ func (e *episode) masses() {
 
 // proportions sets pi_k = (sum_p s_pk + cpi pi0_k) / (n + cpi).
 func (e *episode) proportions() {
-	if e.Paper.HardStep {
+	if e.settings.Paper.HardStep {
 		e.masses()
 	}
 	total := float64(e.unlabelled) + e.cpi

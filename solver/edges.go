@@ -88,9 +88,9 @@ func (p *Problem) checkGraphTerms() error {
 // lagged returns a copy of the Gram matrix of all rows and anchors in which rows stand apart by Problem.Lag too.
 func (e *episode) lagged(g []float32, stride int, lag []float32) []float32 {
 	all := e.n + e.anchors
-	e.shifted = vector.Resize(e.shifted, all*all)
+	e.graph.shifted = vector.Resize(e.graph.shifted, all*all)
 	for p := range all {
-		row := e.shifted[p*all : p*all+all]
+		row := e.graph.shifted[p*all : p*all+all]
 		copy(row, g[p*stride:])
 		if p >= e.n {
 			continue
@@ -101,7 +101,7 @@ func (e *episode) lagged(g []float32, stride int, lag []float32) []float32 {
 			}
 		}
 	}
-	return e.shifted
+	return e.graph.shifted
 }
 
 // entry is one value of a sparse matrix.
@@ -115,19 +115,19 @@ func (e *episode) addEdges(edges []Edge) {
 	if len(edges) == 0 {
 		return
 	}
-	e.entries = e.entries[:0]
+	e.graph.entries = e.graph.entries[:0]
 	for _, edge := range edges { // as in the rest of W, the row of a labelled item is not read and stays empty
 		if e.label[edge.P] < 0 {
-			e.entries = append(e.entries, entry{edge.P, edge.Q, edge.Weight})
+			e.graph.entries = append(e.graph.entries, entry{edge.P, edge.Q, edge.Weight})
 		}
 		if e.label[edge.Q] < 0 {
-			e.entries = append(e.entries, entry{edge.Q, edge.P, edge.Weight})
+			e.graph.entries = append(e.graph.entries, entry{edge.Q, edge.P, edge.Weight})
 		}
 	}
-	slices.SortStableFunc(e.entries, func(a, b entry) int {
+	slices.SortStableFunc(e.graph.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column))
 	})
-	before, sum := e.graph, &e.summed
+	before, sum := e.graph.Affinity, &e.graph.summed
 	*sum = index.Affinity{Offsets: vector.Resize(sum.Offsets, e.n+1), Columns: sum.Columns[:0], Weights: sum.Weights[:0]}
 	sum.Offsets[0] = 0
 	put := func(column int32, weight float32, from int64) {
@@ -141,8 +141,8 @@ func (e *episode) addEdges(edges []Edge) {
 	for p := range e.n {
 		columns, weights := before.Row(p)
 		from := sum.Offsets[p]
-		for ; next < len(e.entries) && int(e.entries[next].row) == p; next++ {
-			added := e.entries[next]
+		for ; next < len(e.graph.entries) && int(e.graph.entries[next].row) == p; next++ {
+			added := e.graph.entries[next]
 			for len(columns) > 0 && columns[0] <= added.column {
 				put(columns[0], weights[0], from)
 				columns, weights = columns[1:], weights[1:]
@@ -154,15 +154,15 @@ func (e *episode) addEdges(edges []Edge) {
 		}
 		sum.Offsets[p+1] = int64(len(sum.Columns))
 	}
-	e.graph = sum
+	e.graph.Affinity = sum
 }
 
 // addEvidence adds lambda times a row's evidence to its scores.
 func (e *episode) addEvidence(p int, row []float32) {
-	if e.evidence == nil {
+	if e.graph.evidence == nil {
 		return
 	}
-	evidence := e.evidence[p*len(e.number):]
+	evidence := e.graph.evidence[p*len(e.number):]
 	if len(e.class) == len(e.number) {
 		kernel.Axpy(float32(e.lambda), evidence[:len(row)], row)
 		return
@@ -174,10 +174,10 @@ func (e *episode) addEvidence(p int, row []float32) {
 
 // evidenceTerms is what a row's evidence adds to R and to E, for s = scale row, answered label.
 func (e *episode) evidenceTerms(p int, row []float32, scale float64, label int32) (objective, energy float64) {
-	if e.evidence == nil {
+	if e.graph.evidence == nil {
 		return 0, 0
 	}
-	evidence := e.evidence[p*len(e.number):]
+	evidence := e.graph.evidence[p*len(e.number):]
 	for c, class := range e.class {
 		v := e.lambda * float64(evidence[class])
 		objective -= v * float64(row[c]) * scale

@@ -77,14 +77,14 @@ func (e *episode) embed(p *Problem) error {
 	} else {
 		for q, y := range e.label[:e.n+e.anchors] {
 			if y >= 0 {
-				raise(e.z[q*d:q*d+d], p.raw(q), e.Power)
+				raise(e.z[q*d:q*d+d], p.raw(q), e.settings.Power)
 			}
 		}
 		e.total = vector.Zeroed(e.total, e.k)
 		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
 	}
 	var bad int
-	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
+	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
 		bad = e.embedSome(p, 0, e.n+e.anchors, given)
 	} else {
 		bad = e.embedByBlocks(p, given)
@@ -102,7 +102,7 @@ func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
 	for q := from; q < to; q++ {
 		row := e.z[q*d : q*d+d]
 		if given || e.label[q] < 0 { // while it is in the nearest cache
-			raise(row, p.raw(q), e.Power)
+			raise(row, p.raw(q), e.settings.Power)
 		}
 		kernel.Axpy(-1, e.mean, row)
 		if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
@@ -117,7 +117,7 @@ func (e *episode) embedByBlocks(p *Problem, given bool) int {
 	all := e.n + e.anchors
 	blocks := (all + tile - 1) / tile
 	bad := make([]int, blocks)
-	e.crew.run(blocks, func(_ *worker, block int) {
+	e.pool.run(blocks, func(_ *worker, block int) {
 		bad[block] = e.embedSome(p, block*tile, min(all, (block+1)*tile), given)
 	})
 	for _, q := range bad {
@@ -142,7 +142,7 @@ func (e *episode) fault(p *Problem, q int) error {
 	if q >= e.n {
 		name, q = "anchor", q-e.n
 	}
-	return fmt.Errorf("%s %d: its values overflow when raised to the power %g and centred", name, q, e.Power)
+	return fmt.Errorf("%s %d: its values overflow when raised to the power %g and centred", name, q, e.settings.Power)
 }
 
 // embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
@@ -152,14 +152,14 @@ func (e *episode) embedRows(p *Problem) {
 	if p.Embedding != nil {
 		learned = p.Embedding.Metric
 	}
-	if learned == nil && !e.Paper.BiasCorrection && e.rows == e.n+e.anchors {
+	if learned == nil && !e.settings.Paper.BiasCorrection && e.rows == e.n+e.anchors {
 		e.u = e.z // shared: the row-space engine reads it only
 	} else {
-		e.apart = vector.Resize(e.apart, e.rows*d)
-		e.u = e.apart
+		e.mapped = vector.Resize(e.mapped, e.rows*d)
+		e.u = e.mapped
 		copy(e.u, e.z)
 	}
-	if e.Paper.BiasCorrection {
+	if e.settings.Paper.BiasCorrection {
 		e.correctBias()
 	}
 	if p.Prior != nil {
@@ -182,7 +182,7 @@ func (e *episode) embedRows(p *Problem) {
 		}
 	}
 	e.own = vector.Resize(e.own, e.rows)
-	e.crew.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
+	e.pool.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
 		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
 			row := e.u[p*d : p*d+d]
 			e.own[p] = kernel.Dot(row, row)

@@ -16,7 +16,11 @@ import (
 // the prior prototypes; classes are the active ones, those with a labelled item or a prior: a class with neither is
 // masked out, as its zero prototype would absorb points.
 type episode struct {
-	*Settings
+	settings                    *Settings
+	weights                     // of R's terms, in force: an annealed start multiplies them
+	sigma2, pull, beta, cpi, ws float64
+	modes, fixed                bool
+
 	n, anchors, rows, d, k int
 	unlabelled             int
 	clustering             bool
@@ -24,55 +28,56 @@ type episode struct {
 	label                  []int32   // rows: active class, -1 unlabelled
 	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
 	mean                   []float32 // d: mu
-	z, u, apart            []float32 // rows x d
-	rowsOut                []float32 // k x d
+	z, u, mapped           []float32 // rows x d; u is z, or mapped
 	own                    []float32 // rows: |u|^2
-	s, hard                assignments
-	base                   []float32 // k: of a sweep, the part of a score that points share
-	wide                   []float32 // n x K: S with the masked classes put back
-	pi0, pi                []float64 // k
-	soft                   []float64 // k: sum of s over unlabelled rows
-	held                   []float64 // k: what labelled rows and the prior weigh
-	length                 []float64 // k: |C|^2
-	started                bool      // S holds something: before that only labelled rows and the prior count
-	graph                  *index.Affinity
-	built, summed          index.Affinity
-	entries                []entry   // of Problem.Edges
-	ranked                 []float32 // weight of the r-th nearest
-	logits                 []float32 // n x k: the scores of each row in its last update, where a balance is kept
-	offset                 []float32 // k: what the balance takes of each score
-	balance, pulling       float64   // the balance in force, and g of this sweep
-	balanced               []float64 // k
-	evidence               []float32 // n x K: Problem.Evidence
-	shifted                []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
-	lists                  index.Workspace
-	search                 index.Report // how the neighbours were found
-	space                  space
-	direct                 rowSpace
-	gram                   gramSpace
-	usesGram               bool
-	near                   []float32 // n x k
-	known                  []bool
-	supports               []int32
-	order                  sequence
-	crew                   crew
-	scratch                []float32
-	total, last            []float64 // k
-	seen                   []seen    // n
-	parts                  []float64 // of the objectives, a block each
-	logPi, pulled          []float64 // k: beta log pi, psi(|C|)
-	exact                  exact
-	density                []float32 // tiles x k
-	changes                []float64 // of a colour, a block each
 
-	lambda, tau, pull, kappa, sigma2, beta, cpi, ws float64
-	modes, fixed                                    bool
+	s, hard assignments
+	started bool      // S holds something: before that only labelled rows and the prior count
+	pi0, pi []float64 // k
+	soft    []float64 // k: sum of s over unlabelled rows
+	held    []float64 // k: what labelled rows and the prior weigh
+	length  []float64 // k: |C|^2
+	graph   graph
+	balance balance
+	order   sweepOrder
+
+	space    space
+	direct   rowSpace
+	gram     gramSpace
+	usesGram bool
+	pool     workerPool
+
+	terms       terms
+	assessment  assessment
+	base        []float32 // of a sweep, k: the part of a score that points share
+	changes     []float64 // of a colour, a block each
+	density     []float32 // tiles x k
+	total, last []float64 // k
+	wide        []float32 // n x K: S with the masked classes put back
+	rowsOut     []float32 // k x d
+	scratch     []float32
+}
+
+// weights are those that an annealed start multiplies.
+type weights struct{ lambda, tau, kappa float64 }
+
+// graph is W and b of an episode, and the memory in which they are made.
+type graph struct {
+	*index.Affinity // in force: given, built, or summed
+	search          index.Report
+	built, summed   index.Affinity
+	lists           index.Workspace
+	entries         []entry   // of Problem.Edges
+	evidence        []float32 // n x K: Problem.Evidence
+	shifted         []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
+	ranked          []float32 // rho: weight of the r-th nearest
 }
 
 func (e *episode) layOut(s *Settings, p *Problem) {
-	e.Settings = s
+	e.settings = s
 	e.n, e.anchors, e.d, e.unlabelled, e.started = p.N, len(p.AnchorLabels), p.D, 0, false
-	e.lambda, e.tau, e.pull, e.kappa, e.sigma2 = s.lambda(), s.Tau, s.U, s.Kappa, s.Sigma*s.Sigma
+	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
+	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.fixed = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
 	if e.ws == 0 {
 		e.ws = max(1, .5*math.Log2(float64(p.K)))
@@ -111,24 +116,24 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	e.held = vector.Zeroed(e.held, e.k)
 	for i := range p.N {
 		if p.labelled(i) {
-			e.hold(e.number[p.Labels[i]], float32(e.ws))
+			e.addFixed(e.number[p.Labels[i]], float32(e.ws))
 		} else {
 			e.label, e.weight = append(e.label, -1), append(e.weight, 0)
 			e.unlabelled++
 		}
 	}
 	for _, l := range p.AnchorLabels {
-		e.hold(e.number[l], float32(e.ws))
+		e.addFixed(e.number[l], float32(e.ws))
 	}
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
 			if w > 0 {
-				e.hold(e.number[k], w)
+				e.addFixed(e.number[k], w)
 			}
 		}
 	}
 	e.rows = len(e.label)
-	e.shares(p)
+	e.setProportions(p)
 	if e.clustering {
 		return // until the start says how many clusters there are
 	}
@@ -142,14 +147,14 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	}
 }
 
-// hold adds a row that counts for a class with a weight.
-func (e *episode) hold(class int32, weight float32) {
+// addFixed adds a row that counts for a class with a weight.
+func (e *episode) addFixed(class int32, weight float32) {
 	e.label, e.weight = append(e.label, class), append(e.weight, weight)
 	e.held[class] += float64(weight)
 }
 
-// shares sets pi0 over the active classes.
-func (e *episode) shares(p *Problem) {
+// setProportions sets pi0 over the active classes.
+func (e *episode) setProportions(p *Problem) {
 	e.pi0, e.pi = vector.Resize(e.pi0, e.k), vector.Resize(e.pi, e.k)
 	if e.clustering { // clusters have no names that a proportion could belong to
 		p = nil
@@ -174,25 +179,25 @@ func (e *episode) shares(p *Problem) {
 
 // neighbours fills the graph: for each unlabelled row the rho nearest among unlabelled and labelled.
 func (e *episode) neighbours(ctx context.Context, p *Problem) error {
-	e.search = index.Report{}
+	e.graph.search = index.Report{}
 	if p.Affinity != nil {
-		e.graph = p.Affinity
+		e.graph.Affinity = p.Affinity
 		return nil
 	}
-	e.graph = &e.built
+	e.graph.Affinity = &e.graph.built
 	all := e.n + e.anchors
-	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.Rho == 0 || all < 2 {
-		e.built = index.Affinity{Offsets: vector.Zeroed(e.built.Offsets, e.n+1), Columns: e.built.Columns[:0], Weights: e.built.Weights[:0]}
+	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.settings.Rho == 0 || all < 2 {
+		e.graph.built = index.Affinity{Offsets: vector.Zeroed(e.graph.built.Offsets, e.n+1), Columns: e.graph.built.Columns[:0], Weights: e.graph.built.Weights[:0]}
 		return nil
 	}
 	if len(p.Lag) > 0 {
 		g, stride := e.gram.g, e.rows
 		if !e.usesGram {
-			e.shifted, stride = vector.Resize(e.shifted, all*all), all
-			kernel.Gram(e.shifted, e.u[:all*e.d], all, e.d)
-			g = e.shifted
+			e.graph.shifted, stride = vector.Resize(e.graph.shifted, all*all), all
+			kernel.Gram(e.graph.shifted, e.u[:all*e.d], all, e.d)
+			g = e.graph.shifted
 		}
-		e.link(e.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.Rho, all-1)))
+		e.link(e.graph.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.settings.Rho, all-1)))
 		return nil
 	}
 	if e.usesGram {
@@ -204,41 +209,41 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
 			}
 		}
-		lists := e.lists.GramNeighbours(g, all, min(e.Rho, all-1))
+		lists := e.graph.lists.GramNeighbours(g, all, min(e.settings.Rho, all-1))
 		e.link(lists)
-		e.search = lists.Report
+		e.graph.search = lists.Report
 		return nil
 	}
-	lists, err := e.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
-		Rho: min(e.Rho, all-1), Method: e.Index, RecallFloor: e.RecallFloor, Seed: e.Seed, Workers: e.Workers,
+	lists, err := e.graph.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
+		Rho: min(e.settings.Rho, all-1), Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
 	})
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
 	e.link(lists)
-	e.search = lists.Report
+	e.graph.search = lists.Report
 	return nil
 }
 
 // link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the mean weight 1,
 // symmetrised as without.
 func (e *episode) link(lists *index.Neighbours) {
-	lists.LabelledInto(&e.built, e.n, e.label)
-	if e.EdgeDecay == 0 || e.EdgeDecay == 1 {
+	lists.LabelledInto(&e.graph.built, e.n, e.label)
+	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
 		return
 	}
 	width := lists.Rho
-	e.ranked = vector.Resize(e.ranked, width)
+	e.graph.ranked = vector.Resize(e.graph.ranked, width)
 	sum, weight := 0., 1.
-	for r := range e.ranked {
-		e.ranked[r] = float32(weight)
+	for r := range e.graph.ranked {
+		e.graph.ranked[r] = float32(weight)
 		sum += weight
-		weight *= e.EdgeDecay
+		weight *= e.settings.EdgeDecay
 	}
-	kernel.Scale(float32(float64(width)/sum), e.ranked)
-	clear(e.built.Weights)
+	kernel.Scale(float32(float64(width)/sum), e.graph.ranked)
+	clear(e.graph.built.Weights)
 	add := func(p int, q int32, weight float32) {
-		columns, weights := e.built.Row(p)
+		columns, weights := e.graph.built.Row(p)
 		j, _ := slices.BinarySearch(columns, q)
 		weights[j] += weight
 	}
@@ -251,10 +256,10 @@ func (e *episode) link(lists *index.Neighbours) {
 			switch {
 			case q < 0:
 			case e.label[q] >= 0:
-				add(p, q, e.ranked[r])
+				add(p, q, e.graph.ranked[r])
 			default:
-				add(p, q, e.ranked[r]/2)
-				add(int(q), int32(p), e.ranked[r]/2)
+				add(p, q, e.graph.ranked[r]/2)
+				add(int(q), int32(p), e.graph.ranked[r]/2)
 			}
 		}
 	}
@@ -279,21 +284,21 @@ func (e *episode) estimateSigma() {
 	}
 }
 
-// hire readies the workers: one for a small episode, so that nothing is started for it.
-func (e *episode) hire() {
-	workers := e.Workers
+// sizePool readies the workers: one for a small episode, so that nothing is started for it.
+func (e *episode) sizePool() {
+	workers := e.settings.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	if e.n <= serial {
 		workers = 1
 	}
-	e.crew.hire(workers)
+	e.pool.resize(workers)
 }
 
 // enter readies the engine for k classes.
 func (e *episode) enter() {
-	e.crew.size(e.k)
+	e.pool.size(e.k)
 	if e.usesGram {
 		e.gram.enter()
 	} else {
@@ -307,18 +312,18 @@ func (e *episode) finish(p *Problem, r *Result) {
 	r.Labels = vector.Resize(r.Labels, e.n)
 	r.Prototypes, r.Masses = vector.Zeroed(r.Prototypes, p.K*d), vector.Zeroed(r.Masses, p.K)
 	r.rows, r.class, r.k = &e.s, e.class, p.K
-	apart := false
+	widen := false
 	switch {
 	case e.s.sparse() && p.SparseResult:
 	case !e.s.sparse() && k == p.K:
 		r.S = e.s.values // shared: a second N x K is only made where classes must be put back
 	default:
-		e.wide, apart = vector.Resize(e.wide, e.n*p.K), true
+		e.wide, widen = vector.Resize(e.wide, e.n*p.K), true
 		r.S = e.wide
 	}
 	for i := range e.n {
 		r.Labels[i] = e.class[e.s.answer(i)]
-		if apart {
+		if widen {
 			r.Row(i, r.S[i*p.K:i*p.K+p.K])
 		}
 	}
@@ -329,7 +334,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
 	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
-	r.Affinity, r.Search = e.graph, e.search
+	r.Affinity, r.Search = e.graph.Affinity, e.graph.search
 	if p.Assess {
 		e.assess(r)
 	}

@@ -16,8 +16,8 @@ const mostGram = 2048
 // solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
-	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or apart
-	apart     []float32
+	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or moved
+	moved     []float32
 	g, h      []float32 // rows x rows: inner products in u-space
 	shrinking []float32 // rows x directions that shrink: B sqrt(1 - s^2)
 	growing   []float32 // rows x directions that grow: B sqrt(s^2 - 1)
@@ -35,7 +35,7 @@ type gramSpace struct {
 
 // can says that the Gram-space engine is written for the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
-	if e.rows > mostGram || e.Paper.BiasCorrection || e.clustering {
+	if e.rows > mostGram || e.settings.Paper.BiasCorrection || e.clustering {
 		return false
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {
@@ -57,7 +57,7 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 // cheaper compares multiplications until the end, the graph included.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	rows, n, d, k := float64(e.rows), float64(e.n), float64(e.d), float64(e.k)
-	steps := float64(e.Outer)
+	steps := float64(e.settings.Outer)
 	gram := rows*rows*d/2 + steps*n*rows*k
 	direct := steps * 2 * n * d * k
 	if p.Affinity == nil {
@@ -81,8 +81,8 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 		kernel.Gram(g.g, g.v, t, d)
 		return
 	}
-	g.apart = vector.Resize(g.apart, t*d) // never z's own memory, which g.v may still be from an earlier solve
-	g.v = g.apart
+	g.moved = vector.Resize(g.moved, t*d) // never z's own memory, which g.v may still be from an earlier solve
+	g.v = g.moved
 	e.scratch = vector.Resize(e.scratch, t)
 	length := e.scratch // in u-space: 1, but a prior prototype keeps its own
 	for q := range t {
@@ -206,7 +206,7 @@ func (g *gramSpace) place(count int, base, density bool) {
 		clear(g.next)
 		clear(g.pending)
 	}
-	w := e.crew.workers[0]
+	w := e.pool.workers[0]
 	for lo := 0; lo < count; lo += tile {
 		n := min(tile, count-lo)
 		weights := e.weigh(w, lo, n, density)

@@ -18,51 +18,59 @@ import (
 // labelled neighbour is a pair that is met from one side only, and counts as both; evidence is such a neighbour.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
-	e.seen = vector.Resize(e.seen, e.n)
-	if blocks := (e.n + tile - 1) / tile; len(e.crew.workers) > 1 {
-		e.crew.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
+	e.terms.states = vector.Resize(e.terms.states, e.n)
+	if blocks := (e.n + tile - 1) / tile; len(e.pool.workers) > 1 {
+		e.pool.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
 	} else {
 		e.weighRows(0, e.n)
 	}
-	e.logPi, e.pulled = vector.Resize(e.logPi, k), vector.Resize(e.pulled, k)
+	e.terms.logPi, e.terms.pulled = vector.Resize(e.terms.logPi, k), vector.Resize(e.terms.pulled, k)
 	length := e.length
-	if e.Check {
-		e.exact.own, e.exact.dots, e.exact.length = vector.Resize(e.exact.own, e.rows), vector.Zeroed(e.exact.dots, e.rows*k), vector.Zeroed(e.exact.length, k)
-		e.space.precise(&e.exact)
-		length = e.exact.length
+	if e.settings.Check {
+		e.terms.exact.own, e.terms.exact.dots, e.terms.exact.length = vector.Resize(e.terms.exact.own, e.rows), vector.Zeroed(e.terms.exact.dots, e.rows*k), vector.Zeroed(e.terms.exact.length, k)
+		e.space.precise(&e.terms.exact)
+		length = e.terms.exact.length
 	}
 	for c := range k {
-		e.logPi[c], e.pulled[c] = 0, psi(e.pull, length[c])
+		e.terms.logPi[c], e.terms.pulled[c] = 0, psi(e.pull, length[c])
 		if e.beta > 0 {
-			e.logPi[c] = e.beta * math.Log(e.pi[c])
+			e.terms.logPi[c] = e.beta * math.Log(e.pi[c])
 		}
 	}
 	blocks := (e.n + tile - 1) / tile
-	e.parts = vector.Resize(e.parts, 2*blocks)
-	if len(e.crew.workers) == 1 { // no closure: nothing is allocated
+	e.terms.parts = vector.Resize(e.terms.parts, 2*blocks)
+	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
 		for block := range blocks {
-			e.objectiveBlock(e.crew.workers[0], block)
+			e.objectiveBlock(e.pool.workers[0], block)
 		}
 	} else {
-		e.crew.run(blocks, e.objectiveBlock)
+		e.pool.run(blocks, e.objectiveBlock)
 	}
 	for block := range blocks {
-		objective += e.parts[2*block]
-		energy += e.parts[2*block+1]
+		objective += e.terms.parts[2*block]
+		energy += e.terms.parts[2*block+1]
 	}
 	objective += e.heldObjective() + e.imbalance()
 	if e.beta > 0 && e.cpi > 0 { // without prior counts a class may have no proportion at all: its log is no number
 		for c, v := range e.pi0 {
 			if v > 0 {
-				objective -= e.cpi * v * e.logPi[c]
+				objective -= e.cpi * v * e.terms.logPi[c]
 			}
 		}
 	}
 	return objective, energy
 }
 
-// seen is what the objectives ask of a point as a neighbour, side by side in memory.
-type seen struct {
+// terms is the memory in which the objectives are summed.
+type terms struct {
+	states        []pointState // n
+	parts         []float64    // two a block
+	logPi, pulled []float64    // k: beta log pi, psi(|C|)
+	exact         exact
+}
+
+// pointState is what the objectives ask of a point as a neighbour, side by side in memory.
+type pointState struct {
 	scale         float64 // 1 / sum s
 	label, answer int32
 }
@@ -70,7 +78,7 @@ type seen struct {
 // weighRows notes some rows.
 func (e *episode) weighRows(from, to int) {
 	for p := from; p < to; p++ {
-		e.seen[p] = seen{1 / e.s.sum(p), e.label[p], int32(e.s.answer(p))}
+		e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p], int32(e.s.answer(p))}
 	}
 }
 
@@ -88,16 +96,16 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		if e.label[p] >= 0 {
 			continue
 		}
-		scale, label := e.seen[p].scale, e.seen[p].answer
+		scale, label := e.terms.states[p].scale, e.terms.states[p].answer
 		var row []float32
 		if e.s.sparse() { // few products are asked for
 			row = w.scores[:k]
 			clear(row)
-			for _, v := range e.s.shares(p) {
+			for _, v := range e.s.elements(p) {
 				row[v.class] = v.value
 				cost := e.cost(p, int(v.class), e.space.dot(p, int(v.class)))
 				if s := float64(v.value) * scale; s > 0 {
-					objective += s * (cost + math.Log(s) - e.logPi[v.class])
+					objective += s * (cost + math.Log(s) - e.terms.logPi[v.class])
 				}
 				if v.class == label {
 					energy += cost
@@ -107,7 +115,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 			row = e.s.row(p)
 			for c, v := range row {
 				if s := float64(v) * scale; s > 0 {
-					objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.logPi[c])
+					objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.terms.logPi[c])
 				}
 			}
 			energy += e.cost(p, int(label), dots[i*k+int(label)])
@@ -115,12 +123,12 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		if i+ahead < n && e.n > serial { // what is small is near already
 			columns, _ := e.graph.Row(p + ahead)
 			e.s.prefetch(columns)
-			kernel.Prefetch(e.seen, 1, columns)
+			kernel.Prefetch(e.terms.states, 1, columns)
 		}
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])
-			if int(q) >= e.n || e.seen[q].label >= 0 {
+			if int(q) >= e.n || e.terms.states[q].label >= 0 {
 				y := e.label[q]
 				objective -= w * float64(row[y]) * scale
 				if y != label {
@@ -128,8 +136,8 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 				}
 				continue
 			}
-			objective -= w / 2 * e.s.product(int(q), row) * scale * e.seen[q].scale
-			if e.seen[q].answer != label {
+			objective -= w / 2 * e.s.product(int(q), row) * scale * e.terms.states[q].scale
+			if e.terms.states[q].answer != label {
 				energy += w / 2
 			}
 		}
@@ -137,13 +145,13 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		objective += more
 		energy += discrete
 	}
-	e.parts[2*block], e.parts[2*block+1] = objective, energy
+	e.terms.parts[2*block], e.terms.parts[2*block+1] = objective, energy
 }
 
 // heldObjective is what labelled rows and the prior add to R.
 func (e *episode) heldObjective() float64 {
 	var sum float64
-	if !e.modes && !e.Check { // from sums over each class, which spares the products of every anchor
+	if !e.modes && !e.settings.Check { // from sums over each class, which spares the products of every anchor
 		for p, y := range e.label {
 			if y >= 0 {
 				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
@@ -151,14 +159,14 @@ func (e *episode) heldObjective() float64 {
 		}
 		for c, held := range e.held {
 			if held > 0 {
-				sum += e.tau * (held*e.pulled[c] - 2*e.space.heldDot(c))
+				sum += e.tau * (held*e.terms.pulled[c] - 2*e.space.heldDot(c))
 			}
 		}
 		return sum
 	}
 	for lo := 0; lo < e.rows; lo += tile {
 		n := min(tile, e.rows-lo)
-		dots := e.space.dots(e.crew.workers[0], lo, n, nil)
+		dots := e.space.dots(e.pool.workers[0], lo, n, nil)
 		for i := range n {
 			if y := e.label[lo+i]; y >= 0 {
 				sum += float64(e.weight[lo+i]) * e.cost(lo+i, int(y), dots[i*e.k+int(y)])
@@ -171,13 +179,13 @@ func (e *episode) heldObjective() float64 {
 // cost is a_pc for the product x.C.
 func (e *episode) cost(p, c int, product float32) float64 {
 	own, dot, length := float64(e.own[p]), float64(product), e.length[c]
-	if e.Check {
-		own, dot, length = e.exact.own[p], e.exact.dots[p*e.k+c], e.exact.length[c]
+	if e.settings.Check {
+		own, dot, length = e.terms.exact.own[p], e.terms.exact.dots[p*e.k+c], e.terms.exact.length[c]
 	}
 	if e.modes {
 		return -e.kappa * math.Exp(-max(0, own-2*dot+length)/(2*e.sigma2))
 	}
-	return e.tau * (own - 2*dot + e.pulled[c])
+	return e.tau * (own - 2*dot + e.terms.pulled[c])
 }
 
 // exact is what R is made of in float64: with Settings.Check a rise of R is a rise of R, not of the rounding of products.

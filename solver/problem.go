@@ -109,7 +109,7 @@ func (s Status) String() string {
 func (r *Result) Row(p int, out []float32) {
 	clear(out[:r.k])
 	if r.rows.sparse() {
-		for _, v := range r.rows.shares(p) {
+		for _, v := range r.rows.elements(p) {
 			out[r.class[v.class]] = v.value
 		}
 		return

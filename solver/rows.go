@@ -60,7 +60,7 @@ func (r *rowSpace) place(count int, base, density bool) {
 	chunk := (count + r.chunks - 1) / r.chunks
 	chunk = max(tile, (chunk+tile-1)/tile*tile)
 	chunks := (count + chunk - 1) / chunk
-	e.crew.run(chunks, func(w *worker, block int) {
+	e.pool.run(chunks, func(w *worker, block int) {
 		sum, mass := r.partials[block*k*d:(block+1)*k*d], r.masses[block*k:(block+1)*k]
 		clear(sum)
 		clear(mass)
@@ -153,7 +153,7 @@ func (r *rowSpace) precise(out *exact) {
 		out.length[c] = squaredLength(r.c[c*d : c*d+d])
 	}
 	blocks := (r.e.rows + tile - 1) / tile
-	r.e.crew.run(blocks, func(_ *worker, block int) {
+	r.e.pool.run(blocks, func(_ *worker, block int) {
 		for p := block * tile; p < min(r.e.rows, (block+1)*tile); p++ {
 			row := r.e.u[p*d : p*d+d]
 			out.own[p] = squaredLength(row)
@@ -196,7 +196,7 @@ func (r *rowSpace) accumulateSparse(s *assignments, sum []float32, mass []float6
 		if r.e.label[p] >= 0 {
 			continue
 		}
-		for _, v := range s.shares(p) {
+		for _, v := range s.elements(p) {
 			c := int(v.class)
 			mass[c] += float64(v.value)
 			if v.value > 1.0/(1<<24) {

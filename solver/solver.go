@@ -40,7 +40,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	e := &s.episode
 	e.s.dense = s.engine == denseRows
 	e.layOut(&s.settings, p)
-	e.hire()
+	e.sizePool()
 	if err := e.embed(p); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		e.embedRows(p)
 	}
 	if p.BeforeGraph != nil {
-		rows := &EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space, power: e.Power, mean: e.mean}
+		rows := &EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space, power: e.settings.Power, mean: e.mean}
 		if p.Embedding != nil {
 			rows.metric = p.Embedding.Metric
 		}
@@ -67,7 +67,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	}
 	e.estimateSigma()
 	e.addEdges(p.Edges)
-	e.evidence = p.Evidence
+	e.graph.evidence = p.Evidence
 	e.order.plan(e)
 	r := &s.result
 	r.clear()

@@ -18,16 +18,16 @@ const (
 	sparseReach   = 16 // -log of 1e-7
 )
 
-// share is one value of a sparse row of S.
-type share struct {
+// element is one value of a sparse row of S.
+type element struct {
 	class int32
 	value float32
 }
 
-// shares are the values kept of row p, classes ascending. A row that is all in one class, as most are after a few sweeps,
+// elements are the values kept of row p, classes ascending. A row that is all in one class, as most are after a few sweeps,
 // lies in heads alone: what a point asks of its neighbours comes from little memory then. Of another its head says, below
 // zero, how many entries there are.
-func (s *assignments) shares(p int) []share {
+func (s *assignments) elements(p int) []element {
 	if head := s.heads[p].class; head < 0 {
 		return s.entries[p*sparseWidth : p*sparseWidth-int(head)]
 	}
@@ -35,9 +35,9 @@ func (s *assignments) shares(p int) []share {
 }
 
 // write replaces row p and returns the L1 change.
-func (s *assignments) write(p int, next []share) float64 {
+func (s *assignments) write(p int, next []element) float64 {
 	var change float32
-	before := s.shares(p)
+	before := s.elements(p)
 	i := 0
 	for _, v := range next {
 		for ; i < len(before) && before[i].class < v.class; i++ {
@@ -61,12 +61,12 @@ func (s *assignments) write(p int, next []share) float64 {
 	return float64(change)
 }
 
-// updateShares updates the listed points of a tile from their scores and returns the L1 change.
-func (e *episode) updateShares(w *worker, listed []int32, scores []float32) float64 {
+// updateSparse updates the listed points of a tile from their scores and returns the L1 change.
+func (e *episode) updateSparse(w *worker, listed []int32, scores []float32) float64 {
 	k := e.k
 	var change float64
 	for i, p := range listed {
-		change += e.s.write(int(p), w.choice.shares(scores[i*k:i*k+k]))
+		change += e.s.write(int(p), w.choice.elements(scores[i*k:i*k+k]))
 	}
 	return change
 }
@@ -75,7 +75,7 @@ func (e *episode) updateShares(w *worker, listed []int32, scores []float32) floa
 type choice struct {
 	zeros  []float32 // k
 	places []int32   // k
-	kept   [sparseWidth]share
+	kept   [sparseWidth]element
 	values [sparseWidth]float32
 }
 
@@ -83,8 +83,8 @@ func (c *choice) size(k int) {
 	c.places, c.zeros = vector.Resize(c.places, k), vector.Zeroed(c.zeros, k)
 }
 
-// shares returns the softmax of a row of scores over the classes that count, ascending. It is valid until the next call.
-func (c *choice) shares(scores []float32) []share {
+// elements returns the softmax of a row of scores over the classes that count, ascending. It is valid until the next call.
+func (c *choice) elements(scores []float32) []element {
 	var minima [kernel.Groups]float32
 	for g := range minima {
 		minima[g] = float32(math.Inf(1))
@@ -106,7 +106,7 @@ func (c *choice) shares(scores []float32) []share {
 	}
 	kernel.Softmax(values)
 	for i, class := range places {
-		c.kept[i] = share{class, values[i]}
+		c.kept[i] = element{class, values[i]}
 	}
 	return c.kept[:len(places)]
 }

@@ -14,8 +14,8 @@ import (
 func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	var best assignments
 	var bestClasses int
-	var kept Result
-	attempts := max(1, e.Clustering.Restarts)
+	var bestResult Result
+	attempts := max(1, e.settings.Clustering.Restarts)
 	if p.Start != nil {
 		attempts = 1
 	}
@@ -26,18 +26,18 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 		if err := e.descend(ctx, r, p.Progress); err != nil {
 			return err
 		}
-		value, least := r.ObjectiveAfter, kept.ObjectiveAfter
-		if e.Clustering.Choice == ByEnergy {
-			value, least = r.EnergyAfter, kept.EnergyAfter
+		value, least := r.ObjectiveAfter, bestResult.ObjectiveAfter
+		if e.settings.Clustering.Choice == ByEnergy {
+			value, least = r.EnergyAfter, bestResult.EnergyAfter
 		}
 		if attempts > 1 && (attempt == 0 || value < least) {
 			best.copyFrom(&e.s)
-			bestClasses, kept = e.k, *r
-			kept.Trace = append([]float64(nil), r.Trace...)
+			bestClasses, bestResult = e.k, *r
+			bestResult.Trace = append([]float64(nil), r.Trace...)
 		}
 	}
 	if attempts > 1 { // the prototypes of the best S once more: a step that R does not rise in
-		*r = kept
+		*r = bestResult
 		e.resize(bestClasses)
 		e.s.copyFrom(&best)
 		e.enter()
@@ -63,13 +63,13 @@ func Communities(graph *index.Affinity, k int, seed uint64) ([]int32, error) {
 // start gives an episode without labels and prior its first S: .98 on the cluster that a start chose and .02 shared by
 // all. Clusters that no row is in are masked like classes without examples.
 func (e *episode) start(given []int32, attempt int) {
-	random := rand.New(rand.NewPCG(e.Seed, uint64(attempt)))
+	random := rand.New(rand.NewPCG(e.settings.Seed, uint64(attempt)))
 	k := len(e.number)
 	cluster, found := given, k
 	if given == nil {
 		found = 0
-		if e.Clustering.Start != StartKMeans && e.lambda > 0 {
-			cluster, found = communities(e.graph, k, random)
+		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 {
+			cluster, found = communities(e.graph.Affinity, k, random)
 		}
 		if found == 0 {
 			cluster, found = e.spread(k, random)
@@ -101,7 +101,7 @@ func (e *episode) resize(k int) {
 	e.held, e.soft, e.length = vector.Zeroed(e.held, k), vector.Zeroed(e.soft, k), vector.Zeroed(e.length, k)
 	e.total, e.last = vector.Resize(e.total, k), vector.Resize(e.last, k)
 	e.s.size(e.n, k)
-	e.shares(nil)
+	e.setProportions(nil)
 }
 
 // spread is k-means++: each centre is a row drawn with probability proportional to its squared distance from the centres
@@ -116,7 +116,7 @@ func (e *episode) spread(k int, random *rand.Rand) ([]int32, int) {
 	for {
 		row := e.u[centre*d : centre*d+d]
 		first := count == 0
-		e.crew.run(blocks, func(_ *worker, block int) {
+		e.pool.run(blocks, func(_ *worker, block int) {
 			sums[block] = 0
 			for p := block * tile; p < min(n, (block+1)*tile); p++ {
 				l := kernel.SquaredDistance(e.u[p*d:p*d+d], row)

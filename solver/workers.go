@@ -14,8 +14,8 @@ const serial = 4096
 // tile is how many rows are compared with the prototypes at once.
 const tile = 64
 
-// crew runs blocks of work side by side. What a block computes never depends on which worker took it.
-type crew struct {
+// workerPool runs blocks of work side by side. What a block computes never depends on which worker took it.
+type workerPool struct {
 	workers []*worker
 }
 
@@ -28,7 +28,7 @@ type worker struct {
 	choice  choice
 }
 
-func (c *crew) hire(workers int) {
+func (c *workerPool) resize(workers int) {
 	for len(c.workers) < workers {
 		c.workers = append(c.workers, &worker{})
 	}
@@ -36,7 +36,7 @@ func (c *crew) hire(workers int) {
 }
 
 // size makes room for tiles of k classes.
-func (c *crew) size(k int) {
+func (c *workerPool) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
 		w.choice.size(k)
@@ -44,7 +44,7 @@ func (c *crew) size(k int) {
 }
 
 // run does blocks 0 to count-1.
-func (c *crew) run(count int, do func(w *worker, block int)) {
+func (c *workerPool) run(count int, do func(w *worker, block int)) {
 	if len(c.workers) == 1 || count == 1 {
 		for block := range count {
 			do(c.workers[0], block)
@@ -63,12 +63,12 @@ func (c *crew) run(count int, do func(w *worker, block int)) {
 	group.Wait()
 }
 
-// sequence is the order in which a sweep updates points. Small episodes go in row order. Large ones go colour by colour:
+// sweepOrder is the order in which a sweep updates points. Small episodes go in row order. Large ones go colour by colour:
 // no two points of a colour are neighbours, so that all of a colour may be updated side by side and it is still exact
 // Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) may raise R,
 // would need a second S, N x K, to fall back to, and takes 1.7 times the sweeps at lambda .8 and 3 times at 4 for the same
 // accuracy: TestJacobiRises measures it.
-type sequence struct {
+type sweepOrder struct {
 	points  []int32 // nil: row order
 	offsets []int   // of colours in points
 	colour  []int32
@@ -76,7 +76,7 @@ type sequence struct {
 }
 
 // plan colours the graph greedily.
-func (o *sequence) plan(e *episode) {
+func (o *sweepOrder) plan(e *episode) {
 	o.offsets = append(o.offsets[:0], 0)
 	if e.n <= serial {
 		o.points = nil
