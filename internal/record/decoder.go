@@ -44,6 +44,7 @@ type Decoder struct {
 	fields     fields
 	mapping    *mapping
 	// Of the record that is being decoded:
+	envelope envelope
 	empty    string // why it holds nothing
 	ctx      context.Context
 	failed   error // why it cannot be told what it holds
@@ -163,7 +164,8 @@ type envelope struct {
 }
 
 func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
-	var e envelope
+	d.envelope = envelope{}
+	e := &d.envelope
 	var bad *Rejection
 	event := false
 	for i := range raw.Headers {
@@ -183,7 +185,7 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			return items, bad
 		}
 	}
-	return d.value(raw, raw.Value, &e, items)
+	return d.value(raw, raw.Value, e, items)
 }
 
 // value decodes bytes in the form that the content type, else the format setting, else their look says.
