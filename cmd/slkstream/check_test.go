@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 	}
 	code, out, _ = runLine(t, strings.Fields("check --in embeddings --out results --state plain --format f32 --dimension 7 --embedded-dir "+dir)...)
 	for _, want := range []string{
-		"FAULT topic plain has cleanup.policy delete: it must be compact, or what it holds is deleted (--state)",
+		"FAULT topic plain has cleanup.policy delete: it must be compact, or what it holds is deleted; --compact sets it (--state)",
 		"FAULT none of the latest 4 records of embeddings can be read",
 	} {
 		if code != exitFailed || !strings.Contains(out, want) {
