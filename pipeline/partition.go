@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -389,28 +388,3 @@ func (p *partition) save(now time.Time) {
 
 // staleAfter is well beyond the longest that a fetch waits at the end of a partition.
 const staleAfter = 2 * time.Second
-
-// inbox is where workers leave the jobs that they have done.
-type inbox struct {
-	wake  chan struct{} // holds one where something was left
-	mutex sync.Mutex
-	jobs  []*job
-}
-
-func (i *inbox) put(j *job) {
-	i.mutex.Lock()
-	i.jobs = append(i.jobs, j)
-	i.mutex.Unlock()
-	select {
-	case i.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (i *inbox) take() []*job {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	jobs := i.jobs
-	i.jobs = nil
-	return jobs
-}

@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -337,69 +335,4 @@ func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 			}
 		}
 	}
-}
-
-// prepare waits for the input and makes the topics that are the stage's own.
-func (s *Stage) prepare(ctx context.Context) error {
-	o := &s.options
-	partitions, err := s.awaitAny(ctx)
-	if err != nil {
-		return err
-	}
-	own := []topic.Description{
-		{Name: o.Out, Partitions: partitions},
-		{Name: o.Dead, Partitions: partitions},
-		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()},
-	}
-	for _, optional := range []string{o.Episodes, o.Review} {
-		if optional != "" {
-			own = append(own, topic.Description{Name: optional, Partitions: partitions})
-		}
-	}
-	if o.Labels != "" {
-		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
-	}
-	for _, d := range own {
-		if _, err := waitFor(ctx, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// awaitAny waits until one of the inputs is there and says how many partitions the largest has that is. An input that is
-// missing is waited for beside the work on the others.
-func (s *Stage) awaitAny(ctx context.Context) (int, error) {
-	return waitFor(ctx, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
-		missing := error(kafka.UnknownTopicOrPartition)
-		for _, in := range s.options.In {
-			n, err := s.client.Partitions(ctx, in)
-			if err != nil && !topic.IsMissing(err) {
-				return 0, err
-			}
-			if n > 0 {
-				partitions, missing = max(partitions, n), nil
-			}
-		}
-		return partitions, missing
-	})
-}
-
-// end is where the work on a partition ends, -1: never.
-func (s *Stage) end(a consumer.Assignment) int64 {
-	if s.ranges == nil {
-		return -1
-	}
-	return s.ranges[topic.Place{Topic: a.Topic, Partition: a.Partition}].To
-}
-
-// await waits until a topic is there and says how many partitions it has.
-func (s *Stage) await(ctx context.Context, name string) (int, error) {
-	return waitFor(ctx, s.log, "looking for topic "+name, func() (int, error) {
-		n, err := s.client.Partitions(ctx, name)
-		if err == nil && n == 0 {
-			err = kafka.UnknownTopicOrPartition
-		}
-		return n, err
-	})
 }

@@ -1,0 +1,60 @@
+package state
+
+import (
+	"maps"
+	"slices"
+)
+
+// carry returns what the smallest journals still have to say, where there are many of them: the next commit says it again.
+func (k *Keeper) carry() []Answered {
+	if len(k.journals) <= mostJournals {
+		return nil
+	}
+	smallest := slices.Clone(k.journals)
+	slices.SortStableFunc(smallest, func(a, b *written) int { return a.size - b.size })
+	n, size := 0, 0
+	for n < mostJournals/2 && size+smallest[n].size <= journalBytes/2 {
+		size += smallest[n].size
+		n++
+	}
+	if n < 2 {
+		return nil
+	}
+	var again []Answered
+	for _, w := range smallest[:n] {
+		k.pending.carried[w] = true
+		for i := range w.answered {
+			if a := &w.answered[i]; !k.pending.decided.After(a.At) || k.isOpen(a) {
+				again = append(again, *a)
+			}
+		}
+	}
+	return again
+}
+
+// isOpen says whether no snapshot covers the episode.
+func (k *Keeper) isOpen(a *Answered) bool {
+	for _, u := range k.streams[a.Stream].open {
+		if u.last == a.Last {
+			return true
+		}
+	}
+	return false
+}
+
+// Outdated are the streams whose snapshots belong to owners so far back that each commit would have to name too many of
+// them: they should be saved again soon.
+func (k *Keeper) Outdated() []Stream {
+	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
+	if len(owners) <= mostEarlier {
+		return nil
+	}
+	oldest := owners[len(owners)-mostEarlier/2]
+	var list []Stream
+	for s, t := range k.streams {
+		if len(t.current.keys) > 0 && t.current.owner.Compare(oldest) < 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}

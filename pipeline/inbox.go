@@ -1,0 +1,28 @@
+package pipeline
+
+import "sync"
+
+// inbox is where workers leave the jobs that they have done.
+type inbox struct {
+	wake  chan struct{} // holds one where something was left
+	mutex sync.Mutex
+	jobs  []*job
+}
+
+func (i *inbox) put(j *job) {
+	i.mutex.Lock()
+	i.jobs = append(i.jobs, j)
+	i.mutex.Unlock()
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []*job {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	jobs := i.jobs
+	i.jobs = nil
+	return jobs
+}
