@@ -13,8 +13,8 @@ import (
 // A stream's episode has as many.
 const stretch = 100
 
-// coherence is how much the order of the file's rows tells, 0 to 1: the share of the nearest of a row that lie within half a
-// stretch of it, less what chance puts there. What chance alone could make, three standard errors, is no order.
+// coherence is how much the order of the file's rows tells, 0 to 1: the square root, as it takes two rows to lie side by side,
+// of the share of the nearest of a row that lie within half a stretch of it, less what chance puts there. What chance alone could make, three standard errors, is no order.
 func coherence(lists *index.Neighbours, n int) float64 {
 	const nearest, window = 4, stretch / 2
 	near, all := 0., 0.
@@ -42,7 +42,7 @@ func coherence(lists *index.Neighbours, n int) float64 {
 	if share < 3*math.Sqrt(chance/(1-chance)/all) {
 		return 0
 	}
-	return share
+	return math.Sqrt(share)
 }
 
 // Rows far apart in a file whose order means something are set apart in the choice of neighbours, by up to

@@ -48,7 +48,7 @@ type descent struct {
 	*loaded
 	Constants
 	c     float64 // coherence: the part of the stretch in distances
-	g     float64 // the part of the stretch in proportions: all of it from a coherence of a tenth on
+	g     float64 // the part of the stretch in proportions: all of it where a tenth of a row's nearest lie beside it
 	class []int32 // that the descent sees
 	graph *index.Affinity
 	s     []float32 // all x k
@@ -79,7 +79,7 @@ func newPrototypes(k, d int) prototypes {
 
 // newDescent starts at an answer for all rows: .98 one-hot where it is to be solved.
 func newDescent(l *loaded, class []int32, graph *index.Affinity, c float64, constants Constants, answer []int32) *descent {
-	e := &descent{loaded: l, Constants: constants, c: c, g: min(1, 10*c), class: class, graph: graph}
+	e := &descent{loaded: l, Constants: constants, c: c, g: min(1, 10*c*c), class: class, graph: graph}
 	k, d := l.k, l.points.d
 	e.Beta *= 1 + e.g // proportions of a stretch say more than those of a file
 	e.s, e.pi = make([]float32, l.all*k), make([]float64, k)
