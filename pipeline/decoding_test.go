@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -66,10 +67,16 @@ func TestRubbishFirst(t *testing.T) {
 			t.Errorf("good record %d: %d answers", i, len(a))
 		}
 	}
-	for i, l := range read(t, client, o.Dead, 2) {
-		reason, _ := l.Header(record.ErrorHeader)
-		if want := []string{"neither JSON nor nv.Frame", fmt.Sprintf("dimension 3, not %d", len(f.vector(0)))}[i]; !strings.Contains(string(reason), want) {
-			t.Errorf("dead letter %d: %s", i, reason)
+	// The label does not fit the feed either; a stage that starts again may say so again.
+	missing := map[string]bool{
+		"neither JSON nor nv.Frame":                                    true,
+		fmt.Sprintf("dimension 3, not %d", len(f.vector(0))):           true,
+		"the example has dimension 3, and the feed's vectors of model": true,
+	}
+	for n := len(missing); len(missing) > 0; n++ {
+		for _, letter := range read(t, client, o.Dead, n) {
+			reason, _ := letter.Header(record.ErrorHeader)
+			maps.DeleteFunc(missing, func(part string, _ bool) bool { return strings.Contains(string(reason), part) })
 		}
 	}
 }
