@@ -24,6 +24,7 @@ type Config struct {
 	Files    Files
 	Feed     Feed
 	Teach    Teach
+	Dead     Dead
 	State    State
 	Tail     Tail
 	Demo     Demo
@@ -43,7 +44,7 @@ type section struct {
 // sections lists every definition.
 func (c *Config) sections() []section {
 	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(),
-		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.State.sections(), c.Tail.sections(), c.Demo.sections(),
+		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.Dead.sections(), c.State.sections(), c.Tail.sections(), c.Demo.sections(),
 		c.Backfill.sections(), c.Check.sections(),
 		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
 		c.Listen.sections(), c.General.sections())
@@ -51,13 +52,14 @@ func (c *Config) sections() []section {
 
 // The commands that share settings. A setting goes to every command for which it means something.
 var (
-	live      = []string{"run", "backfill"} // the stage on Kafka
-	checked   = with(live, "check")         // what check tests it takes as the stage does
-	onKafka   = with(checked, "feed", "teach", "tail", "audit", "state show", "state reset")
-	stage     = with(checked, "demo") // the stage wherever its feed comes from
-	solving   = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
-	searching = with(solving, "eval file", "eval index")
-	every     = with(searching, "feed", "teach", "tail", "broker", "sample", "state show", "state reset", "health", "version")
+	live        = []string{"run", "backfill"} // the stage on Kafka
+	deadLetters = []string{"dead list", "dead show", "dead replay"}
+	checked     = with(live, "check") // what check tests it takes as the stage does
+	onKafka     = with(with(checked, deadLetters...), "feed", "teach", "tail", "audit", "state show", "state reset")
+	stage       = with(checked, "demo") // the stage wherever its feed comes from
+	solving     = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
+	searching   = with(solving, "eval file", "eval index")
+	every       = with(with(searching, deadLetters...), "feed", "teach", "tail", "broker", "sample", "state show", "state reset", "health", "version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
@@ -74,6 +76,9 @@ var first = map[string][]string{
 	"tail":         {"from", "stream", "unknown", "count", "brokers"},
 	"tune":         {"data", "output", "shots", "mix", "tasks"},
 	"audit":        {"labels", "support", "support-labels", "stream", "json"},
+	"dead list":    {"dead", "reason", "since", "stream", "count"},
+	"dead show":    {"dead", "reason", "since", "stream", "count"},
+	"dead replay":  {"dead", "reason", "since", "dry-run", "again"},
 	"state show":   {"group", "stream", "class", "brokers", "embedded-dir"},
 	"state reset":  {"group", "stream", "class", "labels", "brokers"},
 	"eval fewshot": {"data", "shots", "mix", "preset", "method"},

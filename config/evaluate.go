@@ -46,7 +46,7 @@ func (e *Evaluate) sections() []section {
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
-		define("json", &e.JSON, with(measuring, "audit"), false, "print one JSON object a line in place of a table"),
+		define("json", &e.JSON, with(measuring, "audit", "dead list", "dead show"), false, "print one JSON object a line in place of a table"),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").

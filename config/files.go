@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Files is what label reads and writes.
 type Files struct {
@@ -80,4 +83,41 @@ func (t *Teach) sections() []section {
 		define("forget", &t.Forget, []string{"teach"}, false,
 			"forget the examples of the file, by their ids, in place of teaching them"),
 	}}}
+}
+
+// Dead says which dead letters are meant, and what is done with them.
+type Dead struct {
+	Reason string
+	Since  string // a duration before now, or RFC 3339
+	DryRun bool
+	Again  bool
+}
+
+func (d *Dead) sections() []section {
+	replay := []string{"dead replay"}
+	return []section{{"Dead letters", []definition{
+		define("reason", &d.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
+		define("since", &d.Since, deadLetters, "", "only letters written since then: a duration such as 2h, or an RFC 3339 time").
+			example("TIME"),
+		define("dry-run", &d.DryRun, replay, false, "say what would be replayed, and replay nothing"),
+		define("again", &d.Again, replay, false, "replay those too that were replayed before"),
+	}}}
+}
+
+// SinceTime is Since as a time; zero: from the start.
+func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
+	if d.Since == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(d.Since); err == nil {
+		return now.Add(-ago), nil
+	}
+	return time.Parse(time.RFC3339, d.Since)
+}
+
+func (d *Dead) faults(*Config) []Fault {
+	if _, err := d.SinceTime(time.Now()); err != nil {
+		return []Fault{{Setting: "since", Problem: "is " + d.Since + ": must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z"}}
+	}
+	return nil
 }

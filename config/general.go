@@ -104,7 +104,7 @@ type State struct {
 func (s *State) sections() []section {
 	commands := []string{"state show", "state reset", "audit"}
 	return []section{{"State", []definition{
-		define("stream", &s.Stream, with(commands, "tail"), "", "only this stream; none: all of them"),
+		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail"), "", "only this stream; none: all of them"),
 		define("class", &s.Class, commands, "", "only this class; none: all of them"),
 	}}}
 }
@@ -116,10 +116,12 @@ type Tail struct {
 }
 
 func (t *Tail) sections() []section {
+	const newest = "only the newest of these, so many; 0: all"
 	tail := []string{"tail"}
 	return []section{{"Tail", []definition{
 		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
-		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)),
+		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)).
+			when("dead list", 0, newest).when("dead show", 0, newest).when("dead replay", 0, newest),
 	}}}
 }
 

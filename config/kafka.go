@@ -118,7 +118,7 @@ func (t *Topics) sections() []section {
 	return []section{{"Topics", []definition{
 		define("in", &t.In, with(checked, "state reset"), nil, "topic of embeddings; repeatable").example("TOPIC").
 			neededBy(checked...),
-		define("out", &t.Out, checked, "", "topic of labelled results").example("TOPIC").
+		define("out", &t.Out, with(checked, deadLetters...), "", "topic of labelled results").example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
 		define("with-vector", &t.WithVector, checked, false, "results carry their vector, base64 of little-endian float32"),
 		define("out-format", &t.OutFormat, checked, "json", "form of results; avro needs --schema-registry",
@@ -129,7 +129,10 @@ func (t *Topics) sections() []section {
 			example("TOPIC").neededBy("teach"),
 		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
 			example("TOPIC"),
-		define("dead", &t.Dead, checked, "", "topic of records that cannot be read; none: OUT-dead").example("TOPIC"),
+		define("dead", &t.Dead, checked, "", "topic of records that cannot be read; none: OUT-dead").example("TOPIC").
+			when("dead list", "", "topic of dead letters; none: OUT-dead").
+			when("dead show", "", "topic of dead letters; none: OUT-dead").
+			when("dead replay", "", "topic of dead letters; none: OUT-dead"),
 		define("episodes", &t.Episodes, checked, "", "topic of one record an episode; none: not written").example("TOPIC"),
 		define("state", &t.State, with(checked, "state show", "state reset"), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
@@ -155,6 +158,9 @@ func (t *Topics) DeadTopic() string {
 }
 
 func (t *Topics) faults(c *Config) []Fault {
+	if slices.Contains(deadLetters, c.command) && t.Dead == "" && t.Out == "" {
+		return []Fault{{Setting: "dead", Problem: "is not set, nor is out, from which it would be named"}}
+	}
 	if !slices.Contains(checked, c.command) {
 		return nil
 	}

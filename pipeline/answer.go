@@ -21,7 +21,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
 		*r = record.Result{
-			ID: it.Source.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
+			ID: it.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
 			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
 			Model: it.Model, Attributes: it.Attributes,
 			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},

@@ -36,7 +36,7 @@ var commands = []struct {
 }{
 	{"Label:", []func() *cobra.Command{newDemoCommand, newRunCommand, newBackfillCommand, newLabelCommand}},
 	{"Feed, teach and look:", []func() *cobra.Command{
-		newSampleCommand, newFeedCommand, newTeachCommand, newTailCommand, newAuditCommand, newStateCommand,
+		newSampleCommand, newFeedCommand, newTeachCommand, newTailCommand, newAuditCommand, newStateCommand, newDeadCommand,
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
 	{"Set up and operate:", []func() *cobra.Command{

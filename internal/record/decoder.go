@@ -167,7 +167,7 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 	d.envelope = envelope{}
 	e := &d.envelope
 	var bad *Rejection
-	event := false
+	event, first := false, ""
 	for i := range raw.Headers {
 		h := &raw.Headers[i]
 		switch {
@@ -175,6 +175,8 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			e.contentType = mediaType(h.Value)
 		case h.Key == "traceparent":
 			e.traceParent = h.Value
+		case h.Key == IDHeader:
+			first = firstID(raw, h.Value)
 		case strings.EqualFold(h.Key, "ce_specversion"):
 			event = true
 		}
@@ -185,7 +187,17 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			return items, bad
 		}
 	}
-	return d.value(raw, raw.Value, e, items)
+	from := len(items)
+	items, bad = d.value(raw, raw.Value, e, items)
+	if first != "" {
+		for i := range items[from:] {
+			item := &items[from+i]
+			if item.FirstID = first; item.Source.Object >= 0 {
+				item.FirstID = first + "/" + strconv.Itoa(int(item.Source.Object))
+			}
+		}
+	}
+	return items, bad
 }
 
 // value decodes bytes in the form that the content type, else the format setting, else their look says.

@@ -98,7 +98,7 @@ func shortHeaders(headers []Header) []Header {
 		switch h.Key {
 		case ErrorHeader:
 			h.Value = h.Value[:min(len(h.Value), longestError)]
-		case TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, TimeHeader:
+		case TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, TimeHeader, IDHeader:
 		default:
 			if others++; others > most || len(h.Key)+len(h.Value) > longestKeptHeader {
 				continue
@@ -192,11 +192,11 @@ func (f *ResultFallback) letter(why error) Out {
 // ItemLetter is the dead letter of an item that was read well and cannot be answered, as JSON that can be fed again.
 func ItemLetter(item *Item, reason, dead string) Out {
 	review := NewReview(item, &Result{
-		ID: item.Source.ID(), Source: ResultSource{Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset},
+		ID: item.ID(), Source: ResultSource{Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset},
 	})
 	raw := Raw{
 		Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset, Key: item.Key,
-		Value: AppendReview(nil, &review), Time: item.Time, Headers: []Header{{"content-type", []byte("application/json")}},
+		Value: AppendReview(nil, &review), Time: item.Time, Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.ID())}},
 	}
 	if item.TraceParent != "" {
 		raw.Headers = append(raw.Headers, Header{"traceparent", []byte(item.TraceParent)})

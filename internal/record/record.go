@@ -83,6 +83,7 @@ func (s Source) AppendID(dst []byte) []byte {
 // Item is one embedding on its way through the house.
 type Item struct {
 	Source      Source
+	FirstID     string // the id of its answer where it is not that of Source: of a dead letter that was replayed
 	Key         []byte // the record's key, which its answer carries too
 	ItemID      string // the sender's own name for it
 	Stream      string
@@ -96,12 +97,20 @@ type Item struct {
 	TraceParent string
 }
 
+// ID is the id of the item's answer.
+func (i *Item) ID() string {
+	if i.FirstID != "" {
+		return i.FirstID
+	}
+	return i.Source.ID()
+}
+
 // Name is what the item is known by: the sender's name for it, else its place.
 func (i *Item) Name() string {
 	if i.ItemID != "" {
 		return i.ItemID
 	}
-	return i.Source.ID()
+	return i.ID()
 }
 
 // Size is what the item holds in memory, near enough for a budget.

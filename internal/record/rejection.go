@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Fault classes what is wrong with a refused record; it is a metric's label, so there are few.
@@ -69,10 +68,7 @@ const (
 func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Fallback: letter{}}
 	for _, h := range raw.Headers {
-		// A dead letter fed back and refused again says why it was refused this time.
-		switch strings.ToLower(h.Key) {
-		case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader, TimeHeader:
-		default:
+		if !ours(h.Key) { // a dead letter fed back and refused again says why it was refused this time
 			out.Headers = append(out.Headers, h)
 		}
 	}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+func newDeadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dead",
+		Short: "list, explain or replay dead letters",
+		RunE:  refuseUnknown,
+	}
+	cmd.AddCommand(
+		withSettings("dead list", &cobra.Command{
+			Use:   "list",
+			Short: "list dead letters",
+			Long: "list prints one line a dead letter, oldest first, and how many there are of each reason. With --json it prints one object a\n" +
+				"line and no more.",
+			Example: "  slkstream dead list --out named --since 1h",
+			Args:    noArguments(""),
+		}, listDead),
+		withSettings("dead show", &cobra.Command{
+			Use:     "show",
+			Short:   "show dead letters with all that they hold, and what to do about them",
+			Long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
+			Example: "  slkstream dead show --out named --count 3",
+			Args:    noArguments(""),
+		}, showDead),
+		withSettings("dead replay", &cobra.Command{
+			Use:   "replay",
+			Short: "send the records of dead letters to their topics again",
+			Long: "replay sends the records that dead letters keep to the partitions they came from. Their answers carry the ids that they\n" +
+				"would have carried. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
+				"one that was cut to fit its topic cannot be replayed.",
+			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
+			Args:    noArguments(""),
+		}, replayDead),
+	)
+	return cmd
+}
+
+// deadLetter is a letter as the commands print it.
+type deadLetter struct {
+	Place    string            `json:"letter"` // PARTITION/OFFSET in the topic of dead letters
+	ID       string            `json:"id"`
+	Time     time.Time         `json:"time"`    // of the record
+	Written  time.Time         `json:"written"` // of the letter
+	Stream   string            `json:"stream"`
+	Reason   string            `json:"reason"`
+	Bytes    int               `json:"bytes"`
+	Cut      bool              `json:"truncated,omitempty"`
+	Replayed bool              `json:"replayed,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"` // of show
+	Value    string            `json:"value,omitempty"`   // of show
+	ToDo     string            `json:"todo,omitempty"`    // of show
+
+	letter record.Letter
+}
+
+func listDead(ctx context.Context, c *call) error {
+	letters, _, disconnect, err := chosenLetters(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	if c.Config.Evaluate.JSON {
+		return printLines(c, letters)
+	}
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
+	for _, l := range letters {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Place, l.Written.UTC().Format(time.RFC3339), printable(l.ID, 80), printable(l.Stream, 40), l.Bytes, l.state(), printable(l.Reason, 100))
+	}
+	if err := table.Flush(); err != nil || len(letters) == 0 {
+		return err
+	}
+	fmt.Fprintln(c.Out)
+	table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "LETTERS\tFIRST\tLAST\tSTREAMS\tREASON")
+	for _, r := range byReason(letters) {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\n", r.count, r.first.UTC().Format(time.RFC3339), r.last.UTC().Format(time.RFC3339), len(r.streams), printable(r.example, 100))
+	}
+	return table.Flush()
+}
+
+func (l *deadLetter) state() string {
+	switch {
+	case l.Replayed:
+		return "replayed"
+	case l.Cut:
+		return "cut"
+	}
+	return "-"
+}
+
+func showDead(ctx context.Context, c *call) error {
+	letters, _, disconnect, err := chosenLetters(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	for i := range letters {
+		l := &letters[i]
+		l.Headers = map[string]string{}
+		for _, h := range l.letter.Raw.Headers {
+			l.Headers[h.Key] = printable(string(h.Value), 1000)
+		}
+		l.Value, l.ToDo = printable(string(l.letter.Raw.Value), 2000), advice(&l.letter)
+	}
+	if c.Config.Evaluate.JSON {
+		return printLines(c, letters)
+	}
+	for _, l := range letters {
+		fmt.Fprintf(c.Out, "letter  %s, written %s, %s\nid      %s\nstream  %s\ntime    %s\nwhy     %s\nto do   %s\n",
+			l.Place, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1), printable(l.ID, 1000), printable(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano), printable(l.Reason, 1000), l.ToDo)
+		for _, name := range sortedNames(l.Headers) {
+			fmt.Fprintf(c.Out, "header  %s: %s\n", printable(name, 100), l.Headers[name])
+		}
+		fmt.Fprintf(c.Out, "value   %d bytes: %s\n\n", l.Bytes, l.Value)
+	}
+	return nil
+}
+
+func replayDead(ctx context.Context, c *call) error {
+	letters, client, disconnect, err := chosenLetters(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	replayed, before, cut, dry := 0, 0, 0, c.Config.Dead.DryRun
+	for i := range letters {
+		l := &letters[i]
+		out, err := l.letter.Replay()
+		switch {
+		case errors.Is(err, record.ErrTruncated):
+			cut++
+			c.Log.Warn("a dead letter cannot be replayed", "letter", l.Place, "id", printable(l.ID, 200), "error", err)
+			continue
+		case err != nil:
+			return err
+		case l.Replayed && !c.Config.Dead.Again:
+			before++
+			continue
+		}
+		replayed++
+		if dry {
+			fmt.Fprintf(c.Out, "%s\t%s\n", l.Place, printable(l.ID, 200))
+			continue
+		}
+		partitions, err := client.Partitions(ctx, out.Topic)
+		if err != nil {
+			return fmt.Errorf("dead letter %s: topic %s: %w", l.Place, out.Topic, err)
+		}
+		if int(out.Partition) >= partitions {
+			return fmt.Errorf("dead letter %s: topic %s has no partition %d: was it made again?", l.Place, out.Topic, out.Partition)
+		}
+		if err := client.Write(ctx, []record.Out{out}); err != nil {
+			return fmt.Errorf("dead letter %s: %w", l.Place, err)
+		}
+		// Were this to fail, the letter could be replayed twice, and its answer repeated under the same id.
+		if err := client.Write(ctx, []record.Out{l.letter.Mark()}); err != nil {
+			return fmt.Errorf("dead letter %s was replayed, but cannot be marked: %w", l.Place, err)
+		}
+	}
+	verb := "replayed"
+	if dry {
+		verb = "to be replayed"
+	}
+	fmt.Fprintf(c.Out, "%d %s, %d replayed before, %d cut\n", replayed, verb, before, cut)
+	if before > 0 && !dry {
+		c.Log.Warn("letters that were replayed before are left out; --again replays them too", "letters", before)
+	}
+	return nil
+}
+
+// printLines prints one JSON object a line.
+func printLines(c *call, letters []deadLetter) error {
+	lines := json.NewEncoder(c.Out)
+	for i := range letters {
+		if err := lines.Encode(&letters[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printable is a text from a record as a terminal may show it, of so many bytes at most.
+func printable(text string, most int) string {
+	cut := len(text) > most
+	if cut {
+		text = text[:most]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '.'
+		}
+		return r
+	}, text)
+	if cut {
+		text += "..."
+	}
+	return text
+}
+
+func sortedNames(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

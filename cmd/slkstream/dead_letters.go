@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// chosenLetters are the dead letters that the settings mean, oldest first.
+func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *topic.Client, disconnect func(), err error) {
+	d, name := &c.Config.Dead, c.Config.Topics.DeadTopic()
+	since, err := d.SinceTime(time.Now())
+	if err != nil {
+		return nil, nil, nil, usagef("since: %w", err)
+	}
+	client, _, disconnect, err = connect(ctx, c)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	letters, err = readLetters(ctx, client, name, func(l *deadLetter) bool {
+		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
+			(c.Config.State.Stream == "" || l.Stream == c.Config.State.Stream)
+	})
+	if topic.IsMissing(err) {
+		err = fmt.Errorf("no topic %s: nothing has gone to the dead letters yet, or --dead names another", name)
+	}
+	if err != nil {
+		disconnect()
+		return nil, nil, nil, err
+	}
+	if n := c.Config.Tail.Count; n > 0 && len(letters) > n {
+		letters = letters[len(letters)-n:]
+	}
+	return letters, client, disconnect, nil
+}
+
+// readLetters reads a topic of dead letters to its end and returns those to keep, oldest first.
+func readLetters(ctx context.Context, client *topic.Client, name string, keep func(*deadLetter) bool) ([]deadLetter, error) {
+	partitions, err := client.Partitions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var letters []deadLetter
+	replayed := map[string]bool{}
+	for p := range int32(partitions) {
+		first, err := client.Offset(ctx, name, p, topic.Earliest, false)
+		if err != nil {
+			return nil, err
+		}
+		end, err := client.Offset(ctx, name, p, topic.Latest, true)
+		if err != nil {
+			return nil, err
+		}
+		reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: first})
+		for reader.Position() < end {
+			batch, err := reader.Read(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for i := range batch.Records {
+				raw := batch.Records[i]
+				if place, ok := record.ReplayedLetter(&raw); ok {
+					replayed[place] = true
+				}
+				l, ok := record.ReadLetter(&raw)
+				letter := deadLetter{
+					Place: l.Place(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(&raw), Reason: l.Reason,
+					Bytes: len(raw.Value), Cut: l.Truncated, letter: l,
+				}
+				if ok && keep(&letter) {
+					letters = append(letters, letter)
+				}
+			}
+		}
+	}
+	for i := range letters {
+		letters[i].Replayed = replayed[letters[i].Place]
+	}
+	slices.SortStableFunc(letters, func(a, b deadLetter) int { return a.Written.Compare(b.Written) })
+	return letters, nil
+}
+
+// streamOf is the stream that a record names, else its key.
+func streamOf(raw *record.Raw) string {
+	var named struct{ Stream, SensorID string }
+	if bytes.HasPrefix(bytes.TrimSpace(raw.Value), []byte("{")) && json.Unmarshal(raw.Value, &named) == nil {
+		if name := cmp.Or(named.Stream, named.SensorID); name != "" {
+			return name
+		}
+	}
+	return string(raw.Key)
+}
+
+// reason sums up the letters that are there for one reason, whatever numbers it names.
+type reason struct {
+	example     string
+	count       int
+	first, last time.Time
+	streams     map[string]bool
+}
+
+// byReason sums letters up, the most frequent reason first.
+func byReason(letters []deadLetter) []*reason {
+	reasons := map[string]*reason{}
+	var all []*reason
+	for i := range letters {
+		l := &letters[i]
+		kind := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, l.Reason)
+		r := reasons[kind]
+		if r == nil {
+			r = &reason{example: l.Reason, first: l.Written, streams: map[string]bool{}}
+			reasons[kind] = r
+			all = append(all, r)
+		}
+		r.count++
+		r.last = l.Written
+		r.streams[l.Stream] = true
+	}
+	slices.SortStableFunc(all, func(a, b *reason) int { return b.count - a.count })
+	return all
+}
+
+// advice says what can be done about a letter.
+func advice(l *record.Letter) string {
+	for _, known := range []struct{ word, todo string }{
+		{"dimension", "the sender changed its embedder, or the stage learned a wrong dimension: set --dimension, or a --model for each embedder, and replay"},
+		{"the output rejects", "raise max.message.bytes of the output, or send smaller attributes and keys, and replay"},
+		{"rejected by", "raise max.message.bytes of the topic that it names"},
+		{"inflates", "the record is too large once decompressed: raise --max-record if it is meant, and send it again"},
+		{"bytes long", "the record is too large: raise --max-record if it is meant, and replay"},
+		{"neither JSON", "say what the bytes are, with a content-type header or --format, and replay"},
+		{"NaN", "the sender's embedder gives numbers that are none: mend it; the record itself is lost"},
+		{"Inf", "the sender's embedder gives numbers that are none: mend it; the record itself is lost"},
+		{"zero", "a vector of zeros has no direction: mend the sender; the record itself is lost"},
+	} {
+		if strings.Contains(l.Reason, known.word) {
+			if l.Truncated {
+				return known.todo + "; this letter was cut and cannot be replayed"
+			}
+			return known.todo
+		}
+	}
+	if l.Truncated {
+		return "it was cut to fit the topic: send the record itself again once the reason is cured"
+	}
+	return "cure the reason, then replay"
+}
