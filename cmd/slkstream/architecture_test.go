@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,20 +13,26 @@ import (
 // mayLookInto is the line of ARCHITECTURE.md: what each room of it may import of ours. Rooms that are not here are not on
 // the line.
 var mayLookInto = map[string][]string{
-	"config":          {},
-	"internal/kernel": {},
-	"internal/vector": {"internal/kernel"},
-	"index":           {"internal/kernel", "internal/vector"},
-	"solver/metric":   {"internal/kernel", "internal/vector"},
-	"solver":          {"solver/metric", "index", "internal/kernel", "internal/vector"},
-	"solver/stream":   {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
-	"solver/file":     {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
-	"internal/record": {},
-	"internal/topic":  {"internal/record"},
-	"consumer":        {"internal/topic", "internal/record"},
-	"producer":        {"internal/topic", "internal/record"},
-	"internal/table":  {"internal/array", "internal/record"},
-	"internal/array":  {},
+	"config":             {},
+	"internal/kernel":    {},
+	"internal/vector":    {"internal/kernel"},
+	"index":              {"internal/kernel", "internal/vector"},
+	"solver/metric":      {"internal/kernel", "internal/vector"},
+	"solver":             {"solver/metric", "index", "internal/kernel", "internal/vector"},
+	"solver/stream":      {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
+	"solver/file":        {"solver", "solver/metric", "index", "internal/kernel", "internal/vector"},
+	"internal/record":    {},
+	"internal/state":     {"internal/record", "solver/stream"},
+	"internal/telemetry": {},
+	"internal/registry":  {"internal/record"},
+	"pipeline": {
+		"consumer", "producer", "solver", "solver/stream", "internal/record", "internal/state", "internal/telemetry", "internal/topic",
+	},
+	"internal/topic": {"internal/record"},
+	"consumer":       {"internal/topic", "internal/record"},
+	"producer":       {"internal/topic", "internal/record"},
+	"internal/table": {"internal/array", "internal/record"},
+	"internal/array": {},
 	"internal/evaluate": {
 		"internal/array", "solver/stream", "solver/file", "solver", "solver/metric", "index", "internal/kernel", "internal/vector",
 	},
@@ -50,6 +59,46 @@ func TestRoomsLookOneWay(t *testing.T) {
 			if is && !slices.Contains(mayLookInto[room], ours) {
 				t.Errorf("%s looks into %s", room, ours)
 			}
+		}
+	}
+}
+
+// The calls that ARCHITECTURE.md names as an embedding's way exist, in the package they are said to be in.
+func TestCallsOfTheArchitecturePageExist(t *testing.T) {
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := map[string]string{"stream": "solver/stream"}
+	calls := regexp.MustCompile("(?m)^\\| `(\\w+)\\.(?:(\\w+)\\.)?(\\w+)` \\|").FindAllStringSubmatch(string(page), -1)
+	if len(calls) == 0 || len(calls) > 10 {
+		t.Fatalf("%d calls, not one to ten", len(calls))
+	}
+	for _, call := range calls {
+		folder := call[1]
+		if other, ok := folders[folder]; ok {
+			folder = other
+		}
+		method := `(?m)^func (\(\w+ \*?` + call[2] + `\) )` + call[3] + `\(`
+		if call[2] == "" {
+			method = `(?m)^func ` + call[3] + `\(`
+		} else if call[2] == "Committer" { // an interface
+			method = `(?m)^\t` + call[3] + `\(`
+		}
+		files, err := filepath.Glob(filepath.Join("../..", folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, file := range files {
+			code, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || regexp.MustCompile(method).Match(code)
+		}
+		if !found {
+			t.Errorf("%s is not there", strings.Trim(call[0], "| "))
 		}
 	}
 }
