@@ -76,6 +76,16 @@ func newMetrics() *Metrics {
 	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
+	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the start.
+	for _, outcome := range []string{"known", "unknown", "rejected"} {
+		m.records.Of(outcome)
+	}
+	for _, fault := range []record.Fault{record.Unreadable, record.WrongDimension, record.BadValue, record.TooLarge, record.UnknownSchema} {
+		m.rejections.Of(string(fault))
+	}
+	for _, reason := range []consumer.Reason{consumer.Size, consumer.Age, consumer.Idle, consumer.Marker, consumer.Memory, consumer.Drain} {
+		m.episodes.Of(string(reason))
+	}
 	return m
 }
 
