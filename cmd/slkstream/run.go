@@ -29,15 +29,15 @@ func newRunCommand() *cobra.Command {
 func run(ctx context.Context, c *call) error {
 	client, _, disconnect, err := connect(ctx, c)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	defer disconnect()
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	if err := checkStart(ctx, c, client, options.Support); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	out := &outlook{call: c, support: options.Support}
 	watching := observers{out}
@@ -55,6 +55,14 @@ func run(ctx context.Context, c *call) error {
 	began := time.Now()
 	defer func() { out.totals(began) }()
 	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return c.report(ctx, out.figures, stage.Run) })
+}
+
+// unlessStopped is nil where err says no more than that ctx has ended: to stop a stage that is still starting is no fault.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
 }
 
 // stageOptions are those of a stage on Kafka as the settings have it.

@@ -45,10 +45,16 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 				}
 			}
 		})
-		if err == nil && dimension > 0 && !fits {
-			return fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
-				len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
+		if err != nil || dimension == 0 || fits {
+			continue
 		}
+		err = fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
+			len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
+		// A stage that has answered before is not to be kept from starting by what somebody sent last.
+		if n, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil || n == 0 {
+			return err
+		}
+		c.Log.Error(err.Error())
 	}
 	return ctx.Err()
 }
