@@ -58,6 +58,8 @@ func Temporary(err error) bool {
 		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions, kafka.UnstableOffsetCommit,
 			kafka.ThrottlingQuotaExceeded, kafka.Unknown: // Unknown stands for a part of a split request that got no answer
 			return true
+		case kafka.InvalidReplicationFactor: // too few brokers are up yet: those of the input's replicas come back
+			return true
 		case kafka.InvalidMessage: // a checksum that fails fails again
 			return false
 		}
