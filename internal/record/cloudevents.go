@@ -10,19 +10,9 @@ func (e *envelope) attributes(raw *Raw) *Rejection {
 		if len(h.Key) < 4 || !strings.EqualFold(h.Key[:3], "ce_") {
 			continue
 		}
-		switch strings.ToLower(h.Key[3:]) {
-		case "id":
-			e.id = h.Value
-		case "stream", "sensorid":
+		switch name := strings.ToLower(h.Key[3:]); name {
+		case "sensorid":
 			e.stream = h.Value
-		case "label":
-			e.label = h.Value
-		case "model":
-			e.model = h.Value
-		case "frame":
-			e.frame = h.Value
-		case "track":
-			e.track = h.Value
 		case "traceparent":
 			if e.traceParent == nil {
 				e.traceParent = h.Value
@@ -32,6 +22,8 @@ func (e *envelope) attributes(raw *Raw) *Rejection {
 			if e.time, bad = parseTime(h.Value); bad != nil {
 				return bad.within(h.Key)
 			}
+		default:
+			e.named(name, h.Value)
 		}
 	}
 	return nil

@@ -6,27 +6,37 @@ import (
 	"strings"
 )
 
+// named takes in a header that names what a record may name itself; any other is left alone.
+func (e *envelope) named(name string, value []byte) {
+	switch name {
+	case "id":
+		e.id = value
+	case "stream":
+		e.stream = value
+	case "label":
+		e.label = value
+	case "model":
+		e.model = value
+	case "frame":
+		e.frame = value
+	case "track":
+		e.track = value
+	}
+}
+
 // rawHeaders reads the headers that speak for a value of raw bytes.
 func (e *envelope) rawHeaders(raw *Raw) *Rejection {
 	for i := range raw.Headers {
 		switch h := &raw.Headers[i]; h.Key {
-		case "id":
-			e.id = h.Value
-		case "stream", "sensorId":
+		case "sensorId":
 			e.stream = h.Value
-		case "label":
-			e.label = h.Value
-		case "model":
-			e.model = h.Value
-		case "frame":
-			e.frame = h.Value
-		case "track":
-			e.track = h.Value
 		case "time", "timestamp":
 			var bad *Rejection
 			if e.time, bad = parseTime(h.Value); bad != nil {
 				return bad.within("header " + h.Key)
 			}
+		default:
+			e.named(h.Key, h.Value)
 		}
 	}
 	return nil

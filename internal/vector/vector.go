@@ -117,3 +117,14 @@ func Median[T cmp.Ordered](values []T) T {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
+
+// Quantile is the value that a part q, 0 to 1, of values stays below, interpolated between those beside it. values are sorted and
+// at least one.
+func Quantile[T float32 | float64](values []T, q float64) float64 {
+	at := q * float64(len(values)-1)
+	low := int(at)
+	if low+1 >= len(values) {
+		return float64(values[len(values)-1])
+	}
+	return float64(values[low]) + (at-float64(low))*float64(values[low+1]-values[low])
+}

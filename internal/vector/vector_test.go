@@ -59,3 +59,15 @@ func TestNotFiniteAndMedian(t *testing.T) {
 		t.Error("median")
 	}
 }
+
+func TestQuantile(t *testing.T) {
+	values := []float32{1, 2, 4}
+	for q, want := range map[float64]float64{0: 1, .25: 1.5, .5: 2, .75: 3, 1: 4} {
+		if got := Quantile(values, q); got != want {
+			t.Errorf("at %g: %g, not %g", q, got, want)
+		}
+	}
+	if Quantile([]float64{7}, .3) != 7 {
+		t.Error("of one value")
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -177,7 +178,7 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 	if len(held) < enoughHeldOut || r.Coherence > ordered && 2*outside > len(held) {
 		sorted := slices.Clone(r.UnknownScore)
 		slices.Sort(sorted)
-		r.UnknownLimit = quantile(sorted, 1-s.UnknownRate)
+		r.UnknownLimit = vector.Quantile(sorted, 1-s.UnknownRate)
 		return nil
 	}
 	answer, err := l.spreadLabels(ctx, similar, class, s.progress("calibrating"))
@@ -200,59 +201,15 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 	for i, p := range held {
 		right[i], z[i], far[i] = labels[p] == l.class[p], all.confidence[i], all.unknown[i]
 	}
-	slope, offset := fitSigmoid(z, right)
+	slope, offset := logistic.Fit(len(z), func(i int) (float64, bool) { return logit(z[i]), right[i] }, 2, 50)
 	for p := range r.Confidence {
 		if l.class[p] < 0 {
-			r.Confidence[p] = float32(sigmoid(slope*logit(r.Confidence[p]) + offset))
+			r.Confidence[p] = float32(logistic.Sigmoid(slope*logit(r.Confidence[p]) + offset))
 		}
 	}
 	slices.Sort(far)
-	r.UnknownLimit, r.Calibrated = quantile(far, 1-s.UnknownRate), true
+	r.UnknownLimit, r.Calibrated = vector.Quantile(far, 1-s.UnknownRate), true
 	return nil
 }
 
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-
-func logit(z float32) float64 {
-	v := min(1-1e-4, max(1e-4, float64(z)))
-	return math.Log(v / (1 - v))
-}
-
-// fitSigmoid fits the chance of being right, sigmoid(slope logit z + offset), by Newton steps on the likelihood, drawn to slope 1
-// and offset 0 as by a few rows.
-func fitSigmoid(z []float32, right []bool) (slope, offset float64) {
-	slope = 1
-	const drawn = 2
-	for range 50 {
-		g0, g1 := drawn*(slope-1), drawn*offset
-		h00, h01, h11 := float64(drawn), 0., float64(drawn)
-		for i, v := range z {
-			x := logit(v)
-			p := sigmoid(slope*x + offset)
-			y := 0.
-			if right[i] {
-				y = 1
-			}
-			g0, g1 = g0+(p-y)*x, g1+p-y
-			w := p * (1 - p)
-			h00, h01, h11 = h00+w*x*x, h01+w*x, h11+w
-		}
-		det := h00*h11 - h01*h01
-		ds, do := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det
-		slope, offset = slope-ds, offset-do
-		if math.Abs(ds)+math.Abs(do) < 1e-9 {
-			break
-		}
-	}
-	return max(0, slope), offset
-}
-
-// quantile interpolates between sorted values.
-func quantile(sorted []float32, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	low := int(at)
-	if low+1 >= len(sorted) {
-		return float64(sorted[len(sorted)-1])
-	}
-	return float64(sorted[low]) + (at-float64(low))*float64(sorted[low+1]-sorted[low])
-}
+func logit(z float32) float64 { return logistic.Logit(float64(z), 1e-4) }

@@ -3,8 +3,9 @@ package stream
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
+
+	"github.com/slkstream/slkstream/internal/logistic"
 )
 
 // heldOutKept bounds the held-out answers remembered; the newest stay.
@@ -231,49 +232,16 @@ const enoughHeldOut = 10
 
 // fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers moves it little.
 func (c *calibration) fit() confidenceFit {
-	f := confidenceFit{a: 1}
 	if len(c.answers) < enoughHeldOut {
-		return f
+		return confidenceFit{a: 1}
 	}
-	const ridge = 1
-	for range 25 {
-		// One Newton step of the damped log loss in (a, b).
-		ga, gb := ridge*(f.a-1), ridge*f.b
-		haa, hab, hbb := float64(ridge), 0., float64(ridge)
-		for i := range c.answers {
-			v := &c.answers[i]
-			x := logit(float64(v.z))
-			q := sigmoid(f.a*x + f.b)
-			y := 0.
-			if v.answered == v.label {
-				y = 1
-			}
-			w := q * (1 - q)
-			ga += (q - y) * x
-			gb += q - y
-			haa += w * x * x
-			hab += w * x
-			hbb += w
-		}
-		det := haa*hbb - hab*hab
-		da, db := (hbb*ga-hab*gb)/det, (haa*gb-hab*ga)/det
-		f.a -= da
-		f.b -= db
-		if math.Abs(da)+math.Abs(db) < 1e-9 {
-			break
-		}
-	}
-	f.a = max(f.a, 0) // a higher z never means less
-	f.fitted = true
-	return f
+	a, b := logistic.Fit(len(c.answers), func(i int) (float64, bool) {
+		v := &c.answers[i]
+		return logit(float64(v.z)), v.answered == v.label
+	}, 1, 25)
+	return confidenceFit{a, b, true}
 }
 
-func (f confidenceFit) confidence(z float64) float64 { return sigmoid(f.a*logit(z) + f.b) }
+func (f confidenceFit) confidence(z float64) float64 { return logistic.Sigmoid(f.a*logit(z) + f.b) }
 
-// logit keeps away from 0 and 1, where one wrong answer would outweigh all others.
-func logit(z float64) float64 {
-	z = min(max(z, .005), .995)
-	return math.Log(z / (1 - z))
-}
-
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func logit(z float64) float64 { return logistic.Logit(z, .005) }

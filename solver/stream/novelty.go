@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -137,15 +138,5 @@ func (s *Stream) unknownLimit(scores *scoreDensity) (score float64, known bool) 
 		distances[i] = float64(left[i].distance)
 	}
 	slices.Sort(distances)
-	return quantile(distances, below), true
-}
-
-// quantile interpolates between the sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	low := int(at)
-	if low+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+	return vector.Quantile(distances, below), true
 }

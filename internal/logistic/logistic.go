@@ -1,0 +1,46 @@
+// Package logistic fits the chance that an answer is right to how sure it was.
+package logistic
+
+import "math"
+
+// Sigmoid is 1/(1+exp(-x)).
+func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// Logit is log(z/(1-z)), with z kept edge away from 0 and 1, where one wrong answer would outweigh all others.
+func Logit(z, edge float64) float64 {
+	z = min(max(z, edge), 1-edge)
+	return math.Log(z / (1 - z))
+}
+
+// Fit fits the chance of being right, Sigmoid(slope x + offset), to n answers by at most so many Newton steps on their
+// likelihood. It is drawn to slope 1 and offset 0 with the weight ridge, above 0, so that a handful of answers moves it
+// little. at(i) is the x of answer i, and whether it was right. The slope is never negative.
+func Fit(n int, at func(i int) (x float64, right bool), ridge float64, steps int) (slope, offset float64) {
+	slope = 1
+	for range steps {
+		g0, g1 := ridge*(slope-1), ridge*offset
+		h00, h01, h11 := ridge, 0., ridge
+		for i := range n {
+			x, right := at(i)
+			q := Sigmoid(slope*x + offset)
+			y := 0.
+			if right {
+				y = 1
+			}
+			w := q * (1 - q)
+			g0 += (q - y) * x
+			g1 += q - y
+			h00 += w * x * x
+			h01 += w * x
+			h11 += w
+		}
+		det := h00*h11 - h01*h01
+		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det
+		slope -= d0
+		offset -= d1
+		if math.Abs(d0)+math.Abs(d1) < 1e-9 {
+			break
+		}
+	}
+	return max(slope, 0), offset
+}

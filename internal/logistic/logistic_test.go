@@ -1,0 +1,41 @@
+package logistic
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestLogitIsTheOtherWayRound(t *testing.T) {
+	for _, z := range []float64{.01, .3, .5, .99} {
+		if got := Sigmoid(Logit(z, 1e-4)); math.Abs(got-z) > 1e-12 {
+			t.Errorf("%g becomes %g", z, got)
+		}
+	}
+	if Logit(0, .005) != Logit(.005, .005) || Logit(1, .005) != Logit(.995, .005) {
+		t.Error("the edges are not kept")
+	}
+}
+
+// Answers drawn by a slope and an offset give them back; few answers stay near slope 1; a slope is never negative.
+func TestFit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const n = 20000
+	x, right := make([]float64, n), make([]bool, n)
+	for i := range x {
+		x[i] = random.NormFloat64() * 2
+		right[i] = random.Float64() < Sigmoid(.6*x[i]-.4)
+	}
+	at := func(i int) (float64, bool) { return x[i], right[i] }
+	slope, offset := Fit(n, at, 1, 25)
+	if math.Abs(slope-.6) > .05 || math.Abs(offset+.4) > .05 {
+		t.Errorf("slope %g, offset %g, drawn by .6 and -.4", slope, offset)
+	}
+	if slope, offset = Fit(0, at, 1, 25); slope != 1 || offset != 0 {
+		t.Errorf("of nothing: %g, %g", slope, offset)
+	}
+	against := func(i int) (float64, bool) { return x[i], x[i] < 0 }
+	if slope, _ = Fit(n, against, 1, 25); slope != 0 {
+		t.Errorf("slope %g where a higher x is always wrong", slope)
+	}
+}
