@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -224,9 +223,9 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 		}
 	}
 	var table [][]string
-	best := median(contestants[0].times)
+	best := evaluate.Median(contestants[0].times)
 	for _, c := range contestants {
-		time := median(c.times)
+		time := evaluate.Median(c.times)
 		table = append(table, []string{c.name, fmt.Sprintf("%.2f", time), fmt.Sprint(len(c.times)), fmt.Sprintf("%.1f", c.last.CPU), fmt.Sprintf("%.4f", c.last.Recall), fmt.Sprintf("%.2f", time/best)})
 	}
 	b.Text("%s: %d nearest of every row, %d threads, build and all queries. Others at the cheapest of a few settings that reach our recall on %d rows, or their best; medians of the runs.", g.name, g.rho, threads, len(judge.truth.Rows))
@@ -240,12 +239,6 @@ type contestant struct {
 	run   func() (answer, error)
 	last  answer
 	times []float64
-}
-
-func median(values []float64) float64 {
-	values = slices.Clone(values)
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // judge knows what is right for a sample of the rows of a graph.

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
 // section measures one thing and writes it through the bench that it is given.
@@ -99,7 +101,7 @@ func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, e
 	}
 	medians := make([]float64, len(measurements))
 	for i, values := range seen {
-		medians[i] = median(values)
+		medians[i] = evaluate.Median(values)
 	}
 	return medians, nil
 }

@@ -145,7 +145,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		}
 		row := []string{fmt.Sprintf("N %d, d %d, K %d", size.n, size.d, size.k), fmt.Sprintf("%.0f", medians[0]), "", "", "", ""}
 		if len(medians) > 1 {
-			spreading := median(theirs.Spreading)
+			spreading := evaluate.Median(theirs.Spreading)
 			row = append(row[:2], fmt.Sprintf("%.0f", medians[1]), fmt.Sprintf("%.1f", medians[1]/medians[0]), fmt.Sprintf("%.0f", spreading), fmt.Sprintf("%.1f", spreading/medians[0]))
 		}
 		table = append(table, row)

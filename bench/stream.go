@@ -19,6 +19,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
@@ -103,13 +104,13 @@ func benchStream(ctx context.Context, b *bench) error {
 	b.Text("%d records of %d streams in %d partitions %s, %d-d float32, episodes of %d, %d classes with five labelled items each, results of %d bytes. "+
 		"Passthrough reads with kafka-go's connections in a consumer group, decodes nothing, and writes values of the results' size with acknowledgement of all replicas.",
 		k.n, streamStreams, streamPartitions, where, streamDimension, streamEpisode, streamClasses, k.out)
-	cost := func(i int) string { return fmt.Sprintf("%.1f", 1e6*median(spent[i])) }
+	cost := func(i int) string { return fmt.Sprintf("%.1f", 1e6*evaluate.Median(spent[i])) }
 	b.Table([]string{"", "records/s", "of passthrough", "CPU us a record, all of the process"}, [][]string{
 		{"passthrough", fmt.Sprintf("%.0f", medians[0]), "100 %", cost(0)},
 		{"at least once", fmt.Sprintf("%.0f", medians[1]), percent(medians[1] / medians[0]), cost(1)},
 		{"exactly once", fmt.Sprintf("%.0f", medians[2]), percent(medians[2] / medians[0]), cost(2)},
 	})
-	b.Text("Rates are of the last two fifths of the input, when each stream has seen %d episodes. While streams are new, they learn from every episode and make their metric often: the first third goes at %.0f records/s.", 3*k.n/streamStreams/streamEpisode/5, median(first))
+	b.Text("Rates are of the last two fifths of the input, when each stream has seen %d episodes. While streams are new, they learn from every episode and make their metric often: the first third goes at %.0f records/s.", 3*k.n/streamStreams/streamEpisode/5, evaluate.Median(first))
 	b.Text("At half that load (%.0f records/s, fed while it is read): p99 from an episode's close to the acknowledgement of its results %.1f ms in the last two fifths; p99 of a passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 3 x that = %.1f ms. In the first third, while all streams are new at once, p99 %.1f ms.",
 		half, 1e3*w.settled, 1e3*w.passing, 2+3e3*w.passing, 1e3*w.new)
 	b.Text("In transactions, at half of what it does then (%.0f records/s): p99 %.1f ms; of a passthrough in transactions %.1f ms; bar the commit interval of 100 ms + 3 x that = %.1f ms; in the first third %.1f ms. Exactly once does %s of at least once.",
@@ -137,7 +138,7 @@ func (k *kafkaBench) waits(ctx context.Context, b *bench, rate float64, transact
 		}
 		passing = append(passing, percentile(passed))
 	}
-	return waits{median(settled), median(new), median(passing)}, nil
+	return waits{evaluate.Median(settled), evaluate.Median(new), evaluate.Median(passing)}, nil
 }
 
 // percentile is the 99th.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // observe samples what a stage holds in memory until it has ended.
@@ -48,15 +50,10 @@ func (s *scenario) judgeMemory() (largest int64) {
 		if n < fewSamples {
 			continue
 		}
-		middle, last := median(p.resident[n/3:2*n/3]), median(p.resident[2*n/3:])
+		middle, last := vector.Median(slices.Clone(p.resident[n/3:2*n/3])), vector.Median(slices.Clone(p.resident[2*n/3:]))
 		if float64(last) > mayGrow*float64(middle)+mayGrowBytes {
 			s.h.violation("memory: %s held %d MiB, and later %d MiB", p.name, middle>>20, last>>20)
 		}
 	}
 	return largest
-}
-
-func median(samples []int64) int64 {
-	sorted := slices.Sorted(slices.Values(samples))
-	return sorted[len(sorted)/2]
 }

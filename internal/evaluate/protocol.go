@@ -72,7 +72,7 @@ func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 		}
 		sizes = append(sizes, len(rows[id]))
 	}
-	p.fewQueries = !p.small && median(sizes) < 30
+	p.fewQueries = !p.small && Median(sizes) < 30
 	for _, id := range ids {
 		if _, isNovel := slices.BinarySearch(p.novel, id); !isNovel {
 			p.base = append(p.base, id)
@@ -95,17 +95,18 @@ func leastRows(ids []int32, rows map[int32][]int32) int {
 			}
 		}
 	}
-	if twenty < 5 || median(sizes) < 20 && twenty < 20 {
+	if twenty < 5 || Median(sizes) < 20 && twenty < 20 {
 		return 10
 	}
 	return 20
 }
 
-func median(sizes []int) float64 {
-	if len(sizes) == 0 {
+// Median is the middle of values, the mean of the two in the middle where their number is even; 0 of none.
+func Median[T int | float64](values []T) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(sizes))
+	sorted := slices.Sorted(slices.Values(values))
 	return float64(sorted[(len(sorted)-1)/2]+sorted[len(sorted)/2]) / 2
 }
 
