@@ -22,6 +22,10 @@ const (
 	Dimension Reason = "dimension" // the next item's vector has another
 )
 
+// ByItem says whether the item at the episode's At took part in closing it. Silence and draining close before that item is
+// read.
+func (r Reason) ByItem() bool { return r != Idle && r != Drain }
+
 // Key names a stream within its partition. Embeddings of different models are never mixed, so that each model of a stream
 // is a stream of its own.
 type Key struct {

@@ -120,7 +120,7 @@ func (c *commits) acknowledge(err error) (*draft, error) {
 // decide again.
 type closings struct {
 	waiting []*job // the first is not answered
-	left    []*job // answered ones that the same item closed as the last that left waiting
+	left    []*job // answered ones that an item closed, the same as the last of them
 }
 
 func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
@@ -132,7 +132,9 @@ func (c *closings) answered() {
 		if len(c.left) > 0 && c.left[0].episode.At != first.episode.At {
 			c.left = c.left[:0]
 		}
-		c.left = append(c.left, first)
+		if first.episode.Closed.ByItem() {
+			c.left = append(c.left, first)
+		}
 		c.waiting[0] = nil
 		c.waiting = c.waiting[1:]
 	}

@@ -149,6 +149,30 @@ func TestClosings(t *testing.T) {
 	}
 }
 
+// Silence closes episodes before the item that is read next, at one place again and again. What it closed and what was
+// answered needs no second decision when more is closed there, by silence or by that item: the offset does not go back.
+func TestClosingsBySilence(t *testing.T) {
+	c := closings{}
+	add := func(first int64, why consumer.Reason) *job {
+		j := &job{episode: &consumer.Episode{
+			Items: []record.Item{*item("a", first)}, At: record.Start(12), Closed: why,
+		}}
+		c.add(j)
+		return j
+	}
+	open := restart{from: record.Start(12), decided: record.Start(12)}
+	add(2, consumer.Idle).answered = true
+	c.answered()
+	for _, why := range []consumer.Reason{consumer.Idle, consumer.Age} {
+		next := add(7, why)
+		if r := c.lower(open); r.from != record.Start(7) || r.decided != record.Start(12) {
+			t.Errorf("%+v with one closed by %s", r, why)
+		}
+		next.answered = true
+		c.answered()
+	}
+}
+
 // The saver saves in order, once each, when it is time and there is room.
 func TestSaver(t *testing.T) {
 	now := time.Now()
