@@ -25,7 +25,6 @@ type bench struct {
 
 	folder  string // of this program's source
 	peers   *peers
-	current section
 	text    strings.Builder
 	figures []figure
 }
@@ -34,7 +33,7 @@ type bench struct {
 type figure struct{ name, value string }
 
 func (b *bench) begin(s section) {
-	b.current, b.figures = s, nil
+	b.figures = nil
 	b.text.Reset()
 	mode := "full run"
 	if b.Quick {

@@ -17,7 +17,6 @@ type Batch struct {
 	Next    int64     // offset of the record after all of this
 	End     int64     // of the partition, as far as it may be read now
 	Bytes   int64     // of what was fetched
-	Count   int       // of the records that were fetched
 	Time    time.Time // of the last of them
 	Last    bool      // nothing comes after it
 	// Dimensions of the models' vectors, where they have changed with this batch, else nil.
@@ -55,7 +54,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 		if err != nil {
 			return err
 		}
-		b := &Batch{Next: raw.Next, End: raw.HighWatermark, Count: len(raw.Records)}
+		b := &Batch{Next: raw.Next, End: raw.HighWatermark}
 		if bounds.Committed && raw.LastStable >= 0 {
 			b.End = raw.LastStable
 		}

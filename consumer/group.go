@@ -168,7 +168,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	}()
 	defer func() { <-watched }()
 	defer leave(nil)
-	outage := topic.NewOutage(g.log, "joining group "+s.ID)
+	outage := g.client.Outage(g.log, "joining group "+s.ID)
 	for {
 		generation, err := group.Next(ctx)
 		if ctx.Err() != nil {

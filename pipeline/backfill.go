@@ -110,7 +110,7 @@ func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
 		if r.From >= r.To {
 			continue
 		}
-		committed, err := waitFor(ctx, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
+		committed, err := waitFor(ctx, s.client, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
 			return s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
 		})
 		if err != nil {
@@ -128,7 +128,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		return nil, err
 	}
 	read := func() (*Plan, error) { return s.readPlan(ctx, b.Job) }
-	plan, err := waitFor(ctx, s.log, "reading the job's plan", read)
+	plan, err := waitFor(ctx, s.client, s.log, "reading the job's plan", read)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
 			return nil, err
 		}
-		if plan, err = waitFor(ctx, s.log, "reading the job's plan", read); err != nil {
+		if plan, err = waitFor(ctx, s.client, s.log, "reading the job's plan", read); err != nil {
 			return nil, err
 		}
 		if plan == nil {
@@ -224,7 +224,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 
 // place finds one end of the range in a partition, within what the log holds.
 func (s *Stage) place(ctx context.Context, name string, partition int32, place string) (int64, error) {
-	return waitFor(ctx, s.log, fmt.Sprintf("finding %s in %s/%d", place, name, partition), func() (int64, error) {
+	return waitFor(ctx, s.client, s.log, fmt.Sprintf("finding %s in %s/%d", place, name, partition), func() (int64, error) {
 		return s.client.Place(ctx, name, partition, place, s.options.Committed)
 	})
 }

@@ -86,7 +86,7 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 
 // partitions waits until the topic is there and says how many it has.
 func (l *labels) partitions(ctx context.Context) (int, error) {
-	return waitFor(ctx, l.log, "looking for the labels topic "+l.topic, func() (int, error) {
+	return waitFor(ctx, l.client, l.log, "looking for the labels topic "+l.topic, func() (int, error) {
 		n, err := l.client.Partitions(ctx, l.topic)
 		if err == nil && n == 0 {
 			err = kafka.UnknownTopicOrPartition
@@ -112,7 +112,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	parts := make(chan part)
 	first := make([]int64, n)
 	for p := range n {
-		first[p], err = waitFor(ctx, l.log, "reading the labels topic "+l.topic, func() (int64, error) {
+		first[p], err = waitFor(ctx, l.client, l.log, "reading the labels topic "+l.topic, func() (int64, error) {
 			return l.client.Offset(ctx, l.topic, int32(p), topic.Earliest, false)
 		})
 		if err != nil {

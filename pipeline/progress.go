@@ -150,7 +150,7 @@ func (s *Stage) sayStuck(list []stuck) {
 		names = append(names, fmt.Sprintf("%s/%d", one.Topic, one.Partition))
 	}
 	longest := list[0]
-	failing, cause := topic.Failing(longest.Place, s.options.Out, s.options.Dead, s.options.State)
+	failing, cause := s.client.Failing(longest.Place, s.options.Out, s.options.Dead, s.options.State)
 	if cause == nil {
 		cause = longest.cause
 	}

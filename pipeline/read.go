@@ -10,8 +10,8 @@ import (
 )
 
 // waitFor does something until it succeeds or fails for good: brokers that are away are waited for, and said once.
-func waitFor[T any](ctx context.Context, log *slog.Logger, what string, do func() (T, error)) (T, error) {
-	outage := topic.NewOutage(log, what)
+func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger, what string, do func() (T, error)) (T, error) {
+	outage := client.Outage(log, what)
 	for {
 		result, err := do()
 		if err == nil {

@@ -249,7 +249,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	s.progress.assign(place, time.Now())
 	defer s.metrics.released(place)
 	defer s.progress.release(place)
-	outage := topic.NewOutage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
+	outage := s.client.Outage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
 	for ctx.Err() == nil {
 		claimed, err := s.hold(ctx, a, outage)
 		switch {

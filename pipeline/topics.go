@@ -31,7 +31,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
 	}
 	for _, d := range own {
-		if _, err := waitFor(ctx, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
+		if _, err := waitFor(ctx, s.client, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
 			return err
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 // awaitAny waits until one of the inputs is there and says how many partitions the largest has that is. An input that is
 // missing is waited for beside the work on the others.
 func (s *Stage) awaitAny(ctx context.Context) (int, error) {
-	return waitFor(ctx, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
+	return waitFor(ctx, s.client, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
 		missing := error(kafka.UnknownTopicOrPartition)
 		for _, in := range s.options.In {
 			n, err := s.client.Partitions(ctx, in)
@@ -66,7 +66,7 @@ func (s *Stage) end(a consumer.Assignment) int64 {
 
 // await waits until a topic is there and says how many partitions it has.
 func (s *Stage) await(ctx context.Context, name string) (int, error) {
-	return waitFor(ctx, s.log, "looking for topic "+name, func() (int, error) {
+	return waitFor(ctx, s.client, s.log, "looking for topic "+name, func() (int, error) {
 		n, err := s.client.Partitions(ctx, name)
 		if err == nil && n == 0 {
 			err = kafka.UnknownTopicOrPartition

@@ -112,7 +112,7 @@ func (a *atLeastOnce) finish(ctx context.Context) error {
 
 // offset commits within the generation, so that the group refuses it once the partition is another member's.
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
-	outage := topic.NewOutage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic, a.claim.Partition))
+	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic, a.claim.Partition))
 	for {
 		done := make(chan error, 1) // kafka-go gives up after its timeout, but does not know ctx
 		go func() {

@@ -37,7 +37,7 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if prefix == "" {
 		prefix = "slkstream"
 	}
-	id, err := takeOver(ctx, d.Client.Kafka(), fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), d.Log)
+	id, err := takeOver(ctx, d.Client, fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), d.Log)
 	if err != nil {
 		return nil, 0, err
 	}

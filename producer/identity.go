@@ -29,12 +29,12 @@ type identity struct {
 const transactionTimeout = 30 * time.Second
 
 // takeOver makes the identity this process's.
-func takeOver(ctx context.Context, client *kafka.Client, transaction string, log *slog.Logger) (identity, error) {
-	outage := topic.NewOutage(log, "taking over the transactions of "+transaction)
+func takeOver(ctx context.Context, client *topic.Client, transaction string, log *slog.Logger) (identity, error) {
+	outage := client.Outage(log, "taking over the transactions of "+transaction)
 	for {
 		answer, err := limited(ctx, func(ctx context.Context) (*kafka.InitProducerIDResponse, error) {
-			return client.InitProducerID(ctx, &kafka.InitProducerIDRequest{
-				Addr: client.Addr, TransactionalID: transaction,
+			return client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
+				Addr: client.Kafka().Addr, TransactionalID: transaction,
 				TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
 			})
 		})
@@ -58,7 +58,7 @@ func takeOver(ctx context.Context, client *kafka.Client, transaction string, log
 // newIdentity is one for at least once: it fences nobody, and only tells this claim's batches from their repeats. Where
 // the right to have one is missing, which older brokers ask for, it is topic.Anonymous, and the log says so.
 func newIdentity(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) (topic.Stamp, error) {
-	outage := topic.NewOutage(log, "getting a producer's identity")
+	outage := client.Outage(log, "getting a producer's identity")
 	for {
 		stamp, err := client.Identity(ctx)
 		switch {
@@ -86,7 +86,7 @@ func forgottenIdentity(err error) bool {
 // member asks the group whether the claim still stands, so that one that does not fences nobody. It is no guarantee, and
 // need not be one: a transaction carries the claim's generation, and the group refuses an old one.
 func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) error {
-	outage := topic.NewOutage(log, "asking group "+c.Group+" for its members")
+	outage := client.Outage(log, "asking group "+c.Group+" for its members")
 	for {
 		err := client.Member(ctx, c.Group, c.Generation.ID, c.Generation.MemberID)
 		switch {

@@ -95,7 +95,7 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 // until repeats a step while its error is one that passes: coordinators that move or load, a connection that broke, and
 // the transaction before this one, which is still being written out after its end was answered.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
-	outage := topic.NewOutage(e.log, what+" the transaction of "+e.identity.transaction)
+	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
 	for {
 		_, err := limited(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, step(ctx) })
 		if err == nil {

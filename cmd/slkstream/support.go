@@ -88,11 +88,16 @@ func openInput(c *call) (table.Source, error) {
 }
 
 // eachRow reads a file to its end.
-func eachRow(path string, use func(table.Row) error) (err error) {
+func eachRow(path string, use func(table.Row) error) error {
 	source, err := table.Open(path)
 	if err != nil {
 		return err
 	}
+	return eachRowOf(source, use)
+}
+
+// eachRowOf reads a source to its end and closes it.
+func eachRowOf(source table.Source, use func(table.Row) error) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	for {
 		row, err := source.Next()

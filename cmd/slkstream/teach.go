@@ -50,6 +50,23 @@ func teach(ctx context.Context, c *call) error {
 	return nil
 }
 
+// eachID reads the ids of the examples that are to be forgotten.
+func eachID(path string, use func(string)) error {
+	source, err := table.OpenIDs(path)
+	if err != nil {
+		return err
+	}
+	number := 0
+	return eachRowOf(source, func(row table.Row) error {
+		if row.ID == "" {
+			return fmt.Errorf("%s: row %d has no id", path, number)
+		}
+		number++
+		use(row.ID)
+		return nil
+	})
+}
+
 // eachExample reads labelled examples; nothing is sent until all of them are known to be good.
 func eachExample(path string, use func(*record.Example)) error {
 	number := 0

@@ -19,7 +19,6 @@ import (
 type stage struct {
 	name    string
 	network *network
-	client  *topic.Client
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -76,7 +75,7 @@ func (w *world) launch(group, out, name string) *stage {
 	}
 	o.Delivery = mistaken(w.plan.fault, o.Delivery, client)
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &stage{name: name, network: n, client: client, cancel: cancel, done: make(chan struct{})}
+	s := &stage{name: name, network: n, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		defer client.Close()

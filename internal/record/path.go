@@ -164,7 +164,7 @@ type found [pathFields][]byte
 
 // mapped decodes JSON by the paths. It says whether there was anything where the vector should be.
 func (d *Decoder) mapped(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, bool, *Rejection) {
-	w := mappedWalk{d: d, raw: raw, envelope: e, items: items, before: len(items), lists: len(d.mapping.scopes) - 1}
+	w := mappedWalk{d: d, raw: raw, envelope: e, items: items, lists: len(d.mapping.scopes) - 1}
 	s := scanner{b: value}
 	if !w.scope(&s, 0, found{}) || !s.end() {
 		return items, true, s.bad
@@ -182,7 +182,6 @@ type mappedWalk struct {
 	raw      *Raw
 	envelope *envelope
 	items    []Item
-	before   int
 	lists    int
 	objects  int
 	reached  bool // something is where the vector should be

@@ -30,8 +30,8 @@ func (f *fields) streamerFrame() {
 
 // tensor is what one network said.
 type tensor struct {
-	model, layer []byte
-	vector       []float32
+	model  []byte
+	vector []float32
 }
 
 // pick reads a list of tensors and returns the one that is the embedding: that of the model asked for, else the longest. A
@@ -46,8 +46,6 @@ func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 			switch string(name) {
 			case "model_name":
 				t.model, ok = s.name("model_name")
-			case "layer_name":
-				t.layer, ok = s.name("layer_name")
 			case "label":
 				class, ok = true, s.pass(0)
 			case "name":

@@ -148,9 +148,6 @@ func (k *Keeper) drop(w *written) {
 // needed says whether a journal still tells the next owner anything.
 func (w *written) needed(decided record.Place) bool { return w.uncovered > 0 || !decided.After(w.at) }
 
-// Owner is who writes.
-func (k *Keeper) Owner() Owner { return k.owner }
-
 func (k *Keeper) stream(s Stream) *kept {
 	t := k.streams[s]
 	if t == nil {

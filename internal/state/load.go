@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -321,6 +320,3 @@ func order(a, b record.Place) int {
 	}
 	return 0
 }
-
-// Unreadable says whether anything was set aside.
-func (r *Restored) Unreadable() error { return errors.Join(r.Faults...) }

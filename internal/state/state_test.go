@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -99,7 +100,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 func (w *world) check(t *testing.T, r *Restored) {
 	t.Helper()
 	if len(r.Faults) > 0 {
-		t.Fatal(r.Unreadable())
+		t.Fatal(errors.Join(r.Faults...))
 	}
 	for s, ends := range w.ends {
 		if len(ends) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -23,9 +24,11 @@ type lines struct {
 	decoder *record.Decoder
 	items   []record.Item
 	number  int64
+	onlyIDs bool // nothing but the id of a line is read
 }
 
-// lineError is what is wrong with a line, which says its place better than the number of a row. It is an ErrFormat.
+// lineError is what is wrong with a line, which says its place better than the number of a row. It is an
+// ErrFormat.
 type lineError struct {
 	number int64
 	reason error
@@ -34,14 +37,18 @@ type lineError struct {
 func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
-func openLines(file *os.File) (Source, error) {
+func openLines(file *os.File) (Source, error) { return newLines(file, false) }
+
+func openLineIDs(file *os.File) (Source, error) { return newLines(file, true) }
+
+func newLines(file *os.File, onlyIDs bool) (Source, error) {
 	decoder, err := record.NewDecoder(record.Options{Format: "json", Limits: record.Limits{Bytes: lineLimit}})
 	if err != nil {
 		return nil, err
 	}
 	in := bufio.NewScanner(file)
 	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
-	return &lines{in: in, decoder: decoder}, nil
+	return &lines{in: in, decoder: decoder, onlyIDs: onlyIDs}, nil
 }
 
 func (l *lines) Rows() int64  { return -1 }
@@ -53,6 +60,9 @@ func (l *lines) Next() (Row, error) {
 		line := bytes.TrimSpace(l.in.Bytes())
 		if len(line) == 0 {
 			continue
+		}
+		if l.onlyIDs {
+			return l.id(line)
 		}
 		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
@@ -66,7 +76,10 @@ func (l *lines) Next() (Row, error) {
 		if l.decoder.Dimension(item.Model) == 0 { // the first row of a file decides about the others
 			l.decoder.Expect(item.Model, len(item.Vector))
 		}
-		row := Row{ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes}
+		row := Row{
+			ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector,
+			Attributes: item.Attributes,
+		}
 		if row.Stream == unnamed {
 			row.Stream = ""
 		}
@@ -76,4 +89,14 @@ func (l *lines) Next() (Row, error) {
 		return Row{}, &lineError{l.number + 1, err}
 	}
 	return Row{}, io.EOF
+}
+
+func (l *lines) id(line []byte) (Row, error) {
+	var row struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return Row{}, &lineError{l.number, err}
+	}
+	return Row{ID: row.ID}, nil
 }

@@ -40,11 +40,20 @@ type Source interface {
 // Sources names the forms that Open knows by the ends of their names.
 const Sources = ".npy, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
 
+// opener opens the file that it is given, which belongs to the caller.
+type opener func(*os.File) (Source, error)
+
 // Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension, of finite
 // numbers that are not all zero.
-func Open(path string) (Source, error) {
-	open := map[string]func(*os.File) (Source, error){
-		".npy": openNPY, ".jsonl": openLines, ".ndjson": openLines, ".parquet": openParquet,
+func Open(path string) (Source, error) { return openAs(path, openLines) }
+
+// OpenIDs opens a file for the ids of its rows. Where it is JSON Lines, its objects need hold nothing else, and rows
+// have no vector.
+func OpenIDs(path string) (Source, error) { return openAs(path, openLineIDs) }
+
+func openAs(path string, lines opener) (Source, error) {
+	open := map[string]opener{
+		".npy": openNPY, ".jsonl": lines, ".ndjson": lines, ".parquet": openParquet,
 		".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if open == nil {
@@ -112,7 +121,7 @@ func (c *checked) Next() (row Row, err error) {
 	if err == io.EOF {
 		return Row{}, err
 	}
-	if err == nil {
+	if l, ok := c.source.(*lines); err == nil && !(ok && l.onlyIDs) {
 		err = c.check(row.Vector)
 	}
 	var line *lineError

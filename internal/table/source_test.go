@@ -273,3 +273,23 @@ func npy(header string, data ...byte) []byte {
 	binary.LittleEndian.PutUint16(b[8:], uint16(len(header)))
 	return append(append(b, header...), data...)
 }
+
+func TestOnlyIDs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.jsonl")
+	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n\n{\"id\":\"b\",\"vector\":[0]}\n{\"id\":3}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source, err := OpenIDs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	for _, want := range []string{"a", "b"} {
+		if row, err := source.Next(); err != nil || row.ID != want {
+			t.Errorf("%+v, %v, want %s", row, err, want)
+		}
+	}
+	if _, err := source.Next(); err == nil || !strings.Contains(err.Error(), "line 4") {
+		t.Errorf("a number as an id: %v", err)
+	}
+}

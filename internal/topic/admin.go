@@ -94,7 +94,7 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 // awaitLeaders waits until a new topic is known with leaders everywhere: right after it was made, single partitions
 // still answer that they have none.
 func (c *Client) awaitLeaders(ctx context.Context, name string) error {
-	outage := NewOutage(c.log, "making topic "+name)
+	outage := c.Outage(nil, "making topic "+name)
 	for {
 		n, err := c.Partitions(ctx, name)
 		for p := 0; err == nil && p < n; p++ {
@@ -119,21 +119,6 @@ func (c *Client) Partitions(ctx context.Context, name string) (int, error) {
 		return 0, err
 	}
 	return len(t.Partitions), nil
-}
-
-// Names are all topics of the cluster but Kafka's own.
-func (c *Client) Names(ctx context.Context) ([]string, error) {
-	answer, err := c.metadata(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, t := range answer.Topics {
-		if !t.IsInternal {
-			names = append(names, t.Name)
-		}
-	}
-	return names, nil
 }
 
 // Describe gives a topic's partitions, replicas and settings.

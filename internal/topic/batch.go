@@ -47,11 +47,8 @@ type Stamp struct {
 	Transactional bool
 }
 
-// Compression names how batches are compressed: one of Compressions; "" is none.
+// Compression names how batches are compressed: none, lz4 or zstd; "" is none.
 type Compression string
-
-// Compressions are the values of Compression.
-var Compressions = []string{"none", "lz4", "zstd"}
 
 func (c Compression) codec() compress.Compression {
 	return map[Compression]compress.Compression{"lz4": compress.Lz4, "zstd": compress.Zstd}[c] // else none, which is 0

@@ -53,6 +53,8 @@ type Client struct {
 	log        *slog.Logger
 	stop       context.CancelFunc
 
+	failures failures
+
 	mutex  sync.Mutex
 	limits map[string]messageLimit // of topics that have rejected a record for its size
 }

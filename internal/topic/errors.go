@@ -5,14 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"math/rand/v2"
 	"net"
 	"os"
-	"strings"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -117,105 +112,4 @@ func brokenConnection(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &dial)
-}
-
-// Outage says once that something does not work, waits longer from try to try, and says once that it works again.
-type Outage struct {
-	log   *slog.Logger
-	what  string
-	since time.Time
-	tries int
-}
-
-// NewOutage watches what, which reads like "reading in/0".
-func NewOutage(log *slog.Logger, what string) *Outage { return &Outage{log: log, what: what} }
-
-// Wait is called after a failure, before the next try. The first wait is short, as most faults are a connection that
-// broke or a leader that moved; the longest is two seconds. It returns ctx's error if that ends first.
-func (o *Outage) Wait(ctx context.Context, err error) error {
-	if o.tries++; o.tries == 1 {
-		o.since = time.Now()
-	} else if o.tries == 4 {
-		o.log.Warn(o.what+" fails, trying again until it works", "error", err)
-	}
-	if o.tries >= 4 {
-		failing.set(o, err)
-	}
-	pause := min(20*time.Millisecond<<min(o.tries-1, 10), 2*time.Second)
-	pause = pause/2 + rand.N(pause/2+1) // not all partitions at once
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
-// Over is called after a success. There is no outage where o is nil.
-func (o *Outage) Over() {
-	if o == nil {
-		return
-	}
-	if o.tries >= 4 {
-		failing.set(o, nil)
-		o.log.Info(o.what+" works again", "after", time.Since(o.since).Round(time.Millisecond))
-	}
-	o.tries = 0
-}
-
-// Lasting is how long it has not worked.
-func (o *Outage) Lasting() time.Duration {
-	if o == nil || o.tries == 0 {
-		return 0
-	}
-	return time.Since(o.since)
-}
-
-// failing holds what fails in this process, so that whoever waits can say what for.
-var failing = failures{list: map[string]failure{}}
-
-type failures struct {
-	mutex sync.Mutex
-	list  map[string]failure
-}
-
-type failure struct {
-	err error
-	at  time.Time // of the last try
-}
-
-// set notes an outage's last error; nil: it is over.
-func (f *failures) set(o *Outage, err error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if err == nil {
-		delete(f.list, o.what)
-	} else {
-		f.list[o.what] = failure{err, time.Now()}
-	}
-}
-
-// Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and nil: nothing.
-func Failing(place Place, topics ...string) (what string, err error) {
-	const longest = 10 * time.Second // between two tries
-	failing.mutex.Lock()
-	defer failing.mutex.Unlock()
-	own := fmt.Sprintf("%s/%d", place.Topic, place.Partition)
-	for w, f := range failing.list {
-		if time.Since(f.at) > longest { // given up, or over since
-			delete(failing.list, w)
-			continue
-		}
-		if strings.HasSuffix(w, own) {
-			return w, f.err
-		}
-		for _, name := range topics {
-			if strings.Contains(w, name) {
-				what, err = w, f.err
-			}
-		}
-	}
-	return what, err
 }

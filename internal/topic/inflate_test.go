@@ -197,7 +197,7 @@ func TestCompression(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(random.Uint32())
 	}
-	for _, how := range Compressions {
+	for _, how := range []string{"none", "lz4", "zstd"} {
 		for name, value := range map[string][]byte{"text": bytes.Repeat([]byte(`{"label":"milk"}`), 300), "noise": noise} {
 			var records []record.Out
 			for i := range 3 {
@@ -231,7 +231,7 @@ func BenchmarkCompression(b *testing.B) {
 		records = append(records, record.Out{Key: []byte(r.Stream), Value: record.AppendResult(nil, &r)})
 	}
 	plain := len(Encode(Place{}, records, Anonymous, "").Data)
-	for _, how := range Compressions {
+	for _, how := range []string{"none", "lz4", "zstd"} {
 		b.Run(how, func(b *testing.B) {
 			b.SetBytes(int64(plain))
 			n := 0

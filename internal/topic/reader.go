@@ -62,15 +62,12 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 	return &Reader{
 		client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes,
 		decoder: decoder{topic: s.Topic, partition: s.Partition, maxRecord: s.MaxRecord},
-		outage:  NewOutage(c.log, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition)),
+		outage:  c.Outage(nil, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition)),
 	}
 }
 
 // Position is the offset of the next record wanted.
 func (r *Reader) Position() int64 { return r.position }
-
-// MoveTo moves the reader.
-func (r *Reader) MoveTo(offset int64) { r.position = offset }
 
 // Recycle hands a batch back whose records are no longer referenced by anything, not even a part of one, so that
 // its memory serves the next Read.

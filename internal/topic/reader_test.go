@@ -168,8 +168,7 @@ func TestOutsideTheLogIsSaid(t *testing.T) {
 	if out.First != 4 || out.End != 10 {
 		t.Errorf("below the start: %v", out)
 	}
-	r := client.NewReader(topic.ReaderSettings{Topic: name, Offset: 2})
-	r.MoveTo(out.First)
+	r := client.NewReader(topic.ReaderSettings{Topic: name, Offset: out.First})
 	if got := readTo(t, r, 10); len(got) != 6 || got[0].Offset != 4 {
 		t.Errorf("after moving to the start: %d records", len(got))
 	}

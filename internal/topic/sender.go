@@ -251,7 +251,7 @@ func (s *Sender) log() *slog.Logger {
 	return s.Client.log
 }
 
-func (s *Sender) outage(name string) *Outage { return NewOutage(s.log(), "writing to "+name) }
+func (s *Sender) outage(name string) *Outage { return s.Client.Outage(s.log(), "writing to "+name) }
 
 func (s *Sender) patient(err error, lasting time.Duration) bool {
 	if s.Patient != nil {
