@@ -187,6 +187,68 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A real Kafka closes connections whose token has expired: writing and reading go on with the next token, and end with
+// none. It takes tokens that nobody signed (see test/kafka).
+func TestTokensOfKafka(t *testing.T) {
+	if os.Getenv("SLKSTREAM_TEST_SASL") == "" {
+		t.Skip("only a real Kafka asks for tokens: go run ./test/kafka/with -secure go test ...")
+	}
+	const lives = 4 * time.Second
+	_, address, certificates := secured(t)
+	file := filepath.Join(t.TempDir(), "token")
+	put := func(expiry time.Time) {
+		next := file + ".next"
+		if err := os.WriteFile(next, []byte(jwt("camera", expiry)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expiry := time.Now().Add(lives)
+	put(expiry)
+	settings := topic.Settings{Brokers: []string{address}, CA: certificates.CA, SASL: "oauthbearer", TokenFile: file}
+	client, err := topic.Connect(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx := within(t, 2*time.Minute)
+	if err := client.Ensure(ctx, topic.Description{Name: "tokens", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	end, err := client.Offset(ctx, "tokens", 0, topic.Latest, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := client.NewReader(topic.ReaderSettings{Topic: "tokens", Offset: end, MaxWait: 100 * time.Millisecond})
+	for expired := 0; expired < 3; {
+		if time.Now().After(expiry.Add(-lives / 2)) { // half of a token's life is left, as identity providers advise
+			expiry = expiry.Add(lives)
+			put(expiry)
+			expired++
+		}
+		if err := client.Write(ctx, []record.Out{{Topic: "tokens", Value: []byte("v")}}); err != nil {
+			t.Fatalf("after %d tokens: %v", expired, err)
+		}
+		end++
+		if got := readTo(t, reader, end); len(got) != 1 {
+			t.Fatalf("%d records", len(got))
+		}
+	}
+	put(time.Now().Add(-time.Hour))
+	refused, err := topic.Connect(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer refused.Close()
+	conn, err := refused.Dialer().DialContext(ctx, "tcp", address)
+	if err == nil {
+		conn.Close()
+		t.Error("a token that has expired lets in")
+	}
+}
+
 // Certificates that were renewed are used by the next connection, without a restart; files that cannot be used are not.
 func TestRenewedCertificates(t *testing.T) {
 	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {

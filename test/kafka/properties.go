@@ -60,7 +60,10 @@ func (c *Cluster) properties(n *node) []byte {
 		p["ssl.keystore.type"], p["ssl.truststore.type"] = "PEM", "PEM"
 		p["ssl.keystore.location"], p["ssl.truststore.location"] = c.files.Server, c.files.CA
 		p["listener.name.ssl.ssl.client.auth"] = "required"
-		p["listener.name.sasl_ssl.sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+		p["listener.name.sasl_ssl.sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
+		// Tokens are not signed, and a connection lives as long as the token that opened it.
+		p["listener.name.sasl_ssl.oauthbearer.sasl.jaas.config"] = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+		p["listener.name.sasl_ssl.oauthbearer.connections.max.reauth.ms"] = "3600000"
 		p["listener.name.sasl_ssl.plain.sasl.jaas.config"] = fmt.Sprintf(
 			`org.apache.kafka.common.security.plain.PlainLoginModule required user_%s="%s";`, User, Password)
 		for _, m := range []string{"scram-sha-256", "scram-sha-512"} {
