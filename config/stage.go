@@ -23,12 +23,16 @@ type Stage struct {
 	TimeField   string
 	LabelField  string
 	StreamField string
-	Model       string
-	EpisodeSize int
-	EpisodeAge  time.Duration
-	EpisodeIdle time.Duration
-	MaxMemory   Bytes
-	Support     []string
+	FrameField  string
+	TrackField  string
+	// AttributesField leads to what the result carries on as attributes.
+	AttributesField string
+	Model           string
+	EpisodeSize     int
+	EpisodeAge      time.Duration
+	EpisodeIdle     time.Duration
+	MaxMemory       Bytes
+	Support         []string
 	// SupportLabels are the classes of the rows of a .npy support file.
 	SupportLabels string
 }
@@ -63,6 +67,10 @@ func (s *Stage) sections() []section {
 		define("time-field", &s.TimeField, checked, "", "path of the event time, with --vector-field").example("PATH"),
 		define("label-field", &s.LabelField, checked, "", "path of the label, with --vector-field").example("PATH"),
 		define("stream-field", &s.StreamField, checked, "", "path of the stream's name, with --vector-field").example("PATH"),
+		define("frame-field", &s.FrameField, checked, "", "path of the frame's name, with --vector-field").example("PATH"),
+		define("track-field", &s.TrackField, checked, "", "path of the track's name, with --vector-field").example("PATH"),
+		define("attributes-field", &s.AttributesField, checked, "",
+			"path of what results carry on as attributes, with --vector-field").example("PATH"),
 		define("model", &s.Model, with(checked, "audit"), "", "name of the embedder of records that do not name theirs"),
 	}
 	episodes := []definition{
@@ -92,7 +100,13 @@ func (s *Stage) faults(c *Config) []Fault {
 		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
 	for _, f := range []struct{ name, value string }{
-		{"id-field", s.IDField}, {"time-field", s.TimeField}, {"label-field", s.LabelField}, {"stream-field", s.StreamField},
+		{"id-field", s.IDField},
+		{"time-field", s.TimeField},
+		{"label-field", s.LabelField},
+		{"stream-field", s.StreamField},
+		{"frame-field", s.FrameField},
+		{"track-field", s.TrackField},
+		{"attributes-field", s.AttributesField},
 	} {
 		if f.value != "" && s.VectorField == "" {
 			add(f.name, "is %s: needs vector-field", f.value)

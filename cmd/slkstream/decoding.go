@@ -15,7 +15,10 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 	o := record.Options{
 		Format: s.Format, StreamBy: s.StreamBy, TrackBy: s.TrackBy, Dimension: s.Dimension, Model: s.Model,
 		Limits: record.Limits{Bytes: int(s.MaxRecord), Key: int(s.MaxKey), Name: s.MaxName, Objects: s.MaxObjects},
-		Paths:  record.Paths{Vector: s.VectorField, ID: s.IDField, Time: s.TimeField, Label: s.LabelField, Stream: s.StreamField},
+		Paths: record.Paths{
+			Vector: s.VectorField, ID: s.IDField, Time: s.TimeField, Label: s.LabelField, Stream: s.StreamField,
+			Frame: s.FrameField, Track: s.TrackField, Attributes: s.AttributesField,
+		},
 	}
 	if c.Registry.URL != "" {
 		schemas, err := openRegistry(c, log)

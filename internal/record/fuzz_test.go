@@ -11,7 +11,7 @@ import (
 
 // decodeAll decodes the value in every way there is: what comes out can be solved and encoded, or is a Rejection.
 func decodeAll(t *testing.T, value []byte) {
-	for _, o := range []Options{{}, {Format: "json"}, {Format: "f16"}, {Format: "bf16"}, {Format: "nv"}, {Format: "cloudevents"}, {StreamBy: "field:id", Dimension: 2, Alias: true}, {Paths: Paths{Vector: "a[].v", ID: "a[].id", Time: "t"}}, {Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"}} {
+	for _, o := range []Options{{}, {Format: "json"}, {Format: "f16"}, {Format: "bf16"}, {Format: "nv"}, {Format: "cloudevents"}, {StreamBy: "field:id", Dimension: 2, Alias: true}, {Paths: Paths{Vector: "a[].v", ID: "a[].id", Time: "t", Frame: "f", Attributes: "a[].b", Track: "a[].b.t"}}, {Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"}} {
 		d, err := NewDecoder(o)
 		if err != nil {
 			t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with a dot, and []
-// behind the name of a list, each element of which is an item: data.items[].embedding. What lies in the same element as the
-// vector is that item's own; what lies outside holds for all. Vector "" turns the others off too.
+// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with a dot,
+// and [] behind the name of a list, each element of which is an item: data.items[].embedding. What lies in the same
+// element as the vector is that item's own; what lies outside holds for all. Attributes leads to a value of any kind,
+// which may hold what other paths lead to, but not the vector. Vector "" turns the others off too.
 type Paths struct {
-	Vector, ID, Time, Label, Stream string
+	Vector, ID, Time, Label, Stream, Frame, Track, Attributes string
 }
 
 // each is the step of a path into every element of a list.
@@ -59,10 +60,15 @@ const (
 	timeField
 	labelField
 	streamField
+	frameField
+	trackField
+	attributesField // last, as it may hold the others
 	pathFields
 )
 
-var pathSettings = [pathFields]string{"id-field", "time-field", "label-field", "stream-field"}
+var pathSettings = [pathFields]string{
+	"id-field", "time-field", "label-field", "stream-field", "frame-field", "track-field", "attributes-field",
+}
 
 // mapping is Paths made ready: a tree of names for each list that the vector lies in, and one for what is outside of all.
 type mapping struct {
@@ -92,9 +98,19 @@ func (b *branch) walk(names []string) *branch {
 	return b
 }
 
+// holdsVector says whether the vector, or the list that holds it, is at b or below.
+func (b *branch) holdsVector() bool {
+	for _, child := range b.children {
+		if child.holdsVector() {
+			return true
+		}
+	}
+	return b.inward
+}
+
 // mapping makes the paths ready; nil if there are none.
 func (p *Paths) mapping() (*mapping, error) {
-	paths := [pathFields]string{p.ID, p.Time, p.Label, p.Stream}
+	paths := [pathFields]string{p.ID, p.Time, p.Label, p.Stream, p.Frame, p.Track, p.Attributes}
 	if p.Vector == "" {
 		for i, path := range paths {
 			if path != "" {
@@ -142,7 +158,10 @@ func (p *Paths) mapping() (*mapping, error) {
 			}
 		}
 		place := m.scopes[scope].walk(rest)
-		if place.inward || place.field >= 0 || len(place.children) > 0 {
+		switch {
+		case field == attributesField && place.holdsVector():
+			return nil, fmt.Errorf("%s %q: the vector is in it, and would be in every result", pathSettings[field], path)
+		case place.inward, place.field >= 0, len(place.children) > 0 && field != attributesField:
 			return nil, fmt.Errorf("%s %q: another field is in the same place", pathSettings[field], path)
 		}
 		place.field = field
@@ -213,6 +232,15 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 				return s.pass(0)
 			}
 			return true
+		case b.field == attributesField:
+			from := s.i
+			var ok bool
+			if known[attributesField], ok = value(s); !ok || len(b.children) == 0 {
+				return ok
+			}
+			if s.i = from; s.next() != '{' {
+				return s.pass(0)
+			}
 		case b.field >= 0:
 			from := s.i
 			name, ok := s.name(pathSettings[b.field])
@@ -287,12 +315,15 @@ func (w *mappedWalk) add(f *fields, known *found, object int32) (bad *Rejection)
 	put(&e.id, idField)
 	put(&e.label, labelField)
 	put(&e.stream, streamField)
+	put(&e.frame, frameField)
+	put(&e.track, trackField)
 	if text := known[timeField]; len(text) > 0 {
 		if e.time, bad = parseTime(text); bad != nil {
 			return bad.within("time-field")
 		}
 	}
 	e.bytes = f.bytes
-	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, nil, known[streamField])
+	attributes := text(known[attributesField])
+	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, attributes, known[streamField])
 	return bad
 }

@@ -47,6 +47,29 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// Frame, track and attributes have paths too; attributes may hold other fields, and may be of any kind.
+func TestPathsOfFrames(t *testing.T) {
+	paths := Paths{
+		Vector: "boxes[].v", ID: "boxes[].about.id", Label: "boxes[].about.name", Frame: "picture", Track: "boxes[].track",
+		Attributes: "boxes[].about",
+	}
+	value := `{"picture":9,"boxes":[{"v":[1,2],"track":"t1","about":{"id":"a","box":[1,2,3,4],"name":"x"}},` +
+		`{"about":{"id":"b"},"v":[3,4],"track":7},{"v":[5,6],"about":"none"},{"v":[7,8],"about":null}]}`
+	items, err := decoder(t, Options{Paths: paths}).Decode(context.Background(), rawRecord(value), nil)
+	if err != nil || len(items) != 4 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	for i, want := range []struct{ id, label, track, attributes string }{
+		{"a", "x", "t1", `{"id":"a","box":[1,2,3,4],"name":"x"}`}, {"b", "", "7", `{"id":"b"}`}, {"", "", "", `"none"`}, {},
+	} {
+		item := items[i]
+		if item.Frame != "9" || item.Track != want.track || item.ItemID != want.id || item.Label != want.label ||
+			string(item.Attributes) != want.attributes {
+			t.Errorf("%+v, want %+v", item, want)
+		}
+	}
+}
+
 // What is wrong with a sender's JSON is said so that a person can mend the path or the sender.
 func TestPathsRefuse(t *testing.T) {
 	list := Paths{Vector: "items[].v", ID: "items[].id", Time: "at"}
@@ -73,7 +96,7 @@ func TestPathsRefuse(t *testing.T) {
 	if empty, ok := err.(*Empty); !ok || empty.Reason != NoObjects {
 		t.Errorf("an empty list: %v", err)
 	}
-	for _, p := range []Paths{{ID: "a"}, {Vector: "a..b"}, {Vector: "a.[]"}, {Vector: "a[]b"}, {Vector: "a."}, {Vector: "a", ID: "b[].c"}, {Vector: "a", ID: "a"}, {Vector: "a[].v", ID: "b[].id"}, {Vector: "a", ID: "b", Label: "b"}} {
+	for _, p := range []Paths{{ID: "a"}, {Vector: "a..b"}, {Vector: "a.[]"}, {Vector: "a[]b"}, {Vector: "a."}, {Vector: "a", ID: "b[].c"}, {Vector: "a", ID: "a"}, {Vector: "a[].v", ID: "b[].id"}, {Vector: "a", ID: "b", Label: "b"}, {Vector: "a[].v", Attributes: "a[]"}, {Vector: "a.b.v", Attributes: "a.b"}} {
 		if _, err := NewDecoder(Options{Paths: p}); err == nil {
 			t.Errorf("%+v was accepted", p)
 		}
