@@ -4,6 +4,7 @@
 //
 //	go run ./internal/chaos -scenario kills -delivery exactly-once
 //	go run ./internal/chaos -scenario histories -histories 5000
+//	go run ./internal/chaos -scenario hostile -for 2h -csv hostile.csv -graph hostile.svg
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, cut, mixed: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, cut, mixed, hostile: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")
@@ -37,6 +38,11 @@ func main() {
 	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group")
 	flag.IntVar(&s.stages, "stages", 3, "stages at work")
 	flag.StringVar(&s.binary, "binary", "", "slkstream to run; none: it is built")
+	flag.DurationVar(&s.long, "for", 2*time.Hour, "how long hostile lasts")
+	flag.Float64Var(&s.rate, "rate", 40, "records a second that hostile feeds")
+	flag.Float64Var(&s.rubbish, "rubbish", .05, "share of hostile's records that do harm")
+	flag.StringVar(&s.csv, "csv", "", "file for hostile's memory, lag and waits over time")
+	flag.StringVar(&s.graph, "graph", "", "file for a picture (SVG) of the same")
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
 	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")

@@ -25,9 +25,21 @@ func (p *process) observe() {
 		}
 		var total, resident int64
 		if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
+			p.mutex.Lock()
 			p.resident = append(p.resident, resident*int64(os.Getpagesize()))
+			p.mutex.Unlock()
 		}
 	}
+}
+
+// last is what the stage held a moment ago; 0: it is not known.
+func (p *process) last() int64 {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if len(p.resident) == 0 {
+		return 0
+	}
+	return p.resident[len(p.resident)-1]
 }
 
 // Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one, when it has

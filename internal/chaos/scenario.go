@@ -27,6 +27,9 @@ type scenario struct {
 	brokers, records, events, brokerKills, stages int
 	pause, session                                time.Duration
 	away                                          time.Duration // of a killed broker; 0: up to three seconds
+	long                                          time.Duration // hostile: how long it lasts
+	rate, rubbish                                 float64       // hostile: records a second, and the share that does harm
+	csv, graph                                    string        // hostile: files for what was seen over time, "": none
 
 	dir     string
 	h       *history
@@ -66,7 +69,11 @@ func (s *scenario) run(ctx context.Context, verbose bool) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.close())
 	}
-	outcome, err := s.play(ctx)
+	play := s.play
+	if s.name == "hostile" {
+		play = s.hostile
+	}
+	outcome, err := play(ctx)
 	if err != nil {
 		err = fmt.Errorf("seed %d: %w\n%s", s.seed, err, s.h.last(40))
 	}
@@ -279,7 +286,8 @@ type process struct {
 	cmd      *exec.Cmd
 	ended    chan struct{}
 	observed chan struct{} // closed when resident is complete
-	resident []int64       // bytes, second by second
+	mutex    sync.Mutex
+	resident []int64 // bytes, second by second
 }
 
 func (s *scenario) launch(group, out, delivery string) error {
@@ -298,9 +306,14 @@ func (s *scenario) launch(group, out, delivery string) error {
 		}
 	}
 	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(brokers, ","), "--in", inTopic, "--out", out, "--group", group,
-		"--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-size", "20", "--episode-age", "5s", "--episode-idle", "off",
-		"--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
+		"--episode-size", "20", "--episode-age", "5s", "--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
 		"--labels", labelsTopic, "--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
+	if s.name == "hostile" {
+		p.cmd.Args = append(p.cmd.Args, "--in", besideTopic)
+		p.cmd.Env = environment(hostileMemory)
+	} else {
+		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-idle", "off")
+	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start a stage: %w", err)

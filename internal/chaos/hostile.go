@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// besideTopic is a second input of the hostile scenario, which is deleted and made again.
+const besideTopic = "beside"
+
+const (
+	hostileMemory = 512 << 20 // GOMEMLIMIT of each stage
+	hostileInput  = 64 << 20  // bytes that the input takes in one record
+	usualMessage  = 1048588   // Kafka's own limit on a record
+)
+
+// hostile is a long run of two stages against senders that do every harm we know of, while topics refuse, vanish, grow and
+// are made again. The first stage is never killed, so that its memory can be watched; the second is, again and again.
+type hostile struct {
+	*scenario
+	waits  *waits
+	sender *topic.Sender
+	make   *hostileFeed
+	table  *table
+
+	beside     sync.RWMutex // held to write while the second input is being written to or made anew
+	partitions int          // of the labels topic
+	reading    func()       // ends the readers of the output
+	bombs      []string     // places of records that inflate without need
+}
+
+// hostile plays until its time is over, then waits for what is left, and checks.
+func (s *scenario) hostile(ctx context.Context) (string, error) {
+	h := &hostile{
+		scenario: s, waits: newWaits(s.h), partitions: 1,
+		sender: &topic.Sender{Client: s.client, Compression: func(string) topic.Compression { return "zstd" }},
+		make:   &hostileFeed{random: rand.New(rand.NewPCG(s.seed, 3)), good: s.feed, at: time.Now},
+	}
+	if err := h.topics(ctx); err != nil {
+		return "", err
+	}
+	var err error
+	if h.table, err = newTable(s.csv); err != nil {
+		return "", err
+	}
+	defer h.table.close()
+	for range 2 {
+		if err := s.launch(groupName, outTopic, s.delivery); err != nil {
+			return "", err
+		}
+	}
+	if err := h.read(ctx); err != nil {
+		return "", err
+	}
+	playing, stop := context.WithTimeout(ctx, s.long)
+	defer stop()
+	var parts sync.WaitGroup
+	failures := make(chan error, 2)
+	parts.Go(func() { failures <- h.feedFor(playing, ctx) })
+	parts.Go(func() { failures <- h.disturbFor(playing, ctx) })
+	watched, end := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { h.watch(watched) })
+	parts.Wait()
+	err = errors.Join(<-failures, <-failures)
+	if err == nil {
+		s.h.note("the time is over, and peace begins")
+		for h.waits.left() > 0 && !h.waits.late() && ctx.Err() == nil {
+			time.Sleep(200 * time.Millisecond)
+		}
+		err = s.awaitLag(ctx, time.Minute)
+	}
+	end()
+	watching.Wait()
+	h.reading()
+	if err != nil {
+		return "", err
+	}
+	s.leave()
+	return h.judge(ctx)
+}
+
+func (h *hostile) topics(ctx context.Context) error {
+	large := map[string]string{maxMessage: strconv.Itoa(hostileInput), "retention.ms": "-1"}
+	if err := h.client.Ensure(ctx, topic.Description{Name: besideTopic, Partitions: 2, Settings: large}); err != nil {
+		return err
+	}
+	if err := limitTopic(h.client, inTopic, hostileInput); err != nil {
+		return err
+	}
+	return h.client.Ensure(ctx, topic.Description{Name: outTopic + "-dead", Partitions: 2})
+}
+
+// feedFor writes records at the rate that was asked for until playing ends.
+func (h *hostile) feedFor(playing, ctx context.Context) error {
+	const beat = 250 * time.Millisecond
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for due := 0.; ; {
+		select {
+		case <-playing.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		for due += h.rate * beat.Seconds(); due >= 1; due-- {
+			if err := h.feedOne(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (h *hostile) feedOne(ctx context.Context) error {
+	records, items := h.make.next(h.rubbish)
+	name := records[0].Topic
+	if name == besideTopic {
+		h.beside.RLock()
+		defer h.beside.RUnlock()
+	}
+	h.waits.sent(items, name)
+	return h.sender.Write(ctx, records)
+}
+
+// watch adds a line to the table every five seconds.
+func (h *hostile) watch(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+		h.waits.late()
+		if seconds := int(time.Since(h.h.begin).Seconds()); seconds%5 == 0 {
+			lag, _ := h.lag(ctx) // -1 while brokers do not say
+			h.table.add(row{seconds: seconds, steady: h.all[0].last(), other: h.procs[len(h.procs)-1].last(), lag: lag, counts: h.waits.counts()})
+		}
+	}
+}
+
+// lag is how many records of both inputs are not committed yet.
+func (s *scenario) lag(ctx context.Context) (int64, error) {
+	sum := int64(0)
+	for _, name := range []string{inTopic, besideTopic} {
+		n, err := s.client.Partitions(ctx, name)
+		if err != nil {
+			return -1, err
+		}
+		for p := range int32(n) {
+			end, err := s.client.Offset(ctx, name, p, topic.Latest, true)
+			if err != nil {
+				return -1, err
+			}
+			at, err := s.client.Committed(ctx, groupName, name, p)
+			if err != nil {
+				return -1, err
+			}
+			sum += max(end-max(at, 0), 0)
+		}
+	}
+	return sum, nil
+}
+
+// awaitLag waits until nothing of the inputs is left.
+func (s *scenario) awaitLag(ctx context.Context, patience time.Duration) error {
+	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
+		lag, err := s.lag(ctx)
+		if err == nil && lag == 0 {
+			return nil
+		}
+		if time.Since(began) > patience {
+			s.h.violation("stuck: %d records of the inputs are not committed: %v", lag, err)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// read follows the output from its start, one reader a partition, and tells waits of every answer.
+func (h *hostile) read(ctx context.Context) error {
+	n, err := h.client.Partitions(ctx, outTopic)
+	if err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	for p := range int32(n) {
+		readers.Go(func() {
+			r := h.client.NewReader(topic.ReaderSettings{Topic: outTopic, Partition: p, MaxWait: 300 * time.Millisecond})
+			for reading.Err() == nil {
+				b, err := r.Read(reading)
+				if err != nil {
+					if reading.Err() == nil {
+						h.h.note("the output's partition %d cannot be read: %v", p, err)
+						time.Sleep(time.Second)
+					}
+					continue
+				}
+				for i := range b.Records {
+					h.waits.answered(b.Records[i].Value)
+				}
+				h.waits.read(p, b.Next)
+				r.Recycle(b)
+			}
+		})
+	}
+	h.reading = func() { stop(); readers.Wait() }
+	return nil
+}
+
+// drained waits until everything that the output holds has been read.
+func (h *hostile) drained(ctx context.Context) error {
+	for ctx.Err() == nil {
+		n, err := h.client.Partitions(ctx, outTopic)
+		behind := 0
+		for p := range int32(n) {
+			end, failed := h.client.Offset(ctx, outTopic, p, topic.Latest, true)
+			if err = errors.Join(err, failed); end > h.waits.position(p) {
+				behind++
+			}
+		}
+		if err == nil && behind == 0 {
+			return nil
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// judge holds the dead letters against the records that cannot be answered, and memory against its limit.
+func (h *hostile) judge(ctx context.Context) (string, error) {
+	in, err := readTruth(ctx, h.client, inTopic)
+	if err != nil {
+		return "", err
+	}
+	letters, err := readLetters(ctx, h.client, outTopic+"-dead")
+	if err != nil {
+		return "", err
+	}
+	few := limited{h: h.h}
+	for _, place := range h.bombs { // reading them tells no kind
+		in.poison[place] = true
+	}
+	for place := range in.poison {
+		if letters[place] == 0 {
+			few.say("letter lost", "bad record %s is in no dead letter", place)
+		}
+	}
+	for id := range in.items {
+		if letters[id] > 0 {
+			few.say("letter strange", "good record %s is in a dead letter", id)
+		}
+	}
+	few.sum()
+	largest := h.judgeMemory()
+	if largest > hostileMemory+hostileMemory/4 {
+		h.h.violation("memory: a stage held %d MiB with a limit of %d", largest>>20, hostileMemory>>20)
+	}
+	if err := h.table.draw(h.graph); err != nil {
+		return "", err
+	}
+	c := h.waits.counts()
+	return fmt.Sprintf("%d good records: %d lost or late, %d repeats, longest wait %v, longest after a harm %v; %d gone with their topic; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
+		c.sent, c.overdue, c.repeats, c.longest.Round(time.Millisecond), c.longestAfter.Round(time.Millisecond), c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
+}
+
+// remove deletes a topic.
+func (h *hostile) remove(ctx context.Context, name string) error {
+	k := h.client.Kafka()
+	answer, err := k.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Addr: k.Addr, Topics: []string{name}})
+	if err == nil {
+		err = answer.Errors[name]
+	}
+	return err
+}
+
+// remake makes a topic until it is there: one that has just been deleted may linger.
+func (h *hostile) remake(ctx context.Context, d topic.Description) error {
+	for began := time.Now(); ; time.Sleep(300 * time.Millisecond) {
+		err := h.client.Create(ctx, d)
+		if err == nil || time.Since(began) > 30*time.Second {
+			return err
+		}
+	}
+}
+
+// killOther ends the second stage as kill -9 does, and starts another.
+func (h *hostile) killOther() error {
+	other := h.procs[len(h.procs)-1]
+	h.h.note("%s is killed", other.name)
+	other.end(syscall.SIGKILL)
+	h.procs = h.procs[:1]
+	return h.launch(groupName, outTopic, h.delivery)
+}
+
+// teach writes examples that are good, and some of another dimension or none.
+func (h *hostile) teach(ctx context.Context) error {
+	lessons := []record.Out{h.teacher.lesson(labelsTopic), h.make.badLesson(labelsTopic), h.make.badLesson(labelsTopic)}
+	return h.sender.Write(ctx, lessons)
+}
+
+// environment is what the stages of a hostile world are given.
+func environment(limit int64) []string {
+	return append(os.Environ(), fmt.Sprint("GOMEMLIMIT=", limit))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// mostWait is how long a good record may wait for its answer, from its writing or from the end of the last outage.
+const mostWait = time.Minute
+
+// waits knows which good records wait for their answers, and for how long.
+type waits struct {
+	h         *history
+	mu        sync.Mutex
+	pending   map[string]waiting
+	known     map[string]bool // every id that was answered
+	places    map[int32]int64 // of the output, read so far
+	outages   int             // that last now
+	total     counts
+	recovered time.Time // end of the last outage
+}
+
+type waiting struct {
+	topic   string
+	sent    time.Time
+	since   time.Time // sent, or the end of the last outage it waited through
+	overdue bool
+}
+
+// counts are what became of the good records.
+type counts struct {
+	sent, answered, repeats, gone, overdue int
+	oldest, longest, longestAfter          time.Duration // oldest: of what waits now
+}
+
+func newWaits(h *history) *waits {
+	return &waits{h: h, pending: map[string]waiting{}, known: map[string]bool{}, places: map[int32]int64{}}
+}
+
+// sent notes records that are about to be written.
+func (w *waits) sent(ids []string, topic string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for _, id := range ids {
+		w.pending[id] = waiting{topic: topic, sent: now, since: now}
+	}
+	w.total.sent += len(ids)
+}
+
+// answered takes a result in.
+func (w *waits) answered(value []byte) {
+	var result struct {
+		ItemID string `json:"itemId"`
+	}
+	if err := json.Unmarshal(value, &result); err != nil {
+		w.h.violation("strange: %.200q is no result: %v", value, err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := result.ItemID
+	p, ok := w.pending[id]
+	switch {
+	case ok:
+		delete(w.pending, id)
+		w.known[id] = true
+		w.total.answered++
+		now := time.Now()
+		w.total.longest = max(w.total.longest, now.Sub(p.sent))
+		if w.outages == 0 {
+			w.total.longestAfter = max(w.total.longestAfter, now.Sub(p.since))
+		}
+	case w.known[id]:
+		w.total.repeats++
+	}
+}
+
+// begin and over enclose an outage. What waits at its end waits from then on.
+func (w *waits) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outages++
+}
+
+func (w *waits) over() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outages--
+	w.recovered = time.Now()
+	for id, p := range w.pending {
+		p.since = w.recovered
+		w.pending[id] = p
+	}
+}
+
+// forget drops what waits of a topic that is deleted.
+func (w *waits) forget(topic string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, p := range w.pending {
+		if p.topic == topic {
+			delete(w.pending, id)
+			w.total.gone++
+		}
+	}
+}
+
+// late says whether a record waits longer than it may, and notes each that does as a violation.
+func (w *waits) late() (found bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.outages > 0 {
+		return false
+	}
+	for id, p := range w.pending {
+		if time.Since(p.since) < mostWait {
+			continue
+		}
+		found = true
+		if p.overdue {
+			continue
+		}
+		p.overdue = true
+		w.pending[id] = p
+		if w.total.overdue++; w.total.overdue <= 20 {
+			w.h.violation("late: %s of %s has waited for %v, %v of it in peace", id, p.topic, time.Since(p.sent).Round(time.Second), time.Since(p.since).Round(time.Second))
+		}
+	}
+	return found
+}
+
+// left is how many records wait.
+func (w *waits) left() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.pending)
+}
+
+func (w *waits) counts() counts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.total
+	for _, p := range w.pending {
+		c.oldest = max(c.oldest, time.Since(p.sent))
+	}
+	return c
+}
+
+// read notes how far a partition of the output has been read; rewind, that the output is a new one.
+func (w *waits) read(partition int32, offset int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.places[partition] = offset
+}
+
+func (w *waits) position(partition int32) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.places[partition]
+}
+
+func (w *waits) rewind() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.places)
+}
