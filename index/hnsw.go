@@ -17,49 +17,76 @@ const hnswBuilt = true
 
 // libraryGraph is an HNSW graph in the library. Its layers were made by us and do not change, so that its answers depend on
 // nothing but them and the query: the library by itself inserts in the order in which Go walks through maps, and loses near
-// neighbours. Its vectors hold nothing but the number of a row: distances are ours and no row is copied. Any number of
+// neighbours. Its vectors hold nothing but a number: distances are ours and no row is copied but the entries. Any number of
 // goroutines may search.
+//
+// The library begins at the only node of the highest layer and goes on, in each layer, from the nearest that it found in the one above.
+// In the upper layers we give it distances that lead it to the entry nearest to the query.
 type libraryGraph struct {
 	graph      *hnsw.Graph[int32]
 	row        func(number int32) []float32
-	candidates int         // to be asked for, so that few of the nearest are missing
-	free       chan int32  // places of queries that are not in use
-	queries    [][]float32 // of each place
+	candidates int // to be asked for, so that few of the nearest are missing
+	entries    entryRows
+	free       chan int32 // places of queries that are not in use
+	queries    []graphQuery
+}
+
+// graphQuery is what a search looks for.
+type graphQuery struct {
+	vector  []float32
+	entry   int32 // where it begins: a place among the entries
+	without int32 // a row that is as if it were not there; -1: none
 }
 
 // searchesAtOnce is how many searches of a graph run side by side; more wait.
 const searchesAtOnce = 64
 
 // newLibraryGraph hands layers to the library. row returns a row by its number, for as long as the graph is in use.
-func newLibraryGraph(layers []layer, row func(number int32) []float32) (*libraryGraph, error) {
-	g := &libraryGraph{row: row, graph: hnsw.NewGraph[int32](), free: make(chan int32, searchesAtOnce), queries: make([][]float32, searchesAtOnce)}
+func newLibraryGraph(layers []layer, entries entryRows, row func(number int32) []float32) (*libraryGraph, error) {
+	g := &libraryGraph{
+		graph: hnsw.NewGraph[int32](), row: row, entries: entries,
+		free: make(chan int32, searchesAtOnce), queries: make([]graphQuery, searchesAtOnce),
+	}
 	for place := range int32(searchesAtOnce) {
 		g.free <- place
 	}
 	if err := g.graph.Import(bufio.NewReaderSize(&layerReader{layers: layers, place: -1}, 1<<16)); err != nil {
 		return nil, err
 	}
-	at := func(vector []float32) []float32 { // numbers below zero are queries
-		if number := int32(math.Float32bits(vector[0])); number >= 0 {
-			return g.row(number)
-		} else {
-			return g.queries[-1-number]
-		}
-	}
-	g.graph.Distance = func(a, b []float32) float32 { return kernel.SquaredDistance(at(a), at(b)) }
+	g.graph.Distance = g.distance
 	return g, nil
 }
 
-// search appends the numbers of about k rows near query to dst, in no order.
-func (g *libraryGraph) search(dst []int32, query []float32, k int) []int32 {
+// distance is that of a node of the graph, which the library's searches pass first, from a query.
+func (g *libraryGraph) distance(node, query []float32) float32 {
+	n, q := number(node), &g.queries[number(query)]
+	switch {
+	case n < 0: // an entry, in an upper layer: the last one that is not beyond the wanted one leads there
+		if place := -1 - n; place <= q.entry {
+			return float32(q.entry - place)
+		}
+		return math.MaxFloat32
+	case n == q.without:
+		return math.MaxFloat32
+	}
+	return kernel.SquaredDistance(g.row(n), q.vector)
+}
+
+// search appends the numbers of about k rows near query to dst, in no order, but not that of a row to do without; -1: none.
+func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
 	place := <-g.free
 	defer func() { g.free <- place }()
-	g.queries[place] = query
-	for _, node := range g.graph.Search([]float32{standIn(-1 - place)}, k) {
-		dst = append(dst, node.Key)
+	g.queries[place] = graphQuery{query, g.entries.nearest(query), without}
+	for _, node := range g.graph.Search([]float32{standIn(place)}, k) {
+		if node.Key != without {
+			dst = append(dst, node.Key)
+		}
 	}
 	return dst
 }
+
+// number is what a vector stands for: a row, or an entry as -1 - its place, or a place of queries.
+func number(vector []float32) int32 { return int32(math.Float32bits(vector[0])) }
 
 // standIn is the only value of a number's vector.
 func standIn(number int32) float32 { return math.Float32frombits(uint32(number)) }
@@ -90,7 +117,7 @@ func (r *layerReader) fill() {
 		r.begun = true
 		b = binary.AppendVarint(b, 1) // version
 		b = binary.AppendVarint(b, links)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1./thinning))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1./fanOut))
 		b = binary.AppendVarint(b, candidatesAsked)
 		name := "euclidean"
 		b = append(binary.AppendVarint(b, int64(len(name))), name...)
@@ -103,7 +130,11 @@ func (r *layerReader) fill() {
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.place]))
 	b = binary.AppendVarint(b, 1)
-	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(standIn(l.rows[r.place])))
+	if l.apart == 0 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.place]))
+	} else {
+		b = binary.LittleEndian.AppendUint32(b, uint32(-1-r.place*l.apart))
+	}
 	linked := l.linksOf(r.place)
 	b = binary.AppendVarint(b, int64(len(linked)))
 	for _, other := range linked {

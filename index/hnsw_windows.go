@@ -10,6 +10,8 @@ type libraryGraph struct {
 	candidates int
 }
 
-func newLibraryGraph([]layer, func(int32) []float32) (*libraryGraph, error) { return nil, errNoHNSW }
+func newLibraryGraph([]layer, entryRows, func(int32) []float32) (*libraryGraph, error) {
+	return nil, errNoHNSW
+}
 
-func (*libraryGraph) search([]int32, []float32, int) []int32 { return nil }
+func (*libraryGraph) search([]int32, []float32, int, int32) []int32 { return nil }

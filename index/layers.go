@@ -6,82 +6,83 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // How the layers of an HNSW graph are made. The numbers were compared on 50,000 clustered rows of 128 dimensions.
 const (
-	links       = 16        // of a row in an upper layer (the M of HNSW); twice as many in the lowest
+	links       = 16        // that a row chooses at least, where it has as many candidates; twice as many at most
 	mostLinks   = 4 * links // of a row, with those from rows that chose it
 	nearestEach = 24        // rows that a row's links are chosen from
-	thinning    = 16        // an upper layer has one of so many rows of the layer below
-	longEach    = 10        // one of so many rows of the lowest layer gets a link to a row drawn at random
+	fanOut      = 16        // entries, or groups of groups of them, under each node of an upper layer
 )
 
 // layer is a graph over some of the rows. Links are numbers of rows.
 type layer struct {
-	rows    []int32 // ascending
+	rows    []int32
 	offsets []int64 // the links of rows[i] are links[offsets[i]:offsets[i+1]]
 	links   []int32
+	apart   int // 0 in the lowest layer; in an upper one, how many entries lie from one row to the next
 }
 
 // linksOf are the links of the row at a place.
 func (l *layer) linksOf(place int) []int32 { return l.links[l.offsets[place]:l.offsets[place+1]] }
 
-// layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first. The lowest is made of the lists of w, which
-// hold the nearest of each row. The last has one row, where searches begin, and that row is linked to every row of the layer
-// below it, of which there are at most entries: rows in clusters that lie equally far from each other are found by looking at
-// many of them, and by nothing else. The layers depend on the rows and the seed alone.
-func (w *Workspace) layersOf(ctx context.Context, o Options, entries int) ([]layer, error) {
-	p := &w.points
-	random := rand.New(rand.NewPCG(o.Seed, 0x1a7e))
-	order := random.Perm(p.n)
-	sizes := []int{p.n}
-	for n := p.n; n > entries; sizes = append(sizes, n) {
-		n = max((n+thinning-1)/thinning, min(entries, n-1))
-	}
-	layers := make([]layer, len(sizes), len(sizes)+1)
-	upper := new(Workspace)
-	var some vector.Matrix
-	for level := len(sizes) - 1; level > 0; level-- {
-		rows := make([]int32, sizes[level])
-		for i := range rows {
-			rows[i] = int32(order[i])
-		}
-		slices.Sort(rows)
-		some = some.Resized(len(rows), p.d)
-		for i, row := range rows {
-			copy(some.Row(i), p.row(int(row)))
-		}
-		if err := upper.points.take(some.Values, some.N, p.d, false); err != nil {
-			return nil, err
-		}
-		if err := upper.nearestRough(ctx, o); err != nil {
-			return nil, err
-		}
-		drawn, err := upper.linksChosen(ctx, o, links)
-		if err != nil {
-			return nil, err
-		}
-		layers[level] = drawn.layer(rows)
-	}
-	drawn, err := w.linksChosen(ctx, o, 2*links)
+// layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w, which hold the nearest of each
+// row. The lowest has all rows. Those above are the way to any of the entries, which are returned as well: a search begins at the
+// entry nearest to its query. The layers depend on the rows and the seed alone.
+func (w *Workspace) layersOf(ctx context.Context, o Options) (layers []layer, entries []int32, err error) {
+	chosen, err := w.linksChosen(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i := 0; i < p.n; i += longEach {
-		j := int32(random.IntN(p.n))
-		drawn.link(int32(i), j)
-		drawn.link(j, int32(i))
+	lowest := chosen.layer()
+	entries = lowest.entries(o.Seed)
+	return append([]layer{lowest}, upperLayers(entries)...), entries, nil
+}
+
+// entries are rows of which one is at most two links away from every row: those drawn at random, one after the other, that are not
+// that near to one drawn before. So rows that lie in clusters have an entry in each, and searches look at all entries: where
+// clusters lie equally far from each other nothing leads from one to the next.
+func (l *layer) entries(seed uint64) []int32 {
+	random := rand.New(rand.NewPCG(seed, 0x1a7e))
+	near := make([]bool, len(l.rows))
+	var entries []int32
+	for _, place := range random.Perm(len(l.rows)) {
+		if near[place] {
+			continue
+		}
+		entries = append(entries, int32(place))
+		for _, one := range l.linksOf(place) {
+			near[one] = true
+			for _, two := range l.linksOf(int(one)) {
+				near[two] = true
+			}
+		}
 	}
-	all := make([]int32, p.n)
-	for i := range all {
-		all[i] = int32(i)
+	slices.Sort(entries)
+	return entries
+}
+
+// upperLayers are a tree over entries in their order: the lowest has all of them, each above it the first of every fanOut of the
+// layer below, and the last has one. That first one is linked to the others of its fanOut.
+func upperLayers(entries []int32) []layer {
+	var layers []layer
+	for apart := 1; ; apart *= fanOut {
+		l := layer{apart: apart, offsets: []int64{0}}
+		for i := 0; i < len(entries); i += apart {
+			l.rows = append(l.rows, entries[i])
+		}
+		for i := range l.rows {
+			if i%fanOut == 0 {
+				l.links = append(l.links, l.rows[i+1:min(i+fanOut, len(l.rows))]...)
+			}
+			l.offsets = append(l.offsets, int64(len(l.links)))
+		}
+		layers = append(layers, l)
+		if len(l.rows) == 1 {
+			return layers
+		}
 	}
-	layers[0] = drawn.layer(all)
-	first := int32(order[0])
-	layers[len(layers)-1].linkToAll(first)
-	return append(layers, layer{rows: []int32{first}, offsets: []int64{0, 0}}), nil
 }
 
 // nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho nearest are missing.
@@ -103,7 +104,7 @@ func (w *Workspace) nearestRough(ctx context.Context, o Options) error {
 	return ctx.Err()
 }
 
-// linkLists are the links of a layer in the making, by place in the layer.
+// linkLists are the links of the lowest layer in the making.
 type linkLists struct {
 	links []int32 // mostLinks for each row
 	count []uint8
@@ -119,37 +120,24 @@ func (l *linkLists) link(from, to int32) {
 	l.count[from]++
 }
 
-// layer is the layer of the lists, whose places stand for rows.
-func (l *linkLists) layer(rows []int32) layer {
-	out := layer{rows: rows, offsets: make([]int64, len(rows)+1)}
-	total := 0
-	for _, count := range l.count {
-		total += int(count)
-	}
-	out.links = make([]int32, 0, total)
+// layer is the lowest layer, of the lists of all rows.
+func (l *linkLists) layer() layer {
+	n := len(l.count)
+	out := layer{rows: make([]int32, n), offsets: make([]int64, n+1)}
 	for i, count := range l.count {
-		for _, place := range l.links[i*mostLinks : i*mostLinks+int(count)] {
-			out.links = append(out.links, rows[place])
-		}
-		out.offsets[i+1] = int64(len(out.links))
+		out.rows[i] = int32(i)
+		out.offsets[i+1] = out.offsets[i] + int64(count)
+	}
+	out.links = make([]int32, 0, out.offsets[n])
+	for i, count := range l.count {
+		out.links = append(out.links, l.links[i*mostLinks:i*mostLinks+int(count)]...)
 	}
 	return out
 }
 
-// linkToAll gives a row of l a link to every other one.
-func (l *layer) linkToAll(row int32) {
-	place, _ := slices.BinarySearch(l.rows, row)
-	others := slices.Concat(l.rows[:place], l.rows[place+1:])
-	more := int64(len(others) - len(l.linksOf(place)))
-	l.links = slices.Concat(l.links[:l.offsets[place]], others, l.links[l.offsets[place+1]:])
-	for i := place + 1; i < len(l.offsets); i++ {
-		l.offsets[i] += more
-	}
-}
-
-// linksChosen chooses at most so many links for each row of w from its list, and adds the way back of each where there is room, the
-// nearest first.
-func (w *Workspace) linksChosen(ctx context.Context, o Options, most int) (*linkLists, error) {
+// linksChosen chooses links for each row of w from its list, and adds the way back of each where there is room, the nearest first.
+func (w *Workspace) linksChosen(ctx context.Context, o Options) (*linkLists, error) {
+	const most = 2 * links
 	n := w.points.n
 	chosen, counts := make([]int32, n*most), make([]uint8, n)
 	if err := eachRow(ctx, o, "links", n, func(number, i int) {

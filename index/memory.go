@@ -162,7 +162,7 @@ func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
 	}
 	if m.graph != nil {
 		removed := len(m.ids) - len(m.slots)
-		s.candidates = m.graph.search(s.candidates[:0], s.query, min(max(m.graph.candidates, 4*k)+min(removed, m.graph.candidates), m.linked))
+		s.candidates = m.graph.search(s.candidates[:0], s.query, min(max(m.graph.candidates, 4*k)+min(removed, m.graph.candidates), m.linked), -1)
 		for _, slot := range s.candidates {
 			if m.gone == nil || !m.gone[slot] {
 				s.offer(m, slot, squared(s.query, m.row(slot)))

@@ -256,13 +256,46 @@ func TestAGraphIsTheSameInEveryRun(t *testing.T) {
 		}
 		var found []int32
 		for i := range 200 {
-			found = graph.search(found, rows[i*d:i*d+d], candidatesAsked)
+			found = graph.search(found, rows[i*d:i*d+d], candidatesAsked, -1)
 		}
 		if run == 0 {
 			first = found
 		} else if !slices.Equal(first, found) {
 			t.Fatalf("run %d finds others", run)
 		}
+	}
+}
+
+// TestAGraphFindsClustersThatNothingLeadsTo: rows in hundreds of clusters equally far from each other are found for vectors that the graph
+// does not hold, which no link leads to from another cluster.
+func TestAGraphFindsClustersThatNothingLeadsTo(t *testing.T) {
+	if !hnswBuilt {
+		t.Skip("no HNSW library")
+	}
+	const n, d, held = 8000, 32, 200
+	all := clustered(n+held, d, 200, .3, 18)
+	rows := all[:n*d]
+	graph, err := testedGraph(context.Background(), rows, d, Options{Seed: 1, Workers: 2})
+	if err != nil || graph == nil {
+		t.Fatalf("graph %v, %v", graph != nil, err)
+	}
+	found := 0
+	for q := n; q < n+held; q++ {
+		query := all[q*d : (q+1)*d]
+		var right nearestList
+		right.reset(5)
+		for i := range int32(n) {
+			right.offer(squared(query, rows[int(i)*d:int(i+1)*d]), i)
+		}
+		near := graph.search(nil, query, graph.candidates, -1)
+		for _, id := range right.ids {
+			if slices.Contains(near, id) {
+				found++
+			}
+		}
+	}
+	if share := float64(found) / held / 5; share < graphFloor {
+		t.Errorf("%.3f of the nearest are found", share)
 	}
 }
 

@@ -6,16 +6,15 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 const (
-	candidatesAsked = 64   // of the library for each query, at least: its search ends early
-	mostCandidates  = 256  // where a graph does not find enough with fewer
-	firstEntries    = 64   // rows that a search looks at first
-	mostEntries     = 1024 // and at most, where a graph does not find enough: more rarely pay
-	rowsEach        = 10   // rows that there must be for each of them
-	graphFloor      = .96  // of the graphTested nearest of a row, what a graph finds
+	candidatesAsked = 64  // of the library for each query, at least: its search ends early
+	mostCandidates  = 512 // where a graph does not find enough with fewer
+	graphFloor      = .96 // of the graphTested nearest of a row, what a graph finds
 	graphTested     = 5
+	rowsEach        = 10 // rows that there must be for each entry: a search looks at all entries
 )
 
 // navigate finds neighbours through an HNSW graph: the lists of a descent make its layers, and rows whose neighbours the last pass
@@ -26,17 +25,13 @@ func (w *Workspace) navigate(ctx context.Context, o Options) error {
 		return err
 	}
 	changed := w.changedRows(o.Rho)
-	layers, err := w.layersOf(ctx, o, firstEntries)
-	if err != nil {
-		return err
-	}
-	graph, err := newLibraryGraph(layers, func(number int32) []float32 { return p.row(int(number)) })
+	graph, err := w.graphOf(ctx, o, func(number int32) []float32 { return p.row(int(number)) })
 	if err != nil {
 		return err
 	}
 	return parallel(ctx, o, "search", int64(len(changed)), func(number int, item int64) {
 		worker, row := w.workers[number], changed[item]
-		worker.candidates = graph.search(worker.candidates[:0], p.row(int(row)), min(max(candidatesAsked, 4*o.Rho), block))
+		worker.candidates = graph.search(worker.candidates[:0], p.row(int(row)), min(max(candidatesAsked, 4*o.Rho), block), row)
 		worker.compare(p, l, row, worker.candidates)
 	})
 }
@@ -78,76 +73,99 @@ func testedGraph(ctx context.Context, rows []float32, d int, o Options) (*librar
 	if err := w.nearestRough(ctx, o); err != nil {
 		return nil, err
 	}
-	for entries := firstEntries; entries <= mostEntries && entries*rowsEach <= n; entries *= 4 {
-		layers, err := w.layersOf(ctx, o, entries)
-		if err != nil {
-			return nil, err
-		}
-		graph, err := newLibraryGraph(layers, func(number int32) []float32 { return w.points.trueRow(int(number)) })
-		if err != nil {
-			return nil, err
-		}
-		for graph.candidates = candidatesAsked; graph.candidates <= mostCandidates; graph.candidates *= 2 {
-			if passed, err := w.testGraph(ctx, o, graph, uint64(entries)); passed || err != nil {
-				return graph, err
-			}
+	graph, err := w.graphOf(ctx, o, func(number int32) []float32 { return w.points.trueRow(int(number)) })
+	if err != nil {
+		return nil, err
+	}
+	if len(graph.entries.numbers)*rowsEach > n {
+		return nil, nil
+	}
+	var test graphTest
+	for graph.candidates = candidatesAsked; graph.candidates <= mostCandidates; graph.candidates *= 2 {
+		if passed, err := test.passes(ctx, w, o, graph); passed || err != nil {
+			return graph, err
 		}
 	}
 	return nil, nil
 }
 
-// testGraph searches a graph of the rows of w for vectors that are not among them: rows moved by the difference of two of their
-// neighbours, about as far from the others as a new row would be.
-func (w *Workspace) testGraph(ctx context.Context, o Options, graph *libraryGraph, seed uint64) (passed bool, err error) {
-	p := &w.points
+// graphOf makes an HNSW graph of the rows of w from its lists. row returns a row by its number, for as long as the graph is in use.
+func (w *Workspace) graphOf(ctx context.Context, o Options, row func(number int32) []float32) (*libraryGraph, error) {
+	layers, entries, err := w.layersOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	rows := newEntryRows(&w.points, entries)
+	return newLibraryGraph(layers, rows, row)
+}
+
+// graphTest tests a graph of the rows of a Workspace by searching for some of them, as if each were not there: what is found of the rows
+// nearest to it is what will be found for new ones of their kind. Entries are not among them: if one were not there, another would be in
+// its place.
+type graphTest struct {
+	rows  [][]int32 // a block at a time
+	truth []*Neighbours
+}
+
+// passes says whether a graph surely finds what graphFloor asks.
+func (t *graphTest) passes(ctx context.Context, w *Workspace, o Options, graph *libraryGraph) (bool, error) {
 	test := newFloorTest(graphFloor)
-	random := rand.New(rand.NewPCG(o.Seed, seed))
-	rows := make([]int32, block)
 	found := make([]float64, block)
-	for range int(2*test.least())/block + 1 {
-		for i := range rows {
-			rows[i] = int32(random.IntN(p.n))
+	for at := 0; test.undecided() && at*block < 5*int(test.least()); at++ {
+		if at == len(t.rows) {
+			if err := t.draw(ctx, w, o, &graph.entries); err != nil {
+				return false, err
+			}
 		}
 		if err := parallel(ctx, o, "checking", block, func(_ int, item int64) {
-			found[item] = w.foundNear(graph, w.moved(rows[item]))
+			row := t.rows[at][item]
+			right, _ := t.truth[at].Row(int(item))
+			found[item] = w.share(row, right, graph.search(nil, w.points.trueRow(int(row)), graph.candidates, row))
 		}); err != nil {
 			return false, err
 		}
 		for _, share := range found {
 			test.observe(share)
 		}
-		if !test.undecided() {
-			break
-		}
 	}
 	return test.passed(), nil
 }
 
-// moved is a row moved by the difference of two of those on its list.
-func (w *Workspace) moved(row int32) []float32 {
-	p, l := &w.points, &w.lists
-	query := slices.Clone(p.trueRow(int(row)))
-	if near := l.ids[int(row)*l.length:][:l.counts[row]]; len(near) > 1 {
-		kernel.Axpy(1, p.trueRow(int(near[0])), query)
-		kernel.Axpy(-1, p.trueRow(int(near[len(near)/2])), query)
-	}
-	return query
-}
-
-// foundNear is the share of the graphTested rows nearest to a query that a graph finds, by distance.
-func (w *Workspace) foundNear(graph *libraryGraph, query []float32) float64 {
-	p := &w.points
-	var right nearestList
-	right.reset(graphTested)
-	for i := range int32(p.n) {
-		right.offer(float64(kernel.SquaredDistance(query, p.trueRow(int(i)))), i)
-	}
-	limit := right.values[right.count-1] * (1 + 1e-6)
-	found := 0
-	for _, id := range graph.search(nil, query, graph.candidates) {
-		if float64(kernel.SquaredDistance(query, p.trueRow(int(id)))) <= limit {
-			found++
+// draw draws a block of rows, with replacement as the test has it, and finds their neighbours.
+func (t *graphTest) draw(ctx context.Context, w *Workspace, o Options, entries *entryRows) error {
+	random := rand.New(rand.NewPCG(o.Seed, 0x9a7e+uint64(len(t.rows))))
+	rows := make([]int32, block)
+	for i := range rows {
+		for again := true; again; _, again = slices.BinarySearch(entries.numbers, rows[i]) {
+			rows[i] = int32(random.IntN(w.points.n))
 		}
 	}
-	return float64(min(found, right.count)) / float64(right.count)
+	truth, err := w.nearestTo(ctx, o, rows)
+	t.rows, t.truth = append(t.rows, rows), append(t.truth, truth)
+	return err
+}
+
+// entryRows are the rows where searches may begin, side by side.
+type entryRows struct {
+	numbers []int32 // ascending
+	rows    vector.Matrix
+}
+
+func newEntryRows(p *points, numbers []int32) entryRows {
+	e := entryRows{numbers, vector.New(len(numbers), p.d)}
+	for i, number := range numbers {
+		copy(e.rows.Row(i), p.row(int(number)))
+	}
+	return e
+}
+
+// nearest is the place of the entry nearest to a query, the first of several.
+func (e *entryRows) nearest(query []float32) int32 {
+	best, least := int32(0), infinity
+	for i := range e.numbers {
+		if distance := kernel.SquaredDistance(e.rows.Row(i), query); distance < least {
+			best, least = int32(i), distance
+		}
+	}
+	return best
 }
