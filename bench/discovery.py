@@ -15,24 +15,6 @@ rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 episodes = np.load(os.path.join(folder, "episode.npy"))
 
 
-def leaders(radius=0.8):
-    """Each row joins the nearest leader within a squared distance, else leads a cluster of its own; leaders are running means."""
-    means, counts, out = [], [], []
-    for row in rows:
-        if means:
-            distances = ((np.stack(means) - row) ** 2).sum(1)
-            best = int(distances.argmin())
-            if distances[best] <= radius:
-                counts[best] += 1
-                means[best] = means[best] + (row - means[best]) / min(counts[best], 20)
-                out.append(best)
-                continue
-        means.append(row.copy())
-        counts.append(1)
-        out.append(len(means) - 1)
-    return out
-
-
 def hdbscan_matched(radius=0.8):
     """HDBSCAN on each episode; its clusters take the ids of the nearest known centres, one to one."""
     centres, out = {}, np.zeros(len(rows), int)
@@ -60,7 +42,4 @@ def hdbscan_matched(radius=0.8):
     return out.tolist()
 
 
-print(json.dumps([
-    {"peer": "HDBSCAN an episode, Hungarian matching", "labels": hdbscan_matched()},
-    {"peer": "plain leaders", "labels": leaders()},
-]))
+print(json.dumps([{"peer": "HDBSCAN an episode, Hungarian matching", "labels": hdbscan_matched()}]))

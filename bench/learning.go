@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
@@ -15,14 +16,22 @@ import (
 // learningSection scores the stage on streams, beside online learners that get the same labels, what harms it, and its
 // discovery beside clustering each episode by itself.
 var learningSection = section{name: "learning", title: "Accuracy over streams", run: func(ctx context.Context, b *bench) error {
-	folders, forget, err := b.Sets("mot17-05-reid", "grocery")
+	folders, forget, err := b.Sets("mot17-05-reid", "grocery", "street", "clip-dtd", "clip-flowers", "clip-caltech101")
 	if err != nil {
 		return err
 	}
 	defer forget()
-	sets, err := evaluate.ReadSets(folders)
+	all, err := evaluate.ReadSets(folders)
 	if err != nil {
 		return err
+	}
+	var sets, bursts []*evaluate.Set // those measured in full, and those measured with and without time only
+	for _, set := range all {
+		if strings.HasPrefix(set.Name, "clip-") {
+			bursts = append(bursts, set)
+		} else {
+			sets = append(sets, set)
+		}
 	}
 	settings, err := stream.SolverSettings(solver.DefaultPreset)
 	if err != nil {
@@ -35,13 +44,13 @@ var learningSection = section{name: "learning", title: "Accuracy over streams", 
 	if err := l.accuracy(ctx, sets); err != nil {
 		return err
 	}
-	if err := l.bars(ctx, sets); err != nil {
+	if err := l.bars(ctx, sets, bursts); err != nil {
 		return err
 	}
 	if err := l.cost(ctx); err != nil {
 		return err
 	}
-	return discovery(ctx, b, sets, settings)
+	return discovery(ctx, b, all, settings)
 }}
 
 // learning runs streams, each once, however many rows ask for it.
@@ -52,14 +61,19 @@ type learning struct {
 	done     map[string][]evaluate.StreamResult
 }
 
-// run answers the stream of each seed, side by side. method is the stage's "default", "cold" or "nearest", or a rival.
+// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold" or "nearest",
+// or a rival.
 func (l *learning) run(ctx context.Context, set *evaluate.Set, method string, protocol evaluate.StreamProtocol) ([]evaluate.StreamResult, error) {
-	key := fmt.Sprintf("%s %s %+v", set.Name, method, protocol)
+	plain := protocol
+	plain.Frames = nil
+	key := fmt.Sprintf("%s %s %+v", set.Name, method, plain)
 	if results, ok := l.done[key]; ok {
 		return results, nil
 	}
 	stream := evaluate.Stream{Protocol: protocol, Settings: l.settings, Method: method}
 	switch method {
+	case "untimed":
+		stream.Settings.Time, stream.Settings.FrameWeight = false, 0
 	case "cold":
 		stream.Settings.Warm = false
 	case "nearest":
@@ -102,12 +116,12 @@ func accuracyOf(r *evaluate.StreamResult) *float64 { return r.Accuracy }
 func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 	columns := []string{"method"}
 	var rows [][]string
-	for _, method := range slices.Concat([]string{"default", "cold", "nearest"}, evaluate.Rivals) {
+	for _, method := range slices.Concat([]string{"default", "untimed", "cold", "nearest"}, evaluate.Rivals) {
 		row := []string{method}
 		for _, set := range sets {
 			for _, teach := range []float64{0, .03} {
 				for _, shots := range []int{1, 5} {
-					protocol := streamOrder(set.Name)
+					protocol := streamOrder(set)
 					protocol.Shots, protocol.Teach = shots, teach
 					results, err := l.run(ctx, set, method, protocol)
 					if err != nil {
@@ -124,16 +138,17 @@ func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 		}
 		rows = append(rows, row)
 	}
-	l.bench.Text("Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.", l.seeds)
+	l.bench.Text("Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; untimed makes nothing of the order and the frames of its items; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.", l.seeds)
 	l.bench.Table(columns, rows)
 	return nil
 }
 
-// streamOrder is how each set comes as a stream: in the order of the camera where it has one, else in bursts of a class.
-func streamOrder(name string) evaluate.StreamProtocol {
+// streamOrder is how each set comes as a stream: in the order of the camera, with its frames, where it has some, else in
+// bursts of a class.
+func streamOrder(set *evaluate.Set) evaluate.StreamProtocol {
 	p := evaluate.StreamProtocol{Order: "bursts", Episode: 100, SupportBy: "class", TeachBy: "random"}
-	if name == "mot17-05-reid" {
-		p.Order, p.SupportBy = "rows", "first"
+	if set.Frames != nil {
+		p.Order, p.SupportBy, p.Frames = "rows", "first", set.Frames
 	}
 	return p
 }

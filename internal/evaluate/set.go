@@ -19,6 +19,7 @@ type Set struct {
 	N, D   int
 	Labels []int32
 	Novel  []int32 // the task pool that the set itself names, nil for none
+	Frames []int32 // the frame of each row, nil where the set has none
 }
 
 // ReadSets reads every folder before any work starts, so that a fault in the last is known at once.
@@ -34,7 +35,7 @@ func ReadSets(folders []string) ([]*Set, error) {
 	return sets, nil
 }
 
-// ReadSet reads a folder of X.npy and y.npy, and novel.npy where there is one.
+// ReadSet reads a folder of X.npy and y.npy, and novel.npy and frame.npy where they are there.
 func ReadSet(folder string) (*Set, error) {
 	rows, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
 	if err != nil {
@@ -48,11 +49,16 @@ func ReadSet(folder string) (*Set, error) {
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}
-	novel, err := array.ReadIntegers(filepath.Join(folder, "novel.npy"))
-	if err == nil {
-		s.Novel = novel.Integers
-	} else if !os.IsNotExist(err) {
-		return nil, fmt.Errorf("data %s: %w", folder, err)
+	for name, to := range map[string]*[]int32{"novel.npy": &s.Novel, "frame.npy": &s.Frames} {
+		numbers, err := array.ReadIntegers(filepath.Join(folder, name))
+		if err == nil {
+			*to = numbers.Integers
+		} else if !os.IsNotExist(err) {
+			return nil, fmt.Errorf("data %s: %w", folder, err)
+		}
+	}
+	if s.Frames != nil && len(s.Frames) != s.N {
+		return nil, fmt.Errorf("data %s: frame.npy: %d frames for %d rows", folder, len(s.Frames), s.N)
 	}
 	return s, nil
 }

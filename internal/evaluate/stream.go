@@ -62,10 +62,14 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 		Shots: s.Protocol.Shots, Classes: len(trial.Classes),
 	}
 	var answers []stream.Answer
-	if slices.Contains(Rivals, s.Method) {
+	switch {
+	case s.Method == Leaders:
+		out.Warm = true
+		answers = trial.leaders()
+	case slices.Contains(Rivals, s.Method):
 		out.Warm = true
 		answers, err = trial.rival(s.Method)
-	} else {
+	default:
 		answers, err = s.remember(ctx, trial, &out)
 	}
 	if err != nil {
