@@ -34,8 +34,8 @@ type GroupSettings struct {
 	Session, Rebalance time.Duration
 	// Watch is how often topics are looked at for new partitions, default 5 s.
 	Watch time.Duration
-	// Rebalanced is told of each generation and how many partitions it brought.
-	Rebalanced func(generation int32, partitions int)
+	// Rebalanced is told of each generation and the partitions that it brought, before any of them has an owner.
+	Rebalanced func(generation int32, assigned []topic.Place)
 }
 
 func (s *GroupSettings) fill() {
@@ -184,29 +184,31 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			continue
 		}
 		outage.Over()
-		count := 0
+		var assigned []topic.Place
 		for name, partitions := range generation.Assignments {
 			for _, p := range partitions {
-				count++
-				owners.Add(1)
-				generation.Start(func(revoked context.Context) {
-					mine, cancel := context.WithCancelCause(ctx)
-					stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
-					err := g.own(mine, Assignment{name, int32(p.ID), generation})
-					stop()
-					cancel(nil)
-					if err != nil {
-						g.fail(err)
-					}
-					owners.Done()
-					// A function that returns ends the generation for all of them.
-					<-revoked.Done()
-				})
+				assigned = append(assigned, topic.Place{Topic: name, Partition: int32(p.ID)})
 			}
 		}
-		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", count)
+		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
 		if s.Rebalanced != nil {
-			s.Rebalanced(generation.ID, count)
+			s.Rebalanced(generation.ID, assigned)
+		}
+		for _, place := range assigned {
+			owners.Add(1)
+			generation.Start(func(revoked context.Context) {
+				mine, cancel := context.WithCancelCause(ctx)
+				stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
+				err := g.own(mine, Assignment{place.Topic, place.Partition, generation})
+				stop()
+				cancel(nil)
+				if err != nil {
+					g.fail(err)
+				}
+				owners.Done()
+				// A function that returns ends the generation for all of them.
+				<-revoked.Done()
+			})
 		}
 	}
 }

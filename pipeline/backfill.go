@@ -175,7 +175,7 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 	var plan *Plan
 	var broken error
 	prefix := []byte(planKey + job + "/")
-	err := readTo(ctx, s.client, s.options.State, 0, -1, each(func(r *record.Raw) {
+	_, err := readTo(ctx, s.client, s.options.State, 0, -1, each(func(r *record.Raw) {
 		if plan != nil || r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
 			return
 		}

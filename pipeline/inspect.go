@@ -34,7 +34,7 @@ type Remembered struct {
 // loadAll reads a partition of a state topic, which may hold the state of several inputs: the group's, or with "" that of any.
 func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
-	err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
+	_, err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
 		_, input, ok := state.Input(r.Key)
 		if !ok {
 			return // a backfill's plan

@@ -231,7 +231,7 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 	}
 	for p, end := range next {
 		var failed error
-		err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) {
+		_, err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) {
 			if failed == nil {
 				_, failed = l.take(ctx, b, decoder, p, batch)
 			}

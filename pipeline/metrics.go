@@ -44,6 +44,7 @@ type Metrics struct {
 	partitions                  telemetry.Gauge
 	restarts                    telemetry.Counter
 	retired                     telemetry.Counter
+	takeovers                   telemetry.Counter
 }
 
 func newMetrics() *Metrics {
@@ -76,9 +77,13 @@ func newMetrics() *Metrics {
 	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
+	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
 	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the start.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
+	}
+	for _, from := range []string{fromMemory, fromState} {
+		m.takeovers.Of(from)
 	}
 	for _, fault := range []record.Fault{record.Unreadable, record.WrongDimension, record.BadValue, record.TooLarge, record.UnknownSchema} {
 		m.rejections.Of(string(fault))
@@ -215,7 +220,7 @@ func (m *Metrics) released(place topic.Place) {
 	}
 }
 
-func (m *Metrics) rebalanced(_ int32, partitions int) {
+func (m *Metrics) rebalanced(partitions int) {
 	m.rebalances.Add(1)
 	m.partitions.Set(float64(partitions))
 }

@@ -31,8 +31,11 @@ type partition struct {
 	warned   warnings
 	works    func() // called when something was acknowledged
 
-	input string        // the topic's id; "": not known
+	input topic.ID      // zero: not known
 	anew  chan struct{} // holds one when the topic was deleted and made again
+
+	stateID  topic.ID // of the state topic as it was read; zero: not known
+	stateEnd int64    // of the partition's state: nobody but this owner has written before it since it was read
 
 	position   record.Place   // what is read next
 	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
@@ -262,6 +265,14 @@ func (p *partition) done(j *job) {
 // caughtUp says whether the replay has come to where decisions are taken.
 func (p *partition) caughtUp() bool { return p.replay.over(p.position) }
 
+// inputName is the input's id as the journal writes it; "" if it is not known.
+func (p *partition) inputName() string {
+	if p.input == (topic.ID{}) {
+		return ""
+	}
+	return string(p.input[:])
+}
+
 // restart is what the next owner has to go by, if it takes over now.
 func (p *partition) restart() restart {
 	r := restart{p.position, p.buffer.High(), p.position}
@@ -279,7 +290,7 @@ func (p *partition) commit(final bool) bool {
 		return false
 	}
 	c := p.commits.begin(p.ctx, time.Now(), final, func() (*state.Journal, restart) {
-		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions, Input: p.input}, p.restart()
+		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName()}, p.restart()
 	})
 	if c == nil {
 		return false

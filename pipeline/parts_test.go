@@ -65,6 +65,7 @@ func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
 	return n.err
 }
 func (n *noted) Close(context.Context) error { return nil }
+func (n *noted) StateEnd() (int64, bool)     { return -1, true }
 
 // Results leave at once, one commit at a time; what the journal says of them waits for the journal, which leaves with the
 // interval.

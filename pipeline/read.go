@@ -36,22 +36,27 @@ func bounds(ctx context.Context, client *topic.Client, name string, partition in
 	return first, end, err
 }
 
-// readTo reads a partition from its start to end, -1 for where it ends now: its very end, not only what is decided, as a
-// transaction of another owner may be open before what this one has committed, and is waited for. The position decides,
-// not the records: there are gaps where records were compacted away.
-func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64)) error {
+// readTo reads a partition from its start to end, -1 for where it ends now, and returns that: its very end, not only what
+// is decided, as a transaction of another owner may be open before what this one has committed, and is waited for. The
+// position decides, not the records: there are gaps where records were compacted away.
+func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64)) (int64, error) {
 	first, last, err := bounds(ctx, client, name, partition, false)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if end < 0 || end > last {
 		end = last
 	}
-	reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: partition, Offset: first, MaxBytes: 8 << 20})
+	return end, readBetween(ctx, client, topic.Place{Topic: name, Partition: partition}, first, end, take)
+}
+
+// readBetween reads a partition from the offset first to end, as readTo does.
+func readBetween(ctx context.Context, client *topic.Client, at topic.Place, first, end int64, take func(b *topic.Batch, first, end int64)) error {
+	reader := client.NewReader(topic.ReaderSettings{Topic: at.Topic, Partition: at.Partition, Offset: first, MaxBytes: 8 << 20})
 	for position := first; position < end; {
 		b, err := reader.Read(ctx)
 		if err != nil {
-			return fmt.Errorf("read %s/%d: %w", name, partition, err)
+			return fmt.Errorf("read %s/%d: %w", at.Topic, at.Partition, err)
 		}
 		position = b.Next
 		for n := len(b.Records); n > 0 && b.Records[n-1].Offset >= end; n = len(b.Records) {

@@ -23,7 +23,15 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, reader, decoder, err := s.restore(ctx, a, committer, committed)
+	p, err := s.proceed(ctx, a, committer, committed)
+	if p == nil && err == nil {
+		p, err = s.restore(ctx, a, committer, committed)
+	}
+	var reader *topic.Reader
+	var decoder *record.Decoder
+	if err == nil {
+		reader, decoder, err = p.open(ctx)
+	}
 	if err != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -32,15 +40,46 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 	return p, reader, decoder, nil
 }
 
-func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, *topic.Reader, *record.Decoder, error) {
+// open prepares to read the input from where p stands.
+//
+// The group refuses its commit if another member owns the partition by now. It comes before anything is written to the
+// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or else has
+// the later generation, is also the one that owns the partition.
+func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, error) {
+	decoder, err := p.newDecoder()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.stage.labels.agreed.agree(p.dimensions)
+	for _, name := range p.commits.keeper.Outdated() {
+		if s := p.streams[consumer.Key{Stream: name.Name, Model: name.Model}]; s != nil {
+			p.saver.changed(s, time.Now())
+		}
+	}
+	committed := p.commits.last.Offset
+	if err := p.commits.committer.Commit(ctx, &producer.Commit{Offset: committed}); err != nil {
+		return nil, nil, err
+	}
+	p.follow(func(a *advance) {
+		a.acknowledged(committed, time.Now())
+		a.input, a.anew = p.input, p.anew
+	})
+	o := &p.stage.options
+	reader := p.stage.client.NewReader(topic.ReaderSettings{
+		Topic: p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes,
+	})
+	return reader, decoder, nil
+}
+
+func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
 	o := &s.options
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
 	if err := s.ensureState(ctx, a); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	loaded, err := s.load(ctx, a, o.State, o.Group)
+	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	restored := loaded.Restore()
 	for _, fault := range restored.Faults {
@@ -56,58 +95,38 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
 	p.hung = restored.Hung
+	p.stateEnd = stateEnd
 	p.remember(restored)
-	decoder, err := p.newDecoder()
-	if err != nil {
-		return nil, nil, nil, err
+	if p.input, err = s.client.ID(ctx, a.Topic); err != nil {
+		return nil, err
 	}
-	id, err := s.client.ID(ctx, a.Topic)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if id != (topic.ID{}) {
-		p.input = string(id[:])
+	if p.stateID, err = s.client.ID(ctx, o.State); err != nil {
+		return nil, err
 	}
 	first, end, err := bounds(ctx, s.client, a.Topic, a.Partition, false)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	start, err := p.resume(ctx, restored, committed, first, end)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	s.labels.agreed.agree(p.dimensions)
 	keeper.Start(p.commits.last)
-	for _, name := range keeper.Outdated() {
-		if s := p.streams[consumer.Key{Stream: name.Name, Model: name.Model}]; s != nil {
-			p.saver.changed(s, time.Now())
-		}
-	}
-	// The group refuses this if another member owns the partition by now. It comes before anything is written to the
-	// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or
-	// else has the later generation, is also the one that owns the partition.
-	if err := committer.Commit(ctx, &producer.Commit{Offset: p.commits.last.Offset}); err != nil {
-		return nil, nil, nil, err
-	}
-	p.follow(func(a *advance) {
-		a.acknowledged(p.commits.last.Offset, time.Now())
-		a.input, a.anew = id, p.anew
-	})
+	s.metrics.takeovers.Add(1, fromState)
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"stateBytes", loaded.Bytes())
-	reader := s.client.NewReader(topic.ReaderSettings{Topic: a.Topic, Partition: a.Partition, Offset: start, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes})
-	return p, reader, decoder, nil
+	return p, nil
 }
 
-// load reads the partition's state to its end: the group's, or with "" that of any.
-func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string) (*state.Loader, error) {
+// load reads the partition's state, the group's or with "" that of any, to its end, which it returns.
+func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string) (*state.Loader, int64, error) {
 	loader := state.NewLoader(group, a.Topic)
 	said := time.Now()
-	err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) {
+	end, err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) {
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
@@ -117,9 +136,9 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return loader, nil
+	return loader, end, nil
 }
 
 // ensureState gives the state topic as many partitions as the input has: a partition's state lies under its own number.
@@ -184,7 +203,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	} else if n <= int(p.number) {
 		return nil
 	}
-	loaded, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "")
+	loaded, _, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "")
 	if err != nil {
 		return err
 	}
@@ -209,7 +228,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 		return start, nil
 	}
-	if j.From.Offset > end || committed > end || j.Input != "" && p.input != "" && j.Input != p.input {
+	if j.From.Offset > end || committed > end || j.Input != "" && p.inputName() != "" && j.Input != p.inputName() {
 		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember still
 		// holds, the places where they learned it do not.
 		p.log.Error("the input was deleted and made again: it is read from its start, memories stay", "was", j.From.Offset, "end", end)

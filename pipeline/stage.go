@@ -143,6 +143,7 @@ type Stage struct {
 	labels   *labels
 	metrics  *Metrics
 	progress *progress
+	revoked  revoked
 	warned   warnings
 	ranges   map[topic.Place]Range // what a backfill answers; nil: everything, for ever
 }
@@ -239,7 +240,10 @@ func (s *Stage) Run(ctx context.Context) error {
 
 func (s *Stage) work(ctx context.Context) error {
 	group := s.options.group()
-	group.Rebalanced = s.metrics.rebalanced
+	group.Rebalanced = func(_ int32, assigned []topic.Place) {
+		s.revoked.assigned(assigned)
+		s.metrics.rebalanced(len(assigned))
+	}
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }
 
@@ -299,7 +303,11 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return true, errors.Join(err, p.commits.committer.Close(closing))
+	err = errors.Join(err, p.commits.committer.Close(closing))
+	if err == nil && errors.Is(context.Cause(ctx), consumer.ErrRevoked) {
+		p.handedOver()
+	}
+	return true, err
 }
 
 // leave waits until no commit is on its way. A worker may still be busy with an episode of the partition: nobody wants what

@@ -124,6 +124,12 @@ func start(t testing.TB, client *topic.Client, o Options) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, s)
+}
+
+// run runs a stage until stop is called, which waits for its end.
+func run(t testing.TB, s *Stage) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

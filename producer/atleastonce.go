@@ -34,8 +34,8 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	a := &atLeastOnce{AtLeastOnce: d, claim: c}
-	a.records, a.state = a.sender(stamp), a.sender(stamp)
+	a := &atLeastOnce{AtLeastOnce: d, claim: c, written: sequences{}}
+	a.records, a.state = a.sender(stamp, sequences{}), a.sender(stamp, a.written)
 	return a, offset, nil
 }
 
@@ -44,18 +44,19 @@ type atLeastOnce struct {
 	claim Claim
 	// The records of a commit are written beside the state of the one before, to other topics.
 	records, state topic.Sender
-	rest           chan error // what becomes of the last commit's state and offset; nil: they are written
+	written        sequences   // of state
+	place          topic.Place // of state
+	rest           chan error  // what becomes of the last commit's state and offset; nil: they are written
 }
 
 // sender writes under an identity, so that a batch that was sent twice is written once, and one that comes late, after its
 // repeat and what followed that, is not written at all: it would put older state above newer.
-func (a *atLeastOnce) sender(stamp topic.Stamp) topic.Sender {
-	s := sequences{}
+func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 	return topic.Sender{
 		Client: a.Client, Log: a.Log, Origin: a.claim.Partition, Compression: a.Compression,
 		Stamp: func(place topic.Place) topic.Stamp {
 			if stamp != topic.Anonymous {
-				stamp.Sequence = s[place]
+				stamp.Sequence = s[place].next
 			}
 			return stamp
 		},
@@ -76,6 +77,9 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 	if err := a.finish(ctx); err != nil {
 		return err
 	}
+	if len(c.State) > 0 {
+		a.place = topic.Place{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
+	}
 	rest := make(chan error, 1)
 	a.rest = rest
 	go func() {
@@ -94,6 +98,12 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// StateEnd implements Committer.
+func (a *atLeastOnce) StateEnd() (int64, bool) {
+	end, known := a.written.end(a.place)
+	return end, known && a.rest == nil
 }
 
 // finish waits until state and offset of the last commit are written.

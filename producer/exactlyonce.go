@@ -63,8 +63,9 @@ type exactlyOnce struct {
 	log       *slog.Logger
 	sender    topic.Sender
 	sequences sequences
-	open      bool  // there may be a transaction
-	broken    error // nothing may be committed any more
+	state     topic.Place // where state is written
+	open      bool        // there may be a transaction
+	broken    error       // nothing may be committed any more
 }
 
 var errNoOffset = errors.New("records without an offset: the group could not refuse them")
@@ -98,6 +99,9 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 		return errNoOffset
 	}
 	e.open = true
+	if len(c.State) > 0 {
+		e.state = topic.Place{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
+	}
 	queue, err := e.sender.Queue(ctx, append(c.Records[:len(c.Records):len(c.Records)], c.State...))
 	if err != nil {
 		return err
@@ -132,6 +136,12 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 	return nil
 }
 
+// StateEnd implements Committer.
+func (e *exactlyOnce) StateEnd() (int64, bool) {
+	end, known := e.sequences.end(e.state)
+	return end, known && e.broken == nil && !e.open
+}
+
 func (e *exactlyOnce) stamp(place topic.Place) topic.Stamp {
-	return topic.Stamp{Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place], Transactional: true}
+	return topic.Stamp{Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place].next, Transactional: true}
 }

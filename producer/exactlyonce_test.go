@@ -248,7 +248,7 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.sequences.moved(place, 1)
+	c.sequences.moved(place, 1, batch.Base)
 	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{{Topic: b.out, Value: []byte("and another")}}, Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestAGapInTheSequenceIsRefused(t *testing.T) {
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
-	c.sequences.moved(topic.Place{Topic: b.out, Partition: 0}, 5)
+	c.sequences.moved(topic.Place{Topic: b.out, Partition: 0}, 5, -1)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err, kafka.OutOfOrderSequenceNumber) {
 		t.Fatalf("a gap in the sequence: %v", err)
 	}

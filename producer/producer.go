@@ -35,6 +35,9 @@ type Commit struct {
 type Committer interface {
 	Commit(ctx context.Context, c *Commit) error
 	Close(ctx context.Context) error
+	// StateEnd returns the offset after the last record of state that was written: -1 if none was, ok false if that is not
+	// known. It is called after Close.
+	StateEnd() (end int64, ok bool)
 }
 
 // Delivery is a promise about repeats, at-least-once or exactly-once. Claim fences earlier owners as far as the promise

@@ -9,9 +9,25 @@ import (
 // sequences number the records that one identity has written to each partition, from zero on. A broker takes a batch only
 // if it begins with the next number, and drops one that it has already: so that a batch may be sent again when the answer
 // was lost, and is there once. They may therefore only move when a batch is known to be written.
-type sequences map[topic.Place]int32
+type sequences map[topic.Place]sequence
 
-// moved notes that n more records are written.
-func (s sequences) moved(place topic.Place, n int) {
-	s[place] = int32((int64(s[place]) + int64(n)) % (math.MaxInt32 + 1))
+// sequence is how far one partition has been written.
+type sequence struct {
+	next  int32
+	end   int64 // offset after the last record that was written
+	known bool  // the brokers said it
+}
+
+// moved notes that n more records are written, the first at offset base, -1: not known.
+func (s sequences) moved(place topic.Place, n int, base int64) {
+	next := int32((int64(s[place].next) + int64(n)) % (math.MaxInt32 + 1))
+	s[place] = sequence{next, base + int64(n), base >= 0}
+}
+
+// end is what Committer.StateEnd says of the place that state was written to.
+func (s sequences) end(place topic.Place) (int64, bool) {
+	if at, written := s[place]; written {
+		return at.end, at.known
+	}
+	return -1, true
 }

@@ -94,6 +94,27 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	return k
 }
 
+// Succeed makes k the keeper of the partition's next owner, in a later generation of the group. It may be called where all
+// that k has written is durable and nobody else has owned the partition since. The owner is another one all the same: one
+// that was put aside in between and has read the same state must not write over this one's.
+func (k *Keeper) Succeed(generation int32) {
+	if k.sequence > 0 {
+		k.bounds[k.owner] = k.sequence
+	}
+	for _, w := range k.journals {
+		w.slot = -1
+	}
+	for _, slot := range k.free {
+		k.dead = append(k.dead, k.journalKey(slot))
+	}
+	k.free, k.slots = nil, 0
+	k.owner, k.sequence = Owner{k.owner.Epoch + 1, generation}, 0
+}
+
+func (k *Keeper) journalKey(slot int) string {
+	return place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()
+}
+
 // Start says where the first owner of a partition starts to read, before its first commit.
 func (k *Keeper) Start(from record.Place) {
 	if k.said.Owner == (Owner{}) {
@@ -247,7 +268,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	}
 	w := &written{
 		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere, answered: j.Answered,
-		key: place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String(),
+		key: k.journalKey(slot),
 	}
 	k.pending.journals = append(k.pending.journals, w)
 	return k.record(w.key, j.encode())

@@ -41,10 +41,15 @@ func Input(key []byte) (group, topic string, ok bool) {
 	return group, string(head), len(head) > 0
 }
 
+// Concerns says whether a record under the key may be part of the group's state of the input topic.
+func Concerns(key []byte, group, topic string) bool {
+	of, input, ok := Input(key)
+	return ok && input == topic && (of == "" || group == "" || of == group)
+}
+
 // Add takes the next record. It keeps a copy of the value alone: what else was fetched with it need not stay in memory.
 func (l *Loader) Add(raw *record.Raw) {
-	group, topic, ok := Input(raw.Key)
-	if !ok || topic != l.topic || group != "" && l.group != "" && group != l.group {
+	if !Concerns(raw.Key, l.group, l.topic) {
 		return
 	}
 	l.bytes += int64(len(raw.Value))

@@ -134,6 +134,14 @@ func (w *world) check(t *testing.T, r *Restored) {
 	}
 }
 
+// late writes a commit that must not count.
+func (w *world) late(k *Keeper) {
+	ends, next := w.ends, w.next
+	w.ends = map[Stream][]record.Place{}
+	w.commit(k, -1)
+	w.ends, w.next = ends, next+100
+}
+
 // Owners come and go, commits are cut short anywhere, the topic is compacted, and an owner that was put aside writes one
 // more commit: the next owner always finds exactly what was committed, or that and all of the commit that was cut short.
 func TestRandomHistories(t *testing.T) {
@@ -143,18 +151,21 @@ func TestRandomHistories(t *testing.T) {
 		for owner := range 12 {
 			r := w.load()
 			w.check(t, r)
-			k := NewKeeper("g", "in", "state", 0, int32(owner), r)
+			k := NewKeeper("g", "in", "state", 0, int32(3*owner), r)
 			if done, _ := w.commit(k, -1); !done {
 				t.Fatal("a whole commit is not done")
 			}
 			if old != nil && w.random.IntN(2) == 0 { // late: nothing of it counts
-				ends, next := w.ends, w.next
-				w.ends = map[Stream][]record.Place{}
-				w.commit(old, -1)
-				w.ends, w.next = ends, next+100
+				w.late(old)
 			}
 			for range w.random.IntN(30) {
 				w.commit(k, -1)
+				if w.random.IntN(80) == 0 { // it succeeds itself; one that was to own the partition in between is late
+					between := NewKeeper("g", "in", "state", 0, int32(3*owner+1), w.load())
+					k.Succeed(int32(3*owner + 2))
+					w.commit(k, -1)
+					w.late(between)
+				}
 			}
 			old = k
 			if w.random.IntN(2) == 0 {

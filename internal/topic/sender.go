@@ -27,8 +27,9 @@ type Sender struct {
 	Compression func(topic string) Compression
 	// Stamp gives the next batch for a place its identity; it is asked once a batch, however often that is sent. nil: none.
 	Stamp func(Place) Stamp
-	// Sent is told of a batch of n records that is written, and written once. nil: nobody is.
-	Sent func(place Place, n int)
+	// Sent is told of a batch of n records that is written, and written once, and of the offset of its first record, -1 where
+	// the broker did not say. nil: nobody is.
+	Sent func(place Place, n int, base int64)
 	// Enlist is called with partitions before anything is written to them for the first time. nil: nobody is.
 	Enlist func(context.Context, []Place) error
 	// Patient says whether to wait for an error to go away that has lasted so long. nil: Temporary, and for topics that
@@ -116,7 +117,11 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) { // the acknowledgement of an earlier sending was lost
 		if s.Sent != nil {
-			s.Sent(b.Place, len(q[b.Place][0]))
+			base := b.Base
+			if b.Err != nil {
+				base = -1
+			}
+			s.Sent(b.Place, len(q[b.Place][0]), base)
 		}
 		q.pop(b.Place)
 		return nil

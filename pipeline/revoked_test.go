@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// A partition goes on with what it has in memory only if nothing shows that anybody has owned it in between.
+func TestOutdated(t *testing.T) {
+	p := &partition{input: topic.ID{1}, stateID: topic.ID{2}, stateEnd: 50, position: record.Start(30), commits: &commits{last: record.Start(20)}}
+	same := found{input: topic.ID{1}, state: topic.ID{2}, committed: 20, first: 0, end: 40, stateFirst: 10, stateEnd: 50}
+	if why := p.outdated(same); why != "" {
+		t.Errorf("nothing has changed, and yet: %s", why)
+	}
+	others := same
+	others.stateEnd = 70 // of another input or group
+	if why := p.outdated(others); why != "" {
+		t.Errorf("others have written their state, and yet: %s", why)
+	}
+	for name, change := range map[string]func(*found){
+		"another owner's journal":       func(f *found) { f.stateEnd, f.written = 51, true },
+		"another owner's offset":        func(f *found) { f.committed = 25 },
+		"an offset moved back":          func(f *found) { f.committed = 0 },
+		"no offset":                     func(f *found) { f.committed = -1 },
+		"another input":                 func(f *found) { f.input = topic.ID{3} },
+		"another state topic":           func(f *found) { f.state = topic.ID{3} },
+		"a state topic that is short":   func(f *found) { f.stateEnd = 49 },
+		"a state topic that was cut":    func(f *found) { f.stateFirst = 51 },
+		"retention beyond what is next": func(f *found) { f.first = 31 },
+		"an input that is short":        func(f *found) { f.end = 29 },
+	} {
+		f := same
+		if change(&f); p.outdated(f) == "" {
+			t.Errorf("%s goes unnoticed", name)
+		}
+	}
+}
+
+// Of the partitions that were taken back those are held that the group gives back, and each is handed out once.
+func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
+	var r revoked
+	place := func(n int32) topic.Place { return topic.Place{Topic: "in", Partition: n} }
+	for n := range int32(3) {
+		r.keep(&partition{topic: "in", number: n})
+	}
+	r.assigned([]topic.Place{place(0), place(2), place(7)})
+	if r.take(place(0)) == nil || r.take(place(0)) != nil || r.take(place(1)) != nil || r.take(place(7)) != nil {
+		t.Error("not the partitions that were given back")
+	}
+	r.assigned(nil)
+	if r.take(place(2)) != nil {
+		t.Error("a partition is held that belongs to another")
+	}
+}
+
+// Only what is in the state as it is in memory may be kept.
+func TestSettled(t *testing.T) {
+	fresh := func() *partition {
+		return &partition{replay: newReplay(), commits: newCommits(nil, nil, time.Second, true)}
+	}
+	if !fresh().settled() {
+		t.Error("an idle partition is not settled")
+	}
+	for name, change := range map[string]func(*partition){
+		"replaying":     func(p *partition) { p.replay.decided = record.Start(9) },
+		"relearning":    func(p *partition) { p.replay.left = 1 },
+		"solving":       func(p *partition) { p.jobs = 1 },
+		"unanswered":    func(p *partition) { p.closings.add(&job{}) },
+		"writing":       func(p *partition) { p.commits.sending = &draft{} },
+		"uncommitted":   func(p *partition) { p.commits.next.records = make([]record.Out, 1) },
+		"not in flight": func(p *partition) { p.inFlight = 1 },
+	} {
+		p := fresh()
+		if change(p); p.settled() {
+			t.Errorf("%s counts as settled", name)
+		}
+	}
+}
+
+// Members come and go while a stage stays: the partitions that stay with it are not restored, and all answers are those of
+// a stage that was never disturbed, once each where that is promised.
+func TestPartitionsThatStayAreKept(t *testing.T) {
+	for name, once := range map[string]bool{"at least once": false, "exactly once": true} {
+		t.Run(name, func(t *testing.T) {
+			brokers := brokertest.Brokers(t)
+			client := brokertest.Connect(t, brokers)
+			f := newFeed(71)
+			f.support() // as child.options draws its own first
+			const streams, part = 10, 300
+			c := child{
+				Brokers: brokers, In: brokertest.Topic(t, client, "in", 4, nil), Out: brokertest.Topic(t, client, "out", 2, nil), Group: brokertest.Name("group"),
+				Seed: 71, Limits: consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}, Session: 6 * time.Second, StateInterval: 300 * time.Millisecond,
+				ExactlyOnce: once,
+			}
+			o := c.options(client)
+			o.HandOver = 5 * time.Second
+			s, err := New(client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopSteady := run(t, s)
+			until := func(what string, done func() bool) {
+				t.Helper()
+				for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatal("never: ", what)
+					}
+				}
+			}
+			taken := func(s *Stage) float64 { return s.metrics.takeovers.Sum() }
+			until("the first takes over", func() bool { return taken(s) >= 4 })
+			n := 0
+			feed := func() {
+				write(t, client, f.records(c.In, streams, part))
+				n += part
+			}
+			kept := func() bool { return s.metrics.takeovers.Value(fromMemory) >= 2 }
+			for round := 0; round < 3 || !kept(); round++ {
+				if round == 20 {
+					t.Fatal("no partition is ever kept")
+				}
+				feed()
+				other, err := New(client, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := run(t, other)
+				until("another takes over", func() bool { return taken(other) > 0 })
+				feed()
+				stop()
+			}
+			write(t, client, markers(c.In, streams))
+			got := collect(t, client, c.Out, count(n))
+			stopSteady()
+			t.Logf("%v kept, %v restored", s.metrics.takeovers.Value(fromMemory), s.metrics.takeovers.Value(fromState))
+			calm := c
+			calm.Out, calm.Group = brokertest.Topic(t, client, "out", 2, nil), brokertest.Name("group")
+			start(t, client, calm.options(client))
+			if repeats := compare(t, got, collect(t, client, calm.Out, count(n)), n); once && repeats > 0 {
+				t.Errorf("%d answers are there twice", repeats)
+			}
+		})
+	}
+}
