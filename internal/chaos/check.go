@@ -104,6 +104,19 @@ func readAnswers(ctx context.Context, client *topic.Client, name string) (*answe
 	})
 }
 
+// leaveOut drops the answers to a topic's items.
+func (a *answers) leaveOut(name string) {
+	for id, list := range a.byID {
+		if strings.HasPrefix(id, name+"/") {
+			delete(a.byID, id)
+			a.total -= len(list)
+		}
+	}
+	for stream, sources := range a.streams {
+		a.streams[stream] = slices.DeleteFunc(sources, func(s record.ResultSource) bool { return s.Topic == name })
+	}
+}
+
 // readLetters counts the dead letters of each place.
 func readLetters(ctx context.Context, client *topic.Client, name string) (map[string]int, error) {
 	letters := map[string]int{}

@@ -44,10 +44,11 @@ type feed struct {
 	random *rand.Rand
 	begin  time.Time
 	n      int
+	once   int // streams that appeared for one record each; see strangers
 }
 
 func newFeed(seed uint64, s feedSettings) *feed {
-	return &feed{s, rand.New(rand.NewPCG(seed, 0)), time.Now().Add(-time.Minute).Truncate(time.Second), 0}
+	return &feed{s, rand.New(rand.NewPCG(seed, 0)), time.Now().Add(-time.Minute).Truncate(time.Second), 0, 0}
 }
 
 // support are examples of every class.
@@ -114,6 +115,20 @@ func (f *feed) ends() []record.Out {
 			marker.Partition = int32(p)
 			out = append(out, marker)
 		}
+	}
+	return out
+}
+
+// strangers are one record each of n streams that nobody has heard of, and of as many models. They end their episodes.
+func (f *feed) strangers(n int) (out []record.Out) {
+	for range n {
+		f.once++
+		r := f.record(0, raw(f.vector(f.random.IntN(f.Classes))), kindItem, []record.Header{{Key: "model", Value: fmt.Appendf(nil, "model-%d", f.once)}})
+		r.Key = fmt.Appendf(nil, "stranger-%d", f.once)
+		r.Partition = topic.Partition(r.Key, 0, f.Partitions)
+		end := f.record(0, []byte{}, kindMarker, []record.Header{{Key: record.MarkerHeader}})
+		end.Key, end.Partition = r.Key, r.Partition
+		out = append(out, r, end)
 	}
 	return out
 }

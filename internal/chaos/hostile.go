@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -275,16 +273,6 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 	c := h.waits.counts()
 	return fmt.Sprintf("%d good records: %d lost or late, %d repeats, longest wait %v, longest after a harm %v; %d gone with their topic; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
 		c.sent, c.overdue, c.repeats, c.longest.Round(time.Millisecond), c.longestAfter.Round(time.Millisecond), c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
-}
-
-// remove deletes a topic.
-func (h *hostile) remove(ctx context.Context, name string) error {
-	k := h.client.Kafka()
-	answer, err := k.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Addr: k.Addr, Topics: []string{name}})
-	if err == nil {
-		err = answer.Errors[name]
-	}
-	return err
 }
 
 // remake makes a topic until it is there: one that has just been deleted may linger.

@@ -77,7 +77,7 @@ func (h *hostile) loseOutput(ctx context.Context) error {
 			return err
 		}
 		h.reading()
-		if err := h.remove(ctx, outTopic); err != nil {
+		if err := removeTopic(ctx, h.client, outTopic); err != nil {
 			return err
 		}
 		time.Sleep(long)
@@ -97,7 +97,7 @@ func (h *hostile) remakeBeside(ctx context.Context) error {
 	h.beside.Lock()
 	defer h.beside.Unlock()
 	return h.outage("the second input is deleted", func(long time.Duration) error {
-		if err := h.remove(ctx, besideTopic); err != nil {
+		if err := removeTopic(ctx, h.client, besideTopic); err != nil {
 			return err
 		}
 		h.waits.forget(besideTopic)

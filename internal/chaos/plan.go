@@ -13,6 +13,8 @@ type plan struct {
 	labels        bool // examples are taught and forgotten meanwhile
 	grow          bool // the input gets another partition
 	hostile       bool // senders are hostile, and topics refuse what is large; see feed.hostile
+	remake        bool // there is a second input, which is deleted and made again
+	strangers     int  // streams, each of a model of its own, that appear on the way
 	poison        float64
 	marker        float64
 	partitions    int
@@ -49,6 +51,18 @@ func draw(r *rand.Rand, aim, held fault) plan {
 	return p
 }
 
+// drawMore draws what came later from numbers of its own, so that seeds whose history is known keep the rest of their plan.
+func (p *plan) drawMore(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 4))
+	p.remake = r.IntN(4) == 0
+	if r.IntN(4) == 0 {
+		p.strangers = 20 + r.IntN(80)
+	}
+	if p.aim != sound {
+		p.remake, p.strangers = false, 0
+	}
+}
+
 // once or not, answers are those of an undisturbed run only where nothing but the input decides them. When partitions are
 // added, keys move, and what their streams have learned stays behind. A mistake is found without them.
 func (p plan) promise() promise {
@@ -68,6 +82,6 @@ func (p plan) String() string {
 	if p.once {
 		mode = "exactly once"
 	}
-	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, poison %g, memory %d, aimed at %q, mistake %q",
-		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.hostile, p.poison, p.memory, p.aim, p.fault)
+	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, poison %g, memory %d, aimed at %q, mistake %q",
+		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.hostile, p.remake, p.strangers, p.poison, p.memory, p.aim, p.fault)
 }

@@ -62,6 +62,9 @@ func (w *world) launch(group, out, name string) *stage {
 	if w.plan.hostile {
 		o.Decode.Limits.Bytes = largestRecord
 	}
+	if w.second != nil && group == groupName {
+		o.In = append(o.In, besideTopic)
+	}
 	if w.plan.clock {
 		o.Limits.Idle = 50 * time.Millisecond
 	}

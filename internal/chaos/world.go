@@ -29,6 +29,7 @@ type world struct {
 	support  []example
 	stages   []*stage
 	launched int
+	second   *second // input; nil: there is none
 }
 
 // Names of topics and group; every history has a cluster of its own.
@@ -52,6 +53,7 @@ func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, er
 	defer cancel()
 	w := &world{h: newHistory(nil), random: rand.New(rand.NewPCG(seed, 1))}
 	w.plan = draw(w.random, aim, held)
+	w.plan.drawMore(seed)
 	w.h.note("seed %d: %v", seed, w.plan)
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
@@ -95,6 +97,12 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 		Dimension: 8, Classes: 3, Poison: w.plan.poison, Hostile: share, Label: .05, Marker: w.plan.marker, Step: 50 * time.Millisecond,
 	})
 	w.support = w.feed.support()
+	if w.plan.remake {
+		w.second = newSecond(w, seed)
+		if err := w.second.create(ctx); err != nil {
+			return err
+		}
+	}
 	for range w.plan.stages {
 		w.start()
 	}
@@ -132,6 +140,17 @@ func (w *world) disturb(ctx context.Context) error {
 		}
 		if w.plan.labels {
 			if err := w.client.Write(ctx, []record.Out{w.feed.lesson(labelsTopic)}); err != nil {
+				return err
+			}
+		}
+		if w.plan.strangers > 0 && e == w.plan.events/2 {
+			w.h.note("%d streams appear, each of a model of its own", w.plan.strangers)
+			if err := w.client.Write(ctx, w.feed.strangers(w.plan.strangers)); err != nil {
+				return err
+			}
+		}
+		if w.second != nil {
+			if err := w.second.event(ctx, e); err != nil {
 				return err
 			}
 		}
@@ -192,6 +211,11 @@ func (w *world) settle(ctx context.Context, watching *offsets) error {
 			return nil
 		}
 	}
+	if w.second != nil {
+		if err := w.second.await(ctx); err != nil {
+			return err
+		}
+	}
 	for _, s := range w.stages {
 		s.stop()
 	}
@@ -209,6 +233,7 @@ func (w *world) settle(ctx context.Context, watching *offsets) error {
 	if err != nil {
 		return err
 	}
+	got.leaveOut(besideTopic)
 	letters, err := readLetters(ctx, w.client, outTopic+"-dead")
 	if err != nil {
 		return err
