@@ -1,7 +1,7 @@
 // Command bench measures slkstream beside its peers, on the same data, in the same run, with the same threads, and writes
 // bench/RESULTS.md:
 //
-//	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE]
+//	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE] [--profile FOLDER]
 //
 // ROOT holds folders of X.npy and y.npy; without it the tree's own sample data stand in. Peers come from a virtual
 // environment in bench/.venv with the versions of requirements.txt; without Python their columns are missing, and the
@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "a small smoke run, written to bench/RESULTS-quick.md")
 	data := flags.String("data", "", "folder of the sets; without it the tree's own sample data")
 	only := flags.String("only", "", "sections to run, of "+strings.Join(names(), ", ")+"; the others keep what the file says")
+	profile := flags.String("profile", "", "folder: section stream writes CPU profiles there, logs what records cost, and leaves the results alone")
 	output := flags.String("output", "", "file to write (default bench/RESULTS.md)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{Quick: *quick, Data: *data, folder: folder}
+	b := &bench{Quick: *quick, Data: *data, Profile: *profile, folder: folder}
 	b.peers = newPeers(ctx, folder)
 	for _, s := range sections {
 		if !slices.Contains(chosen, s.name) {
@@ -82,13 +83,18 @@ func run(ctx context.Context, args []string) error {
 		if err := s.run(ctx, b); err != nil {
 			return fmt.Errorf("section %s: %w", s.name, err)
 		}
+		if b.Profile != "" {
+			continue
+		}
 		results[s.name] = b.end()
 		// Each section is written as it ends, so that a run that is broken off loses one section at most.
 		if err := writeResults(path, results); err != nil {
 			return err
 		}
 	}
-	slog.Info("written", "file", path)
+	if b.Profile == "" {
+		slog.Info("written", "file", path)
+	}
 	return nil
 }
 

@@ -20,8 +20,9 @@ type section struct {
 
 // bench is what a section measures with and writes to.
 type bench struct {
-	Quick bool   // small and one round
-	Data  string // folder of the sets, "" for the tree's sample data
+	Quick   bool   // small and one round
+	Data    string // folder of the sets, "" for the tree's sample data
+	Profile string // folder for CPU profiles of the stage, which is then not measured; "" for none
 
 	folder  string // of this program's source
 	peers   *peers

@@ -41,15 +41,17 @@ var streamSection = section{"stream", "The whole stage: 512-d float32, episodes 
 
 // kafkaBench is a broker with an input topic, and what a stage and a passthrough on it need.
 type kafkaBench struct {
-	client  *topic.Client
-	log     *slog.Logger
-	in      string
-	n       int
-	support []stream.Example
-	vectors [][]byte
-	runs    int
-	out     int     // bytes of a result
-	spent   float64 // CPU seconds a record of the last run, all of the process, once settled
+	client   *topic.Client
+	log      *slog.Logger
+	in       string
+	n        int
+	support  []stream.Example
+	vectors  [][]byte
+	runs     int
+	out      int     // bytes of a result
+	spent    float64 // CPU seconds a record of the last run, all of the process, once settled
+	spentNew float64 // the same in its first third
+	profile  string  // where CPU profiles go, "" for nowhere
 }
 
 func benchStream(ctx context.Context, b *bench) error {
@@ -64,6 +66,9 @@ func benchStream(ctx context.Context, b *bench) error {
 	}
 	if err := k.fill(ctx); err != nil {
 		return err
+	}
+	if b.Profile != "" {
+		return profileStage(ctx, k, b.Profile, b.Rounds())
 	}
 	var first []float64
 	var spent [3][]float64 // CPU seconds a record
@@ -290,6 +295,10 @@ func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, f
 		}
 		for next < len(marks) && have >= int64(marks[next].share*float64(n)) {
 			marks[next].have, marks[next].at, marks[next].spent = have, time.Now(), processSeconds()
+			part := []string{"new", "settled"}[next/2]
+			if err := k.profiled(part, next%2 == 0); err != nil {
+				return 0, 0, err
+			}
 			next++
 		}
 		select {
@@ -301,7 +310,10 @@ func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, f
 	rate := func(from, to int) float64 {
 		return float64(marks[to].have-marks[from].have) / max(1e-3, marks[to].at.Sub(marks[from].at).Seconds())
 	}
-	k.spent = (marks[3].spent - marks[2].spent) / max(1, float64(marks[3].have-marks[2].have))
+	spent := func(from, to int) float64 {
+		return (marks[to].spent - marks[from].spent) / max(1, float64(marks[to].have-marks[from].have))
+	}
+	k.spentNew, k.spent = spent(0, 1), spent(2, 3)
 	return rate(2, 3), rate(0, 1), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -21,6 +22,10 @@ type AtLeastOnce struct {
 	Log    *slog.Logger
 	// Compression of what a topic gets; nil: none.
 	Compression func(topic string) topic.Compression
+
+	mutex      sync.Mutex
+	generation *kafka.Generation // of the last claim
+	offsets    *offsets          // what the claims of that generation commit theirs by
 }
 
 // Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are refused by its
@@ -34,14 +39,25 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	a := &atLeastOnce{AtLeastOnce: d, claim: c, written: sequences{}}
+	a := &atLeastOnce{AtLeastOnce: d, claim: c, offsets: d.offsetsOf(c.Generation), written: sequences{}}
 	a.records, a.state = a.sender(stamp, sequences{}), a.sender(stamp, a.written)
 	return a, offset, nil
 }
 
+// offsetsOf is what all claims of a generation share.
+func (d *AtLeastOnce) offsetsOf(generation *kafka.Generation) *offsets {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.offsets == nil || d.generation != generation {
+		d.generation, d.offsets = generation, &offsets{commit: generation.CommitOffsets}
+	}
+	return d.offsets
+}
+
 type atLeastOnce struct {
 	*AtLeastOnce
-	claim Claim
+	claim   Claim
+	offsets *offsets
 	// The records of a commit are written beside the state of the one before, to other topics.
 	records, state topic.Sender
 	written        sequences   // of state
@@ -124,19 +140,13 @@ func (a *atLeastOnce) finish(ctx context.Context) error {
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic, a.claim.Partition))
 	for {
-		done := make(chan error, 1) // kafka-go gives up after its timeout, but does not know ctx
-		go func() {
-			done <- a.claim.Generation.CommitOffsets(map[string]map[int]int64{a.claim.Topic: {int(a.claim.Partition): offset}})
-		}()
-		var err error
-		select {
-		case err = <-done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		err := a.offsets.put(ctx, a.claim.Topic, int(a.claim.Partition), offset)
 		if err == nil {
 			outage.Over()
 			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.RebalanceInProgress) {
 			return fmt.Errorf("commit offset %d of %s/%d: %w: %w", offset, a.claim.Topic, a.claim.Partition, ErrFenced, err)

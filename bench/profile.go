@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+)
+
+// profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU profile of both parts of
+// the first run of each (NAME-new.prof, NAME-settled.prof) into a folder, and logs what records cost.
+func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for range rounds {
+		for _, run := range []struct {
+			name string
+			do   func() error
+		}{
+			{"passthrough", func() error { _, err := k.passThrough(ctx, nil, 0, false); return err }},
+			{"at-least-once", func() error { _, err := k.stage(ctx, false, 0); return err }},
+			{"exactly-once", func() error { _, err := k.stage(ctx, true, 0); return err }},
+		} {
+			k.profile = filepath.Join(folder, run.name)
+			if err := run.do(); err != nil {
+				return err
+			}
+			slog.Info("CPU us a record, all of the process", "run", run.name, "new", 1e6*k.spentNew, "settled", 1e6*k.spent)
+		}
+		folder = ""
+	}
+	return nil
+}
+
+// profiled begins or ends the profile of a part of a run.
+func (k *kafkaBench) profiled(part string, begins bool) error {
+	if k.profile == "" || filepath.Dir(k.profile) == "." {
+		return nil
+	}
+	if !begins {
+		pprof.StopCPUProfile()
+		return nil
+	}
+	f, err := os.Create(k.profile + "-" + part + ".prof")
+	if err != nil {
+		return err
+	}
+	return pprof.StartCPUProfile(f)
+}
