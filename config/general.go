@@ -39,7 +39,7 @@ type Listen struct {
 func (l *Listen) sections() []section {
 	served := []string{"run", "backfill", "demo"}
 	return []section{{"Page, metrics and health", []definition{
-		define("listen", &l.Address, []string{"run", "demo", "health"}, "127.0.0.1:8070",
+		define("listen", &l.Address, []string{"run", "demo", "health", "state show"}, "127.0.0.1:8070",
 			"address of page, metrics and health; port 0 takes a free one; empty: none").example("HOST:PORT").
 			when("backfill", "", ""),
 		define("image-url", &l.ImageURL, []string{"run", "demo"}, "",
@@ -50,8 +50,8 @@ func (l *Listen) sections() []section {
 			example("HOST,..."),
 		define("listen-open", &l.Open, served, false,
 			"let everyone who reaches a listen address beyond loopback in without a token"),
-		define("listen-token", &l.Token, served, "", "token a visitor has to show, on every path but health; needed beyond loopback").secret(),
-		define("listen-token-file", &l.TokenFile, served, "", "file that holds the token").example("FILE"),
+		define("listen-token", &l.Token, with(served, "state show"), "", "token a visitor has to show, on every path but health; needed beyond loopback").secret(),
+		define("listen-token-file", &l.TokenFile, with(served, "state show"), "", "file that holds the token").example("FILE"),
 	}}}
 }
 

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,9 @@ type Metrics struct {
 	taught                      telemetry.Counter
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
-	stuck                       func() []stuck
+	troubles                    func() []Trouble
+	rejecting                   rejecting
+	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
 	empty                       telemetry.Counter
 	episodes                    telemetry.Counter
@@ -75,12 +76,16 @@ func newMetrics() *Metrics {
 	m.oldest = s.Gauge("slkstream_oldest_unacknowledged_seconds", "how long ago the oldest record was read whose offset is not committed; it may be in an open episode", "topic", "partition")
 	m.commitAge = s.Gauge("slkstream_last_commit_age_seconds", "how long ago an offset was last committed, or else the partition assigned", "topic", "partition")
 	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
+	m.rejectingFor = s.Gauge("slkstream_rejecting_seconds", "for how long every record of the input has been rejected; 0 while some can be used")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
 	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the start.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
+	}
+	for _, reason := range []string{"silent", "too-many"} {
+		m.retired.Of(reason)
 	}
 	for _, from := range []string{fromMemory, fromState} {
 		m.takeovers.Of(from)
@@ -112,18 +117,6 @@ func (m *Metrics) Summary() Summary {
 	}
 }
 
-// Ready says whether the labels are read, the stage takes part in its group, and no partition is stuck: "" if so, else why not.
-func (m *Metrics) Ready() string {
-	if !m.ready.Load() {
-		return "reading labels, or stopping"
-	}
-	var reasons []string
-	for _, s := range m.stuck() {
-		reasons = append(reasons, s.String())
-	}
-	return strings.Join(reasons, "\n")
-}
-
 func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(p.number))} }
 
 func tags(p topic.Place) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
@@ -139,6 +132,7 @@ func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
 
 // progress shows how the partitions get on.
 func (m *Metrics) progress(p *progress, now time.Time) {
+	m.rejectingFor.Set(m.rejecting.lasting(now).Seconds())
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for place, a := range p.partitions {
@@ -171,8 +165,10 @@ func (m *Metrics) answered(j *job) {
 	n := len(j.episode.Items)
 	if j.rejected != nil {
 		m.records.Add(float64(n), "rejected")
+		m.rejecting.notSolved(n, j.rejected.Error(), time.Now())
 		return
 	}
+	m.rejecting.answered()
 	m.iterations.Observe(float64(j.report.Iterations))
 	taught := 0
 	for i := range j.episode.Items {

@@ -154,6 +154,10 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected {
 		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0), r.Rejected.Fault)
 		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
+		p.stage.metrics.rejecting.rejected(r.Rejected.Reason, now)
+	}
+	if len(r.Items) > 0 {
+		p.stage.metrics.rejecting.used()
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
 		p.stage.metrics.empty.Add(1, r.Empty)

@@ -139,6 +139,9 @@ func (s *Stage) survey(ctx context.Context) {
 			if list := s.progress.stuck(now, s.options.StallAfter); len(list) > 0 {
 				s.warned.once("stuck", func(int) { s.sayStuck(list) })
 			}
+			if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
+				s.warned.once("rejecting", func(int) { s.log.Error(t.What, "last", t.Cause, "do", t.Do) })
+			}
 		}
 	}
 }
@@ -150,13 +153,7 @@ func (s *Stage) sayStuck(list []stuck) {
 		names = append(names, fmt.Sprintf("%s/%d", one.Topic, one.Partition))
 	}
 	longest := list[0]
-	failing, cause := s.client.Failing(longest.Place, s.options.Out, s.options.Dead, s.options.State)
-	if cause == nil {
-		cause = longest.cause
-	}
-	if failing == "" {
-		failing = longest.doing
-	}
+	failing, cause := s.failing(longest)
 	s.log.Error("partitions do not get on although there is something to do", "partitions", len(list), "names", strings.Join(names, " "),
 		"for", longest.lasting.Round(time.Second), "doing", failing, "error", cause, "do", remedy(cause))
 }

@@ -171,7 +171,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		return nil, err
 	}
 	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress()}
-	s.metrics.stuck = func() []stuck { return s.progress.stuck(time.Now(), s.options.StallAfter) }
+	s.metrics.troubles = func() []Trouble { return s.troubles(time.Now()) }
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	return s, nil
 }

@@ -20,26 +20,37 @@ func newHealthCommand() *cobra.Command {
 }
 
 func askHealth(ctx context.Context, c *call) error {
+	answer, err := askStage(ctx, c, "/livez")
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// askStage asks the stage that listens on --listen of this machine. The answer's body is the caller's to close.
+func askStage(ctx context.Context, c *call, path string) (*http.Response, error) {
 	host, port, err := net.SplitHostPort(c.Config.Listen.Address)
 	if err != nil {
-		return usagef("listen %s: %w", c.Config.Listen.Address, err)
+		return nil, usagef("listen %s: %w", c.Config.Listen.Address, err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/livez", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	if token := string(c.Config.Listen.Token); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Timeout: 3 * time.Second}
+	answer, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", request.URL, answer.Status)
+		answer.Body.Close()
+		return nil, fmt.Errorf("%s answers %s", request.URL, answer.Status)
 	}
-	return nil
+	return answer, nil
 }

@@ -43,7 +43,11 @@ func status(metrics *pipeline.Metrics) web.Status {
 		return web.Status{}
 	}
 	s := metrics.Summary()
-	return web.Status{Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes, Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds}
+	view := web.Status{Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes, Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds}
+	for _, t := range metrics.Troubles() {
+		view.Troubles = append(view.Troubles, web.Trouble(t))
+	}
+	return view
 }
 
 // shown is an episode as the page has it: a copy, as the stage goes on.

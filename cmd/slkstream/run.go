@@ -43,7 +43,7 @@ func run(ctx context.Context, c *call) error {
 	watching := observers{out}
 	var page *web.Page
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, web.Options{Title: "group " + options.Group, Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) }})
+		page = newPage(c, client, web.Options{Title: groupTitle(options.Group), Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) }})
 		watching = append(watching, watcher{page})
 	}
 	options.Observer = watching

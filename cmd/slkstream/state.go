@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -26,7 +28,8 @@ func newStateCommand() *cobra.Command {
 			Use:   "show",
 			Short: "show what a stage's streams remember",
 			Long: "show lists the streams in a stage's state topic: when each was saved, episodes answered, the offset learned up to, classes,\n" +
-				"clusters and size. What a running stage learned since then is not in it.\n" +
+				"clusters and size. What a running stage learned since then is not in it; if one runs on this machine, at --listen, it is asked\n" +
+				"how many it has answered by now.\n" +
 				"With --stream it lists the classes of that stream.",
 			Args: noArguments(""),
 		}, showState),
@@ -86,9 +89,44 @@ func showState(ctx context.Context, c *call) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	c.Log.Info("this is what is saved; a running stage saves each stream every --state-interval, and its page shows it live")
+	sayLive(ctx, c, list)
 	return nil
 }
+
+// sayLive says how far the stage of the group is by now, if it runs on this machine, and else of when the list is.
+func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
+	var saved time.Time
+	for _, r := range list {
+		if r.Saved.After(saved) {
+			saved = r.Saved
+		}
+	}
+	last := "nothing yet"
+	if !saved.IsZero() {
+		last = ago(saved)
+	}
+	answer, err := askStage(ctx, c, "/api/state")
+	if err == nil {
+		defer answer.Body.Close()
+		var now struct {
+			Title  string     `json:"title"`
+			Status web.Status `json:"status"`
+		}
+		if err = json.NewDecoder(answer.Body).Decode(&now); err == nil && now.Title == groupTitle(c.Config.Topics.Group) {
+			c.Log.Info("the table is what is saved; the stage runs, and each stream is saved every --state-interval", "saved_last", last,
+				"answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes, "streams_by_now", now.Status.Streams)
+			for _, t := range now.Status.Troubles {
+				c.Log.Warn("the stage is in trouble: "+t.What, "cause", t.Cause, "do", t.Do)
+			}
+			return
+		}
+	}
+	c.Log.Info("the table is what is saved; no stage of the group answers at --listen on this machine, so what one may have learned since is not known",
+		"saved_last", last, "listen", c.Config.Listen.Address)
+}
+
+// groupTitle is how a stage's page says whose it is.
+func groupTitle(group string) string { return "group " + group }
 
 // ago is how long something is past, as people say it.
 func ago(at time.Time) string {

@@ -211,6 +211,7 @@ func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 // apiState says how the stage is and what was taught in this session.
 func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	waiting, said := p.options.Questions.session()
+	p.report(time.Now()) // what the page knows is old while nobody looks on
 	p.mu.Lock()
 	status := statusView{p.status, p.speed.perSecond()}
 	p.mu.Unlock()

@@ -190,3 +190,24 @@ func TestOpenAPIIsTrue(t *testing.T) {
 		}
 	}
 }
+
+// What keeps the stage from its work is in the state that the API tells, though nobody has looked on, and is sent to the page.
+func TestTroublesAreTold(t *testing.T) {
+	p := New(Options{Status: func() Status {
+		return Status{Answered: 7, Troubles: []Trouble{{What: "nothing of the input could be used", Cause: "dimension 3", Do: "look at the feed"}}}
+	}})
+	answer := httptest.NewRecorder()
+	p.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/state", nil))
+	var state struct {
+		Status Status `json:"status"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &state); err != nil {
+		t.Fatal(err)
+	}
+	if s := state.Status; s.Answered != 7 || len(s.Troubles) != 1 || s.Troubles[0].Do != "look at the feed" {
+		t.Errorf("%+v", s)
+	}
+	if sent := string(p.report(time.Now())); !strings.Contains(sent, "dimension 3") {
+		t.Errorf("the page is sent %s", sent)
+	}
+}

@@ -42,6 +42,15 @@ type Status struct {
 	Streams    int64   `json:"streams"`
 	Lag        int64   `json:"lag"` // records not yet answered
 	LagSeconds float64 `json:"lagSeconds"`
+	// Troubles are what keeps the stage from doing its work now.
+	Troubles []Trouble `json:"troubles,omitempty"`
+}
+
+// Trouble is what keeps a stage from doing its work, for a person to read.
+type Trouble struct {
+	What  string `json:"what"`
+	Cause string `json:"cause"` // "": not known
+	Do    string `json:"do"`    // what may be done
 }
 
 // Item is an answered embedding.

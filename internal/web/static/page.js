@@ -32,6 +32,22 @@ function showScores(scores) {
   figure("accuracy", percent(late(scores[0])), `${percent(scores[0].right / scores[0].all)} so far · ${rest.join(" · ")}`);
 }
 
+// What keeps the stage from doing its work, in red: what, why, and what may be done.
+let told = "";
+function showTroubles(troubles) {
+  const text = JSON.stringify(troubles);
+  if (text === told) return;
+  told = text;
+  at("trouble").hidden = troubles.length === 0;
+  at("trouble").replaceChildren(...troubles.slice(0, 5).map((trouble) => {
+    const p = document.createElement("p");
+    const what = document.createElement("strong");
+    what.textContent = trouble.what;
+    p.append(what, trouble.cause ? `: ${trouble.cause}` : "", document.createElement("br"), `What to do: ${trouble.do}`);
+    return p;
+  }));
+}
+
 function seconds(s) {
   if (s < 1) return Math.round(1000 * s) + " ms";
   return s < 100 ? s.toFixed(1) + " s" : whole.format(Math.round(s)) + " s";
@@ -50,6 +66,8 @@ const receive = {
     accuracy.replace(hello.curve || []);
   },
   status(status) {
+    showTroubles(status.troubles || []);
+    if (at("live").dataset.state !== "lost") live(status.troubles ? "trouble" : "live", status.troubles ? "in trouble" : "live");
     figure("speed", whole.format(Math.round(status.perSecond)), `${whole.format(status.answered)} in all`);
     figure("lag", seconds(status.lagSeconds), `${whole.format(status.lag)} records waiting`);
     const share = status.answered > 0 ? percent(status.unknown / status.answered) : "";

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// A feed none of whose records can be used shows, though the stage gets on: it is not ready, says why and what to do, and
+// is ready again when something is answered.
+func TestAFeedThatCannotBeUsedShows(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(72)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	o.StallAfter = time.Second
+	said := &lines{}
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	eventually(t, "ready", func() bool { return s.metrics.Ready() == "" })
+	var bad []record.Out
+	for range 500 {
+		bad = append(bad, record.Out{Topic: in, Partition: 0, Key: []byte("cam"), Value: bytes.Repeat([]byte("x"), 10)})
+	}
+	write(t, client, bad)
+	eventually(t, "not ready", func() bool { return strings.Contains(s.metrics.Ready(), "all 500 records went to the dead letters") })
+	eventually(t, "said", func() bool { return said.count("nothing of the input could be used") == 1 })
+	if list := s.metrics.Troubles(); len(list) != 1 || list[0].Cause == "" || list[0].Do == "" {
+		t.Errorf("%+v", list)
+	}
+	eventually(t, "a metric", func() bool {
+		got := metric(s.metrics, "slkstream_rejecting_seconds")
+		return got != "" && !strings.HasSuffix(got, " 0")
+	})
+	write(t, client, f.records(in, 1, 10))
+	eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
+}
+
+// What counts as a feed that cannot be used: enough records in a row, for long enough, with nothing usable between them;
+// records that can be read do not count as usable while episodes cannot be solved.
+func TestRejecting(t *testing.T) {
+	begin := time.Now()
+	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	var r rejecting
+	reject := func(n, s int) {
+		for range n {
+			r.rejected("bad", at(s))
+		}
+	}
+	troubled := func(s int) bool { _, ok := r.trouble(at(s), time.Minute); return ok }
+	if reject(fewRejected-1, 0); troubled(1000) {
+		t.Error("a few rejected records are no trouble")
+	}
+	if reject(1, 10); troubled(59) || !troubled(60) {
+		t.Error("trouble comes after a minute from the first")
+	}
+	if r.used(); troubled(1000) || r.lasting(at(1000)) != 0 {
+		t.Error("a record that can be used ends it")
+	}
+	r.notSolved(fewRejected, "no solution", at(0))
+	if r.used(); !troubled(60) {
+		t.Error("episodes that cannot be solved are trouble, though their records can be read")
+	}
+	if r.answered(); troubled(1000) {
+		t.Error("an answer ends it")
+	}
+	reject(fewRejected, 2000)
+	if r.used(); troubled(3000) {
+		t.Error("after an answer, records that can be read count again")
+	}
+}

@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"strings"
+	"time"
+)
+
+// Trouble is what keeps a stage from doing its work, for a person to read.
+type Trouble struct {
+	What  string `json:"what"`
+	Cause string `json:"cause"` // "": not known
+	Do    string `json:"do"`    // what may be done
+}
+
+// troubles is what keeps the stage from doing its work at a moment, by the limit of its options.
+func (s *Stage) troubles(now time.Time) []Trouble {
+	var list []Trouble
+	if found := s.progress.stuck(now, s.options.StallAfter); len(found) > 0 {
+		_, cause := s.failing(found[0])
+		for i, one := range found {
+			t := Trouble{What: one.String(), Do: remedy(cause)}
+			if i == 0 && cause != nil {
+				t.Cause = cause.Error()
+			}
+			list = append(list, t)
+		}
+	}
+	if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
+		list = append(list, t)
+	}
+	return list
+}
+
+// failing is what a stuck partition waits for, and the error that it waits to go away; nil: none is known.
+func (s *Stage) failing(one stuck) (doing string, cause error) {
+	doing, cause = s.client.Failing(one.Place, s.options.Out, s.options.Dead, s.options.State)
+	if cause == nil {
+		cause = one.cause
+	}
+	if doing == "" {
+		doing = one.doing
+	}
+	return doing, cause
+}
+
+// Troubles are what keeps the stage from doing its work now; none where all is well.
+func (m *Metrics) Troubles() []Trouble {
+	if !m.ready.Load() {
+		return nil
+	}
+	return m.troubles()
+}
+
+// Ready says whether the labels are read, the stage takes part in its group, no partition is stuck, and something of the
+// input can be used: "" if so, else why not.
+func (m *Metrics) Ready() string {
+	if !m.ready.Load() {
+		return "reading labels, or stopping"
+	}
+	var reasons []string
+	for _, t := range m.troubles() {
+		if t.Cause != "" {
+			t.What += ": " + t.Cause
+		}
+		reasons = append(reasons, t.What)
+	}
+	return strings.Join(reasons, "\n")
+}
