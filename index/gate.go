@@ -21,7 +21,8 @@ const (
 )
 
 // approximate runs a search and lets its answer pass if its recall is above the floor, which is tested on a sample of rows that
-// are searched exactly. Below it the answer is refined, several times where that helps, and then given up for the exact one.
+// are searched exactly. Below it the answer is refined, several times where that helps, and then given up for the exact one, or kept
+// where Options.Inexact asks for that.
 func (w *Workspace) approximate(ctx context.Context, method string, search func(context.Context, Options) error, o Options) error {
 	floor := o.RecallFloor
 	if floor == 0 {
@@ -48,7 +49,7 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 			return nil
 		}
 		found = append(found, recall)
-		if attempt == refinements || attempt >= 2 && !w.worthRefining(found, floor) {
+		if attempt == refinements || (attempt >= 2 || o.Inexact && attempt == 1) && !w.worthRefining(found, floor) {
 			break
 		}
 		o.Seed++ // other trees, and another sample
@@ -56,7 +57,12 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 			return err
 		}
 	}
-	return w.exactInstead(ctx, o, fmt.Sprintf("%s found %.3f of the true neighbours, and %.3f when refined, not surely above the floor of %g", method, found[0], found[len(found)-1], floor))
+	reason := fmt.Sprintf("%s found %.3f of the true neighbours, and %.3f when refined, not surely above the floor of %g", method, found[0], found[len(found)-1], floor)
+	if o.Inexact {
+		w.result.Report.Warning, w.result.Report.Floor = reason, 0
+		return nil
+	}
+	return w.exactInstead(ctx, o, reason)
 }
 
 // worthRefining says whether one more attempt as good as the last would reach the floor.

@@ -97,3 +97,20 @@ func TestTheGateSeesMissingNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// TestInexactIsKept: rows without structure defeat the approximate search; where nobody wants an exact one its answer is kept, and told.
+func TestInexactIsKept(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	const n, d = 10_000, 128
+	rows := make([]float32, n*d)
+	for i := range rows {
+		rows[i] = random.Float32()
+	}
+	b, err := Build(context.Background(), rows, n, d, Options{Rho: 5, Method: "descent", RecallFloor: .98, Inexact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Report; r.Chosen != "descent" || r.Warning == "" || r.Floor != 0 || r.Recall < .5 {
+		t.Errorf("%+v", r)
+	}
+}

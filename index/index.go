@@ -31,11 +31,11 @@ func (b *Neighbours) Row(p int) ([]int32, []float32) {
 type Report struct {
 	Chosen  string  // exact, hnsw, descent
 	Recall  float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
-	Floor   float64 // the recall of all rows is at least this, but for one search in a thousand; 1 where the search was exact
+	Floor   float64 // the recall of all rows is at least this, but for one search in a thousand; 1 where the search was exact, 0 where nothing is known
 	Sample  int     // rows checked; 0 where the search was exact
 	Refined int     // how often the answer was found wanting and searched on
 
-	Warning string // why the search is exact though another was asked for, or chosen; "" if it is not
+	Warning string // why the search is exact though another was asked for, or chosen, or that its recall may be below the floor; "" if neither
 }
 
 // Options say how neighbours are searched for.
@@ -45,6 +45,7 @@ type Options struct {
 	Cosine bool   // cosine distance in place of Euclidean
 
 	RecallFloor float64 // an approximate answer below it is refined, then solved exactly; 0: DefaultRecallFloor
+	Inexact     bool    // an answer that refining does not lift to the floor is kept, with a warning, in place of an exact one
 
 	Seed     uint64                                // of approximate methods; the same seed gives the same answer
 	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it

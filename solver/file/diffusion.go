@@ -15,11 +15,15 @@ type system struct {
 	fixed    []bool    // rows that are not solved for: their x is given and stands in b already; nil: none
 }
 
-// Conjugate gradients stop when what is left of every right side is below this share of it, or after most steps.
+// Conjugate gradients stop when what is left of every right side is below this share of it, or after most steps: fewer than 300 where
+// that would be more than mostVisits visits to rows. Labels have then gone that many steps through the graph, and no two rows of a
+// large graph without long chains are that far apart.
 const (
-	leftOver  = 1e-4
-	mostSteps = 300
+	leftOver   = 1e-3
+	mostVisits = 1e8
 )
+
+func mostSteps(n int) int { return max(50, min(300, int(mostVisits)/n)) }
 
 // solve returns x, N x k, from b, N x k, which it overwrites, by conjugate gradients with the diagonal as preconditioner: one
 // step size for each of the k columns, one pass over the graph for all.
@@ -63,7 +67,7 @@ func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, erro
 			p[c] = r[c] * inverse
 		}
 	}
-	for range mostSteps {
+	for range mostSteps(n) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -75,6 +79,10 @@ func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, erro
 			}
 			if s.fixed == nil || !s.fixed[row] {
 				columns, weights := s.graph.Row(row)
+				if row+2 < n {
+					ahead, _ := s.graph.Row(row + 2)
+					kernel.Prefetch(p, k, ahead)
+				}
 				for j, other := range columns {
 					if s.fixed == nil || !s.fixed[other] {
 						kernel.Axpy(-weights[j], p[int(other)*k:int(other)*k+k], out)

@@ -130,10 +130,17 @@ func TestClusters(t *testing.T) {
 	}
 }
 
+// bytesAs are those of a plan that keeps codes.
+func bytesAs(p *Problem, code int) int64 {
+	plan := Plan{Dimension: p.D, Code: code}
+	plan.size(p.N+p.Support.N, p.K)
+	return plan.Bytes
+}
+
 // Answers are the same on one core and on two, whole or as codes.
 func TestCoresChangeNothing(t *testing.T) {
 	p, _ := blobs(3000, 96, 8, 2, true, 1.2, 5)
-	for name, memory := range map[string]int64{"whole": 0, "codes": needed(p.N+p.Support.N, p.D, p.K, 48)} {
+	for name, memory := range map[string]int64{"whole": 0, "codes": bytesAs(p, 48)} {
 		t.Run(name, func(t *testing.T) {
 			was := runtime.GOMAXPROCS(1)
 			one := solve(t, p, Settings{Memory: memory})
@@ -154,7 +161,7 @@ func TestCoresChangeNothing(t *testing.T) {
 func TestCodes(t *testing.T) {
 	p, truth := blobs(3000, 96, 8, 3, false, 1.2, 6)
 	var plans []Plan
-	limit := needed(p.N+p.Support.N, p.D, p.K, 48)
+	limit := bytesAs(p, 48)
 	r := solve(t, p, Settings{Memory: limit, Plan: func(p Plan) { plans = append(plans, p) }})
 	if a := accuracy(r.Labels, truth); a < .95 {
 		t.Errorf("accuracy %.3f", a)

@@ -13,6 +13,7 @@ type loaded struct {
 	points    points
 	class     []int32 // of each of all rows, -1 where it is to be solved
 	support   bool
+	recall    float64 // share of the neighbours that codes keep; 0 without codes
 }
 
 // power is what values are raised to before anything else where a file is labelled, as in a stream.
@@ -96,8 +97,8 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 		return nil, err
 	}
 	code := c.directions.N
-	plan.Code, plan.Recall = code, recall
-	plan.Bytes, plan.Working = needed(l.all, p.D, p.K, code), working(l.all, p.K, code)
+	plan.Code, plan.Recall, l.recall = code, recall, recall
+	plan.size(l.all, p.K)
 	kept = vector.Matrix{}
 	l.points = points{n: l.all, d: code, codes: make([]int8, l.all*code), step: c.step}
 	row, out := make([]float32, p.D), make([]float32, code)

@@ -42,10 +42,18 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	return r, l.clusters(ctx, &s, r)
 }
 
-// search finds the neighbours of all rows.
+// mostExact is up to how many rows neighbours are searched for exactly where the approximate search misses its floor: beyond, that
+// takes hours, and what is found instead lies about as near.
+const mostExact = 100_000
+
+// search finds the neighbours of all rows. Where rows are codes it need not find more of the neighbours than codes keep.
 func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
+	floor := s.RecallFloor
+	if floor == 0 && l.recall > 0 {
+		floor = min(index.DefaultRecallFloor, l.recall)
+	}
 	lists, err := index.Build(ctx, l.points.all(), l.all, l.points.d, index.Options{
-		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: s.RecallFloor, Seed: s.Seed, Progress: s.Progress,
+		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: floor, Inexact: l.all > mostExact, Seed: s.Seed, Progress: s.Progress,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("neighbours: %w", err)

@@ -8,9 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce is how many classes labels are spread for at a time among n rows: memory is so many values a row, not one for each
-// class.
-func columnsAtOnce(n int) int { return min(32, max(4, 1<<24/n)) }
+// columnsAtOnce is how many classes labels are spread for at a time, at most: memory is so many values a row, not one for each
+// class. One row's fill a line of the cache.
+const columnsAtOnce = 16
 
 // spreadLabels is the class of each row that the graph alone would give it: the largest of the sum of two solutions, each
 // scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where labels are few beside the
@@ -19,7 +19,8 @@ func columnsAtOnce(n int) int { return min(32, max(4, 1<<24/n)) }
 func (l *loaded) spreadLabels(ctx context.Context, graph *index.Affinity, class []int32, progress func(done, total int)) ([]int32, error) {
 	answer, best := make([]int32, l.all), make([]float32, l.all)
 	var byX, byY float32
-	columns := columnsAtOnce(l.all)
+	blocks := (l.k + columnsAtOnce - 1) / columnsAtOnce
+	columns := (l.k + blocks - 1) / blocks
 	for from := 0; from < l.k; from += columns {
 		to := min(l.k, from+columns)
 		progress(from, l.k)
