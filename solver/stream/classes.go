@@ -188,6 +188,11 @@ func (c *classes) keep(class string, taught example, most int) (dropped string) 
 		}
 	}
 	dropped = examples[older].id
+	for i := range examples[:older] {
+		if examples[i].alike == dropped {
+			examples[i].alike = "" // the same id may be taught again, and look otherwise
+		}
+	}
 	c.forget(dropped)
 	return dropped
 }
