@@ -189,19 +189,21 @@ func (w *world) explode(ctx context.Context) error {
 
 // settle lets the stages finish in peace and holds the outcome against the promise.
 func (w *world) settle(ctx context.Context, watching *offsets) error {
-	for _, s := range slices.Clone(w.stages) {
+	for _, s := range w.stages {
 		s.network.strikeAt(nil)
 		s.network.thaw()
 		s.network.slow(0)
-		if s.network.isDead() {
-			w.replace(s)
-		}
 	}
 	partitions, err := w.client.Partitions(ctx, inTopic)
 	if err != nil {
 		return err
 	}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		for _, s := range slices.Clone(w.stages) { // a blow that was on its way may still have fallen
+			if s.network.isDead() {
+				w.replace(s)
+			}
+		}
 		done, missing := watching.reached(ctx, w.client, int32(partitions))
 		if done {
 			break
