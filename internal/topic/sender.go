@@ -187,6 +187,10 @@ func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	return b.broken >= brokenTries
 }
 
+// leastLimit is what any record needs. A topic that takes less is to take nothing for a while: it is waited for, and no
+// record gives anything up for it.
+const leastLimit = 256
+
 // replace deals with the first batch of b's place, which is rejected for good. One of many records is taken apart, to find
 // out which it is; a single one gives way to what its Fallback says. False: there is nothing to put in its place.
 func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
@@ -207,8 +211,15 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	limit := record.NotForSize
 	if forSize(b.Err) {
 		size := sizeAtMost(&rejected)
-		if limit = s.Client.messageLimit(ctx, b.Topic); limit >= size {
+		limit = s.Client.messageLimit(ctx, b.Topic, time.Minute)
+		if limit >= size || limit > 0 && limit < leastLimit { // it may have been changed
+			limit = s.Client.messageLimit(ctx, b.Topic, 0)
+		}
+		switch {
+		case limit >= size:
 			limit = size / 2 // it is not the topic's limit that it meets
+		case limit > 0 && limit < leastLimit:
+			return false, nil
 		}
 	}
 	instead, ok := rejected.Fallback.Instead(rejected, b.Err, limit)

@@ -124,12 +124,12 @@ func (c *Client) Write(ctx context.Context, records []record.Out) error {
 }
 
 // messageLimit is the size of the largest record that a topic takes alone, as far as that is known; 0: it is not. The
-// answer may be a minute old.
-func (c *Client) messageLimit(ctx context.Context, name string) int {
+// answer may be as old as age.
+func (c *Client) messageLimit(ctx context.Context, name string, age time.Duration) int {
 	c.mutex.Lock()
 	known := c.limits[name]
 	c.mutex.Unlock()
-	if time.Since(known.asked) < time.Minute {
+	if time.Since(known.asked) < age {
 		return known.bytes
 	}
 	known = messageLimit{asked: time.Now()}
