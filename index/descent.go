@@ -44,7 +44,8 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
 	} else if is {
-		return w.descendSketched(ctx, o, &s)
+		_, err := w.descendSketched(ctx, o, &s, max(o.Rho+o.Rho/2, shortestList), max(sketchLists*o.Rho, 2*shortestList), fullEffort(w.points.n))
+		return err
 	}
 	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	return w.refine(ctx, o)
@@ -52,16 +53,18 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 
 // refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
 func (w *Workspace) refine(ctx context.Context, o Options) error {
-	_, err := w.search(ctx, o, &w.points)
+	_, err := w.search(ctx, o, &w.points, fullEffort(w.points.n))
 	return err
 }
 
+// treesOf is how many trees a search for the neighbours of n rows begins with.
+func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block)) }
+
 // search is refine with the values of p, which are those of the lists. It returns the order of a tree.
-func (w *Workspace) search(ctx context.Context, o Options, p *points) (order []int32, err error) {
+func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
 	var f forest
-	trees := fewTrees + bits.Len(uint(p.n/block))
-	for first := 0; first < trees; first += treesAtOnce {
-		if err := f.grow(ctx, w, p, first, min(treesAtOnce, trees-first), o); err != nil {
+	for first := 0; first < e.trees; first += treesAtOnce {
+		if err := f.grow(ctx, w, p, first, min(treesAtOnce, e.trees-first), o); err != nil {
 			return nil, err
 		}
 		for _, order := range f.orders {
@@ -75,11 +78,11 @@ func (w *Workspace) search(ctx context.Context, o Options, p *points) (order []i
 	for _, worker := range w.workers {
 		worker.splitting = splitting{} // as large as the rows are many
 	}
-	return f.orders[0], w.descendOver(ctx, o, p, f.orders)
+	return f.orders[0], w.descendOver(ctx, o, p, f.orders, e.passes)
 }
 
 // descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
-func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32) error {
+func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32, passes int) error {
 	for pass := range passes {
 		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
 		if err != nil {

@@ -29,7 +29,7 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 		floor = DefaultRecallFloor
 	}
 	n := w.points.n
-	if most := max(block, n/sampleShare); newFloorTest(floor).least() > float64(most) {
+	if most := max(block, n/sampleShare); newFloorTest(floor, 1+refinements).least() > float64(most) {
 		return w.exactInstead(ctx, o, fmt.Sprintf("a floor of %g takes more rows to check than an exact search is worth", floor))
 	}
 	if err := search(ctx, o); err != nil {
@@ -84,7 +84,7 @@ func (w *Workspace) exactInstead(ctx context.Context, o Options, reason string) 
 // failed.
 func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall float64, sample int, passed bool, err error) {
 	p := &w.points
-	test := newFloorTest(floor)
+	test := newFloorTest(floor, 1+refinements)
 	random := rand.New(rand.NewPCG(o.Seed, 0x6a7e))
 	most := max(block, min(p.n/sampleShare, 8*block, int(4*test.least())))
 	rows := make([]int32, block)
@@ -131,14 +131,15 @@ func (w *Workspace) share(row int32, right, ids []int32) float64 {
 // however often one looks (Ville's inequality). A second bet, the other way round, tells when to give up.
 type floorTest struct {
 	floor                 float64
+	passing               float64 // the logarithm of the capital at which the floor is held for reached
 	above, below          float64 // logarithms of the capital of either bet
 	count, total, squares float64 // of the values so far; squares of their deviations from the mean before them
 }
 
-func newFloorTest(floor float64) *floorTest { return &floorTest{floor: floor} }
-
-// passing is the logarithm of the capital at which the floor is held for reached. Every attempt has its part of the risk.
-var passing = math.Log((1 + refinements) / falsePass)
+// newFloorTest is a test of one of so many attempts, each of which has its part of the risk that one of them passes wrongly.
+func newFloorTest(floor float64, attempts int) *floorTest {
+	return &floorTest{floor: floor, passing: math.Log(float64(attempts) / falsePass)}
+}
 
 // largestStake is the largest part of the capital that a bet may lose.
 const largestStake = .9
@@ -157,10 +158,10 @@ func (t *floorTest) observe(x float64) {
 }
 
 // least is how many values a pass takes if all of them are 1.
-func (t *floorTest) least() float64 { return passing / math.Log1p(largestStake/t.floor*(1-t.floor)) }
+func (t *floorTest) least() float64 { return t.passing / math.Log1p(largestStake/t.floor*(1-t.floor)) }
 
 func (t *floorTest) mean() float64   { return t.total / max(t.count, 1) }
-func (t *floorTest) passed() bool    { return t.above >= passing }
+func (t *floorTest) passed() bool    { return t.above >= t.passing }
 func (t *floorTest) undecided() bool { return !t.passed() && t.below < -math.Log(falseFail) }
 
 // nearestTo finds the true neighbours of at most block rows.

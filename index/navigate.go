@@ -14,6 +14,8 @@ const (
 	mostCandidates  = 512 // where a graph does not find enough with fewer
 	graphFloor      = .96 // of the graphTested nearest of a row, what a graph finds
 	graphTested     = 5
+	graphAttempts   = 2  // at a graph; the second with the effort of a whole answer
+	graphTests      = 8  // of them, at most: with 64, 128, 256 and 512 candidates
 	rowsEach        = 10 // rows that there must be for each entry: a search looks at all entries
 )
 
@@ -21,11 +23,12 @@ const (
 // of the descent still changed are searched for in the graph.
 func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
-	if err := w.nearestRough(ctx, o); err != nil {
+	order, err := w.nearestRough(ctx, o, fullEffort(p.n))
+	if err != nil {
 		return err
 	}
 	changed := w.changedRows(o.Rho)
-	graph, err := w.graphOf(ctx, o, func(number int32) []float32 { return p.row(int(number)) })
+	graph, err := w.graphOf(ctx, o, order, func(number int32) []float32 { return p.row(int(number)) })
 	if err != nil {
 		return err
 	}
@@ -70,28 +73,37 @@ func testedGraph(ctx context.Context, rows []float32, d int, o Options) (*librar
 	if err := w.points.take(rows, n, d, false); err != nil {
 		return nil, err
 	}
-	if err := w.nearestRough(ctx, o); err != nil {
-		return nil, err
-	}
-	graph, err := w.graphOf(ctx, o, func(number int32) []float32 { return w.points.trueRow(int(number)) })
+	order, err := w.nearestForGraph(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(graph.entries.numbers)*rowsEach > n {
-		return nil, nil
-	}
-	var test graphTest
-	for graph.candidates = candidatesAsked; graph.candidates <= mostCandidates; graph.candidates *= 2 {
-		if passed, err := test.passes(ctx, w, o, graph); passed || err != nil {
-			return graph, err
+	for attempt := range graphAttempts {
+		if attempt > 0 {
+			if order, err = w.search(ctx, o, &w.points, fullEffort(n)); err != nil {
+				return nil, err
+			}
 		}
+		graph, err := w.graphOf(ctx, o, order, func(number int32) []float32 { return w.points.trueRow(int(number)) })
+		if err != nil {
+			return nil, err
+		}
+		if len(graph.entries.numbers)*rowsEach > n {
+			return nil, nil
+		}
+		var test graphTest
+		for graph.candidates = candidatesAsked; graph.candidates <= mostCandidates; graph.candidates *= 2 {
+			if passed, err := test.passes(ctx, w, o, graph); passed || err != nil {
+				return graph, err
+			}
+		}
+		o.Seed++ // other trees, and another sample
 	}
 	return nil, nil
 }
 
-// graphOf makes an HNSW graph of the rows of w from its lists. row returns a row by its number, for as long as the graph is in use.
-func (w *Workspace) graphOf(ctx context.Context, o Options, row func(number int32) []float32) (*libraryGraph, error) {
-	layers, entries, err := w.layersOf(ctx, o)
+// graphOf makes an HNSW graph of the rows of w from its lists. order has the rows so that those beside each other are near. row returns a row by its number, for as long as the graph is in use.
+func (w *Workspace) graphOf(ctx context.Context, o Options, order []int32, row func(number int32) []float32) (*libraryGraph, error) {
+	layers, entries, err := w.layersOf(ctx, o, order)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +121,7 @@ type graphTest struct {
 
 // passes says whether a graph surely finds what graphFloor asks.
 func (t *graphTest) passes(ctx context.Context, w *Workspace, o Options, graph *libraryGraph) (bool, error) {
-	test := newFloorTest(graphFloor)
+	test := newFloorTest(graphFloor, graphTests)
 	found := make([]float64, block)
 	for at := 0; test.undecided() && at*block < 5*int(test.least()); at++ {
 		if at == len(t.rows) {

@@ -30,10 +30,15 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	if p.faithful(directions, o) < sketchFaithful {
 		return false, nil
 	}
+	return true, p.sketchAlong(ctx, o, directions, s)
+}
+
+// sketchAlong makes the rows of s those of p in some directions.
+func (p *points) sketchAlong(ctx context.Context, o Options, directions []float32, s *points) error {
 	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
 	s.rows = vector.Resize(s.rows, p.n*sketched)
 	s.norms, s.low, s.high = p.norms, p.low, p.high
-	return true, parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
+	return parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
 		from := int(item) * block
 		n := min(block, p.n-from)
 		kernel.Products(s.rows[from*sketched:], p.rows[from*p.d:], directions, n, sketched, p.d)
@@ -120,20 +125,20 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 	return float64(found) / float64(some*min(wanted+1, count))
 }
 
-// descendSketched is descend among sketches, whose nearest are then compared by all that they are.
-func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) error {
-	w.lists.resetRough(s, max(sketchLists*o.Rho, 2*shortestList))
-	order, err := w.search(ctx, o, s)
-	if err != nil {
-		return err
+// descendSketched is descend among sketches, whose nearest are then compared by all that they are. For each row
+// it keeps so many of the nearest, and so many by their sketches before that. It returns the order of a tree.
+func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int, e effort) (order []int32, err error) {
+	w.lists.resetRough(s, keptSketched)
+	if order, err = w.search(ctx, o, s, e); err != nil {
+		return nil, err
 	}
 	near := w.lists
 	w.lists, w.graph = candidateLists{}, graph{}
-	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
+	w.lists.resetRough(&w.points, kept)
 	for _, worker := range w.workers {
 		worker.products = vector.Resize(worker.products, block*block)
 	}
-	return parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
+	return order, parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
 		w.workers[number].compareGroup(&w.points, &w.lists, &near, order[int(item)*groupSize:min(int(item+1)*groupSize, s.n)])
 	})
 }
