@@ -1,13 +1,10 @@
 package index
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
@@ -24,6 +21,7 @@ type Memory struct {
 	slots map[uint64]int32
 	ids   []uint64  // of each slot
 	rows  []float32 // of each slot; of length 1 under cosine
+	norms []float32 // |x|^2 of each slot
 
 	// While there is a graph, or one is made, a slot stays what it is: what was removed is gone, but remains a step of the graph on
 	// the way to others.
@@ -79,7 +77,7 @@ func NewMemory(dimension int, o MemoryOptions) (*Memory, error) {
 	}
 	m := &Memory{dimension: dimension, cosine: o.Cosine, above: o.Above, seed: o.Seed, slots: map[uint64]int32{}}
 	m.built.L = &m.mutex
-	m.scratch.New = func() any { return &memorySearch{query: make([]float32, dimension)} }
+	m.scratch.New = func() any { return new(memorySearch) }
 	return m, nil
 }
 
@@ -105,6 +103,7 @@ func (m *Memory) Add(id uint64, vector []float32) error {
 	m.slots[id] = int32(len(m.ids))
 	m.ids = append(m.ids, id)
 	m.rows = append(m.rows, row...)
+	m.norms = append(m.norms, kernel.Dot(row, row))
 	if m.gone != nil {
 		m.gone = append(m.gone, false)
 	}
@@ -137,51 +136,10 @@ func (m *Memory) Remove(id uint64) bool {
 		m.ids[slot] = m.ids[last]
 		m.slots[m.ids[slot]] = slot
 		copy(m.row(slot), m.row(last))
+		m.norms[slot] = m.norms[last]
 	}
-	m.ids, m.rows = m.ids[:last], m.rows[:int(last)*m.dimension]
+	m.ids, m.rows, m.norms = m.ids[:last], m.rows[:int(last)*m.dimension], m.norms[:last]
 	return true
-}
-
-// Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them where m holds fewer;
-// with a graph, fewer where most of what is near was removed. Where a graph, or a new one, is due, Search has it made beside the
-// path and does not wait.
-func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
-	if m.due() {
-		go m.build(context.Background())
-	}
-	s := m.scratch.Get().(*memorySearch)
-	defer m.scratch.Put(s)
-	if err := m.take(s.query, query); err != nil {
-		return dst, fmt.Errorf("query: %w", err)
-	}
-	m.mutex.RLock()
-	defer m.mutex.RUnlock()
-	s.reset(min(k, len(m.slots)))
-	if len(s.distances) == 0 {
-		return dst, nil
-	}
-	if m.graph != nil {
-		removed := len(m.ids) - len(m.slots)
-		s.candidates = m.graph.search(s.candidates[:0], s.query, min(max(m.graph.candidates, 4*k)+min(removed, m.graph.candidates), m.linked), -1)
-		for _, slot := range s.candidates {
-			if m.gone == nil || !m.gone[slot] {
-				s.offer(m, slot, squared(s.query, m.row(slot)))
-			}
-		}
-	}
-	for slot := m.linked; slot < len(m.ids); slot++ {
-		if m.gone == nil || !m.gone[slot] {
-			s.offer(m, int32(slot), squared(s.query, m.row(int32(slot))))
-		}
-	}
-	for i, slot := range s.slots[:s.count] {
-		distance := math.Sqrt(s.distances[i])
-		if m.cosine {
-			distance = s.distances[i] / 2
-		}
-		dst = append(dst, Hit{m.ids[slot], float32(distance)})
-	}
-	return dst, nil
 }
 
 func (m *Memory) row(slot int32) []float32 {
@@ -201,45 +159,4 @@ func (m *Memory) take(row, vector []float32) error {
 	}
 	copy(row, vector)
 	return nil
-}
-
-// memorySearch is what one search works in: the nearest so far, ties by id.
-type memorySearch struct {
-	query     []float32
-	distances []float64
-	slots     []int32
-	count     int
-
-	candidates []int32
-}
-
-func (s *memorySearch) reset(length int) {
-	length = max(0, length)
-	s.distances, s.slots, s.count = vector.Resize(s.distances, length), vector.Resize(s.slots, length), 0
-}
-
-func (s *memorySearch) offer(m *Memory, slot int32, distance float64) {
-	at := s.count
-	if at == len(s.slots) {
-		at--
-		if distance > s.distances[at] || distance == s.distances[at] && m.ids[slot] > m.ids[s.slots[at]] {
-			return
-		}
-	} else {
-		s.count++
-	}
-	for at > 0 && (s.distances[at-1] > distance || s.distances[at-1] == distance && m.ids[s.slots[at-1]] > m.ids[slot]) {
-		s.distances[at], s.slots[at] = s.distances[at-1], s.slots[at-1]
-		at--
-	}
-	s.distances[at], s.slots[at] = distance, slot
-}
-
-// squared is |x-y|^2 with a relative error of a few roundings, whatever the scale.
-func squared(x, y []float32) float64 {
-	s := kernel.SquaredDistance(x, y)
-	if s > 1e-25 && s < 1e37 {
-		return float64(s)
-	}
-	return squaredExactly(x, y)
 }

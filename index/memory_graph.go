@@ -103,6 +103,7 @@ func (m *Memory) closeRanks(dropped func(slot int) bool) {
 		if kept != slot {
 			m.ids[kept] = id
 			copy(m.row(int32(kept)), m.row(int32(slot)))
+			m.norms[kept] = m.norms[slot]
 		}
 		if is {
 			marked = true
@@ -114,7 +115,7 @@ func (m *Memory) closeRanks(dropped func(slot int) bool) {
 		}
 		kept++
 	}
-	m.ids, m.rows = m.ids[:kept], m.rows[:kept*m.dimension]
+	m.ids, m.rows, m.norms = m.ids[:kept], m.rows[:kept*m.dimension], m.norms[:kept]
 	if m.gone = m.gone[:min(kept, len(m.gone))]; !marked {
 		m.gone = nil
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -69,6 +70,75 @@ func TestMemoryAgainstAList(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestManySearchesAreAsOne compares searches side by side with one after the other: hard rows, ties, cosine, few and many queries, some
+// vectors removed, with a graph and without.
+func TestManySearchesAreAsOne(t *testing.T) {
+	compare := func(name string, m *Memory, rows []float32, d, k int) {
+		var queries [][]float32
+		for q := 0; q < len(rows)/d; q += 3 {
+			queries = append(queries, rows[q*d:(q+1)*d])
+		}
+		for _, queries := range [][][]float32{queries, queries[:fewQueries], queries[:1], nil} {
+			each, err := m.SearchEach(queries, k)
+			if err != nil || len(each) != len(queries) {
+				t.Fatalf("%s: %d of %d, %v", name, len(each), len(queries), err)
+			}
+			for i, query := range queries {
+				if one, err := m.Search(nil, query, k); err != nil || !slices.Equal(one, each[i]) {
+					t.Fatalf("%s, query %d: %v and %v, %v", name, i, each[i], one, err)
+				}
+			}
+		}
+	}
+	for _, kind := range hardKinds {
+		for _, cosine := range []bool{false, true} {
+			const n, d = 900, 5
+			rows := hardRows(kind, n, d, 7)
+			m, err := NewMemory(d, MemoryOptions{Cosine: cosine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			good := rows[:0:0]
+			for i := range n {
+				if row := rows[i*d : (i+1)*d]; m.Add(uint64(i*7919%1000), row) == nil {
+					good = append(good, row...)
+				}
+			}
+			for i := range n / 5 {
+				m.Remove(uint64(5 * i))
+			}
+			for _, k := range []int{1, 6, n, 0} {
+				if len(good) >= 3*fewQueries*d {
+					compare(fmt.Sprint(kind, " ", cosine, " ", k), m, good, d, k)
+				}
+			}
+		}
+	}
+	if !hnswBuilt {
+		return
+	}
+	const n, d = 2000, 12
+	rows := clustered(n, d, 20, .5, 19)
+	m, err := NewMemory(d, MemoryOptions{Above: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if i == n-100 {
+			if err := m.Build(context.Background()); err != nil || m.graph == nil {
+				t.Fatalf("graph %v, %v", m.graph != nil, err)
+			}
+		}
+		if err := m.Add(uint64(i), rows[i*d:(i+1)*d]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n / 10 {
+		m.Remove(uint64(10*i + 3))
+	}
+	compare("graph", m, rows, d, 5)
 }
 
 func TestMemoryRefusesWhatItCannotHold(t *testing.T) {

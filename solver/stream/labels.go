@@ -93,12 +93,15 @@ func (s *exampleSet) near(items []Item, d, most int) (map[string]bool, error) {
 	if m == nil {
 		return out, nil
 	}
-	var hits []index.Hit
+	queries := make([][]float32, len(items))
 	for i := range items {
-		var err error
-		if hits, err = m.Search(hits[:0], items[i].Vector, candidatesEach); err != nil {
-			return nil, err
-		}
+		queries[i] = items[i].Vector
+	}
+	each, err := m.SearchEach(queries, candidatesEach)
+	if err != nil {
+		return nil, err
+	}
+	for _, hits := range each {
 		for _, h := range hits {
 			out[s.examples[h.ID].Label] = true
 		}
