@@ -123,18 +123,19 @@ func (s *Stage) faults(c *Config) []Fault {
 
 // Memory is what a stream learns and says beyond a label.
 type Memory struct {
-	Warm           bool
-	Time           bool
-	FrameWeight    float64
-	TrackTTL       int
-	Discover       bool
-	ShareMetric    bool
-	UnknownRate    float64
-	ReviewRate     float64
-	StateTTL       time.Duration
-	MaxStreams     int
-	StallAfter     time.Duration
-	RecoveryTarget time.Duration
+	Warm             bool
+	Time             bool
+	FrameWeight      float64
+	TrackTTL         int
+	Discover         bool
+	DiscoverDistance float64
+	ShareMetric      bool
+	UnknownRate      float64
+	ReviewRate       float64
+	StateTTL         time.Duration
+	MaxStreams       int
+	StallAfter       time.Duration
+	RecoveryTarget   time.Duration
 }
 
 func (m *Memory) sections() []section {
@@ -149,6 +150,9 @@ func (m *Memory) sections() []section {
 			"for how many items of its stream a label given to a track is remembered after the track's last item",
 			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
+		define("discover-distance", &m.DiscoverDistance, with(stage, "eval stream"), .4,
+			"how fine clusters are: an item further from every cluster than this share of the mean squared distance of items leads a new one",
+			above(0.), atMost(1.)),
 		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05, "share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),

@@ -64,6 +64,7 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
 	s := stream.Defaults(solving)
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
+	s.DiscoverDistance = c.Memory.DiscoverDistance
 	s.Time, s.FrameWeight, s.TrackTTL = c.Memory.Time, c.Memory.FrameWeight, c.Memory.TrackTTL
 	if c.Memory.ShareMetric {
 		s.SharedMetric = metric.NewShared()

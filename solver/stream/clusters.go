@@ -14,8 +14,7 @@ import (
 // Clusters live among unit rows: no mean and no metric, which are learned from labels, so that an id means the same from the
 // first episode on.
 const (
-	clusterBirth  = .35 // a row further from every prototype than this share of the mean squared distance leads a new one
-	clusterMerge  = .25 // two prototypes nearer than this share of that distance are of one cluster
+	clusterMerge  = .25 // two prototypes nearer than this share of the distance for births are of one cluster
 	clusterTwin   = .3  // two rows of one frame nearer than this share of the distance for births may be one thing
 	clusterWindow = 20  // a running prototype weighs no more than this many items
 	clustersKept  = 512 // the one longest unseen is retired beyond it
@@ -193,7 +192,7 @@ func (s *clusters) observe(e *answered) {
 	if len(s.list) == 0 {
 		return
 	}
-	birth := s.birth()
+	birth := s.birth(e.stream.settings.DiscoverDistance)
 	row := make([]float32, len(e.items[0].Vector))
 	name := func(label string, vector []float32) {
 		unitRow(row, vector)
@@ -240,7 +239,8 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	if s.settings.FrameWeight == 0 {
 		clear(frames)
 	}
-	all, old := set.propose(unit, frames, set.birth(), n, d)
+	birth := set.birth(s.settings.DiscoverDistance)
+	all, old := set.propose(unit, frames, birth, n, d)
 	problem := solver.Problem{Rows: unit, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
 	for _, c := range all {
 		problem.Prior.Means = append(problem.Prior.Means, c.mean...)
@@ -274,7 +274,7 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 			report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
 		}
 	}
-	merged := set.merge(report)
+	merged := set.merge(birth, report)
 	found := make([]*cluster, n)
 	for p, l := range r.Labels {
 		found[p] = all[l]
@@ -365,7 +365,7 @@ func (s *clusters) addRows(unit []float32, d int) {
 
 // birth is the squared distance from which a row leads a cluster of its own: a share of the mean squared distance between
 // rows, as embeddings that crowd in one corner of the sphere are as distinct as those that fill it.
-func (s *clusters) birth() float64 {
+func (s *clusters) birth(share float64) float64 {
 	var length float64
 	for _, v := range s.sum {
 		length += v / s.count * v / s.count
@@ -373,14 +373,15 @@ func (s *clusters) birth() float64 {
 	// A few rows say little of all: they are joined by as many of a middling spread.
 	const joined, middling = 10, .5
 	spread := (s.count*(1-length) + joined*middling) / (s.count - 1 + joined)
-	return clusterBirth * 2 * spread
+	return share * 2 * spread
 }
 
 // merge joins clusters whose prototypes have come as near to one another as members of one cluster are: the younger one goes
-// into the older one, unless people have given the two different names. It returns who went into whom.
-func (s *clusters) merge(report *Report) map[*cluster]*cluster {
+// into the older one, unless people have given the two different names. birth is the squared distance for births. It returns
+// who went into whom.
+func (s *clusters) merge(birth float64, report *Report) map[*cluster]*cluster {
 	merged := map[*cluster]*cluster{}
-	limit := clusterMerge * s.birth()
+	limit := clusterMerge * birth
 	for i := 0; i < len(s.list); i++ {
 		for j := i + 1; j < len(s.list); j++ {
 			a, b := s.list[i], s.list[j]

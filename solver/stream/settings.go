@@ -16,6 +16,10 @@ type Settings struct {
 	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
 	Discover bool // what no label explains forms clusters with stable ids
 
+	// DiscoverDistance says how fine clusters are: an item further from every cluster than this share of the mean squared
+	// distance between the stream's items leads a new one. 0: .4
+	DiscoverDistance float64
+
 	// Time uses the order of the items: what comes one after the other is likely the same thing, as far as the stream itself
 	// shows it. FrameWeight is how strongly items of one frame are held to be different things, 0: not at all. TrackTTL is for
 	// how many items of the stream the labels of a track are remembered after its last one. Episodes of more than 2,048 items
@@ -52,7 +56,7 @@ func SolverSettings(p solver.Preset) (solver.Settings, error) {
 
 // Defaults are the measured settings around a solver's own.
 func Defaults(s solver.Settings) Settings {
-	return Settings{Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05}
+	return Settings{Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .4}
 }
 
 // filled gives the zero value of every bound its default, so that Settings{Solver: s, Warm: true} is a valid stream.
@@ -63,6 +67,9 @@ func (s Settings) filled() Settings {
 	}
 	if s.UnknownRate == 0 {
 		s.UnknownRate = d.UnknownRate
+	}
+	if s.DiscoverDistance == 0 {
+		s.DiscoverDistance = d.DiscoverDistance
 	}
 	return s
 }
@@ -78,6 +85,7 @@ func (s Settings) Validate() error {
 	}
 	fraction("unknown-rate", s.UnknownRate)
 	fraction("review-rate", s.ReviewRate)
+	fraction("discover-distance", s.DiscoverDistance)
 	if !(s.FrameWeight >= 0 && s.FrameWeight <= 1e6) {
 		faults = append(faults, fmt.Errorf("frame-weight %g: not between 0 and 1e6", s.FrameWeight))
 	}
