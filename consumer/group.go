@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -149,10 +150,12 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	s := &g.settings
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
+	var incomplete atomic.Bool
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
+		GroupBalancers: balancers(&incomplete),
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)
@@ -184,6 +187,11 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			continue
 		}
 		outage.Over()
+		if incomplete.Load() { // this member leads, and gave out what it found
+			g.log.Warn("an input topic was missing when partitions were given out: the group begins again", "group", s.ID, "generation", generation.ID)
+			g.pause(ctx)
+			return nil
+		}
 		var assigned []topic.Place
 		for name, partitions := range generation.Assignments {
 			for _, p := range partitions {
