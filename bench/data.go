@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// Sets returns the folders of those of the named sets that are under --data. Without --data, or with none of them there, it
-// writes the tree's own sample data to a temporary folder, which forget removes.
+// Sets returns the folders of those of the named sets that are under --data. Without --data, or with none of
+// them there, it writes the tree's own sample data to a temporary folder, which forget removes.
 func (b *bench) Sets(names ...string) (folders []string, forget func(), err error) {
 	for _, name := range names {
 		folder := filepath.Join(b.Data, name)

@@ -18,8 +18,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against other libraries
-// on the same rows with the same threads.
+// indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against
+// other libraries on the same rows with the same threads.
 var indexSection = section{name: "index", title: "Neighbour graphs", run: func(ctx context.Context, b *bench) error {
 	b.Text("Kernel %s. The peak is that of independent multiply-adds in registers, on one core, measured between the rounds.", kernel.Name())
 	if err := b.smallGraphs(ctx); err != nil {
@@ -194,7 +194,8 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 			b.Missing(c.name, err)
 			continue
 		}
-		// The first run looks for the cheapest settings that reach our recall; it is a measurement of these as well.
+		// The first run looks for the cheapest settings that reach our recall; it is a measurement of these as
+		// well.
 		var tuned struct {
 			answer
 			Settings json.RawMessage `json:"settings"`
@@ -247,7 +248,8 @@ type judge struct {
 	truth *evaluate.Nearest
 }
 
-// newJudge solves a sample of rows by a search that looks at every one, and writes it for the others unless path is empty.
+// newJudge solves a sample of rows by a search that looks at every one, and writes it for the others unless
+// path is empty.
 func newJudge(g graph, path string) (*judge, error) {
 	j := &judge{graph: g, truth: evaluate.SampleNearest(vector.Matrix{Values: g.rows, N: g.n, D: g.d}, g.rho, 500, 7)}
 	if path == "" {

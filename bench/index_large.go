@@ -87,8 +87,8 @@ func peakHeap() (stop func() float64) {
 	}
 }
 
-// grownGraph shows what an HNSW graph finds: the library by itself, as --index hnsw, and in a Memory, as built, with a tenth more
-// vectors and with a tenth removed.
+// grownGraph shows what an HNSW graph finds: the library by itself, as --index hnsw, and in a Memory, as
+// built, with a tenth more vectors and with a tenth removed.
 func (b *bench) grownGraph(ctx context.Context) error {
 	n, d := 50_000, 128
 	if b.Quick {

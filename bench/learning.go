@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// learningSection scores the stage on streams, beside online learners that get the same labels, what harms it, and its
-// discovery beside clustering each episode by itself.
+// learningSection scores the stage on streams, beside online learners that get the same labels, what harms
+// it, and its discovery beside clustering each episode by itself.
 var learningSection = section{name: "learning", title: "Accuracy over streams", run: func(ctx context.Context, b *bench) error {
 	folders, forget, err := b.Sets("mot17-05-reid", "grocery", "street", "clip-dtd", "clip-flowers", "clip-caltech101")
 	if err != nil {
@@ -61,8 +61,8 @@ type learning struct {
 	done     map[string][]evaluate.StreamResult
 }
 
-// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold" or "nearest",
-// or a rival.
+// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold" or
+// "nearest", or a rival.
 func (l *learning) run(ctx context.Context, set *evaluate.Set, method string, protocol evaluate.StreamProtocol) ([]evaluate.StreamResult, error) {
 	plain := protocol
 	plain.Frames = nil
@@ -143,8 +143,8 @@ func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 	return nil
 }
 
-// streamOrder is how each set comes as a stream: in the order of the camera, with its frames, where it has some, else in
-// bursts of a class.
+// streamOrder is how each set comes as a stream: in the order of the camera, with its frames, where it has
+// some, else in bursts of a class.
 func streamOrder(set *evaluate.Set) evaluate.StreamProtocol {
 	p := evaluate.StreamProtocol{Order: "bursts", Episode: 100, SupportBy: "class", TeachBy: "random"}
 	if set.Frames != nil {

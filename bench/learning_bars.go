@@ -26,7 +26,8 @@ var askedOf = map[string]*learningBars{
 // barTable gathers figures beside what is asked of them.
 type barTable struct{ rows [][]string }
 
-// add writes a row; least says that the figure may not be below the bar, else not above it. asked is false where there is none.
+// add writes a row; least says that the figure may not be below the bar, else not above it. asked is false
+// where there is none.
 func (t *barTable) add(set, what, format string, value, bar float64, least, asked bool) {
 	row := []string{set, what, fmt.Sprintf(format, value), "", ""}
 	if asked {

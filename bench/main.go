@@ -1,11 +1,12 @@
-// Command bench measures slkstream beside its peers, on the same data, in the same run, with the same threads, and writes
-// bench/RESULTS.md:
+// Command bench measures slkstream beside its peers, on the same data, in the same run, with the same
+// threads, and writes bench/RESULTS.md:
 //
 //	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE] [--profile FOLDER]
 //
-// ROOT holds folders of X.npy and y.npy; without it the tree's own sample data stand in. Peers come from a virtual
-// environment in bench/.venv with the versions of requirements.txt; without Python their columns are missing, and the
-// results say so. --quick is a smoke run: small, one round, and written beside the results of a full one.
+// ROOT holds folders of X.npy and y.npy; without it the tree's own sample data stand in. Peers come from a
+// virtual environment in bench/.venv with the versions of requirements.txt; without Python their columns are
+// missing, and the results say so. --quick is a smoke run: small, one round, and written beside the results
+// of a full one.
 package main
 
 import (

@@ -16,9 +16,10 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// passThrough is what kafka-go can do at best: a consumer group's partitions read with one connection each, one batch after
-// the other written as it was read, values of the results' size, offsets committed ten times a second. It returns the
-// records a second and, where asked, how long each took from being read to being acknowledged.
+// passThrough is what kafka-go can do at best: a consumer group's partitions read with one connection each,
+// one batch after the other written as it was read, values of the results' size, offsets committed ten times
+// a second. It returns the records a second and, where asked, how long each took from being read to being
+// acknowledged.
 //
 // In transactions each batch read is one commit, with its offset.
 func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64, transactions bool) (float64, error) {

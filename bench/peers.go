@@ -23,8 +23,8 @@ type peers struct {
 	have   string            // name and version of what was installed
 }
 
-// newPeers makes the environment of requirements.txt, or finds it as it was made before. What cannot be had is remembered, not
-// fatal: the results name the columns that are missing.
+// newPeers makes the environment of requirements.txt, or finds it as it was made before. What cannot be had
+// is remembered, not fatal: the results name the columns that are missing.
 func newPeers(ctx context.Context, folder string) *peers {
 	p := &peers{lacks: map[string]string{}}
 	if p.absent = p.make(ctx, folder); p.absent != nil {
@@ -118,7 +118,8 @@ func (b *bench) Has(packages ...string) error {
 	return nil
 }
 
-// Python runs a script of this folder with the threads given, 0 for as many as Go has, and decodes the JSON that it prints last.
+// Python runs a script of this folder with the threads given, 0 for as many as Go has, and decodes the JSON
+// that it prints last.
 func (b *bench) Python(ctx context.Context, threads int, into any, script string, args ...string) error {
 	if b.peers.absent != nil {
 		return b.peers.absent

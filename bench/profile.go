@@ -8,8 +8,9 @@ import (
 	"runtime/pprof"
 )
 
-// profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU profile of both parts of
-// the first run of each (NAME-new.prof, NAME-settled.prof) into a folder, and logs what records cost.
+// profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU
+// profile of both parts of the first run of each (NAME-new.prof, NAME-settled.prof) into a folder, and logs
+// what records cost.
 func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

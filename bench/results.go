@@ -61,7 +61,8 @@ func figuresOf(results string) map[string]string {
 	return figures
 }
 
-// quote replaces every figure that a document quotes by what the results say, and names those that it does not know.
+// quote replaces every figure that a document quotes by what the results say, and names those that it does
+// not know.
 func quote(document string, figures map[string]string) (string, error) {
 	var unknown []string
 	out := quoted.ReplaceAllStringFunc(document, func(mark string) string {

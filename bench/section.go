@@ -86,8 +86,8 @@ func (b *bench) Rounds() int {
 	return 5
 }
 
-// Alternate runs each measurement once a round, in turn, so that a busy moment of the machine meets all of them, and returns
-// the median of each. A measurement returns what it measured, in any unit.
+// Alternate runs each measurement once a round, in turn, so that a busy moment of the machine meets all of
+// them, and returns the median of each. A measurement returns what it measured, in any unit.
 func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, error) {
 	seen := make([][]float64, len(measurements))
 	for range b.Rounds() {

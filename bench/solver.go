@@ -17,7 +17,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be repeated by itself.
+// The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be
+// repeated by itself.
 var (
 	solverSection       = inFolder("solver", "Solver speed: an episode", solverEpisodes)
 	solverLargeSection  = inFolder("solver-large", "Solver speed: many rows and classes", solverLarge)
@@ -54,7 +55,8 @@ func gaussians(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
 	return rows, truth
 }
 
-// sameClass joins each row with rho others of its class: a given graph, as a search for one costs more than the solve.
+// sameClass joins each row with rho others of its class: a given graph, as a search for one costs more than
+// the solve.
 func sameClass(truth []int32, k, rho int) *index.Affinity {
 	random := rand.New(rand.NewPCG(3, 3))
 	members := make([][]int32, k)
@@ -155,8 +157,9 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 	return nil
 }
 
-// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd iterations; around centres
-// that every method finds at once, and around centres whose rows run into each other.
+// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd
+// iterations; around centres that every method finds at once, and around centres whose rows run into each
+// other.
 func solverLarge(ctx context.Context, b *bench, folder string) error {
 	n, d, k := 100_000, 128, 100
 	if b.Quick {
@@ -248,8 +251,8 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spre
 	return row, nil
 }
 
-// solverImages: a set of images clustered from raw rows, the graph included, against k-means with ten starts and a graph by
-// pynndescent. Each is run once: they take minutes.
+// solverImages: a set of images clustered from raw rows, the graph included, against k-means with ten starts
+// and a graph by pynndescent. Each is run once: they take minutes.
 func solverImages(ctx context.Context, b *bench, folder string) error {
 	folders, forget, err := b.Sets("mnist")
 	if err != nil {

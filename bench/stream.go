@@ -125,8 +125,8 @@ func benchStream(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// waits are p99s at a rate, medians of the rounds: from an episode's close to its results' acknowledgement, settled and
-// while streams are new, and from a passthrough's read to the same.
+// waits are p99s at a rate, medians of the rounds: from an episode's close to its results' acknowledgement,
+// settled and while streams are new, and from a passthrough's read to the same.
 type waits struct{ settled, new, passing float64 }
 
 func (k *kafkaBench) waits(ctx context.Context, b *bench, rate float64, transactions bool) (waits, error) {
@@ -219,8 +219,9 @@ func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Ou
 	return list
 }
 
-// turns says of each of n records which stream sends it. All send as many, in turn, but begin one after the other within the
-// length of an episode: cameras do not start at the same instant, and episodes that all close at once wait for one another.
+// turns says of each of n records which stream sends it. All send as many, in turn, but begin one after the
+// other within the length of an episode: cameras do not start at the same instant, and episodes that all
+// close at once wait for one another.
 func turns(n int) []int {
 	list := make([]int, 0, n)
 	for turn := 0; len(list) < n; turn++ {
@@ -275,8 +276,8 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 	return name, n, func() error { return <-done }, nil
 }
 
-// rateOf waits until n records are in a topic and returns how many came a second in its last two fifths, when every stream
-// has long been under way, and in its first third, while streams learn from each episode.
+// rateOf waits until n records are in a topic and returns how many came a second in its last two fifths, when
+// every stream has long been under way, and in its first third, while streams learn from each episode.
 func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, first float64, err error) {
 	marks := []struct {
 		share float64

@@ -1,9 +1,11 @@
-// Package config defines every setting once: its flag, its variable, its YAML key, its help, its limits, and its default
-// for each command that takes it. It layers flag over environment over file over default and holds the result against the
-// limits. It looks into no other room: what a setting means is for the command that takes it.
+// Package config defines every setting once: its flag, its variable, its YAML key, its help, its limits, and
+// its default for each command that takes it. It layers flag over environment over file over default and
+// holds the result against the limits. It looks into no other room: what a setting means is for the command
+// that takes it.
 //
-// To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go, stage.go, solver.go,
-// files.go, evaluate.go), and write docs/settings.md anew: go test ./config -run TestReference -update.
+// To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go,
+// stage.go, solver.go, files.go, evaluate.go), and write docs/settings.md anew: go test ./config -run
+// TestReference -update.
 package config
 
 import "slices"
@@ -64,7 +66,8 @@ var (
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
 
-// first are the settings of a command that matter most, in the order of its help. The rest stand under --help-all.
+// first are the settings of a command that matter most, in the order of its help. The rest stand under
+// --help-all.
 var first = map[string][]string{
 	"run":          {"in", "out", "support", "labels", "brokers"},
 	"backfill":     {"job", "in", "out", "support", "from"},

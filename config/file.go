@@ -20,8 +20,8 @@ type entry struct {
 	line   int
 }
 
-// readFile reads a configuration file: one YAML mapping from a setting's name to its value. Values stay as they are
-// written, so that a setting reads them the same way from each layer.
+// readFile reads a configuration file: one YAML mapping from a setting's name to its value. Values stay as
+// they are written, so that a setting reads them the same way from each layer.
 func readFile(name string) (map[string]entry, Faults) {
 	fail := func(line int, format string, args ...any) Fault {
 		place := name

@@ -36,7 +36,8 @@ func (f *Files) sections() []section {
 func (f *Files) faults(c *Config) []Fault {
 	switch {
 	case c.command != "label":
-	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"): // other files may hold labels
+	// other files may hold labels
+	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"):
 		return []Fault{{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"}}
 	case f.K > 0 && len(c.Stage.Support) > 0:
 		return []Fault{{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"}}

@@ -22,8 +22,8 @@ func NearestFlag(command, mistaken string) string {
 	return nearest(mistaken, known)
 }
 
-// Flags adds a flag for each setting the command takes. The flags keep what was written: Load reads it, so that a value
-// is understood, and refused, in the same way from each layer.
+// Flags adds a flag for each setting the command takes. The flags keep what was written: Load reads it, so
+// that a value is understood, and refused, in the same way from each layer.
 func Flags(flags *pflag.FlagSet, command string) {
 	for _, s := range Default(command).Settings() {
 		placeholder := s.Example
@@ -83,9 +83,9 @@ func split(text string) []string {
 	return values
 }
 
-// Load makes the configuration of a command: flag over environment over file over default. An error is Faults: everything
-// that is wrong, at once; the Config beside it is complete but for that. Warnings are about variables that look like a
-// setting's but are none. environ is as os.Environ gives it.
+// Load makes the configuration of a command: flag over environment over file over default. An error is
+// Faults: everything that is wrong, at once; the Config beside it is complete but for that. Warnings are
+// about variables that look like a setting's but are none. environ is as os.Environ gives it.
 func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, warnings []string, err error) {
 	c = Default(command)
 	known := Names()
@@ -119,7 +119,8 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 	file := koanf.New(".")
 	lines := map[string]int{}
 	name := ""
-	for _, layer := range []*koanf.Koanf{variables, flagged} { // the file's own name comes from the layers above it
+	// the file's own name comes from the layers above it
+	for _, layer := range []*koanf.Koanf{variables, flagged} {
 		if layer.Exists("config") {
 			name = layer.Strings("config")[0]
 		}
@@ -209,8 +210,8 @@ func (c *Config) readSecrets() Faults {
 	return faults
 }
 
-// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near. Upper case
-// is the smallest mistake.
+// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near.
+// Upper case is the smallest mistake.
 func nearest(mistaken string, known []string) string {
 	mistaken = strings.ToLower(mistaken)
 	best, least := "", 1+len(mistaken)/3

@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Write prints the configuration as a file that --config reads, with what each setting means and where its value came
-// from. What was left to a preset, a secret and a text that is empty stand in comments. preset tells what stands in the
-// place of a setting that was left to it.
+// Write prints the configuration as a file that --config reads, with what each setting means and where its
+// value came from. What was left to a preset, a secret and a text that is empty stand in comments. preset
+// tells what stands in the place of a setting that was left to it.
 func (c *Config) Write(w io.Writer, preset func(name string) string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# The effective configuration of slkstream %s.\n", c.command)
@@ -60,8 +60,8 @@ func (s Setting) line() string {
 	return s.Name + ": [" + strings.Join(quoted, ", ") + "]"
 }
 
-// scalar quotes a value where YAML would take it for something else. A value is read back as it is written, whatever
-// type YAML sees in it, so that numbers need no quotes.
+// scalar quotes a value where YAML would take it for something else. A value is read back as it is written,
+// whatever type YAML sees in it, so that numbers need no quotes.
 func scalar(value string) string {
 	var node yaml.Node
 	if value == "" || yaml.Unmarshal([]byte("["+value+"]"), &node) == nil {

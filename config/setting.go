@@ -10,7 +10,8 @@ import (
 // Prefix begins the environment variable of every setting.
 const Prefix = "SLKSTREAM_"
 
-// Setting is a setting as one command takes it. Its flag is --Name, its YAML key is Name, its variable is Variable().
+// Setting is a setting as one command takes it. Its flag is --Name, its YAML key is Name, its variable is
+// Variable().
 type Setting struct {
 	Name    string
 	Section string // the heading it stands under in help
@@ -95,8 +96,8 @@ func optional[T any](name string, pointer **T, commands []string, help string, b
 	return d
 }
 
-// when lets a further command take the setting with a default of its own. What is left out, help or bounds, is that of
-// the commands in define.
+// when lets a further command take the setting with a default of its own. What is left out, help or bounds,
+// is that of the commands in define.
 func (d *defined[T]) when(command string, byDefault T, help string, bounds ...bound[T]) *defined[T] {
 	general := &d.variants[0]
 	if bounds == nil {

@@ -40,7 +40,8 @@ func (f Faults) Error() string {
 	return fmt.Sprintf("%d settings are wrong:\n%s", len(f), strings.Join(lines, "\n"))
 }
 
-// Validate holds every setting of the command against its bounds and the settings against each other. Its error is Faults.
+// Validate holds every setting of the command against its bounds and the settings against each other. Its
+// error is Faults.
 func (c *Config) Validate() error {
 	if found := c.validate(nil); len(found) > 0 {
 		return found

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mayLookInto is the line of ARCHITECTURE.md: what each room of it may import of ours. Rooms that are not here are not on
-// the line.
+// mayLookInto is the line of ARCHITECTURE.md: what each room of it may import of ours. Rooms that are not
+// here are not on the line.
 var mayLookInto = map[string][]string{
 	"config":             {},
 	"internal/kernel":    {},

@@ -8,8 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// connect gives a command its client of the brokers that the configuration names, or of the embedded one. embedded says
-// which, as topics of the embedded broker appear when they are first used. disconnect comes last.
+// connect gives a command its client of the brokers that the configuration names, or of the embedded one.
+// embedded says which, as topics of the embedded broker appear when they are first used. disconnect comes
+// last.
 func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool, disconnect func(), err error) {
 	k := c.Config.Kafka
 	s := topic.Settings{

@@ -17,7 +17,8 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 )
 
-// The review queue shows an item, and one key teaches it, calls it nobody, or skips it; what was taught can be taken back.
+// The review queue shows an item, and one key teaches it, calls it nobody, or skips it; what was taught can
+// be taken back.
 func TestReviewInABrowser(t *testing.T) {
 	var mu sync.Mutex
 	said, forgotten := map[string]string{}, ""

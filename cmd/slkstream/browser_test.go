@@ -136,8 +136,8 @@ func TestPageInABrowser(t *testing.T) {
 	complaints.check(t)
 }
 
-// No theme and no width hides anything: nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a folder, it
-// keeps what it saw.
+// No theme and no width hides anything: nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a
+// folder, it keeps what it saw.
 func TestPageFitsEveryWindow(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "40")
 	address := d.line(t, `page +(http://\S+)`)[1]

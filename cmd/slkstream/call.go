@@ -26,7 +26,8 @@ type call struct {
 	console *console // that Err and Log write to
 }
 
-// withSettings makes run the body of a command, and gives it the flags that config has for the command of this name.
+// withSettings makes run the body of a command, and gives it the flags that config has for the command of
+// this name.
 func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
 	addSettings(name, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -49,7 +50,8 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 	return cmd
 }
 
-// addSettings adds the flags that config has for the command of this name, with the completion of their values.
+// addSettings adds the flags that config has for the command of this name, with the completion of their
+// values.
 func addSettings(name string, cmd *cobra.Command) {
 	config.Flags(cmd.Flags(), name)
 	for _, s := range config.Default(name).Settings() {
@@ -68,7 +70,8 @@ func addSettings(name string, cmd *cobra.Command) {
 	showInGroups(name, cmd)
 }
 
-// noArguments refuses arguments, and says by which flag the first one may have been meant; "" where there is none.
+// noArguments refuses arguments, and says by which flag the first one may have been meant; "" where there is
+// none.
 func noArguments(flag string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -86,8 +86,8 @@ func (k *checker) fault(settings, format string, args ...any) {
 	k.say("FAULT", "%s (%s)", fmt.Sprintf(format, args...), strings.Join(names, ", "))
 }
 
-// within gives one question the time it may take. It is asked again while the brokers say that they are not ready: a group
-// that is new to them, a topic just made.
+// within gives one question the time it may take. It is asked again while the brokers say that they are not
+// ready: a group that is new to them, a topic just made.
 func within(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -45,8 +45,8 @@ func (k *checker) labels(ctx context.Context) {
 // lookBack is how many of the latest records of a partition are looked at.
 const lookBack = 200
 
-// streams tests that the input can be read, and warns where a stream is scattered over partitions: its parts would learn
-// apart from each other.
+// streams tests that the input can be read, and warns where a stream is scattered over partitions: its parts
+// would learn apart from each other.
 func (k *checker) streams(ctx context.Context) {
 	for _, in := range k.inputs {
 		decoder, err := k.decoder()

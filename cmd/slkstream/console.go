@@ -13,7 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where messages go: log lines, and where a person looks on, a line below them that says how far a command is.
+// console is where messages go: log lines, and where a person looks on, a line below them that says how far a
+// command is.
 type console struct {
 	to       io.Writer
 	terminal *os.File // nil: nobody looks on, and the line is not shown
@@ -114,8 +115,8 @@ type figure struct {
 	text string // as the line has it; "" leaves it out
 }
 
-// report does work and says meanwhile how it goes: on a terminal in the line, elsewhere a log line a minute. figures is
-// asked for what holds now.
+// report does work and says meanwhile how it goes: on a terminal in the line, elsewhere a log line a minute.
+// figures is asked for what holds now.
 func (c *call) report(ctx context.Context, figures func() []figure, work func(context.Context) error) error {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Dead letters are listed and explained by reason, time and stream, and replayed to the partition they came from, under
-// their first id, once.
+// Dead letters are listed and explained by reason, time and stream, and replayed to the partition they came
+// from, under their first id, once.
 func TestDeadLetters(t *testing.T) {
 	dir, client := embedded(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

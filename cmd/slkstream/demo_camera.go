@@ -12,7 +12,8 @@ import (
 
 // setUp makes the topics and teaches the examples.
 func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
-	small := map[string]string{"retention.bytes": "67108864", "segment.bytes": "16777216"} // the belt never ends, a disk does
+	// the belt never ends, a disk does
+	small := map[string]string{"retention.bytes": "67108864", "segment.bytes": "16777216"}
 	for _, d := range []topic.Description{
 		{Name: demoIn, Partitions: 1, Settings: small},
 		{Name: demoOut, Partitions: 1, Settings: small},
@@ -53,7 +54,8 @@ func (k camera) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := time.Now()
-		due += k.rate * min(now.Sub(last), time.Second).Seconds() // after a longer pause the belt goes on, and does not race
+		// after a longer pause the belt goes on, and does not race
+		due += k.rate * min(now.Sub(last), time.Second).Seconds()
 		last = now
 		var pictures []record.Out
 		for ; due >= 1; due-- {

@@ -36,7 +36,8 @@ func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
 	return &score{judge: judge, page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
 }
 
-// Answered implements pipeline.Observer. An episode that finds the judge too far behind is not scored at all, for nobody.
+// Answered implements pipeline.Observer. An episode that finds the judge too far behind is not scored at all,
+// for nobody.
 func (s *score) Answered(a *pipeline.Answered) {
 	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
 	for i := range a.Episode.Items {

@@ -104,8 +104,8 @@ func lessons(t *testing.T, broker string) []string {
 	}
 }
 
-// The demo answers through Kafka, its page tells the same score as its lines, and what is taught there reaches the labels
-// topic; a second demo takes a free port; nothing stays behind.
+// The demo answers through Kafka, its page tells the same score as its lines, and what is taught there
+// reaches the labels topic; a second demo takes a free port; nothing stays behind.
 func TestDemo(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0")
 	address, broker := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1], d.line(t, `broker +(\S+),`)[1]

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// untilStopped are commands that go on until a person stops them. They get a few seconds, in which they must not end.
+// untilStopped are commands that go on until a person stops them. They get a few seconds, in which they must
+// not end.
 func untilStopped(line string) bool {
 	args, ours := ourArguments(line)
 	if !ours || len(args) == 0 {
@@ -54,7 +55,8 @@ func elsewhere(line string) string {
 	return ""
 }
 
-// TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a person would who follows them.
+// TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a person would who follows
+// them.
 func TestCommandsOfTheDocsRun(t *testing.T) {
 	tree := copyOfTheTree(t)
 	env := installed(t, tree, filepath.Join(tree, "bin"))
@@ -69,8 +71,8 @@ const dataVariable = "SLKSTREAM_TEST_DATA"
 // fewer matches how many tasks or streams a command of the docs draws.
 var fewer = regexp.MustCompile(`--(tasks|trials) \d+`)
 
-// TestEvaluationsOfTheDocsRun runs the docs' evaluations on the data sets that the environment names, on as few tasks and
-// streams as still are some.
+// TestEvaluationsOfTheDocsRun runs the docs' evaluations on the data sets that the environment names, on as
+// few tasks and streams as still are some.
 func TestEvaluationsOfTheDocsRun(t *testing.T) {
 	data := os.Getenv(dataVariable)
 	if data == "" {

@@ -15,8 +15,8 @@ type block struct {
 	lines []string
 }
 
-// shellBlocks are the commands of every document. A line ends where a person would press return; one that ends in a
-// backslash goes on.
+// shellBlocks are the commands of every document. A line ends where a person would press return; one that
+// ends in a backslash goes on.
 func shellBlocks(t *testing.T) []block {
 	t.Helper()
 	documents, err := filepath.Glob("../../docs/*.md")

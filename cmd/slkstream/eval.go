@@ -25,8 +25,8 @@ func newEvalCommand() *cobra.Command {
 	return eval
 }
 
-// candidates is every preset named with every method named (its own where none is), each with the settings given in place
-// of the preset's, as of knows it.
+// candidates is every preset named with every method named (its own where none is), each with the settings
+// given in place of the preset's, as of knows it.
 func candidates(c *config.Config, of func(solver.Preset) (solver.Settings, error)) ([]evaluate.Candidate, error) {
 	methods := c.Solver.Methods
 	if len(methods) == 0 {

@@ -51,7 +51,8 @@ func evalStream(ctx context.Context, c *call) error {
 		return err
 	}
 	seed := c.Config.Solver.Seed
-	for _, set := range sets { // every stream is drawn once before the work starts: a fault in the last is known at once
+	// every stream is drawn once before the work starts: a fault in the last is known at once
+	for _, set := range sets {
 		for _, n := range shots {
 			protocol.Shots = n
 			for trial := range uint64(e.Trials) {
@@ -224,7 +225,8 @@ func (s *streamSummary) add(data string, shots int, preset string, r evaluate.St
 	last.values = append(last.values, *value)
 }
 
-// print shows means over the trials, and the difference to the first run of the same data and shots, trial by trial.
+// print shows means over the trials, and the difference to the first run of the same data and shots, trial by
+// trial.
 func (s *streamSummary) print(c *call) error {
 	fmt.Fprintln(c.Out)
 	p := newPrinter(c, "mean over trials\tshots\tpreset\tmethod\taccuracy (NMI without shots)\t± 95 %\tagainst the first\t± 95 %\t")

@@ -83,7 +83,8 @@ func readColumn(setting, path string) ([]int32, error) {
 // defaultPartitions is what a topic of the embedded broker gets that feed or teach makes.
 const defaultPartitions = 4
 
-// prepareTopic makes a topic of the embedded broker on its first use; on Kafka it must be there, as check --create makes it.
+// prepareTopic makes a topic of the embedded broker on its first use; on Kafka it must be there, as check
+// --create makes it.
 func prepareTopic(ctx context.Context, client *topic.Client, embedded bool, d topic.Description) error {
 	if embedded {
 		return client.Ensure(ctx, d)

@@ -49,8 +49,8 @@ func framed(schema int, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(schema)), payload...)
 }
 
-// Every form of a record goes through a stage, with the embedded broker and, in CI, with a real Kafka: its id, its
-// stream and what it says beside are in the result, and nothing is a dead letter.
+// Every form of a record goes through a stage, with the embedded broker and, in CI, with a real Kafka: its
+// id, its stream and what it says beside are in the result, and nothing is a dead letter.
 func TestFormsThroughAStage(t *testing.T) {
 	fake := srfake.New()
 	t.Cleanup(fake.Close)

@@ -27,7 +27,8 @@ func askHealth(ctx context.Context, c *call) error {
 	return answer.Body.Close()
 }
 
-// askStage asks the stage that listens on --listen of this machine. The answer's body is the caller's to close.
+// askStage asks the stage that listens on --listen of this machine. The answer's body is the caller's to
+// close.
 func askStage(ctx context.Context, c *call, path string) (*http.Response, error) {
 	host, port, err := net.SplitHostPort(c.Config.Listen.Address)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // columnsOfHelp is where the text of help is wrapped.
 const columnsOfHelp = 110
 
-// showInGroups gives a command its help: the settings that matter most, and with --help-all all of them in groups.
+// showInGroups gives a command its help: the settings that matter most, and with --help-all all of them in
+// groups.
 func showInGroups(name string, cmd *cobra.Command) {
 	cmd.Long = wrapped(cmd.Long)
 	cmd.InitDefaultHelpFlag()
@@ -94,7 +95,8 @@ type group struct {
 	flags *pflag.FlagSet
 }
 
-// groups are the flags of a command under the headings of its settings; under one heading those in first, if it names any.
+// groups are the flags of a command under the headings of its settings; under one heading those in first, if
+// it names any.
 func groups(name string, cmd *cobra.Command, first []string) []group {
 	var out []group
 	add := func(title, setting string) {

@@ -13,8 +13,8 @@ import (
 // fallbackMemory stands for what is available where the system does not tell.
 const fallbackMemory = 4 << 30
 
-// availableMemory is what this process may still take: what the machine has left, what its control group leaves it, and GOMEMLIMIT,
-// whichever is least.
+// availableMemory is what this process may still take: what the machine has left, what its control group
+// leaves it, and GOMEMLIMIT, whichever is least.
 func availableMemory() int64 {
 	least := min(debug.SetMemoryLimit(-1), groupMemory("/sys/fs/cgroup", "/proc/self/cgroup"))
 	if machine := memoryLeft("/proc/meminfo"); machine > 0 {
@@ -39,7 +39,8 @@ func memoryLeft(path string) int64 {
 	return 0
 }
 
-// groupMemory is the least that the control groups above this process leave it, by version 2 of the interface or by version 1.
+// groupMemory is the least that the control groups above this process leave it, by version 2 of the interface
+// or by version 1.
 func groupMemory(root, membership string) int64 {
 	number := func(folder, name string) (int64, bool) {
 		text, err := os.ReadFile(filepath.Join(folder, name))

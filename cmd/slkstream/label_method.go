@@ -11,7 +11,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one episode.
+// solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one
+// episode.
 func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	settings, err := solverSettings(c.Config.Solver, stream.SolverSettings)
 	if k := c.Config.Files.K; err == nil && k > 0 {

@@ -19,8 +19,8 @@ type labelledFile struct {
 	names []string // of the classes
 }
 
-// surveyFile reads the support and, but for .npy, whose header tells, the file once: how many rows there are, and which are
-// labelled.
+// surveyFile reads the support and, but for .npy, whose header tells, the file once: how many rows there are,
+// and which are labelled.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
 	f := &labelledFile{path: c.Files.Input}
@@ -74,8 +74,8 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	return f, nil
 }
 
-// survey counts the rows and lists the class of each that the file gives a label, nil where it gives none. With k clusters to be
-// found labels are not looked at.
+// survey counts the rows and lists the class of each that the file gives a label, nil where it gives none.
+// With k clusters to be found labels are not looked at.
 func (f *labelledFile) survey(ctx context.Context, c *call, class func(string) int32) (given []int32, rows int, err error) {
 	source, err := openInput(c)
 	if err != nil {

@@ -22,7 +22,8 @@ type listener struct {
 	shown  chan struct{}      // the page has ended
 }
 
-// openSocket listens where it is told to; where the default address is taken, as by another stage, at the next free port.
+// openSocket listens where it is told to; where the default address is taken, as by another stage, at the
+// next free port.
 func openSocket(c *call) (net.Listener, error) {
 	address := c.Config.Listen.Address
 	socket, err := net.Listen("tcp", address)

@@ -1,6 +1,7 @@
 // Command slkstream labels feeds of embeddings.
 //
-// A command is one file of this folder. It has a constructor in the list below and takes its settings from config:
+// A command is one file of this folder. It has a constructor in the list below and takes its settings from
+// config:
 //
 //	func newRunCommand() *cobra.Command {
 //		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped", Args: noArguments("")}, run)
@@ -10,11 +11,12 @@
 //		... c.Config.Topics.In, c.Config.Stage.EpisodeSize, c.Log, c.Args, c.Out ...
 //	}
 //
-// withSettings adds a flag for every setting that config gives to the command of that name ("run", "eval stream"), loads
-// and validates them, and makes the logger. To add a setting, define it in its group in config: flag, variable, YAML key,
-// help, reference page and validation follow. A command that is only a parent (eval, state) is a plain cobra.Command
-// with AddCommand. ctx ends at the first SIGINT or SIGTERM: drain and return nil. Results go to c.Out, all else to c.Log
-// or c.Err. Return an error to exit with 1, a usageError to exit with 2.
+// withSettings adds a flag for every setting that config gives to the command of that name ("run", "eval
+// stream"), loads and validates them, and makes the logger. To add a setting, define it in its group in
+// config: flag, variable, YAML key, help, reference page and validation follow. A command that is only a
+// parent (eval, state) is a plain cobra.Command with AddCommand. ctx ends at the first SIGINT or SIGTERM:
+// drain and return nil. Results go to c.Out, all else to c.Log or c.Err. Return an error to exit with 1, a
+// usageError to exit with 2.
 package main
 
 import (
@@ -121,7 +123,8 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// refuseUnknown is what a command that is only a parent does: help, or an error that names the nearest command.
+// refuseUnknown is what a command that is only a parent does: help, or an error that names the nearest
+// command.
 func refuseUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

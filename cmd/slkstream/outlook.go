@@ -22,8 +22,8 @@ func (o observers) Answered(a *pipeline.Answered) {
 	}
 }
 
-// outlook follows a stage for whoever sits at the terminal or reads the log. It looks at one episode in a while, so that
-// a stage at full load does not feel it.
+// outlook follows a stage for whoever sits at the terminal or reads the log. It looks at one episode in a
+// while, so that a stage at full load does not feel it.
 type outlook struct {
 	call    *call
 	metrics *pipeline.Metrics

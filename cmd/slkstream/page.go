@@ -12,7 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other teaching.
+// newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
+// teaching.
 func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
 	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL, c.Config.Listen.ImageHosts, c.Log
 	if labels := c.Config.Topics.Labels; labels != "" {

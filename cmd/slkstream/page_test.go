@@ -28,8 +28,8 @@ func freeAddress(t *testing.T) string {
 	return socket.Addr().String()
 }
 
-// The page beside run: the digits of a feed with their answers, pictures where the feed has them, teaching through the
-// labels topic.
+// The page beside run: the digits of a feed with their answers, pictures where the feed has them, teaching
+// through the labels topic.
 func TestPageOfRun(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	dir, client := embedded(t)
@@ -115,7 +115,8 @@ func visit(t *testing.T, address string) io.ReadCloser {
 	}
 }
 
-// feedDigits writes five labelled examples a digit and then digits, again and again, slowly, until the test ends.
+// feedDigits writes five labelled examples a digit and then digits, again and again, slowly, until the test
+// ends.
 func feedDigits(t *testing.T, client *topic.Client) {
 	t.Helper()
 	set := sample.Digits()

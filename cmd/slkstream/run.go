@@ -57,7 +57,8 @@ func run(ctx context.Context, c *call) error {
 	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return c.report(ctx, out.figures, stage.Run) })
 }
 
-// unlessStopped is nil where err says no more than that ctx has ended: to stop a stage that is still starting is no fault.
+// unlessStopped is nil where err says no more than that ctx has ended: to stop a stage that is still starting
+// is no fault.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

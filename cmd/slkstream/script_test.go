@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the files of testdata anew that h
 // TestMain lets scripts call slkstream: this test's own binary, in a process of its own.
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"slkstream": main}) }
 
-// TestScripts plays testdata/script: what a person types, and what must be seen. Beside testscript's own commands,
+// TestScripts plays testdata/script: what a person types, and what must be seen. Beside testscript's own
+// commands,
 //
 //	until PATTERN COMMAND...
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solverSettings are the preset's, with what was given in their place. of knows the presets: solver.Preset.Settings those for
-// tasks of their own, stream.SolverSettings those for streams.
+// solverSettings are the preset's, with what was given in their place. of knows the presets:
+// solver.Preset.Settings those for tasks of their own, stream.SolverSettings those for streams.
 func solverSettings(c config.Solver, of func(solver.Preset) (solver.Settings, error)) (solver.Settings, error) {
 	s, err := of(solver.Preset(c.Preset()))
 	if err != nil {
@@ -29,7 +29,8 @@ func give(s *solver.Settings, c config.Solver) {
 	s.Seed = c.Seed
 }
 
-// number is a setting of the solver that a preset has a value for: its value, and what puts the given one in its place.
+// number is a setting of the solver that a preset has a value for: its value, and what puts the given one in
+// its place.
 type number struct {
 	name  string
 	value func() any

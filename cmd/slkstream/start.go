@@ -10,9 +10,9 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// checkStart looks, before a stage starts, for what would make all of its work useless: labelled examples that cannot fit
-// the feed stop the start; a labels topic whose examples would be deleted is warned of. What cannot be seen is let pass:
-// check tells it all.
+// checkStart looks, before a stage starts, for what would make all of its work useless: labelled examples
+// that cannot fit the feed stop the start; a labels topic whose examples would be deleted is warned of. What
+// cannot be seen is let pass: check tells it all.
 func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
 	if name := c.Config.Topics.Labels; name != "" {
 		d, err := client.Describe(ctx, name)

@@ -93,7 +93,8 @@ func showState(ctx context.Context, c *call) error {
 	return nil
 }
 
-// sayLive says how far the stage of the group is by now, if it runs on this machine, and else of when the list is.
+// sayLive says how far the stage of the group is by now, if it runs on this machine, and else of when the
+// list is.
 func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
 	var saved time.Time
 	for _, r := range list {

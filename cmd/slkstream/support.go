@@ -13,7 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// readSupport reads the labelled examples that the settings name. An example without an id is known by its place.
+// readSupport reads the labelled examples that the settings name. An example without an id is known by its
+// place.
 func readSupport(c *config.Config) ([]stream.Example, error) {
 	var examples []stream.Example
 	for _, path := range c.Stage.Support {
@@ -56,7 +57,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 	return examples, nil
 }
 
-// supportClasses reads the classes of a .npy support file as texts, "" where the class is unknown; nil if there is no file.
+// supportClasses reads the classes of a .npy support file as texts, "" where the class is unknown; nil if
+// there is no file.
 func supportClasses(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Command sbom prints the bill of materials of a Go binary in CycloneDX: the modules that are built in, as the binary itself
-// names them.
+// Command sbom prints the bill of materials of a Go binary in CycloneDX: the modules that are built in, as
+// the binary itself names them.
 //
 //	go run ./deploy/sbom BINARY VERSION
 package main

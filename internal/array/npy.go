@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// ErrFormat is wrapped by the error of a file that is not what its name says, is truncated, or holds a type or an order
-// that is not read.
+// ErrFormat is wrapped by the error of a file that is not what its name says, is truncated, or holds a type
+// or an order that is not read.
 var ErrFormat = errors.New("not a readable array")
 
-// Array is a .npy file in memory: Floats where its type is f64, f32, f16 or u8 and it was read as numbers, Integers where it was
-// read as labels.
+// Array is a .npy file in memory: Floats where its type is f64, f32, f16 or u8 and it was read as numbers,
+// Integers where it was read as labels.
 type Array struct {
 	Type     string // as the file says it: <f4, <f2, |u1, <i4 ...
 	Shape    []int
@@ -39,10 +39,12 @@ func (a *Array) Columns() int {
 	return columns
 }
 
-// headerLimit bounds what a file may make us allocate before its data begin; numpy's own headers are below 200 bytes.
+// headerLimit bounds what a file may make us allocate before its data begin; numpy's own headers are below
+// 200 bytes.
 const headerLimit = 64 << 10
 
-// ReadMatrix reads the rows of a .npy file of float64, which is rounded, float32, float16 or uint8 in C order.
+// ReadMatrix reads the rows of a .npy file of float64, which is rounded, float32, float16 or uint8 in C
+// order.
 func ReadMatrix(path string) (*Array, error) { return readFile(path, false) }
 
 // ReadIntegers reads a .npy file of integers of any width that fit an int32, in C order.
@@ -166,7 +168,8 @@ func parseHeader(header string, integers bool) (*Array, int, error) {
 	return a, width, nil
 }
 
-// readValues grows the array as the data arrive, so that a lying shape costs no more memory than the file holds.
+// readValues grows the array as the data arrive, so that a lying shape costs no more memory than the file
+// holds.
 func (a *Array) readValues(in io.Reader, n, width int, integers bool) error {
 	chunk := make([]byte, min(n*width, 1<<20))
 	for done := 0; done < n; {

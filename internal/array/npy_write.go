@@ -41,7 +41,8 @@ func WriteNPY[T Value](w io.Writer, values []T, shape ...int) error {
 	out.WriteString("\x93NUMPY\x01\x00")
 	binary.Write(out, binary.LittleEndian, uint16(len(header)))
 	out.WriteString(header)
-	for from := 0; from < len(values); from += 1 << 16 { // binary.Write copies: in parts, so that the copy stays small
+	// binary.Write copies: in parts, so that the copy stays small
+	for from := 0; from < len(values); from += 1 << 16 {
 		if err := binary.Write(out, binary.LittleEndian, values[from:min(len(values), from+1<<16)]); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
-// Package demo is the sample camera of the demo: a belt at a lost-property office that carries the same few things past a
-// lens again and again while the light and the camera drift. What each picture shows is known, so that the demo can keep
-// its own score.
+// Package demo is the sample camera of the demo: a belt at a lost-property office that carries the same few
+// things past a lens again and again while the light and the camera drift. What each picture shows is known,
+// so that the demo can keep its own score.
 package demo
 
 import (
@@ -38,8 +38,8 @@ type Picture struct {
 	stranger bool
 }
 
-// Belt brings pictures past the camera, always the same ones for a seed. Each picture of a thing is another view of it:
-// turned, shifted, grainy, in the light of the moment.
+// Belt brings pictures past the camera, always the same ones for a seed. Each picture of a thing is another
+// view of it: turned, shifted, grainy, in the light of the moment.
 type Belt struct {
 	names    []string
 	things   [][]byte // a picture of each, upright and in full light
@@ -110,7 +110,8 @@ func (b *Belt) Teachers() []Picture {
 	return out
 }
 
-// Next is the next picture. Three bursts of 8 to 20 views of a thing ride side by side, and now and then something else.
+// Next is the next picture. Three bursts of 8 to 20 views of a thing ride side by side, and now and then
+// something else.
 func (b *Belt) Next() Picture {
 	b.passed++
 	p := Picture{ID: fmt.Sprintf("picture-%06d", b.passed), side: b.side}
@@ -140,8 +141,9 @@ func (b *Belt) fromLane() int {
 	return thing
 }
 
-// view takes a picture in the light of the moment. Within a minute at the usual rate the camera tilts, moves away and the
-// light falls, and then all comes back; the light's side wanders; each picture is turned and shifted a little, and has grain.
+// view takes a picture in the light of the moment. Within a minute at the usual rate the camera tilts, moves
+// away and the light falls, and then all comes back; the light's side wanders; each picture is turned and
+// shifted a little, and has grain.
 func (b *Belt) view(pixels []byte) []byte {
 	const (
 		day     = 5000.              // pictures from full light to dusk and back

@@ -9,7 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// The same belt for the same seed; bursts of few things; a newcomer that comes late; strangers; pictures a browser shows.
+// The same belt for the same seed; bursts of few things; a newcomer that comes late; strangers; pictures a
+// browser shows.
 func TestBelt(t *testing.T) {
 	a, b := NewBelt(7), NewBelt(7)
 	if teachers := a.Teachers(); len(teachers) != 10 || teachers[4].Thing != "coat" {

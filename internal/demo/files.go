@@ -20,7 +20,8 @@ type File struct {
 	Path, What string
 }
 
-// WriteFiles writes a minute of the belt to a folder, which it makes: as JSON Lines with pictures and names, and as .npy.
+// WriteFiles writes a minute of the belt to a folder, which it makes: as JSON Lines with pictures and names,
+// and as .npy.
 func WriteFiles(dir string, seed uint64) ([]File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

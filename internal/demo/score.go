@@ -48,9 +48,9 @@ func (s *Score) count(right bool) {
 	}
 }
 
-// Judge keeps the score of the stage and, on the very same episodes and with the same labels, of what it is compared with:
-// the same settings where three items in a hundred carry their label, the same without memory, and nearest prototype. One
-// goroutine uses it at a time.
+// Judge keeps the score of the stage and, on the very same episodes and with the same labels, of what it is
+// compared with: the same settings where three items in a hundred carry their label, the same without memory,
+// and nearest prototype. One goroutine uses it at a time.
 type Judge struct {
 	scores []Score // of the stage, then of the rivals
 	rivals []rival

@@ -7,7 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// visit plays a minute of the demo by the solver alone, and teaches the newcomer by one click if taught is set.
+// visit plays a minute of the demo by the solver alone, and teaches the newcomer by one click if taught is
+// set.
 func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 	t.Helper()
 	preset, err := stream.SolverSettings(solver.DefaultPreset)
@@ -69,8 +70,8 @@ func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 	return judge, scores
 }
 
-// The first minute tells the story: memory is far above no memory and nearest prototype, few labels lift it further, and
-// one click makes the newcomer known.
+// The first minute tells the story: memory is far above no memory and nearest prototype, few labels lift it
+// further, and one click makes the newcomer known.
 func TestFirstMinute(t *testing.T) {
 	for seed := range uint64(1) {
 		judge, scores := visit(t, 1+seed, true)

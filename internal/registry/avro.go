@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/avro"
 )
 
-// avroJSON is an Avro value as JSON: records and maps are objects, a union is what it holds, bytes are base64, times are
-// RFC 3339.
+// avroJSON is an Avro value as JSON: records and maps are objects, a union is what it holds, bytes are
+// base64, times are RFC 3339.
 func avroJSON(schema *avro.Schema, payload []byte) ([]byte, error) {
 	var value any
 	rest, err := schema.Decode(payload, &value)
@@ -77,7 +77,8 @@ func appendValue(dst []byte, value any) ([]byte, error) {
 	return appendJSON(dst, value)
 }
 
-// appendFloat appends a number. JSON has none for NaN and infinity: their words are refused where a vector holds them.
+// appendFloat appends a number. JSON has none for NaN and infinity: their words are refused where a vector
+// holds them.
 func appendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):

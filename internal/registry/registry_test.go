@@ -67,7 +67,8 @@ func decode(t *testing.T, o record.Options, value []byte) ([]record.Item, error)
 	return d.Decode(t.Context(), &record.Raw{Topic: "in", Value: value}, nil)
 }
 
-// Avro, with its names taken by paths, JSON Schema and nv.Frame in Protobuf, as Confluent's serializers write them.
+// Avro, with its names taken by paths, JSON Schema and nv.Frame in Protobuf, as Confluent's serializers write
+// them.
 func TestDecode(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()

@@ -62,8 +62,9 @@ type source struct {
 	Offset    int64  `avro:"offset"`
 }
 
-// Results is the form of results in Avro, with Confluent's framing. Its schema is registered as the topic's value schema; a
-// registry that is away is waited for until ctx ends, one that refuses the schema is an error.
+// Results is the form of results in Avro, with Confluent's framing. Its schema is registered as the topic's
+// value schema; a registry that is away is waited for until ctx ends, one that refuses the schema is an
+// error.
 func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm, error) {
 	schema, err := avro.Parse(ResultSchema)
 	if err != nil {

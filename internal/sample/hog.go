@@ -9,9 +9,9 @@ const (
 	hogPatches    = 7 // a side
 )
 
-// HOG describes a square grey picture by the directions of its edges, histograms of oriented gradients over five by five
-// cells, each measured against its surroundings, and by how its brightness lies over seven by seven patches. It stands in
-// for a camera's neural network: it sees shape, and little of the light.
+// HOG describes a square grey picture by the directions of its edges, histograms of oriented gradients over
+// five by five cells, each measured against its surroundings, and by how its brightness lies over seven by
+// seven patches. It stands in for a camera's neural network: it sees shape, and little of the light.
 func HOG(pixels []byte, side int) []float32 {
 	histogram := gradients(pixels, side)
 	energy := make([]float64, hogCells*hogCells)
@@ -39,8 +39,8 @@ func HOG(pixels []byte, side int) []float32 {
 	return appendBrightness(out, pixels, side)
 }
 
-// gradients sums the strength of edges by cell and direction; each vote is shared between the two nearest directions and
-// the four nearest cells.
+// gradients sums the strength of edges by cell and direction; each vote is shared between the two nearest
+// directions and the four nearest cells.
 func gradients(pixels []byte, side int) []float64 {
 	histogram := make([]float64, hogCells*hogCells*hogDirections)
 	at := func(x, y int) float64 {

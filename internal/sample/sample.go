@@ -1,8 +1,9 @@
-// Package sample holds the small labelled picture sets that the demo shows and tests learn from, and the embedding that a
-// camera without a neural network can compute.
+// Package sample holds the small labelled picture sets that the demo shows and tests learn from, and the
+// embedding that a camera without a neural network can compute.
 //
-// Fashion is a reduced sample of Fashion-MNIST (Zalando SE, MIT licence), Digits one of the UCI handwritten digits
-// (E. Alpaydin and C. Kaynak, CC BY 4.0). LICENCES.md beside this file has the terms; the program in reduce made both.
+// Fashion is a reduced sample of Fashion-MNIST (Zalando SE, MIT licence), Digits one of the UCI handwritten
+// digits (E. Alpaydin and C. Kaynak, CC BY 4.0). LICENCES.md beside this file has the terms; the program in
+// reduce made both.
 package sample
 
 import (
@@ -52,13 +53,14 @@ var (
 	digitsLabels []byte
 )
 
-// Fashion returns 220 pictures of each of ten articles of clothing, 28 x 28, 0 to 255, in random order. The set is
-// shared: do not write to it.
+// Fashion returns 220 pictures of each of ten articles of clothing, 28 x 28, 0 to 255, in random order. The
+// set is shared: do not write to it.
 var Fashion = sync.OnceValue(func() *Set {
 	return mustRead(fashionImages, fashionLabels, []string{"t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 })
 
-// Digits returns 150 pictures of each digit, 8 x 8, 0 to 16, in random order. The set is shared: do not write to it.
+// Digits returns 150 pictures of each digit, 8 x 8, 0 to 16, in random order. The set is shared: do not write
+// to it.
 var Digits = sync.OnceValue(func() *Set {
 	return mustRead(digitsImages, digitsLabels, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})
 })

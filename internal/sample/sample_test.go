@@ -41,7 +41,8 @@ func TestBrokenSetsAreNamed(t *testing.T) {
 	}
 }
 
-// HOG sees shape: the mean of five embeddings a class names most pictures right, and twice the light changes little.
+// HOG sees shape: the mean of five embeddings a class names most pictures right, and twice the light changes
+// little.
 func TestHOG(t *testing.T) {
 	set := Fashion()
 	var d int

@@ -1,5 +1,5 @@
-// Package vector holds what every room needs of vectors: a matrix of rows, units, finiteness, medians, and slices that are
-// used again from one solve to the next.
+// Package vector holds what every room needs of vectors: a matrix of rows, units, finiteness, medians, and
+// slices that are used again from one solve to the next.
 package vector
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Matrix is N rows of D values each, one row after the other. It does not own Values: a copy of a Matrix is the same rows.
+// Matrix is N rows of D values each, one row after the other. It does not own Values: a copy of a Matrix is
+// the same rows.
 type Matrix struct {
 	Values []float32 // N x D
 	N, D   int
@@ -19,7 +20,8 @@ type Matrix struct {
 // New returns n rows of d zeros.
 func New(n, d int) Matrix { return Matrix{make([]float32, n*d), n, d} }
 
-// Rows returns the matrix whose rows of d values stand in values, one after the other. A rest of less than a row is left out.
+// Rows returns the matrix whose rows of d values stand in values, one after the other. A rest of less than a
+// row is left out.
 func Rows(values []float32, d int) Matrix {
 	n := 0
 	if d > 0 {
@@ -36,7 +38,8 @@ func (m Matrix) Slice(from, to int) Matrix {
 	return Matrix{m.Values[from*m.D : to*m.D : to*m.D], to - from, m.D}
 }
 
-// Resized returns m with n rows of d values, in m's memory if it is large enough. What it then holds is not cleared.
+// Resized returns m with n rows of d values, in m's memory if it is large enough. What it then holds is not
+// cleared.
 func (m Matrix) Resized(n, d int) Matrix { return Matrix{Resize(m.Values, n*d), n, d} }
 
 // Resize returns s with length n, in s's memory if it is large enough. What it then holds is not cleared.
@@ -54,8 +57,8 @@ func Zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// Unit writes src / |src| to dst, which may be src and is as long. It returns false, with dst a copy of src, where src is zero or
-// not finite: there is no direction then.
+// Unit writes src / |src| to dst, which may be src and is as long. It returns false, with dst a copy of src,
+// where src is zero or not finite: there is no direction then.
 func Unit(dst, src []float32) bool {
 	copy(dst, src)
 	if square := kernel.Dot(src, src); square > 1e-20 && square < 1e20 {
@@ -76,8 +79,8 @@ func Unit(dst, src []float32) bool {
 	return true
 }
 
-// Orthonormal fills basis with an orthonormal basis of the span of rows, both of dimension d and as many; a row that depends on
-// those before it leaves a zero row. One pass leaves what float32 rounds, two do not.
+// Orthonormal fills basis with an orthonormal basis of the span of rows, both of dimension d and as many; a
+// row that depends on those before it leaves a zero row. One pass leaves what float32 rounds, two do not.
 func Orthonormal(basis, rows []float32, d, passes int) {
 	for end := d; end <= len(basis); end += d {
 		row := basis[end-d : end]
@@ -97,7 +100,8 @@ func Orthonormal(basis, rows []float32, d, passes int) {
 
 // NotFinite is the place of the first NaN or infinity in x, -1 where there is none.
 func NotFinite(x []float32) int {
-	if l := kernel.Dot(x, x); l-l == 0 { // one pass tells of the whole slice; values too large to square are looked at
+	// one pass tells of the whole slice; values too large to square are looked at
+	if l := kernel.Dot(x, x); l-l == 0 {
 		return -1
 	}
 	for i, v := range x {
@@ -108,7 +112,8 @@ func NotFinite(x []float32) int {
 	return -1
 }
 
-// Median is the middle of values once they are sorted, the upper one of two; 0 of none. values are left in another order.
+// Median is the middle of values once they are sorted, the upper one of two; 0 of none. values are left in
+// another order.
 func Median[T cmp.Ordered](values []T) T {
 	if len(values) == 0 {
 		var zero T
@@ -118,8 +123,8 @@ func Median[T cmp.Ordered](values []T) T {
 	return values[len(values)/2]
 }
 
-// Quantile is the value that a part q, 0 to 1, of values stays below, interpolated between those beside it. values are sorted and
-// at least one.
+// Quantile is the value that a part q, 0 to 1, of values stays below, interpolated between those beside it.
+// values are sorted and at least one.
 func Quantile[T float32 | float64](values []T, q float64) float64 {
 	at := q * float64(len(values)-1)
 	low := int(at)

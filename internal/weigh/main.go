@@ -1,4 +1,5 @@
-// Command weigh tells where the time of a build goes, module by module, from the action graph that go build wrote:
+// Command weigh tells where the time of a build goes, module by module, from the action graph that go build
+// wrote:
 //
 //	go build -debug-actiongraph=actions.json ./cmd/slkstream
 //	go run ./internal/weigh actions.json

@@ -1,5 +1,5 @@
-// Package compose holds docker-compose.yml to what it promises, without a container engine: it is a module of its own, so
-// that what reads compose files does not weigh on the product.
+// Package compose holds docker-compose.yml to what it promises, without a container engine: it is a module of
+// its own, so that what reads compose files does not weigh on the product.
 package compose
 
 import (

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A module of its own imports the public packages, and its examples and theirs run there. It works offline: what the
-// packages need is in the module cache since this test was built.
+// A module of its own imports the public packages, and its examples and theirs run there. It works offline:
+// what the packages need is in the module cache since this test was built.
 func TestStrangersModule(t *testing.T) {
 	tree, err := filepath.Abs("../..")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package kafka runs a real Apache Kafka on loopback for tests: one broker or several, plain or secured, to be stopped,
-// killed, frozen and started again. It needs a Java runtime (17 or later), and Maven the first time.
+// Package kafka runs a real Apache Kafka on loopback for tests: one broker or several, plain or secured, to
+// be stopped, killed, frozen and started again. It needs a Java runtime (17 or later), and Maven the first
+// time.
 package kafka
 
 import (
@@ -20,10 +21,12 @@ import (
 type Options struct {
 	Dir     string // where data, logs and certificates go
 	Brokers int    // default 1; from 3 on, topics have three replicas, two of which must be in sync
-	// Secure adds a listener for TLS with client certificates and one for SASL over TLS, see Cluster.TLS and Cluster.SASL.
+	// Secure adds a listener for TLS with client certificates and one for SASL over TLS, see Cluster.TLS and
+	// Cluster.SASL.
 	Secure bool
 	// Proxies are addresses, one a broker, that a further plain listener tells clients in place of its own, see
-	// Cluster.Proxied: what passes between such clients and the brokers is in the hands of whoever listens there.
+	// Cluster.Proxied: what passes between such clients and the brokers is in the hands of whoever listens
+	// there.
 	Proxies []string
 	Heap    string            // default 512m
 	Extra   map[string]string // more properties, which win

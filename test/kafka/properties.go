@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// properties is a broker's configuration: short timeouts, so that tests of faults are short, and nothing waits for
-// more members or replicas than there are.
+// properties is a broker's configuration: short timeouts, so that tests of faults are short, and nothing
+// waits for more members or replicas than there are.
 func (c *Cluster) properties(n *node) []byte {
 	var voters []string
 	for _, o := range c.nodes {

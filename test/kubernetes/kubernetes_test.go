@@ -1,5 +1,6 @@
-// Package kubernetes holds deploy/kubernetes to the types of the Kubernetes API, to KEDA's own schemas and to the product's
-// settings, without a cluster. It is a module of its own, so that what reads manifests does not weigh on the product.
+// Package kubernetes holds deploy/kubernetes to the types of the Kubernetes API, to KEDA's own schemas and to
+// the product's settings, without a cluster. It is a module of its own, so that what reads manifests does not
+// weigh on the product.
 package kubernetes
 
 import (

@@ -1,5 +1,6 @@
-// Command reduce makes the sample data of this tree from the whole sets: Debian's package dataset-fashion-mnist (its
-// folder of IDX files) and digits.csv.gz of the scikit-learn distribution. Same sets, same sample.
+// Command reduce makes the sample data of this tree from the whole sets: Debian's package
+// dataset-fashion-mnist (its folder of IDX files) and digits.csv.gz of the scikit-learn distribution. Same
+// sets, same sample.
 package main
 
 import (

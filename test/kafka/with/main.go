@@ -1,4 +1,5 @@
-// Command with starts a real Apache Kafka, runs a command with SLKSTREAM_TEST_BROKERS set to its address, and stops it:
+// Command with starts a real Apache Kafka, runs a command with SLKSTREAM_TEST_BROKERS set to its address, and
+// stops it:
 //
 //	go run ./test/kafka/with [-brokers 3] go test ./...
 //	go run ./test/kafka/with [-brokers 3] bash
