@@ -26,7 +26,10 @@ func (b *bench) Sets(names ...string) (folders []string, forget func(), err erro
 		return nil, nil, err
 	}
 	forget = func() { os.RemoveAll(root) }
-	for name, set := range map[string]*sample.Set{"sample-digits": sample.Digits(), "sample-fashion": sample.Fashion()} {
+	for name, set := range map[string]*sample.Set{
+		"sample-digits":  sample.Digits(),
+		"sample-fashion": sample.Fashion(),
+	} {
 		folder := filepath.Join(root, name)
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			forget()

@@ -48,7 +48,10 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set, settings sol
 	var table [][]string
 	for i, name := range []string{"ours", "plain leaders"} {
 		m := means[i]
-		table = append(table, []string{name, fmt.Sprintf("%.3f", m[0]), fmt.Sprintf("%.3f", m[1]), fmt.Sprintf("%.1f", m[2])})
+		table = append(table, []string{
+			name, fmt.Sprintf("%.3f", m[0]), fmt.Sprintf("%.3f", m[1]),
+			fmt.Sprintf("%.1f", m[2]),
+		})
 	}
 	b.Text("The mean over these %d streams.", len(streams))
 	b.Table([]string{"method", "NMI", "pairwise F1", "id switches"}, table)
@@ -91,11 +94,15 @@ func discoveryPeers(ctx context.Context, b *bench, d evaluate.DiscoveryStream) (
 		for _, l := range p.Labels {
 			clusters[l] = true
 		}
-		rows = append(rows, discoveryRow(d.Name, p.Peer, evaluate.NMI(truth, p.Labels), evaluate.PairF1(truth, p.Labels), len(clusters), evaluate.IDSwitches(truth, p.Labels)))
+		rows = append(rows, discoveryRow(d.Name, p.Peer, evaluate.NMI(truth, p.Labels),
+			evaluate.PairF1(truth, p.Labels), len(clusters), evaluate.IDSwitches(truth, p.Labels)))
 	}
 	return rows, nil
 }
 
 func discoveryRow(set, method string, nmi, f1 float64, clusters, switches int) []string {
-	return []string{set, method, fmt.Sprintf("%.3f", nmi), fmt.Sprintf("%.3f", f1), fmt.Sprint(clusters), fmt.Sprint(switches)}
+	return []string{
+		set, method, fmt.Sprintf("%.3f", nmi), fmt.Sprintf("%.3f", f1), fmt.Sprint(clusters),
+		fmt.Sprint(switches),
+	}
 }

@@ -20,32 +20,44 @@ import (
 
 // indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against
 // other libraries on the same rows with the same threads.
-var indexSection = section{name: "index", title: "Neighbour graphs", run: func(ctx context.Context, b *bench) error {
-	b.Text("Kernel %s. The peak is that of independent multiply-adds in registers, on one core, measured between the rounds.", kernel.Name())
-	if err := b.smallGraphs(ctx); err != nil {
-		return err
-	}
-	n := 50_000
-	if b.Quick {
-		n = 13_000
-	}
-	return b.largeGraph(ctx, graph{name: fmt.Sprintf("clustered, %d x 128", n), rows: clusteredRows(n, 128, 3), n: n, d: 128, rho: 5})
-}}
+var indexSection = section{
+	name: "index", title: "Neighbour graphs",
+	run: func(ctx context.Context, b *bench) error {
+		b.Text("Kernel %s. The peak is that of independent multiply-adds in registers, on one core, measured between the rounds.", kernel.Name())
+		if err := b.smallGraphs(ctx); err != nil {
+			return err
+		}
+		n := 50_000
+		if b.Quick {
+			n = 13_000
+		}
+		return b.largeGraph(ctx, graph{
+			name: fmt.Sprintf("clustered, %d x 128", n), rows: clusteredRows(n, 128, 3),
+			n: n, d: 128, rho: 5,
+		})
+	},
+}
 
 // imagesSection is the same race on the images of mnist, where --data has them.
-var imagesSection = section{name: "index-images", title: "Neighbour graphs of images", run: func(ctx context.Context, b *bench) error {
-	folders, forget, err := b.Sets("mnist")
-	if err != nil {
-		return err
-	}
-	defer forget()
-	sets, err := evaluate.ReadSets(folders)
-	if err != nil {
-		return err
-	}
-	s := b.some(sets[0])
-	return b.largeGraph(ctx, graph{name: fmt.Sprintf("%s, %d x %d", s.Name, s.N, s.D), rows: s.Rows, n: s.N, d: s.D, rho: 10})
-}}
+var imagesSection = section{
+	name: "index-images", title: "Neighbour graphs of images",
+	run: func(ctx context.Context, b *bench) error {
+		folders, forget, err := b.Sets("mnist")
+		if err != nil {
+			return err
+		}
+		defer forget()
+		sets, err := evaluate.ReadSets(folders)
+		if err != nil {
+			return err
+		}
+		s := b.some(sets[0])
+		return b.largeGraph(ctx, graph{
+			name: fmt.Sprintf("%s, %d x %d", s.Name, s.N, s.D), rows: s.Rows, n: s.N,
+			d: s.D, rho: 10,
+		})
+	},
+}
 
 // clusteredRows draws rows around centres, one centre for every hundred rows or a thousand of them.
 func clusteredRows(n, d int, seed uint64) []float32 {
@@ -130,7 +142,8 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		}
 		row := []string{
 			fmt.Sprintf("exact, %d x %d", n, d), micro(ours), fmt.Sprint(after.Mallocs - before.Mallocs),
-			fmt.Sprintf("%.0f %%", 100*float64(n)*float64(n)*d/ours/top), fmt.Sprintf("%.0f %%", 100*2*tile*tile*d/tiles/top), fmt.Sprintf("%.0f", top/1e9),
+			fmt.Sprintf("%.0f %%", 100*float64(n)*float64(n)*d/ours/top),
+			fmt.Sprintf("%.0f %%", 100*2*tile*tile*d/tiles/top), fmt.Sprintf("%.0f", top/1e9),
 		}
 		for _, name := range []string{"numpy", "faiss flat", "sklearn brute"} {
 			if v, there := theirs[name]; there {
@@ -143,7 +156,10 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		b.Figure(fmt.Sprintf("index-exact-%d-microseconds", n), "%.0f", 1e6*ours)
 	}
 	b.Text("%d nearest of every row on one core. Share of the peak: n^2 d operations, half of the matrix; the tiles alone; selection included in ours.", rho)
-	b.Table([]string{"rows", "ours us", "allocations", "of the peak", "tiles alone", "peak GFLOP/s", "numpy us", "faiss flat us", "sklearn us"}, table)
+	b.Table([]string{
+		"rows", "ours us", "allocations", "of the peak", "tiles alone", "peak GFLOP/s", "numpy us",
+		"faiss flat us", "sklearn us",
+	}, table)
 	return nil
 }
 
@@ -188,7 +204,10 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	target := last.Recall
 	contestants := []contestant{{name: "ours (descent)", run: ours, last: last, times: []float64{last.Seconds}}}
 	for _, c := range []struct{ name, method, packages string }{
-		{"pynndescent", "pynndescent", "pynndescent"}, {"hnswlib", "hnswlib", "hnswlib"}, {"faiss HNSW", "faiss", "faiss-cpu"}, {"faiss flat", "flat", "faiss-cpu"},
+		{"pynndescent", "pynndescent", "pynndescent"},
+		{"hnswlib", "hnswlib", "hnswlib"},
+		{"faiss HNSW", "faiss", "faiss-cpu"},
+		{"faiss flat", "flat", "faiss-cpu"},
 	} {
 		if err := b.Has(c.packages); err != nil {
 			b.Missing(c.name, err)
@@ -200,13 +219,16 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 			answer
 			Settings json.RawMessage `json:"settings"`
 		}
-		if err := b.Python(ctx, threads, &tuned, "index.py", "tune", path, check, fmt.Sprint(g.rho), c.method, fmt.Sprint(target)); err != nil {
+		if err := b.Python(ctx, threads, &tuned, "index.py", "tune", path, check, fmt.Sprint(g.rho), c.method,
+			fmt.Sprint(target)); err != nil {
 			return err
 		}
 		contestants = append(contestants, contestant{
-			name: strings.TrimSuffix(c.name+" "+string(tuned.Settings), " {}"), last: tuned.answer, times: []float64{tuned.Seconds},
+			name: strings.TrimSuffix(c.name+" "+string(tuned.Settings), " {}"), last: tuned.answer,
+			times: []float64{tuned.Seconds},
 			run: func() (a answer, err error) {
-				return a, b.Python(ctx, threads, &a, "index.py", c.method, path, check, fmt.Sprint(g.rho), string(tuned.Settings))
+				return a, b.Python(ctx, threads, &a, "index.py", c.method, path, check, fmt.Sprint(g.rho),
+					string(tuned.Settings))
 			},
 		})
 	}
@@ -227,7 +249,10 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	best := evaluate.Median(contestants[0].times)
 	for _, c := range contestants {
 		time := evaluate.Median(c.times)
-		table = append(table, []string{c.name, fmt.Sprintf("%.2f", time), fmt.Sprint(len(c.times)), fmt.Sprintf("%.1f", c.last.CPU), fmt.Sprintf("%.4f", c.last.Recall), fmt.Sprintf("%.2f", time/best)})
+		table = append(table, []string{
+			c.name, fmt.Sprintf("%.2f", time), fmt.Sprint(len(c.times)),
+			fmt.Sprintf("%.1f", c.last.CPU), fmt.Sprintf("%.4f", c.last.Recall), fmt.Sprintf("%.2f", time/best),
+		})
 	}
 	b.Text("%s: %d nearest of every row, %d threads, build and all queries. Others at the cheapest of a few settings that reach our recall on %d rows, or their best; medians of the runs.", g.name, g.rho, threads, len(judge.truth.Rows))
 	b.Table([]string{"method", "seconds", "runs", "CPU seconds", "recall", "times ours"}, table)
@@ -251,7 +276,8 @@ type judge struct {
 // newJudge solves a sample of rows by a search that looks at every one, and writes it for the others unless
 // path is empty.
 func newJudge(g graph, path string) (*judge, error) {
-	j := &judge{graph: g, truth: evaluate.SampleNearest(vector.Matrix{Values: g.rows, N: g.n, D: g.d}, g.rho, 500, 7)}
+	j := &judge{graph: g, truth: evaluate.SampleNearest(vector.Matrix{Values: g.rows, N: g.n, D: g.d}, g.rho,
+		500, 7)}
 	if path == "" {
 		return j, nil
 	}

@@ -16,12 +16,15 @@ import (
 )
 
 // growthSection is what neighbours of a million rows take, and what an HNSW library is made to find.
-var growthSection = section{name: "index-growth", title: "A million rows, and a graph that grows", run: func(ctx context.Context, b *bench) error {
-	if err := b.millionRows(ctx); err != nil {
-		return err
-	}
-	return b.grownGraph(ctx)
-}}
+var growthSection = section{
+	name: "index-growth", title: "A million rows, and a graph that grows",
+	run: func(ctx context.Context, b *bench) error {
+		if err := b.millionRows(ctx); err != nil {
+			return err
+		}
+		return b.grownGraph(ctx)
+	},
+}
 
 // millionRows shows how time and memory grow from ten thousand rows to a million.
 func (b *bench) millionRows(ctx context.Context) error {
@@ -49,12 +52,16 @@ func (b *bench) millionRows(ctx context.Context) error {
 			first = each
 		}
 		table = append(table, []string{
-			g.name, fmt.Sprintf("%.2f", a.Seconds), fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", each/first), fmt.Sprintf("%.1f", 1e6*a.CPU/float64(n)), fmt.Sprintf("%.4f", a.Recall),
+			g.name, fmt.Sprintf("%.2f", a.Seconds), fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", each/first),
+			fmt.Sprintf("%.1f", 1e6*a.CPU/float64(n)), fmt.Sprintf("%.4f", a.Recall),
 			fmt.Sprintf("%.2f", beside/float64(4*len(g.rows))),
 		})
 	}
 	b.Text("From thousands of rows to a million, descent, 5 nearest, %d threads. Memory is the largest heap during the build, less the input, as a multiple of the input.", runtime.GOMAXPROCS(0))
-	b.Table([]string{"rows", "seconds", "us a row", "times the smallest", "CPU us a row", "recall", "memory beside the input"}, table)
+	b.Table([]string{
+		"rows", "seconds", "us a row", "times the smallest", "CPU us a row", "recall",
+		"memory beside the input",
+	}, table)
 	return nil
 }
 
@@ -120,7 +127,8 @@ func (b *bench) grownGraph(ctx context.Context) error {
 		}
 		return ids[:min(len(ids), g.rho)]
 	})
-	table := [][]string{memoryRow("the library by itself: insertion, search for 5", spent, processSeconds()-cpu, recall)}
+	table := [][]string{memoryRow("the library by itself: insertion, search for 5", spent, processSeconds()-cpu,
+		recall)}
 	for _, method := range []string{"descent", "hnsw"} {
 		a, err := j.build(ctx, method)
 		if err != nil {
@@ -131,7 +139,10 @@ func (b *bench) grownGraph(ctx context.Context) error {
 	for _, c := range []struct {
 		name         string
 		above, first int
-	}{{"a Memory that looks at all", -1, n}, {"a Memory with a graph", 1000, n}, {"built of nine tenths, grown by a tenth of that and more", 1000, n * 9 / 10}} {
+	}{{"a Memory that looks at all", -1, n}, {
+		"a Memory with a graph", 1000,
+		n,
+	}, {"built of nine tenths, grown by a tenth of that and more", 1000, n * 9 / 10}} {
 		m, err := index.NewMemory(d, index.MemoryOptions{Above: c.above})
 		if err != nil {
 			return err

@@ -15,43 +15,50 @@ import (
 
 // learningSection scores the stage on streams, beside online learners that get the same labels, what harms
 // it, and its discovery beside clustering each episode by itself.
-var learningSection = section{name: "learning", title: "Accuracy over streams", run: func(ctx context.Context, b *bench) error {
-	folders, forget, err := b.Sets("mot17-05-reid", "grocery", "street", "clip-dtd", "clip-flowers", "clip-caltech101")
-	if err != nil {
-		return err
-	}
-	defer forget()
-	all, err := evaluate.ReadSets(folders)
-	if err != nil {
-		return err
-	}
-	var sets, bursts []*evaluate.Set // those measured in full, and those measured with and without time only
-	for _, set := range all {
-		if strings.HasPrefix(set.Name, "clip-") {
-			bursts = append(bursts, set)
-		} else {
-			sets = append(sets, set)
+var learningSection = section{
+	name: "learning", title: "Accuracy over streams",
+	run: func(ctx context.Context, b *bench) error {
+		folders, forget, err := b.Sets("mot17-05-reid", "grocery", "street", "clip-dtd", "clip-flowers",
+			"clip-caltech101")
+		if err != nil {
+			return err
 		}
-	}
-	settings, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		return err
-	}
-	l := &learning{bench: b, settings: stream.Defaults(settings), seeds: 5, done: map[string][]evaluate.StreamResult{}}
-	if b.Quick {
-		l.seeds = 1
-	}
-	if err := l.accuracy(ctx, sets); err != nil {
-		return err
-	}
-	if err := l.bars(ctx, sets, bursts); err != nil {
-		return err
-	}
-	if err := l.cost(ctx); err != nil {
-		return err
-	}
-	return discovery(ctx, b, all, settings)
-}}
+		defer forget()
+		all, err := evaluate.ReadSets(folders)
+		if err != nil {
+			return err
+		}
+		var sets, bursts []*evaluate.Set // those measured in full, and those measured with and without time only
+		for _, set := range all {
+			if strings.HasPrefix(set.Name, "clip-") {
+				bursts = append(bursts, set)
+			} else {
+				sets = append(sets, set)
+			}
+		}
+		settings, err := stream.SolverSettings(solver.DefaultPreset)
+		if err != nil {
+			return err
+		}
+		l := &learning{
+			bench: b, settings: stream.Defaults(settings), seeds: 5,
+			done: map[string][]evaluate.StreamResult{},
+		}
+		if b.Quick {
+			l.seeds = 1
+		}
+		if err := l.accuracy(ctx, sets); err != nil {
+			return err
+		}
+		if err := l.bars(ctx, sets, bursts); err != nil {
+			return err
+		}
+		if err := l.cost(ctx); err != nil {
+			return err
+		}
+		return discovery(ctx, b, all, settings)
+	},
+}
 
 // learning runs streams, each once, however many rows ask for it.
 type learning struct {
@@ -63,7 +70,9 @@ type learning struct {
 
 // run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold" or
 // "nearest", or a rival.
-func (l *learning) run(ctx context.Context, set *evaluate.Set, method string, protocol evaluate.StreamProtocol) ([]evaluate.StreamResult, error) {
+func (l *learning) run(ctx context.Context, set *evaluate.Set, method string,
+	protocol evaluate.StreamProtocol,
+) ([]evaluate.StreamResult, error) {
 	plain := protocol
 	plain.Frames = nil
 	key := fmt.Sprintf("%s %s %+v", set.Name, method, plain)
@@ -131,7 +140,8 @@ func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 					row = append(row, fmt.Sprintf("%.3f", accuracy))
 					if method == "default" {
 						columns = append(columns, fmt.Sprintf("%s, %d shots, %g %% taught", set.Name, shots, 100*teach))
-						l.bench.Figure(fmt.Sprintf("learning.%s.shots-%d.taught-%g", set.Name, shots, 100*teach), "%.3f", accuracy)
+						l.bench.Figure(fmt.Sprintf("learning.%s.shots-%d.taught-%g", set.Name, shots, 100*teach), "%.3f",
+							accuracy)
 					}
 				}
 			}

@@ -19,8 +19,14 @@ type learningBars struct {
 
 // askedOf holds the bars of the streams that have some; of others the figures stand alone.
 var askedOf = map[string]*learningBars{
-	"mot17-05-reid": {warm: [2]float64{.815, .918}, overCold: [2]float64{.02, .08}, overNearest: [2]float64{.05, .11}, taught: [2]float64{.915, .937}, auroc: .84},
-	"grocery":       {warm: [2]float64{.55, .865}, overCold: [2]float64{.01, .07}, overNearest: [2]float64{.09, .12}, taught: [2]float64{.685, .88}, auroc: .70},
+	"mot17-05-reid": {
+		warm: [2]float64{.815, .918}, overCold: [2]float64{.02, .08},
+		overNearest: [2]float64{.05, .11}, taught: [2]float64{.915, .937}, auroc: .84,
+	},
+	"grocery": {
+		warm: [2]float64{.55, .865}, overCold: [2]float64{.01, .07},
+		overNearest: [2]float64{.09, .12}, taught: [2]float64{.685, .88}, auroc: .70,
+	},
 }
 
 // barTable gathers figures beside what is asked of them.
@@ -35,7 +41,10 @@ func (t *barTable) add(set, what, format string, value, bar float64, least, aske
 		if least {
 			sign, met = ">= ", value >= bar
 		}
-		row[3], row[4] = sign+strings.TrimPrefix(fmt.Sprintf(format, bar), "+"), map[bool]string{true: "yes", false: "no"}[met]
+		row[3], row[4] = sign+strings.TrimPrefix(fmt.Sprintf(format, bar), "+"), map[bool]string{
+			true:  "yes",
+			false: "no",
+		}[met]
 	}
 	t.rows = append(t.rows, row)
 }
@@ -60,7 +69,8 @@ func (l *learning) bars(ctx context.Context, sets, bursts []*evaluate.Set) error
 			return err
 		}
 		table.add(set.Name, "shots 5: accuracy", "%.3f", mean(timed, accuracyOf), 0, true, false)
-		table.add(set.Name, "shots 5: over untimed", "%+.3f", mean(timed, accuracyOf)-mean(untimed, accuracyOf), .008, true, true)
+		table.add(set.Name, "shots 5: over untimed", "%+.3f", mean(timed, accuracyOf)-mean(untimed, accuracyOf),
+			.008, true, true)
 	}
 	l.bench.Text("What is asked of the same streams, mean over seeds 1 to %d; without a bar where none was set for the data. Trials of harm are at five shots.", l.seeds)
 	l.bench.Table([]string{"stream", "what", "measured", "bar", "met"}, table.rows)
@@ -74,7 +84,9 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 	}
 	var failed error
 	// of runs a stream of so many shots, changed by change, and returns the mean of a figure.
-	of := func(method string, shots int, figure func(*evaluate.StreamResult) *float64, change func(*evaluate.StreamProtocol)) float64 {
+	of := func(method string, shots int, figure func(*evaluate.StreamResult) *float64,
+		change func(*evaluate.StreamProtocol),
+	) float64 {
 		protocol := streamOrder(set)
 		protocol.Shots = shots
 		if change != nil {
@@ -119,13 +131,19 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		add("3 % taught, ECE", "%.3f", of("default", shots, ece, taught), .10, false, true)
 		review := of("default", shots, accuracyOf, by("review"))
 		add("3 % by review, over random labels that come with their item", "%+.3f", review-random, 0, true, true)
-		add("3 % by review, over random labels that come as late", "%+.3f", review-of("default", shots, accuracyOf, by("later")), 0, true, true)
-		add("the same, scored on the asked-for items too", "%+.3f", of("default", shots, all, by("review"))-of("default", shots, all, by("later")), 0, true, true)
-		add("sweeps over cold", "%+.2f", of("default", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0, false, true)
-		add("known items called unknown, 5 % allowed", "%.3f", of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.FalseUnknown }, nil), 0, false, false)
+		add("3 % by review, over random labels that come as late", "%+.3f", review-of("default", shots, accuracyOf,
+			by("later")), 0, true, true)
+		add("the same, scored on the asked-for items too", "%+.3f",
+			of("default", shots, all, by("review"))-of("default", shots, all, by("later")), 0, true, true)
+		add("sweeps over cold", "%+.2f", of("default", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0, false,
+			true)
+		add("known items called unknown, 5 % allowed", "%.3f",
+			of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.FalseUnknown },
+				nil), 0, false, false)
 		part := func(p *evaluate.StreamProtocol) { p.UnlabelledClasses = .25 }
 		auroc := of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.UnknownAUROC }, part)
-		add("a quarter of the classes unlabelled, AUROC of the unknown score", "%.3f", auroc, asked.auroc, true, has && shots == 5)
+		add("a quarter of the classes unlabelled, AUROC of the unknown score", "%.3f", auroc, asked.auroc, true,
+			has && shots == 5)
 	}
 	const shots, margin, untimedMargin = 5, .01, .005
 	over := func(change func(*evaluate.StreamProtocol)) float64 {
@@ -146,9 +164,11 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 	} {
 		table.add(set.Name, harm.what+": over cold", "%+.3f", over(harm.change), -margin, true, true)
 		timed := of("default", shots, accuracyOf, harm.change)
-		table.add(set.Name, harm.what+": over untimed", "%+.3f", timed-of("untimed", shots, accuracyOf, harm.change), -untimedMargin, true, true)
+		table.add(set.Name, harm.what+": over untimed", "%+.3f", timed-of("untimed", shots, accuracyOf,
+			harm.change), -untimedMargin, true, true)
 	}
-	table.add(set.Name, "drift half-way to another class: over cold", "%+.3f", over(func(p *evaluate.StreamProtocol) { p.Drift = .5 }), over(nil)-.02, true, true)
+	table.add(set.Name, "drift half-way to another class: over cold", "%+.3f",
+		over(func(p *evaluate.StreamProtocol) { p.Drift = .5 }), over(nil)-.02, true, true)
 	return failed
 }
 
@@ -182,13 +202,19 @@ func (l *learning) cost(ctx context.Context) error {
 		for c := range classes {
 			centres = append(centres, row(nil))
 			for range 5 {
-				labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprint(len(labels.Everyone)), Label: fmt.Sprint(c), Vector: row(centres[c])})
+				labels.Everyone = append(labels.Everyone, stream.Example{
+					ID:    fmt.Sprint(len(labels.Everyone)),
+					Label: fmt.Sprint(c), Vector: row(centres[c]),
+				})
 			}
 		}
 		for episode := range episodes {
 			shown := make([]stream.Item, items)
 			for i := range shown {
-				shown[i] = stream.Item{Vector: row(centres[random.IntN(classes)]), Position: stream.Position{Offset: int64(episode*items + i), Object: -1}}
+				shown[i] = stream.Item{
+					Vector:   row(centres[random.IntN(classes)]),
+					Position: stream.Position{Offset: int64(episode*items + i), Object: -1},
+				}
 			}
 			if _, _, err := camera.Answer(ctx, engine, shown, labels); err != nil {
 				return err

@@ -23,7 +23,8 @@ import (
 
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
-	fewShotSection, learningSection, streamSection, streamsSection, solverSection, solverLargeSection, solverImagesSection, solverGrowthSection,
+	fewShotSection, learningSection, streamSection, streamsSection, solverSection, solverLargeSection,
+	solverImagesSection, solverGrowthSection,
 	indexSection, imagesSection, growthSection,
 }
 
@@ -41,7 +42,8 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "a small smoke run, written to bench/RESULTS-quick.md")
 	data := flags.String("data", "", "folder of the sets; without it the tree's own sample data")
-	only := flags.String("only", "", "sections to run, of "+strings.Join(names(), ", ")+"; the others keep what the file says")
+	only := flags.String("only", "", "sections to run, of "+strings.Join(names(),
+		", ")+"; the others keep what the file says")
 	profile := flags.String("profile", "", "folder: section stream writes CPU profiles there, logs what records cost, and leaves the results alone")
 	output := flags.String("output", "", "file to write (default bench/RESULTS.md)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {

@@ -22,7 +22,9 @@ import (
 // acknowledged.
 //
 // In transactions each batch read is one commit, with its offset.
-func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64, transactions bool) (float64, error) {
+func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64,
+	transactions bool,
+) (float64, error) {
 	in, n, fed, err := k.source(ctx, rate)
 	if err != nil {
 		return 0, err
@@ -34,7 +36,8 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	}
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: out, Brokers: k.client.Brokers(), Dialer: k.client.Dialer(), Topics: []string{in},
-		StartOffset: kafka.FirstOffset, HeartbeatInterval: 2 * time.Second, SessionTimeout: 10 * time.Second, JoinGroupBackoff: 200 * time.Millisecond,
+		StartOffset: kafka.FirstOffset, HeartbeatInterval: 2 * time.Second, SessionTimeout: 10 * time.Second,
+		JoinGroupBackoff: 200 * time.Millisecond,
 	})
 	if err != nil {
 		return 0, err
@@ -50,7 +53,8 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	collected := &waitsOf{list: waits}
 	for _, p := range generation.Assignments[in] {
 		generation.Start(func(ended context.Context) {
-			if err := k.pass(running, generation, in, out, p, collected, transactions); err != nil && running.Err() == nil {
+			if err := k.pass(running, generation, in, out, p, collected, transactions); err != nil &&
+				running.Err() == nil {
 				failed <- err
 			}
 			<-ended.Done()
@@ -77,7 +81,9 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 }
 
 // pass is the loop of one partition.
-func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string, p kafka.PartitionAssignment, waits *waitsOf, transactions bool) error {
+func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string,
+	p kafka.PartitionAssignment, waits *waitsOf, transactions bool,
+) error {
 	conn, err := k.client.Dialer().DialLeader(ctx, "tcp", k.client.Brokers()[0], in, p.ID)
 	if err != nil {
 		return err
@@ -92,7 +98,10 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 	var committer producer.Committer
 	if transactions {
 		delivery := &producer.ExactlyOnce{Client: k.client, Prefix: "passthrough", Log: k.log}
-		if committer, _, err = delivery.Claim(ctx, producer.Claim{Group: out, Topic: in, Partition: int32(p.ID), Generation: generation}); err != nil {
+		if committer, _, err = delivery.Claim(ctx, producer.Claim{
+			Group: out, Topic: in, Partition: int32(p.ID),
+			Generation: generation,
+		}); err != nil {
 			return err
 		}
 	}
@@ -100,13 +109,17 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 			return err
 		}
-		batch := conn.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 500 * time.Millisecond})
+		batch := conn.ReadBatchWith(kafka.ReadBatchConfig{
+			MinBytes: 1, MaxBytes: 1 << 20,
+			MaxWait: 500 * time.Millisecond,
+		})
 		var records []kafka.Record
 		var together []record.Out
 		for {
 			m, err := batch.ReadMessage()
 			if err != nil {
-				if !errors.Is(err, io.EOF) && !errors.Is(err, kafka.RequestTimedOut) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				if !errors.Is(err, io.EOF) && !errors.Is(err, kafka.RequestTimedOut) &&
+					!errors.Is(err, os.ErrDeadlineExceeded) {
 					return errors.Join(err, batch.Close())
 				}
 				break
@@ -131,7 +144,10 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 		if len(records) == 0 {
 			continue
 		}
-		answer, err := k.client.Kafka().Produce(ctx, &kafka.ProduceRequest{Topic: out, Partition: p.ID, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...)})
+		answer, err := k.client.Kafka().Produce(ctx, &kafka.ProduceRequest{
+			Topic: out, Partition: p.ID,
+			RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+		})
 		if err == nil {
 			err = answer.Error
 		}

@@ -59,7 +59,8 @@ func (p *peers) make(ctx context.Context, folder string) error {
 			if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 				continue
 			}
-			if err := quietly(ctx, p.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", line); err != nil {
+			if err := quietly(ctx, p.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+				line); err != nil {
 				name, _, _ := strings.Cut(line, "==")
 				p.lacks[name] = err.Error()
 				slog.Warn("a peer cannot be installed", "package", line, "reason", err)
@@ -71,13 +72,15 @@ func (p *peers) make(ctx context.Context, folder string) error {
 			}
 		}
 	}
-	freeze, err := exec.CommandContext(ctx, p.python, "-m", "pip", "freeze", "--disable-pip-version-check").Output()
+	freeze, err := exec.CommandContext(ctx, p.python, "-m", "pip", "freeze",
+		"--disable-pip-version-check").Output()
 	if err != nil {
 		return fmt.Errorf("pip freeze: %w", err)
 	}
 	var have []string
 	for line := range strings.Lines(string(freeze)) {
-		if name, version, ok := strings.Cut(strings.TrimSpace(line), "=="); ok && strings.Contains(string(required), name+"==") {
+		if name, version, ok := strings.Cut(strings.TrimSpace(line), "=="); ok && strings.Contains(string(required),
+			name+"==") {
 			have = append(have, name+" "+version)
 		}
 	}
@@ -124,12 +127,16 @@ func (b *bench) Python(ctx context.Context, threads int, into any, script string
 	if b.peers.absent != nil {
 		return b.peers.absent
 	}
-	command := exec.CommandContext(ctx, b.peers.python, append([]string{filepath.Join(b.folder, script)}, args...)...)
+	command := exec.CommandContext(ctx, b.peers.python, append([]string{filepath.Join(b.folder, script)},
+		args...)...)
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	command.Env = os.Environ()
-	for _, name := range []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"} {
+	for _, name := range []string{
+		"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+		"NUMBA_NUM_THREADS",
+	} {
 		command.Env = append(command.Env, fmt.Sprintf("%s=%d", name, threads))
 	}
 	var errors bytes.Buffer

@@ -28,7 +28,8 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 			if err := run.do(); err != nil {
 				return err
 			}
-			slog.Info("CPU us a record, all of the process", "run", run.name, "new", 1e6*k.spentNew, "settled", 1e6*k.spent)
+			slog.Info("CPU us a record, all of the process", "run", run.name, "new", 1e6*k.spentNew, "settled",
+				1e6*k.spent)
 		}
 		folder = ""
 	}

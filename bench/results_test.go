@@ -54,7 +54,8 @@ func TestQuote(t *testing.T) {
 	if err != nil || got != "It does <!-- figure speed.tasks -->1200/s<!-- /figure --> here." {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := quote("<!-- figure nowhere -->9<!-- /figure -->", figures); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if _, err := quote("<!-- figure nowhere -->9<!-- /figure -->", figures); err == nil ||
+		!strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("an unknown figure: %v", err)
 	}
 }
@@ -64,7 +65,10 @@ func TestSectionsNotRunKeepTheirText(t *testing.T) {
 	defer func() { sections = old }()
 	sections = []section{{name: "a", title: "First"}, {name: "b", title: "Second"}}
 	path := filepath.Join(t.TempDir(), "RESULTS.md")
-	if err := writeResults(path, map[string]string{"a": "## First\n\none\n\n", "b": "## Second\n\ntwo\n\n"}); err != nil {
+	if err := writeResults(path, map[string]string{
+		"a": "## First\n\none\n\n",
+		"b": "## Second\n\ntwo\n\n",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	results, err := readResults(path)

@@ -40,7 +40,8 @@ func (b *bench) begin(s section) {
 	if b.Quick {
 		mode = "quick run: small, one round, not to be quoted"
 	}
-	fmt.Fprintf(&b.text, "## %s\n\n%s; %s; %s; %s.\n\n", s.title, time.Now().UTC().Format("2006-01-02"), mode, machine(), b.peers.versions())
+	fmt.Fprintf(&b.text, "## %s\n\n%s; %s; %s; %s.\n\n", s.title, time.Now().UTC().Format("2006-01-02"), mode,
+		machine(), b.peers.versions())
 }
 
 func (b *bench) end() string {
@@ -117,7 +118,8 @@ func machine() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
 }
 
 // benchFolder is the folder of this program's source: it runs from the tree's root or from its own folder.

@@ -22,7 +22,8 @@ import (
 var (
 	solverSection       = inFolder("solver", "Solver speed: an episode", solverEpisodes)
 	solverLargeSection  = inFolder("solver-large", "Solver speed: many rows and classes", solverLarge)
-	solverImagesSection = inFolder("solver-images", "Solver speed: clusters of images, graph included", solverImages)
+	solverImagesSection = inFolder("solver-images", "Solver speed: clusters of images, graph included",
+		solverImages)
 	solverGrowthSection = inFolder("solver-growth", "Solver speed: a point's cost as rows grow", solverScaling)
 )
 
@@ -95,7 +96,10 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		var p *solver.Problem
 		for seed := range uint64(9) {
 			rows, truth := gaussians(seed, size.n, size.d, size.k, 3)
-			p = &solver.Problem{Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n), Embedding: embedding}
+			p = &solver.Problem{
+				Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n),
+				Embedding: embedding,
+			}
 			for i := range p.Labels {
 				if p.Labels[i] = -1; i < 5*size.k {
 					p.Labels[i] = truth[i]
@@ -137,7 +141,8 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			measures = append(measures, func() (float64, error) {
 				var seen struct{ KMeans, Spreading float64 }
 				err := b.Python(ctx, 1, &seen, "solver.py", "episode", folder)
-				theirs.KMeans, theirs.Spreading = append(theirs.KMeans, seen.KMeans), append(theirs.Spreading, seen.Spreading)
+				theirs.KMeans, theirs.Spreading = append(theirs.KMeans, seen.KMeans), append(theirs.Spreading,
+					seen.Spreading)
 				return seen.KMeans, err
 			})
 		}
@@ -145,10 +150,14 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		if err != nil {
 			return err
 		}
-		row := []string{fmt.Sprintf("N %d, d %d, K %d", size.n, size.d, size.k), fmt.Sprintf("%.0f", medians[0]), "", "", "", ""}
+		row := []string{
+			fmt.Sprintf("N %d, d %d, K %d", size.n, size.d, size.k), fmt.Sprintf("%.0f", medians[0]),
+			"", "", "", "",
+		}
 		if len(medians) > 1 {
 			spreading := evaluate.Median(theirs.Spreading)
-			row = append(row[:2], fmt.Sprintf("%.0f", medians[1]), fmt.Sprintf("%.1f", medians[1]/medians[0]), fmt.Sprintf("%.0f", spreading), fmt.Sprintf("%.1f", spreading/medians[0]))
+			row = append(row[:2], fmt.Sprintf("%.0f", medians[1]), fmt.Sprintf("%.1f", medians[1]/medians[0]),
+				fmt.Sprintf("%.0f", spreading), fmt.Sprintf("%.1f", spreading/medians[0]))
 		}
 		table = append(table, row)
 		b.Figure(fmt.Sprintf("solver.episode.%d", size.n), "%.0f µs", medians[0])
@@ -174,12 +183,17 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 		}
 		table = append(table, row)
 	}
-	b.Table([]string{"spread of a class", "ours s", "steps", "KMeans s", "steps", "GaussianMixture s", "KMeans times ours", "a step"}, table)
+	b.Table([]string{
+		"spread of a class", "ours s", "steps", "KMeans s", "steps", "GaussianMixture s",
+		"KMeans times ours", "a step",
+	}, table)
 	return nil
 }
 
 // manyClasses times one set of solverLarge and returns its line of the table.
-func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spread float64) ([]string, error) {
+func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
+	spread float64,
+) ([]string, error) {
 	rows, truth := gaussians(1, n, d, k, spread)
 	graph := sameClass(truth, k, 5)
 	start := make([]float32, k*d)
@@ -209,7 +223,10 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spre
 	var steps, theirSteps int
 	ours := func() (float64, error) {
 		from := time.Now()
-		r, err := solve.Solve(ctx, &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph, SparseResult: true})
+		r, err := solve.Solve(ctx, &solver.Problem{
+			Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph,
+			SparseResult: true,
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -238,7 +255,10 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int, spre
 	if err != nil {
 		return nil, err
 	}
-	row := []string{fmt.Sprintf("%g", spread), fmt.Sprintf("%.2f", medians[0]), fmt.Sprint(steps), "", "", "", "", ""}
+	row := []string{
+		fmt.Sprintf("%g", spread), fmt.Sprintf("%.2f", medians[0]), fmt.Sprint(steps), "", "", "",
+		"", "",
+	}
 	if len(medians) > 1 {
 		row[3], row[4] = fmt.Sprintf("%.2f", medians[1]), fmt.Sprint(theirSteps)
 		ratio := medians[1] / medians[0]
@@ -276,13 +296,19 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 		return err
 	}
 	from := time.Now()
-	r, err := solve.Solve(ctx, &solver.Problem{Rows: set.Rows, N: set.N, D: set.D, K: k, Embedding: &solver.Embedding{Mean: make([]float32, set.D)}})
+	r, err := solve.Solve(ctx, &solver.Problem{
+		Rows: set.Rows, N: set.N, D: set.D, K: k,
+		Embedding: &solver.Embedding{Mean: make([]float32, set.D)},
+	})
 	if err != nil {
 		return err
 	}
 	ours := time.Since(from).Seconds()
 	b.Text("%s, %d x %d, %d clusters from raw rows, %d threads, one run: slk-ms with its graph, against scikit-learn's KMeans (k-means++, 10 starts) and pynndescent's graph on the same rows at length 1. NMI by the labels.", set.Name, set.N, set.D, k, runtime.GOMAXPROCS(0))
-	row := []string{fmt.Sprintf("%.1f", ours), fmt.Sprintf("%.3f", evaluate.NMI(set.Labels, r.Labels)), "", "", ""}
+	row := []string{
+		fmt.Sprintf("%.1f", ours), fmt.Sprintf("%.3f", evaluate.NMI(set.Labels, r.Labels)), "", "",
+		"",
+	}
 	b.Figure("solver.images.seconds", "%.1f", ours)
 	if err := b.Has("scikit-learn", "pynndescent"); err != nil {
 		b.Missing("KMeans and pynndescent", err)
@@ -294,7 +320,8 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 		if err := b.Python(ctx, 0, &theirs, "solver.py", "images", folder); err != nil {
 			return err
 		}
-		row = append(row[:2], fmt.Sprintf("%.1f", theirs.KMeans), fmt.Sprintf("%.1f", theirs.Graph), fmt.Sprintf("%.3f", evaluate.NMI(set.Labels, theirs.Labels)))
+		row = append(row[:2], fmt.Sprintf("%.1f", theirs.KMeans), fmt.Sprintf("%.1f", theirs.Graph),
+			fmt.Sprintf("%.3f", evaluate.NMI(set.Labels, theirs.Labels)))
 		b.Figure("solver.images.ratio", "%.2f", (theirs.KMeans+theirs.Graph)/ours)
 	}
 	b.Table([]string{"ours s", "NMI", "KMeans s", "graph s", "NMI"}, [][]string{row})
@@ -345,9 +372,13 @@ func solverScaling(ctx context.Context, b *bench, _ string) error {
 		slices.Sort(sweeps)
 		cost := float64(sweeps[len(sweeps)/2].Nanoseconds()) / float64(n)
 		costs = append(costs, cost)
-		table = append(table, []string{fmt.Sprint(n), fmt.Sprintf("%.0f", cost), fmt.Sprintf("%.2f", cost/costs[0])})
+		table = append(table, []string{
+			fmt.Sprint(n), fmt.Sprintf("%.0f", cost),
+			fmt.Sprintf("%.2f", cost/costs[0]),
+		})
 	}
-	b.Text("A point's cost in one sweep and one prototype step: d = %d, K = %d, rho 5, given graph, %d threads.", d, k, runtime.GOMAXPROCS(0))
+	b.Text("A point's cost in one sweep and one prototype step: d = %d, K = %d, rho 5, given graph, %d threads.",
+		d, k, runtime.GOMAXPROCS(0))
 	b.Table([]string{"N", "ns a point", "times the smallest"}, table)
 	b.Figure("solver.scaling", "%.2f", costs[len(costs)-1]/costs[0])
 	return nil

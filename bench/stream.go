@@ -37,7 +37,10 @@ const (
 )
 
 // streamSection measures the whole stage against passing records through untouched.
-var streamSection = section{"stream", "The whole stage: 512-d float32, episodes of 100, ten classes", benchStream}
+var streamSection = section{
+	"stream", "The whole stage: 512-d float32, episodes of 100, ten classes",
+	benchStream,
+}
 
 // kafkaBench is a broker with an input topic, and what a stage and a passthrough on it need.
 type kafkaBench struct {
@@ -193,7 +196,10 @@ func startKafka() (*kafkaBench, func(), error) {
 		return v
 	}
 	for i := range 5 * streamClasses {
-		k.support = append(k.support, stream.Example{ID: fmt.Sprint(i), Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses)})
+		k.support = append(k.support, stream.Example{
+			ID:    fmt.Sprint(i),
+			Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses),
+		})
 	}
 	for range 2000 {
 		value := make([]byte, 0, 4*streamDimension)
@@ -214,7 +220,10 @@ func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Ou
 	list := make([]record.Out, 0, to-from)
 	for i := from; i < to; i++ {
 		s := turns[i]
-		list = append(list, record.Out{Topic: name, Partition: int32(s % streamPartitions), Key: fmt.Appendf(nil, "camera-%d", s), Value: k.vectors[i%len(k.vectors)]})
+		list = append(list, record.Out{
+			Topic: name, Partition: int32(s % streamPartitions),
+			Key: fmt.Appendf(nil, "camera-%d", s), Value: k.vectors[i%len(k.vectors)],
+		})
 	}
 	return list
 }
@@ -332,8 +341,10 @@ func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) 
 	}
 	k.runs++
 	o := pipeline.Options{
-		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs), Eager: !exactly, Committed: true,
-		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20}, Decode: record.Options{Format: "f32"},
+		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs),
+		Eager: !exactly, Committed: true,
+		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20},
+		Decode: record.Options{Format: "f32"},
 		Memory: stream.Defaults(preset), Support: k.support, Log: k.log,
 	}
 	o.Delivery = &producer.AtLeastOnce{Client: k.client, Log: k.log}
@@ -421,7 +432,10 @@ func (k *kafkaBench) measureResults(ctx context.Context, name string) error {
 
 // drop deletes what a run has made, so that the broker has no more to compact and to keep for the next ones.
 func (k *kafkaBench) drop(ctx context.Context, names ...string) error {
-	answer, err := k.client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Addr: k.client.Kafka().Addr, Topics: names})
+	answer, err := k.client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{
+		Addr:   k.client.Kafka().Addr,
+		Topics: names,
+	})
 	if err != nil {
 		return err
 	}

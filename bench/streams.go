@@ -53,7 +53,10 @@ func benchStreams(ctx context.Context, b *bench) error {
 		for from := 0; from < streams && err == nil; from += 1000 {
 			list := make([]record.Out, 0, 1000)
 			for i := from; i < min(streams, from+1000); i++ {
-				list = append(list, record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "camera-%d", i), Value: k.vectors[(i+second*7)%len(k.vectors)]})
+				list = append(list, record.Out{
+					Topic: name, Partition: -1, Key: fmt.Appendf(nil, "camera-%d", i),
+					Value: k.vectors[(i+second*7)%len(k.vectors)],
+				})
 			}
 			err = k.client.Write(ctx, list)
 		}
@@ -62,7 +65,10 @@ func benchStreams(ctx context.Context, b *bench) error {
 			runtime.GC()
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			table = append(table, []string{fmt.Sprint(second), fmt.Sprint(m.HeapAlloc >> 20), fmt.Sprintf("%.0f", 100*(now-used)/wall), fmt.Sprint(s.Metrics().Summary().Lag)})
+			table = append(table, []string{
+				fmt.Sprint(second), fmt.Sprint(m.HeapAlloc >> 20),
+				fmt.Sprintf("%.0f", 100*(now-used)/wall), fmt.Sprint(s.Metrics().Summary().Lag),
+			})
 		}
 		time.Sleep(time.Until(begin.Add(time.Duration(second) * time.Second)))
 	}

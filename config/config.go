@@ -46,7 +46,8 @@ type section struct {
 // sections lists every definition.
 func (c *Config) sections() []section {
 	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(),
-		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.Dead.sections(), c.State.sections(), c.Tail.sections(), c.Demo.sections(),
+		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.Dead.sections(), c.State.sections(),
+		c.Tail.sections(), c.Demo.sections(),
 		c.Backfill.sections(), c.Check.sections(),
 		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
 		c.Listen.sections(), c.General.sections())
@@ -57,11 +58,14 @@ var (
 	live        = []string{"run", "backfill"} // the stage on Kafka
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
 	checked     = with(live, "check") // what check tests it takes as the stage does
-	onKafka     = with(with(checked, deadLetters...), "feed", "teach", "tail", "audit", "state show", "state reset")
-	stage       = with(checked, "demo") // the stage wherever its feed comes from
-	solving     = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper")
-	searching   = with(solving, "eval file", "eval index")
-	every       = with(with(searching, deadLetters...), "feed", "teach", "tail", "broker", "sample", "state show", "state reset", "health", "version")
+	onKafka     = with(with(checked, deadLetters...), "feed", "teach", "tail", "audit", "state show",
+		"state reset")
+	stage   = with(checked, "demo") // the stage wherever its feed comes from
+	solving = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster",
+		"eval paper")
+	searching = with(solving, "eval file", "eval index")
+	every     = with(with(searching, deadLetters...), "feed", "teach", "tail", "broker", "sample",
+		"state show", "state reset", "health", "version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }

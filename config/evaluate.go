@@ -46,7 +46,8 @@ func (e *Evaluate) sections() []section {
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
-		define("json", &e.JSON, with(measuring, "audit", "dead list", "dead show"), false, "print one JSON object a line in place of a table"),
+		define("json", &e.JSON, with(measuring, "audit", "dead list", "dead show"), false,
+			"print one JSON object a line in place of a table"),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
@@ -61,9 +62,11 @@ func (e *Evaluate) sections() []section {
 			example("FILE.npy"),
 		define("split-seed", &e.SplitSeed, tasks, 1, "chooses those classes where no file does"),
 		define("metric-episodes", &e.MetricEpisodes, tasks, 20,
-			"earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0), atMost(1<<16)),
+			"earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0),
+			atMost(1<<16)),
 	}, e.stream(), []definition{
-		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1), atMost(1000)),
+		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1),
+			atMost(1000)),
 		define("plots", &e.Plots, paper, "", "folder to write the plots to").example("DIR"),
 	})}}
 }
@@ -77,24 +80,29 @@ func (e *Evaluate) stream() []definition {
 			"three classes at a time), class (one after the other), shuffled, or a file of row numbers").example("ORDER|FILE.npy").
 			when("eval file", "rows", "order of the rows: as they are, in bursts of a class, class after class, or shuffled",
 				oneOf("rows", "bursts", "class", "shuffled")),
-		define("support-by", &e.SupportBy, stream, "class", "where labelled rows come from: class (at random), first "+
-			"(the first 10 of the class), or group:FILE.npy (at most two groups of the class)").
+		define("support-by", &e.SupportBy, stream, "class",
+			"where labelled rows come from: class (at random), first "+
+				"(the first 10 of the class), or group:FILE.npy (at most two groups of the class)").
 			example("class|first|group:FILE.npy"),
 		define("frame", &e.Frame, stream, "", "file of the frame of each row, below 0: none").example("FILE.npy"),
 		define("track", &e.Track, stream, "", "file of the track of each row, below 0: none").example("FILE.npy"),
 		define("min-rows", &e.MinRows, stream, 0,
 			"classes with fewer rows are left out; 0: 20 with support-by first, else shots + 1", atLeast(0)),
-		define("trials", &e.Trials, with(stream, "eval file"), 1, "streams drawn, with seed, seed + 1 and so on", atLeast(1), atMost(1<<16)),
-		define("drift", &e.Drift, stream, 0, "how far rows slide over the stream towards another class's mean", fraction...),
+		define("trials", &e.Trials, with(stream, "eval file"), 1, "streams drawn, with seed, seed + 1 and so on",
+			atLeast(1), atMost(1<<16)),
+		define("drift", &e.Drift, stream, 0, "how far rows slide over the stream towards another class's mean",
+			fraction...),
 		define("teach", &e.Teach, stream, 0, "share of the items that carry their label", fraction...),
-		define("teach-by", &e.TeachBy, stream, "random", "which items: random, carrying their label; later, random too, or "+
-			"those that the stage proposes for review: their label comes with the next episode",
+		define("teach-by", &e.TeachBy, stream, "random",
+			"which items: random, carrying their label; later, random too, or "+
+				"those that the stage proposes for review: their label comes with the next episode",
 			oneOf("random", "later", "review")),
 		define("unlabelled-classes", &e.UnlabelledClasses, with(stream, "eval file"), 0,
 			"share of the classes without labelled rows, for the unknown score", fraction...),
 		define("absent", &e.Absent, stream, 0, "share of the classes that never come", fraction...),
 		define("garbage", &e.Garbage, stream, 0, "episodes of noise", atLeast(0), atMost(1<<16)),
-		define("wrong-supports", &e.WrongSupports, with(stream, "eval file"), 0, "share of the labelled rows with another class's label",
+		define("wrong-supports", &e.WrongSupports, with(stream, "eval file"), 0,
+			"share of the labelled rows with another class's label",
 			fraction...),
 	}
 }

@@ -73,7 +73,8 @@ func readFile(name string) (map[string]entry, Faults) {
 			continue
 		}
 		if earlier, twice := entries[key.Value]; twice {
-			faults = append(faults, fail(key.Line, "%q is given a second time, first in line %d", key.Value, earlier.line))
+			faults = append(faults, fail(key.Line, "%q is given a second time, first in line %d", key.Value,
+				earlier.line))
 			continue
 		}
 		values, ok := scalars(value)

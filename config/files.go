@@ -19,14 +19,16 @@ type Files struct {
 func (f *Files) sections() []section {
 	label := []string{"label"}
 	return []section{{"Files", []definition{
-		define("input", &f.Input, []string{"label", "feed"}, "", "file of embeddings: .npy, .jsonl, .parquet, .arrow").
+		define("input", &f.Input, []string{"label", "feed"}, "",
+			"file of embeddings: .npy, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
 		define("k", &f.K, label, 0, "clusters to find where there is no support", atLeast(0), atMost(1<<20)).
 			when("eval cluster", 10, "clusters to find", atLeast(2), atMost(1<<16)),
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
-			"whether the order of the rows means something; auto: as far as near rows lie side by side", oneOf("auto", "true", "false")),
+			"whether the order of the rows means something; auto: as far as near rows lie side by side",
+			oneOf("auto", "true", "false")),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
 		define("force", &f.Force, label, false, "overwrite the output"),
@@ -57,7 +59,8 @@ type Feed struct {
 func (f *Feed) sections() []section {
 	feed := []string{"feed"}
 	return []section{{"Feed", []definition{
-		define("labels-file", &f.LabelsFile, feed, "", ".npy file of integers, the classes, -1 none: sent as each record's label").
+		define("labels-file", &f.LabelsFile, feed, "",
+			".npy file of integers, the classes, -1 none: sent as each record's label").
 			example("FILE"),
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),
@@ -118,7 +121,8 @@ func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
 
 func (d *Dead) faults(*Config) []Fault {
 	if _, err := d.SinceTime(time.Now()); err != nil {
-		return []Fault{{Setting: "since", Problem: "is " + d.Since + ": must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z"}}
+		return []Fault{{Setting: "since", Problem: "is " + d.Since +
+			": must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z"}}
 	}
 	return nil
 }

@@ -50,8 +50,10 @@ func (l *Listen) sections() []section {
 			example("HOST,..."),
 		define("listen-open", &l.Open, served, false,
 			"let everyone who reaches a listen address beyond loopback in without a token"),
-		define("listen-token", &l.Token, with(served, "state show"), "", "token a visitor has to show, on every path but health; needed beyond loopback").secret(),
-		define("listen-token-file", &l.TokenFile, with(served, "state show"), "", "file that holds the token").example("FILE"),
+		define("listen-token", &l.Token, with(served, "state show"), "",
+			"token a visitor has to show, on every path but health; needed beyond loopback").secret(),
+		define("listen-token-file", &l.TokenFile, with(served, "state show"), "",
+			"file that holds the token").example("FILE"),
 	}}}
 }
 
@@ -91,7 +93,8 @@ type Demo struct {
 
 func (d *Demo) sections() []section {
 	return []section{{"Demo", []definition{
-		define("for", &d.For, []string{"demo"}, 0, "how long to run; off: until stopped", atLeast[time.Duration](0)),
+		define("for", &d.For, []string{"demo"}, 0, "how long to run; off: until stopped",
+			atLeast[time.Duration](0)),
 	}}}
 }
 
@@ -104,7 +107,8 @@ type State struct {
 func (s *State) sections() []section {
 	commands := []string{"state show", "state reset", "audit"}
 	return []section{{"State", []definition{
-		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail"), "", "only this stream; none: all of them"),
+		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail"), "",
+			"only this stream; none: all of them"),
 		define("class", &s.Class, commands, "", "only this class; none: all of them"),
 	}}}
 }
@@ -139,7 +143,8 @@ func (k *Check) sections() []section {
 		define("create", &k.Create, check, false, "make the topics that are missing"),
 		define("compact", &k.Compact, check, false,
 			"have topics compacted that must be: a labels topic that a producer made is not"),
-		define("partitions", &k.Partitions, check, 4, "partitions of a topic that is made, where no other topic decides",
+		define("partitions", &k.Partitions, check, 4,
+			"partitions of a topic that is made, where no other topic decides",
 			atLeast(1), atMost(10000)),
 		define("replicas", &k.Replicas, check, 0, "copies of a topic that is made; 0: as the brokers are set",
 			atLeast(0), atMost(32767)),

@@ -39,8 +39,10 @@ func (k *Kafka) sections() []section {
 		define("sasl-user", &k.SASLUser, onKafka, "", "user to log in as"),
 		define("sasl-password", &k.SASLPassword, onKafka, "",
 			"password to log in with; better as a variable or a file than as a flag").secret(),
-		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "", "file that holds the password").example("FILE"),
-		define("sasl-token-file", &k.SASLTokenFile, onKafka, "", "file that holds the token of oauthbearer, read for each new connection").
+		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "",
+			"file that holds the password").example("FILE"),
+		define("sasl-token-file", &k.SASLTokenFile, onKafka, "",
+			"file that holds the token of oauthbearer, read for each new connection").
 			example("FILE"),
 		define("sasl-token-command", &k.SASLTokenCommand, onKafka, "",
 			"shell command that prints the token of oauthbearer, called again before the token expires").example("COMMAND"),
@@ -60,7 +62,11 @@ func (k *Kafka) faults(*Config) []Fault {
 			add("brokers", "has "+b+": must be HOST:PORT")
 		}
 	}
-	for _, s := range []struct{ name, value string }{{"tls-ca", k.TLSCA}, {"tls-cert", k.TLSCert}, {"tls-key", k.TLSKey}} {
+	for _, s := range []struct{ name, value string }{
+		{"tls-ca", k.TLSCA},
+		{"tls-cert", k.TLSCert},
+		{"tls-key", k.TLSKey},
+	} {
 		if s.value != "" && !k.TLS {
 			add(s.name, "is "+s.value+" but tls is off: turn --tls on")
 		}
@@ -120,12 +126,14 @@ func (t *Topics) sections() []section {
 			neededBy(checked...),
 		define("out", &t.Out, with(checked, deadLetters...), "", "topic of labelled results").example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
-		define("with-vector", &t.WithVector, checked, false, "results carry their vector, base64 of little-endian float32"),
+		define("with-vector", &t.WithVector, checked, false,
+			"results carry their vector, base64 of little-endian float32"),
 		define("out-format", &t.OutFormat, checked, "json", "form of results; avro needs --schema-registry",
 			oneOf("json", "cloudevents", "avro")),
 		define("out-template", &t.OutTemplate, checked, "",
 			"JSON of your own shape for results, ${name} where a field goes, as a connector wants it").example("JSON"),
-		define("labels", &t.Labels, with(checked, "teach", "audit", "state reset"), "", "compacted topic of labelled examples").
+		define("labels", &t.Labels, with(checked, "teach", "audit", "state reset"), "",
+			"compacted topic of labelled examples").
 			example("TOPIC").neededBy("teach"),
 		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
 			example("TOPIC"),
@@ -136,7 +144,8 @@ func (t *Topics) sections() []section {
 		define("episodes", &t.Episodes, checked, "", "topic of one record an episode; none: not written").example("TOPIC"),
 		define("state", &t.State, with(checked, "state show", "state reset"), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
-		define("group", &t.Group, with(checked, "state show", "state reset"), "slkstream", "consumer group of the stage").
+		define("group", &t.Group, with(checked, "state show", "state reset"), "slkstream",
+			"consumer group of the stage").
 			example("GROUP"),
 	}}}
 }
@@ -213,13 +222,16 @@ func (d *Delivery) sections() []section {
 	return []section{{"Delivery", []definition{
 		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
 			oneOf("at-least-once", "exactly-once")),
-		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed", "which records of transactions are read",
+		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed",
+			"which records of transactions are read",
 			oneOf("read-committed", "read-uncommitted")),
-		define("out-compression", &d.OutCompression, stage, "none", "how batches of results, episodes and dead letters are compressed",
+		define("out-compression", &d.OutCompression, stage, "none",
+			"how batches of results, episodes and dead letters are compressed",
 			oneOf("none", "lz4", "zstd")),
 		define("commit-interval", &d.CommitInterval, stage, 100*time.Millisecond,
 			"longest time between a result and its commit", atLeast(time.Millisecond)),
-		define("state-interval", &d.StateInterval, stage, 10*time.Second, "least time between two writes of a stream's state",
+		define("state-interval", &d.StateInterval, stage, 10*time.Second,
+			"least time between two writes of a stream's state",
 			atLeast(100*time.Millisecond)),
 		define("drain-timeout", &d.DrainTimeout, stage, 10*time.Second,
 			"longest time a stop may take to finish what is being solved", above[time.Duration](0)),

@@ -37,7 +37,10 @@ type Bytes int64
 var units = []struct {
 	name string
 	size int64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {
+	"MB",
+	1e6,
+}, {"KB", 1e3}, {"B", 1}}
 
 func (b Bytes) String() string {
 	for _, u := range units {
@@ -168,8 +171,9 @@ func kindOf[T any]() string {
 		return "size"
 	default:
 		return map[reflect.Kind]string{
-			reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number", reflect.Float64: "number",
-			reflect.Slice: "list", reflect.String: "text",
+			reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number",
+			reflect.Float64: "number",
+			reflect.Slice:   "list", reflect.String: "text",
 		}[t.Kind()]
 	}
 }

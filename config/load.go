@@ -94,26 +94,31 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 	for _, name := range known {
 		byVariable[Setting{Name: name}.Variable()] = name
 	}
-	loaded := variables.Load(env.Provider("", env.Opt{Prefix: Prefix, EnvironFunc: func() []string { return environ }, TransformFunc: func(k, v string) (string, any) {
-		name, ok := byVariable[k]
-		if !ok {
-			if near := nearest(settingOf(k), known); near != "" {
-				warnings = append(warnings, fmt.Sprintf("variable %s is no setting; did you mean %s?", k, Setting{Name: near}.Variable()))
+	loaded := variables.Load(env.Provider("", env.Opt{
+		Prefix:      Prefix,
+		EnvironFunc: func() []string { return environ }, TransformFunc: func(k, v string) (string, any) {
+			name, ok := byVariable[k]
+			if !ok {
+				if near := nearest(settingOf(k), known); near != "" {
+					warnings = append(warnings, fmt.Sprintf("variable %s is no setting; did you mean %s?", k,
+						Setting{Name: near}.Variable()))
+				}
+				return "", nil
+			}
+			if v == "" {
+				return "", nil // an empty variable is one that is not set: compose files pass those
+			}
+			return name, []string{v}
+		},
+	}), nil)
+	flagged := koanf.New(".")
+	loaded = errors.Join(loaded, flagged.Load(posflag.ProviderWithFlag(flags, ".", nil,
+		func(f *pflag.Flag) (string, any) {
+			if w, ours := f.Value.(*written); ours {
+				return f.Name, w.values
 			}
 			return "", nil
-		}
-		if v == "" {
-			return "", nil // an empty variable is one that is not set: compose files pass those
-		}
-		return name, []string{v}
-	}}), nil)
-	flagged := koanf.New(".")
-	loaded = errors.Join(loaded, flagged.Load(posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
-		if w, ours := f.Value.(*written); ours {
-			return f.Name, w.values
-		}
-		return "", nil
-	}), nil))
+		}), nil))
 
 	var faults Faults
 	file := koanf.New(".")
@@ -199,7 +204,8 @@ func (c *Config) readSecrets() Faults {
 		}
 		content, err := os.ReadFile(s.file)
 		if err != nil {
-			faults = append(faults, c.place(Fault{Setting: s.setting, Problem: fmt.Sprintf("cannot be read: %v", err)}))
+			faults = append(faults, c.place(Fault{Setting: s.setting, Problem: fmt.Sprintf("cannot be read: %v",
+				err)}))
 			continue
 		}
 		*s.target = Secret(strings.TrimRight(string(content), "\r\n"))

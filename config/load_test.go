@@ -17,7 +17,9 @@ import (
 )
 
 // load reads a command line, an environment and a file as a process would.
-func load(t *testing.T, command, file string, environ []string, args ...string) (*config.Config, []string, error) {
+func load(t *testing.T, command, file string, environ []string,
+	args ...string,
+) (*config.Config, []string, error) {
 	t.Helper()
 	if file != "" {
 		name := filepath.Join(t.TempDir(), "slk.yaml")
@@ -67,7 +69,8 @@ func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 func TestEveryFaultAtOnce(t *testing.T) {
 	file := "episode-sise: 5\nepisode-size: none\nunknown-rate: 2\nout: {a: 1}\nout: b\n"
 	_, _, err := load(t, "run", file, []string{"SLKSTREAM_EPISODE_AGE=off", "SLKSTREAM_DELIVERY=twice"},
-		"--episode-idle", "off", "--lambda=-1", "--tls-cert", "c.pem", "--listen", "0.0.0.0:80", "--stream-by", "colour")
+		"--episode-idle", "off", "--lambda=-1", "--tls-cert", "c.pem", "--listen", "0.0.0.0:80", "--stream-by",
+		"colour")
 	var faults config.Faults
 	if !errors.As(err, &faults) {
 		t.Fatal(err)
@@ -117,22 +120,30 @@ func TestBadFile(t *testing.T) {
 			}
 		})
 	}
-	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "none.yaml"), "directory": t.TempDir()} {
+	for name, path := range map[string]string{
+		"missing":   filepath.Join(t.TempDir(), "none.yaml"),
+		"directory": t.TempDir(),
+	} {
 		_, _, err := load(t, "run", "", nil, "--in", "x", "--out", "y", "--config", path)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, file := range []string{"", "# nothing\n", "---\n", "episode-size:\n"} {
-		if c, _, err := load(t, "run", file, nil, "--in", "x", "--out", "y"); err != nil || c.Stage.EpisodeSize != 100 {
+		if c, _, err := load(t, "run", file, nil, "--in", "x", "--out", "y"); err != nil ||
+			c.Stage.EpisodeSize != 100 {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
 }
 
 func TestVariableThatIsNoSetting(t *testing.T) {
-	_, warnings, err := load(t, "version", "", []string{"SLKSTREAM_EPISODE_SISE=5", "SLKSTREAM_SERVICE_PORT_HTTP=80", "SLKSTREAM_TEST_TLS=x"})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean SLKSTREAM_EPISODE_SIZE?") {
+	_, warnings, err := load(t, "version", "", []string{
+		"SLKSTREAM_EPISODE_SISE=5",
+		"SLKSTREAM_SERVICE_PORT_HTTP=80", "SLKSTREAM_TEST_TLS=x",
+	})
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0],
+		"did you mean SLKSTREAM_EPISODE_SIZE?") {
 		t.Error(err, warnings)
 	}
 }
@@ -142,7 +153,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain", "--sasl-user=me", "--sasl-password-file="+password)
+	c, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain", "--sasl-user=me",
+		"--sasl-password-file="+password)
 	if err != nil || c.Kafka.SASLPassword.Reveal() != "hunter2" {
 		t.Fatal(err, c.Kafka.SASLPassword.Reveal())
 	}
@@ -153,7 +165,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	if strings.Contains(shown, "hunter2") {
 		t.Error("a print shows the password")
 	}
-	if _, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain", "--sasl-user=me", "--sasl-password-file=/nowhere/at/all"); err == nil {
+	if _, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--brokers=h:1", "--sasl=plain",
+		"--sasl-user=me", "--sasl-password-file=/nowhere/at/all"); err == nil {
 		t.Error("a password file that is not there is no fault")
 	}
 }
@@ -226,7 +239,10 @@ func TestFirstSettingsAreTaken(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	for mistaken, want := range map[string]string{"K": "k", "inptu": "input", "Support": "support", "zzzzzzz": ""} {
+	for mistaken, want := range map[string]string{
+		"K": "k", "inptu": "input", "Support": "support",
+		"zzzzzzz": "",
+	} {
 		if got := config.NearestFlag("label", mistaken); got != want {
 			t.Errorf("--%s suggests %q, not %q", mistaken, got, want)
 		}
@@ -234,7 +250,10 @@ func TestNearest(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for text, want := range map[string]config.Bytes{"64MiB": 64 << 20, "1gib": 1 << 30, "1.5 KB": 1500, "70000": 70000, "65537B": 65537} {
+	for text, want := range map[string]config.Bytes{
+		"64MiB": 64 << 20, "1gib": 1 << 30, "1.5 KB": 1500,
+		"70000": 70000, "65537B": 65537,
+	} {
 		c, _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--max-memory="+text)
 		if want < 64<<10 {
 			if err == nil || !strings.Contains(err.Error(), "max-memory is 1500: must be at least 64KiB") {

@@ -65,7 +65,8 @@ func (s Setting) line() string {
 func scalar(value string) string {
 	var node yaml.Node
 	if value == "" || yaml.Unmarshal([]byte("["+value+"]"), &node) == nil {
-		if list := node.Content; value == "" || len(list) == 1 && len(list[0].Content) == 1 && list[0].Content[0].Kind == yaml.ScalarNode && list[0].Content[0].Value == value {
+		if list := node.Content; value == "" || len(list) == 1 && len(list[0].Content) == 1 &&
+			list[0].Content[0].Kind == yaml.ScalarNode && list[0].Content[0].Value == value {
 			return value
 		}
 	}

@@ -30,8 +30,10 @@ func TestReference(t *testing.T) {
 
 // What config prints, --config reads back as the same configuration.
 func TestPrintReadsBack(t *testing.T) {
-	c, _, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a b,c", "--in=d", "--out=yes",
-		"--brokers=h:1", "--lambda=.5", "--warm=false", "--episode-age=off", "--max-memory=1.5MiB", "--listen=", "--sasl=plain", "--sasl-user={x}", "--sasl-password=hunter2")
+	c, _, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a b,c",
+		"--in=d", "--out=yes",
+		"--brokers=h:1", "--lambda=.5", "--warm=false", "--episode-age=off", "--max-memory=1.5MiB", "--listen=",
+		"--sasl=plain", "--sasl-user={x}", "--sasl-password=hunter2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func TestPrintReadsBack(t *testing.T) {
 	if err := c.Write(&printed, func(name string) string { return map[string]string{"tau": "5"}[name] }); err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(printed.Bytes(), []byte("hunter2")) || !bytes.Contains(printed.Bytes(), []byte("# tau: 5")) {
+	if bytes.Contains(printed.Bytes(), []byte("hunter2")) ||
+		!bytes.Contains(printed.Bytes(), []byte("# tau: 5")) {
 		t.Errorf("printed:\n%s", printed.String())
 	}
 	file := filepath.Join(t.TempDir(), "printed.yaml")

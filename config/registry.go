@@ -16,14 +16,18 @@ func (r *Registry) sections() []section {
 			"Confluent schema registry that knows the schemas of framed records, Avro among them; none: framed JSON and nv.Frame alone").
 			example("URL"),
 		define("schema-registry-user", &r.User, checked, "", "user to log in to the schema registry as"),
-		define("schema-registry-password-file", &r.PasswordFile, checked, "", "file that holds that user's password; read again each time").
+		define("schema-registry-password-file", &r.PasswordFile, checked, "",
+			"file that holds that user's password; read again each time").
 			example("FILE"),
-		define("schema-registry-token-file", &r.TokenFile, checked, "", "file that holds a bearer token for the schema registry; read again each time").
+		define("schema-registry-token-file", &r.TokenFile, checked, "",
+			"file that holds a bearer token for the schema registry; read again each time").
 			example("FILE"),
 		define("schema-registry-ca", &r.CA, checked, "",
 			"PEM file of the authorities that may sign the schema registry's certificate; none: the system's").example("FILE"),
-		define("schema-registry-cert", &r.Cert, checked, "", "PEM file of this client's certificate for the schema registry").example("FILE"),
-		define("schema-registry-key", &r.Key, checked, "", "PEM file of this client's key for the schema registry").example("FILE"),
+		define("schema-registry-cert", &r.Cert, checked, "",
+			"PEM file of this client's certificate for the schema registry").example("FILE"),
+		define("schema-registry-key", &r.Key, checked, "",
+			"PEM file of this client's key for the schema registry").example("FILE"),
 	}}}
 }
 
@@ -31,7 +35,10 @@ func (r *Registry) faults(*Config) []Fault {
 	var found []Fault
 	add := func(setting, problem string) { found = append(found, Fault{Setting: setting, Problem: problem}) }
 	for _, s := range []struct{ name, value string }{
-		{"schema-registry-user", r.User}, {"schema-registry-token-file", r.TokenFile}, {"schema-registry-ca", r.CA}, {"schema-registry-cert", r.Cert},
+		{"schema-registry-user", r.User},
+		{"schema-registry-token-file", r.TokenFile},
+		{"schema-registry-ca", r.CA},
+		{"schema-registry-cert", r.Cert},
 	} {
 		if s.value != "" && r.URL == "" {
 			add(s.name, "is "+s.value+" but schema-registry is not set")

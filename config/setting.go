@@ -83,13 +83,17 @@ type variant[T any] struct {
 }
 
 // define makes a setting of a field of Config: the commands that take it, its default and its bounds.
-func define[T any](name string, target *T, commands []string, byDefault T, help string, bounds ...bound[T]) *defined[T] {
+func define[T any](name string, target *T, commands []string, byDefault T, help string,
+	bounds ...bound[T],
+) *defined[T] {
 	variants := []variant[T]{{commands: commands, byDefault: byDefault, help: help, bounds: bounds}}
 	return &defined[T]{Setting: Setting{Name: name}, target: target, variants: variants}
 }
 
 // optional makes a setting that is nil until it is given: what stands in its place is decided elsewhere.
-func optional[T any](name string, pointer **T, commands []string, help string, bounds ...bound[T]) *defined[T] {
+func optional[T any](name string, pointer **T, commands []string, help string,
+	bounds ...bound[T],
+) *defined[T] {
 	var none T
 	d := define(name, nil, commands, none, help, bounds...)
 	d.pointer = pointer

@@ -34,10 +34,13 @@ type Solver struct {
 // The names that presets and methods have. The rivals are for eval stream, the others
 // for the measurement of their name.
 var (
-	presets        = []string{"default", "balanced", "clamped", "paper"}
-	methods        = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
-	rivals         = []string{"1nn", "running-mean", "ridge", "logistic"}
-	fileMethods    = []string{"default", "episodes", "poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
+	presets     = []string{"default", "balanced", "clamped", "paper"}
+	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
+	rivals      = []string{"1nn", "running-mean", "ridge", "logistic"}
+	fileMethods = []string{
+		"default", "episodes", "poisson", "laplace", "zero-mean-laplace",
+		"label-spreading", "nearest", "1nn",
+	}
 	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 )
 
@@ -46,12 +49,14 @@ func (s *Solver) sections() []section {
 	byDefault, several := []string{"default"}, eachOneOf(presets...)
 	const compared = "measured settings to start from; several are measured on the same tasks"
 	return []section{{"Solver (a number that is not given is the preset's)", []definition{
-		define("preset", &s.Presets, answering, byDefault, "measured settings to start from", exactlyOneOf(presets...)).
+		define("preset", &s.Presets, answering, byDefault, "measured settings to start from",
+			exactlyOneOf(presets...)).
 			example("NAME").
 			when("eval fewshot", byDefault, compared, several).example("NAME,...").
 			when("eval stream", byDefault, compared, several).example("NAME,...").
 			when("eval cluster", byDefault, compared, several).example("NAME,..."),
-		define("method", &s.Methods, answering, nil, "how prototypes are fitted", exactlyOneOf(methods...)).example("NAME").
+		define("method", &s.Methods, answering, nil, "how prototypes are fitted",
+			exactlyOneOf(methods...)).example("NAME").
 			when("eval fewshot", nil,
 				"how prototypes are fitted, the preset's if not given; several are measured on the same tasks",
 				eachOneOf(methods...)).example("NAME,...").
@@ -67,7 +72,8 @@ func (s *Solver) sections() []section {
 		optional("edge-decay", &s.EdgeDecay, solving,
 			"what an item's next nearest neighbour weighs of the one before; 1: all the same", above(0.), atMost(1.)),
 		optional("tau", &s.Tau, solving, "weight of the distance to a prototype", atLeast(0.)),
-		optional("u", &s.U, solving, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.), atMost(1.)),
+		optional("u", &s.U, solving, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
+			atMost(1.)),
 		optional("kappa", &s.Kappa, solving, "height of a mode's kernel", above(0.)),
 		optional("sigma", &s.Sigma, solving, "width of a mode's kernel; 0: estimated", atLeast(0.)),
 		optional("beta", &s.Beta, solving, "weight of the class proportions", atLeast(0.)),
@@ -75,19 +81,26 @@ func (s *Solver) sections() []section {
 		optional("balance", &s.Balance, solving, "weight of the balance of the classes; 0: none", atLeast(0.)),
 		optional("balance-range", &s.BalanceRange, solving,
 			"divergence from balance beyond which the balance no longer counts", above(0.)),
-		optional("ws", &s.WS, solving, "weight of a labelled item in its prototype; 0: by the number of classes", atLeast(0.)),
+		optional("ws", &s.WS, solving, "weight of a labelled item in its prototype; 0: by the number of classes",
+			atLeast(0.)),
 		optional("outer", &s.Outer, solving, "most prototype steps", atLeast(1), atMost(10000)),
-		optional("inner", &s.Inner, solving, "assignment sweeps for each prototype step", atLeast(1), atMost(10000)),
+		optional("inner", &s.Inner, solving, "assignment sweeps for each prototype step", atLeast(1),
+			atMost(10000)),
 		optional("anneal", &s.Anneal, solving,
-			"what tau, kappa and lambda are multiplied by at first, rising to 1; 1: not at all", above(0.), atMost(1.)),
-		optional("anneal-steps", &s.AnnealSteps, solving, "prototype steps until anneal has risen to 1", atLeast(0), atMost(10000)),
-		optional("tolerance", &s.Tolerance, solving, "mean change of the assignments at which a solve stops", atLeast(0.)),
+			"what tau, kappa and lambda are multiplied by at first, rising to 1; 1: not at all", above(0.),
+			atMost(1.)),
+		optional("anneal-steps", &s.AnnealSteps, solving, "prototype steps until anneal has risen to 1", atLeast(0),
+			atMost(10000)),
+		optional("tolerance", &s.Tolerance, solving, "mean change of the assignments at which a solve stops",
+			atLeast(0.)),
 		optional("power", &s.Power, solving, "exponent on each number of an embedding, its sign kept", above(0.)),
 		optional("metric-rank", &s.MetricRank, solving, "directions that the learned metric shrinks; 0: no metric",
 			atLeast(0), atMost(4096)),
-		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.), below(1.)),
+		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.),
+			below(1.)),
 		optional("metric-between", &s.MetricBetween, solving,
-			"how far the learned metric shrinks directions in which classes hardly differ; 0: not at all", atLeast(0.)),
+			"how far the learned metric shrinks directions in which classes hardly differ; 0: not at all",
+			atLeast(0.)),
 		optional("bias-correction", &s.BiasCorrection, solving,
 			"move the items by the difference of the means of labelled and unlabelled"),
 		define("seed", &s.Seed, with(searching, "feed", "sample"), 1, "start of every random choice"),
@@ -129,6 +142,7 @@ func (i *Index) sections() []section {
 		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
 			oneOf("auto", "exact", "hnsw", "descent")),
 		define("recall-floor", &i.RecallFloor, commands, .95,
-			"share of true neighbours an approximate search must find, else the search is exact", above(0.), atMost(1.)),
+			"share of true neighbours an approximate search must find, else the search is exact", above(0.),
+			atMost(1.)),
 	}}}
 }

@@ -53,7 +53,8 @@ func (s *Stage) sections() []section {
 		define("max-record", &s.MaxRecord, checked, 16<<20,
 			"largest value of a record that is decoded; a larger one goes to the dead letters",
 			atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
-		define("max-key", &s.MaxKey, checked, 64<<10, "longest key of a record", atLeast[Bytes](1<<8), atMost[Bytes](1<<24)),
+		define("max-key", &s.MaxKey, checked, 64<<10, "longest key of a record", atLeast[Bytes](1<<8),
+			atMost[Bytes](1<<24)),
 		define("max-name", &s.MaxName, checked, 1024, "bytes of an id, label, stream, model, frame or track",
 			atLeast(64), atMost(1<<16)),
 		define("max-objects", &s.MaxObjects, checked, 10000, "objects of one record", atLeast(1), atMost(1<<20)),
@@ -64,14 +65,19 @@ func (s *Stage) sections() []section {
 			"path of the vector in JSON of any shape; [] behind a list makes each element an item: data.items[].embedding").
 			example("PATH"),
 		define("id-field", &s.IDField, checked, "", "path of the item's id, with --vector-field").example("PATH"),
-		define("time-field", &s.TimeField, checked, "", "path of the event time, with --vector-field").example("PATH"),
+		define("time-field", &s.TimeField, checked, "",
+			"path of the event time, with --vector-field").example("PATH"),
 		define("label-field", &s.LabelField, checked, "", "path of the label, with --vector-field").example("PATH"),
-		define("stream-field", &s.StreamField, checked, "", "path of the stream's name, with --vector-field").example("PATH"),
-		define("frame-field", &s.FrameField, checked, "", "path of the frame's name, with --vector-field").example("PATH"),
-		define("track-field", &s.TrackField, checked, "", "path of the track's name, with --vector-field").example("PATH"),
+		define("stream-field", &s.StreamField, checked, "",
+			"path of the stream's name, with --vector-field").example("PATH"),
+		define("frame-field", &s.FrameField, checked, "",
+			"path of the frame's name, with --vector-field").example("PATH"),
+		define("track-field", &s.TrackField, checked, "",
+			"path of the track's name, with --vector-field").example("PATH"),
 		define("attributes-field", &s.AttributesField, checked, "",
 			"path of what results carry on as attributes, with --vector-field").example("PATH"),
-		define("model", &s.Model, with(checked, "audit"), "", "name of the embedder of records that do not name theirs"),
+		define("model", &s.Model, with(checked, "audit"), "",
+			"name of the embedder of records that do not name theirs"),
 	}
 	episodes := []definition{
 		define("episode-size", &s.EpisodeSize, with(checked, "eval stream"), 100, "items that close an episode",
@@ -95,7 +101,8 @@ func (s *Stage) faults(c *Config) []Fault {
 		found = append(found, Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
 	}
 	kind, name, named := strings.Cut(s.StreamBy, ":")
-	valid := !named && (kind == "key" || kind == "partition") || named && name != "" && (kind == "header" || kind == "field")
+	valid := !named && (kind == "key" || kind == "partition") || named && name != "" &&
+		(kind == "header" || kind == "field")
 	if !valid && slices.Contains(checked, c.command) {
 		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
@@ -145,15 +152,18 @@ func (m *Memory) sections() []section {
 		define("time", &m.Time, with(stage, "eval stream"), true,
 			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
 		define("frame-weight", &m.FrameWeight, with(stage, "eval stream"), 4.,
-			"how strongly items of one frame are held to be different things; 0: not at all", atLeast(0.), atMost(1e6)),
+			"how strongly items of one frame are held to be different things; 0: not at all", atLeast(0.),
+			atMost(1e6)),
 		define("track-ttl", &m.TrackTTL, with(stage, "eval stream"), 1000,
 			"for how many items of its stream a label given to a track is remembered after the track's last item",
 			atLeast(0), atMost(1<<30)),
-		define("discover", &m.Discover, with(stage, "eval stream"), false, "find clusters with stable ids among what has no label"),
+		define("discover", &m.Discover, with(stage, "eval stream"), false,
+			"find clusters with stable ids among what has no label"),
 		define("discover-distance", &m.DiscoverDistance, with(stage, "eval stream"), .4,
 			"how fine clusters are: an item further from every cluster than this share of the mean squared distance of items leads a new one",
 			above(0.), atMost(1.)),
-		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05, "share of known items that may be called unknown",
+		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05,
+			"share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,
@@ -183,11 +193,13 @@ func (b *Backfill) sections() []section {
 	return []section{{"Backfill", []definition{
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
 			example("NAME").neededBy("backfill"),
-		define("from", &b.From, backfill, "earliest", "where the range begins: RFC 3339, an offset, earliest or latest").
+		define("from", &b.From, backfill, "earliest",
+			"where the range begins: RFC 3339, an offset, earliest or latest").
 			example("PLACE").when("tail", "latest", "where to begin: RFC 3339, an offset, earliest or latest"),
 		define("to", &b.To, backfill, "latest", "where the range ends, itself left out; latest is fixed once at the start").
 			example("PLACE"),
-		define("from-state", &b.FromState, backfill, "", "group whose state to start from; none: cold").example("GROUP"),
+		define("from-state", &b.FromState, backfill, "",
+			"group whose state to start from; none: cold").example("GROUP"),
 	}}}
 }
 

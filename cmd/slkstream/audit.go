@@ -47,7 +47,8 @@ func audit(ctx context.Context, c *call) error {
 			return err
 		}
 		defer disconnect()
-		if labels, err = pipeline.ReadLabels(ctx, client, name, record.Options{Model: c.Config.Stage.Model}, support, c.Log); err != nil {
+		if labels, err = pipeline.ReadLabels(ctx, client, name, record.Options{Model: c.Config.Stage.Model},
+			support, c.Log); err != nil {
 			return err
 		}
 	}

@@ -57,15 +57,22 @@ func backfill(ctx context.Context, c *call) error {
 	var read, of atomic.Int64
 	figures := func() []figure {
 		done, all := read.Load(), of.Load()
-		return append([]figure{{"job", b.Job, progressLine("job "+b.Job, done, all, time.Since(began))}, {"records", done, ""}, {"of", all, ""}}, out.figures()...)
+		return append([]figure{
+			{"job", b.Job, progressLine("job "+b.Job, done, all, time.Since(began))},
+			{"records", done, ""},
+			{"of", all, ""},
+		}, out.figures()...)
 	}
 	err = serveWhile(ctx, c, stage, func(ctx context.Context) error {
 		return c.report(ctx, figures, func(ctx context.Context) error {
 			var err error
-			finished, err = stage.Backfill(ctx, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To, Progress: func(done, all int64) {
-				read.Store(done)
-				of.Store(all)
-			}})
+			finished, err = stage.Backfill(ctx, pipeline.Backfill{
+				Job: b.Job, From: b.From, To: b.To,
+				Progress: func(done, all int64) {
+					read.Store(done)
+					of.Store(all)
+				},
+			})
 			return err
 		})
 	})

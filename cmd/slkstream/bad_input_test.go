@@ -23,7 +23,8 @@ func TestOutputOfAClosedPipe(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 8, 3, 1)
 	for _, line := range []string{"config", "version", "label --input " + input + " --k 3 --output -"} {
 		var messages bytes.Buffer
-		if code := execute(context.Background(), strings.Fields(line), nil, closedPipe{}, &messages); code != exitDone {
+		if code := execute(context.Background(), strings.Fields(line), nil, closedPipe{},
+			&messages); code != exitDone {
 			t.Errorf("%s: exit %d: %s", line, code, messages.String())
 		}
 	}
@@ -38,8 +39,10 @@ func TestFullDisk(t *testing.T) {
 	defer full.Close()
 	input, _, _ := saveBlobs(t, 3000, 8, 3, 1)
 	var messages bytes.Buffer
-	code := execute(context.Background(), strings.Fields("label --input "+input+" --k 3 --output -"), nil, full, &messages)
-	if code != exitFailed || !strings.Contains(messages.String(), "no space left on device") || strings.Contains(messages.String(), "goroutine") {
+	code := execute(context.Background(), strings.Fields("label --input "+input+" --k 3 --output -"), nil, full,
+		&messages)
+	if code != exitFailed || !strings.Contains(messages.String(), "no space left on device") ||
+		strings.Contains(messages.String(), "goroutine") {
 		t.Errorf("exit %d: %s", code, messages.String())
 	}
 }
@@ -79,7 +82,8 @@ func TestPortTaken(t *testing.T) {
 	dir, _ := embedded(t)
 	var messages bytes.Buffer
 	code := execute(context.Background(), strings.Fields("run --in a --out b --embedded-dir "+dir+" --listen "+taken.Addr().String()), nil, io.Discard, &messages)
-	if code != exitFailed || !strings.Contains(messages.String(), "listen") || !strings.Contains(messages.String(), taken.Addr().String()) {
+	if code != exitFailed || !strings.Contains(messages.String(), "listen") ||
+		!strings.Contains(messages.String(), taken.Addr().String()) {
 		t.Errorf("exit %d: %s", code, messages.String())
 	}
 }

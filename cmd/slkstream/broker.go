@@ -23,7 +23,8 @@ func runBroker(ctx context.Context, c *call) error {
 		return err
 	}
 	fmt.Fprintln(c.Out, b.Address())
-	c.Log.Info("the embedded broker is up", "address", b.Address(), "dir", c.Config.Kafka.EmbeddedDir, "serving", b.Serving())
+	c.Log.Info("the embedded broker is up", "address", b.Address(), "dir", c.Config.Kafka.EmbeddedDir, "serving",
+		b.Serving())
 	<-ctx.Done()
 	c.Log.Info("stopping the embedded broker")
 	return b.Close()

@@ -16,7 +16,8 @@ func TestBrokerServesUntilStopped(t *testing.T) {
 	var messages strings.Builder
 	code := make(chan int)
 	go func() {
-		code <- execute(ctx, []string{"broker", "--embedded-dir", t.TempDir()}, strings.NewReader(""), out, &messages)
+		code <- execute(ctx, []string{"broker", "--embedded-dir", t.TempDir()}, strings.NewReader(""), out,
+			&messages)
 		out.Close()
 	}()
 	address, err := bufio.NewReader(printed).ReadString('\n')

@@ -15,7 +15,8 @@ func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool,
 	k := c.Config.Kafka
 	s := topic.Settings{
 		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
-		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenFile: k.SASLTokenFile, TokenCommand: k.SASLTokenCommand, Log: c.Log,
+		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenFile: k.SASLTokenFile,
+		TokenCommand: k.SASLTokenCommand, Log: c.Log,
 	}
 	if len(k.Brokers) > 0 {
 		client, err = topic.Connect(s)

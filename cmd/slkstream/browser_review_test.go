@@ -41,7 +41,10 @@ func TestReviewInABrowser(t *testing.T) {
 	for _, id := range []string{"first", "second", "third"} {
 		page.Told(nil, []record.Review{{
 			ID: id, Stream: "door", Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
-			Guess: record.Guess{Label: "dog", Confidence: .5, Alternatives: []record.Alternative{{Label: "cat", Confidence: .4}}},
+			Guess: record.Guess{
+				Label: "dog", Confidence: .5,
+				Alternatives: []record.Alternative{{Label: "cat", Confidence: .4}},
+			},
 		}})
 	}
 	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))
@@ -56,7 +59,8 @@ func TestReviewInABrowser(t *testing.T) {
 	}
 	rows := `document.querySelectorAll("#said tr").length`
 	run(chromedp.Navigate(server.URL+"/review"), waitUntil(`document.querySelector("#picture img")?.naturalWidth > 0`))
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("2"), waitUntil(rows+` === 1`))
+	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("2"),
+		waitUntil(rows+` === 1`))
 	if folder := os.Getenv("SLKSTREAM_SCREENSHOTS"); folder != "" {
 		shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		if err != nil {
@@ -66,7 +70,8 @@ func TestReviewInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"), waitUntil(rows+` === 2`))
+	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"),
+		waitUntil(rows+` === 2`))
 	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))
 	run(waitUntil(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
 	run(chromedp.Click("#said tr:last-child button"), waitUntil(rows+` === 1`))

@@ -50,7 +50,8 @@ func (d *demoRun) discard(t *testing.T) {
 // browse opens a headless browser and gathers its complaints.
 func browse(t *testing.T) (context.Context, *complaints) {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
+		chromedp.Flag("disable-dev-shm-usage", true))
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
@@ -79,7 +80,8 @@ func browse(t *testing.T) (context.Context, *complaints) {
 // waitUntil waits until the script says true.
 func waitUntil(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond))(ctx, t)
+		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute),
+			chromedp.WithPollingInterval(50*time.Millisecond))(ctx, t)
 		if err != nil {
 			return fmt.Errorf("waiting for %s: %w", script, err)
 		}
@@ -110,8 +112,10 @@ func TestPageInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address), waitUntil(`document.querySelectorAll("#strip .tile").length > 5`))
-	title, first := value[string](t, ctx, `document.title`), value[string](t, ctx, `document.querySelector("#figure-episode dd").textContent`)
+	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address),
+		waitUntil(`document.querySelectorAll("#strip .tile").length > 5`))
+	title, first := value[string](t, ctx, `document.title`), value[string](t, ctx,
+		`document.querySelector("#figure-episode dd").textContent`)
 	if !strings.Contains(title, "demo") {
 		t.Errorf("title %q", title)
 	}
@@ -121,13 +125,16 @@ func TestPageInABrowser(t *testing.T) {
 		waitUntil(`document.querySelectorAll("#objective-chart .curve").length === 1`),
 		waitUntil(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
 	// By keyboard: focus a tile, open it, choose the third label by its number.
-	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"), waitUntil(`document.querySelector("#teach").open`))
+	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"),
+		waitUntil(`document.querySelector("#teach").open`))
 	third := value[string](t, ctx, `document.querySelectorAll("#teach-choices button")[2].childNodes[1].textContent`)
 	run(chromedp.KeyEvent("3"),
 		waitUntil(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
 	// By mouse, a label of one's own.
-	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")), waitUntil(`document.querySelector("#teach").open`),
-		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")), waitUntil(`!document.querySelector("#teach").open`))
+	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")),
+		waitUntil(`document.querySelector("#teach").open`),
+		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")),
+		waitUntil(`!document.querySelector("#teach").open`))
 	run(waitUntil(`document.querySelectorAll(".tile.taught").length > 0`))
 	taught := lessons(t, broker)
 	if n := len(taught); n < 2 || taught[n-1] != "hat" || taught[n-2] != third {
@@ -152,7 +159,11 @@ func TestPageFitsEveryWindow(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		for name, size := range map[string][2]int64{"desktop": {1440, 960}, "phone": {390, 844}} {
 			dark := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+					emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{
+						Name:  "prefers-color-scheme",
+						Value: theme,
+					}}})
 				return err
 			})
 			if err := chromedp.Do(ctx, dark, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address),

@@ -44,7 +44,8 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 			log.Warn(w)
 		}
 		return run(cmd.Context(), &call{
-			Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console, console: console,
+			Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console,
+			console: console,
 		})
 	}
 	return cmd

@@ -117,7 +117,8 @@ func (k *checker) brokers(ctx context.Context) bool {
 		return err
 	})
 	if err != nil {
-		k.fault("brokers tls tls-ca tls-cert sasl sasl-user sasl-password-file", "brokers %s: %v", strings.Join(k.client.Brokers(), ","), err)
+		k.fault("brokers tls tls-ca tls-cert sasl sasl-user sasl-password-file", "brokers %s: %v",
+			strings.Join(k.client.Brokers(), ","), err)
 		return false
 	}
 	k.good("brokers %s answer", strings.Join(k.client.Brokers(), ","))
@@ -129,7 +130,8 @@ func (k *checker) brokers(ctx context.Context) bool {
 		delete(needs, offered.ApiKey)
 	}
 	for _, name := range needs {
-		k.fault("delivery brokers", "the brokers do not offer %s, which delivery %s needs", name, k.config.Delivery.Mode)
+		k.fault("delivery brokers", "the brokers do not offer %s, which delivery %s needs", name,
+			k.config.Delivery.Mode)
 	}
 	return true
 }
@@ -208,7 +210,8 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	}
 	k.exists[w.name] = true
 	if d.Settings == nil {
-		k.warn("topic %s: no right to see its settings (DescribeConfigs): whether it is compacted is not known", w.name)
+		k.warn("topic %s: no right to see its settings (DescribeConfigs): whether it is compacted is not known",
+			w.name)
 	}
 	policy, told := d.Settings["cleanup.policy"]
 	if told && w.compacted && !strings.Contains(policy, "compact") && k.config.Check.Compact {
@@ -221,11 +224,13 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	}
 	if told && w.compacted != strings.Contains(policy, "compact") {
 		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
-			true: "it must be compact, or what it holds is deleted; --compact sets it", false: "records of one key would replace each other, it must not be compact",
+			true:  "it must be compact, or what it holds is deleted; --compact sets it",
+			false: "records of one key would replace each other, it must not be compact",
 		}[w.compacted])
 	}
 	if w.atLeast && d.Partitions < k.partitions {
-		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions, k.partitions)
+		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions,
+			k.partitions)
 	}
 	k.rights(ctx, w)
 	k.good("topic %s: %d partitions, %d replicas%s", w.name, d.Partitions, d.Replicas, made)
@@ -287,7 +292,8 @@ func (k *checker) state(ctx context.Context) {
 	}
 	for _, stream := range list {
 		if stream.Err != nil {
-			k.fault("state", "stream %s of %s/%d cannot be restored and would start cold: %v", stream.Stream, stream.Topic, stream.Partition, stream.Err)
+			k.fault("state", "stream %s of %s/%d cannot be restored and would start cold: %v", stream.Stream,
+				stream.Topic, stream.Partition, stream.Err)
 		}
 	}
 	k.good("state of %d streams", len(list))

@@ -105,7 +105,10 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 		return err
 	}
 	for p := range partitions {
-		err := within(ctx, func(ctx context.Context) error { return k.readPartition(ctx, name, int32(p), latest, committed, use) })
+		err := within(ctx, func(ctx context.Context) error {
+			return k.readPartition(ctx, name, int32(p), latest,
+				committed, use)
+		})
 		if err != nil {
 			return err
 		}
@@ -113,7 +116,9 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 	return nil
 }
 
-func (k *checker) readPartition(ctx context.Context, name string, p int32, latest int64, committed bool, use func(*record.Raw)) error {
+func (k *checker) readPartition(ctx context.Context, name string, p int32, latest int64, committed bool,
+	use func(*record.Raw),
+) error {
 	from, err := k.client.Offset(ctx, name, p, topic.Earliest, committed)
 	if err != nil {
 		return err
@@ -125,7 +130,10 @@ func (k *checker) readPartition(ctx context.Context, name string, p int32, lates
 	if latest > 0 {
 		from = max(from, end-latest)
 	}
-	reader := k.client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: from, Uncommitted: !committed})
+	reader := k.client.NewReader(topic.ReaderSettings{
+		Topic: name, Partition: p, Offset: from,
+		Uncommitted: !committed,
+	})
 	for reader.Position() < end {
 		batch, err := reader.Read(ctx)
 		if err != nil {

@@ -22,7 +22,8 @@ func TestCheck(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	line := func(more string) []string {
-		return strings.Fields("check --in embeddings --out results --labels labels --embedded-dir " + dir + " " + more)
+		return strings.Fields("check --in embeddings --out results --labels labels --embedded-dir " + dir + " " +
+			more)
 	}
 	code, out, _ := runLine(t, line("")...)
 	for _, want := range []string{
@@ -36,7 +37,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("nothing made: exit %d, not told: %s", code, want)
 		}
 	}
-	if code, out, messages := runLine(t, line("--create --partitions 3")...); code != exitDone || !strings.Contains(out, "topic embeddings: 3 partitions, 1 replicas, made now") {
+	if code, out, messages := runLine(t, line("--create --partitions 3")...); code != exitDone ||
+		!strings.Contains(out, "topic embeddings: 3 partitions, 1 replicas, made now") {
 		t.Fatalf("--create: exit %d:\n%s%s", code, out, messages)
 	}
 	if code, out, messages := runLine(t, line("")...); code != exitDone || strings.Contains(out, "made now") {
@@ -54,7 +56,10 @@ func TestCheck(t *testing.T) {
 	}
 	scattered := []record.Out{{Topic: "labels", Partition: 0, Key: []byte("a"), Value: []byte("{}")}}
 	for p := range int32(3) {
-		scattered = append(scattered, record.Out{Topic: "embeddings", Partition: p, Key: []byte("k"), Value: []byte(`{"vector":[1,2],"stream":"cam"}`)})
+		scattered = append(scattered, record.Out{
+			Topic: "embeddings", Partition: p, Key: []byte("k"),
+			Value: []byte(`{"vector":[1,2],"stream":"cam"}`),
+		})
 	}
 	scattered = append(scattered, record.Out{Topic: "embeddings", Partition: 0, Value: []byte("rubbish")})
 	if err := client.Write(ctx, scattered); err != nil {
@@ -89,13 +94,18 @@ func TestCheck(t *testing.T) {
 // A right that is missing is found before anything has to be written.
 func TestCheckTellsMissingRights(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, resource kmsg.ACLResourceType, name string) kfake.ACL {
-		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true}
+		return kfake.ACL{
+			Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral,
+			Operation: operation, Allow: true,
+		}
 	}
 	server, err := broker.Serve("", 0, slog.New(slog.DiscardHandler), kfake.EnableSASL(), kfake.EnableACLs(),
 		kfake.Superuser("PLAIN", "root", "secret"),
 		kfake.User("PLAIN", "camera", "secret",
-			allow(kmsg.ACLOperationRead, kmsg.ACLResourceTypeTopic, "embeddings"), allow(kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, "results"),
-			allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "results-dead"), allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "slkstream-state")))
+			allow(kmsg.ACLOperationRead, kmsg.ACLResourceTypeTopic, "embeddings"),
+			allow(kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, "results"),
+			allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "results-dead"),
+			allow(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, "slkstream-state")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +114,8 @@ func TestCheckTellsMissingRights(t *testing.T) {
 	if err := os.WriteFile(password, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	line := "check --in embeddings --out results --brokers " + server.Address + " --sasl plain --sasl-password-file " + password + " --sasl-user "
+	line := "check --in embeddings --out results --brokers " + server.Address +
+		" --sasl plain --sasl-password-file " + password + " --sasl-user "
 	if code, out, messages := runLine(t, strings.Fields(line+"root --create")...); code != exitDone {
 		t.Fatalf("--create: exit %d:\n%s%s", code, out, messages)
 	}
@@ -126,7 +137,8 @@ func TestCheckTellsMissingRights(t *testing.T) {
 // Brokers that do not answer are one fault, in time.
 func TestCheckWithoutBrokers(t *testing.T) {
 	code, out, messages := runLine(t, strings.Fields("check --in a --out b --brokers 127.0.0.1:1")...)
-	if code != exitFailed || !strings.Contains(out, "FAULT brokers 127.0.0.1:1:") || !strings.Contains(messages, "faults found: 1") {
+	if code != exitFailed || !strings.Contains(out, "FAULT brokers 127.0.0.1:1:") ||
+		!strings.Contains(messages, "faults found: 1") {
 		t.Errorf("exit %d: %s%s", code, out, messages)
 	}
 }

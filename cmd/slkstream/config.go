@@ -23,7 +23,8 @@ func newConfigCommand() *cobra.Command {
 		if !nested {
 			family, name = "", command
 		} else if parents[family] == nil {
-			parents[family] = &cobra.Command{Use: family, Short: "print the effective configuration of a command of " + family, RunE: refuseUnknown}
+			parents[family] = &cobra.Command{Use: family, Short: "print the effective configuration of a command of " +
+				family, RunE: refuseUnknown}
 			root.AddCommand(parents[family])
 		}
 		parents[family].AddCommand(printConfigOf(command, name))

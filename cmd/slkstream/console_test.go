@@ -7,7 +7,10 @@ import (
 )
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1000: "-1,000"} {
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100",
+		-1000: "-1,000",
+	} {
 		if got := thousands(n); got != want {
 			t.Errorf("%d is written %s", n, got)
 		}

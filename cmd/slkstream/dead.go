@@ -81,7 +81,8 @@ func listDead(ctx context.Context, c *call) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
 	for _, l := range letters {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Place, l.Written.UTC().Format(time.RFC3339), printable(l.ID, 80), printable(l.Stream, 40), l.Bytes, l.state(), printable(l.Reason, 100))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Place, l.Written.UTC().Format(time.RFC3339),
+			printable(l.ID, 80), printable(l.Stream, 40), l.Bytes, l.state(), printable(l.Reason, 100))
 	}
 	if err := table.Flush(); err != nil || len(letters) == 0 {
 		return err
@@ -90,7 +91,8 @@ func listDead(ctx context.Context, c *call) error {
 	table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LETTERS\tFIRST\tLAST\tSTREAMS\tREASON")
 	for _, r := range byReason(letters) {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\n", r.count, r.first.UTC().Format(time.RFC3339), r.last.UTC().Format(time.RFC3339), len(r.streams), printable(r.example, 100))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\n", r.count, r.first.UTC().Format(time.RFC3339),
+			r.last.UTC().Format(time.RFC3339), len(r.streams), printable(r.example, 100))
 	}
 	return table.Flush()
 }
@@ -124,7 +126,9 @@ func showDead(ctx context.Context, c *call) error {
 	}
 	for _, l := range letters {
 		fmt.Fprintf(c.Out, "letter  %s, written %s, %s\nid      %s\nstream  %s\ntime    %s\nwhy     %s\nto do   %s\n",
-			l.Place, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1), printable(l.ID, 1000), printable(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano), printable(l.Reason, 1000), l.ToDo)
+			l.Place, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1),
+			printable(l.ID, 1000), printable(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano),
+			printable(l.Reason, 1000), l.ToDo)
 		for _, name := range sortedNames(l.Headers) {
 			fmt.Fprintf(c.Out, "header  %s: %s\n", printable(name, 100), l.Headers[name])
 		}
@@ -164,7 +168,8 @@ func replayDead(ctx context.Context, c *call) error {
 			return fmt.Errorf("dead letter %s: topic %s: %w", l.Place, out.Topic, err)
 		}
 		if int(out.Partition) >= partitions {
-			return fmt.Errorf("dead letter %s: topic %s has no partition %d: was it made again?", l.Place, out.Topic, out.Partition)
+			return fmt.Errorf("dead letter %s: topic %s has no partition %d: was it made again?", l.Place, out.Topic,
+				out.Partition)
 		}
 		if err := client.Write(ctx, []record.Out{out}); err != nil {
 			return fmt.Errorf("dead letter %s: %w", l.Place, err)

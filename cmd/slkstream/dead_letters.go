@@ -43,7 +43,9 @@ func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *
 }
 
 // readLetters reads a topic of dead letters to its end and returns those to keep, oldest first.
-func readLetters(ctx context.Context, client *topic.Client, name string, keep func(*deadLetter) bool) ([]deadLetter, error) {
+func readLetters(ctx context.Context, client *topic.Client, name string,
+	keep func(*deadLetter) bool,
+) ([]deadLetter, error) {
 	partitions, err := client.Partitions(ctx, name)
 	if err != nil {
 		return nil, err

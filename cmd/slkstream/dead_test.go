@@ -37,7 +37,10 @@ func TestDeadLetters(t *testing.T) {
 	}
 	dead := func(want int, args ...string) string {
 		t.Helper()
-		code, out, messages := runLine(t, append([]string{"dead", args[0], "--embedded-dir", dir, "--log-level", "error"}, args[1:]...)...)
+		code, out, messages := runLine(t, append([]string{
+			"dead", args[0], "--embedded-dir", dir, "--log-level",
+			"error",
+		}, args[1:]...)...)
 		if code != want {
 			t.Fatalf("dead %v: exit %d: %s", args, code, messages)
 		}
@@ -52,22 +55,30 @@ func TestDeadLetters(t *testing.T) {
 	for _, c := range []struct {
 		args  string
 		lines int
-	}{{"--reason ZERO", 1}, {"--stream cam-1", 2}, {"--stream cam-2", 1}, {"--since 1h", 4}, {"--since 2030-01-01T00:00:00Z", 0}, {"--count 2", 2}} {
-		out := dead(exitDone, append([]string{"list", "--dead", "named-dead", "--json"}, strings.Fields(c.args)...)...)
+	}{{"--reason ZERO", 1}, {"--stream cam-1", 2}, {"--stream cam-2", 1}, {
+		"--since 1h",
+		4,
+	}, {"--since 2030-01-01T00:00:00Z", 0}, {"--count 2", 2}} {
+		out := dead(exitDone, append([]string{"list", "--dead", "named-dead", "--json"},
+			strings.Fields(c.args)...)...)
 		if n := strings.Count(out, "\n"); n != c.lines {
 			t.Errorf("%s: %d lines\n%s", c.args, n, out)
 		}
 	}
-	if show := dead(exitDone, "show", "--out", "named", "--reason", "dimension 2"); !strings.Contains(show, "content-type: application/json") || !strings.Contains(show, "to do   the sender changed its embedder") {
+	if show := dead(exitDone, "show", "--out", "named", "--reason", "dimension 2"); !strings.Contains(show,
+		"content-type: application/json") || !strings.Contains(show, "to do   the sender changed its embedder") {
 		t.Error(show)
 	}
-	if out := dead(exitDone, "replay", "--out", "named", "--reason", "dimension", "--dry-run"); !strings.Contains(out, "2 to be replayed, 0 replayed before, 1 cut") {
+	if out := dead(exitDone, "replay", "--out", "named", "--reason", "dimension",
+		"--dry-run"); !strings.Contains(out, "2 to be replayed, 0 replayed before, 1 cut") {
 		t.Error(out)
 	}
-	if out := dead(exitDone, "replay", "--out", "named", "--reason", "dimension"); !strings.Contains(out, "2 replayed, 0 replayed before, 1 cut") {
+	if out := dead(exitDone, "replay", "--out", "named", "--reason", "dimension"); !strings.Contains(out,
+		"2 replayed, 0 replayed before, 1 cut") {
 		t.Error(out)
 	}
-	if out := dead(exitDone, "replay", "--out", "named"); !strings.Contains(out, "1 replayed, 2 replayed before, 1 cut") {
+	if out := dead(exitDone, "replay", "--out", "named"); !strings.Contains(out,
+		"1 replayed, 2 replayed before, 1 cut") {
 		t.Error(out)
 	}
 	if out := dead(exitDone, "list", "--out", "named"); strings.Count(out, "  replayed  ") != 3 {
@@ -80,13 +91,15 @@ func TestDeadLetters(t *testing.T) {
 	r := &batch.Records[0]
 	id, _ := r.Header(record.IDHeader)
 	kind, _ := r.Header("content-type")
-	if _, kept := r.Header(record.ErrorHeader); kept || string(id) != "feed/1/4" || string(kind) != "application/json" || string(r.Value) != `{"vector":[1,2]}` || string(r.Key) != "cam-1" {
+	if _, kept := r.Header(record.ErrorHeader); kept || string(id) != "feed/1/4" ||
+		string(kind) != "application/json" || string(r.Value) != `{"vector":[1,2]}` || string(r.Key) != "cam-1" {
 		t.Errorf("replayed as %s: %s %v", r.Key, r.Value, r.Headers)
 	}
 	if out := dead(exitUsage, "list"); !strings.Contains(out, "dead is not set, nor is out") {
 		t.Error(out)
 	}
-	if out := dead(exitUsage, "list", "--out", "named", "--since", "yesterday"); !strings.Contains(out, "since is yesterday") {
+	if out := dead(exitUsage, "list", "--out", "named", "--since", "yesterday"); !strings.Contains(out,
+		"since is yesterday") {
 		t.Error(out)
 	}
 	if out := dead(exitFailed, "list", "--out", "other"); !strings.Contains(out, "no topic other-dead") {

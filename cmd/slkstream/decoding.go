@@ -36,7 +36,8 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error) {
 	r := &c.Registry
 	opened, err := registry.New(registry.Settings{
-		URL: r.URL, User: r.User, PasswordFile: r.PasswordFile, TokenFile: r.TokenFile, CA: r.CA, Cert: r.Cert, Key: r.Key, Log: log,
+		URL: r.URL, User: r.User, PasswordFile: r.PasswordFile, TokenFile: r.TokenFile, CA: r.CA, Cert: r.Cert,
+		Key: r.Key, Log: log,
 	})
 	if err != nil {
 		return nil, usageError{err}

@@ -78,8 +78,12 @@ func runDemo(ctx context.Context, c *call) error {
 	})
 	score := newScore(judge, page, c)
 	options := pipeline.Options{
-		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Observer: score,
-		Limits: consumer.Limits{Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge, Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory)},
+		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log,
+		Observer: score,
+		Limits: consumer.Limits{
+			Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge,
+			Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory),
+		},
 	}
 	if err := deliver(&options, &config.Delivery{Mode: "at-least-once"}, client); err != nil {
 		return err
@@ -112,7 +116,8 @@ func runDemo(ctx context.Context, c *call) error {
 		defer time.AfterFunc(limit, stop).Stop()
 	}
 	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
-		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s", c.Config.Feed.Rate, len(belt.Names()),
+		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
+		c.Config.Feed.Rate, len(belt.Names()),
 		server, address, demoIn, demoOut, demoLabels, score.head()); err != nil {
 		return err
 	}

@@ -66,7 +66,8 @@ func (k camera) run(ctx context.Context) error {
 			}
 			example.Time = time.Now()
 			pictures = append(pictures, record.Out{
-				Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example), Time: example.Time,
+				Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example),
+				Time:    example.Time,
 				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}},
 			})
 		}

@@ -45,7 +45,10 @@ func (s *score) Answered(a *pipeline.Answered) {
 		truth, stranger := demo.Truth(item.Attributes)
 		e.judged = append(e.judged, demo.Judged{
 			Label: a.Results[i].Label, Unknown: a.Results[i].Unknown, Truth: truth, Stranger: stranger,
-			Item: stream.Item{ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model, Position: stream.Position(item.Source.Place())},
+			Item: stream.Item{
+				ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model,
+				Position: stream.Position(item.Source.Place()),
+			},
 		})
 	}
 	select {
@@ -72,7 +75,10 @@ func (s *score) run(ctx context.Context) error {
 				return err
 			}
 			for _, one := range scores {
-				e.shown.Scores = append(e.shown.Scores, web.Score{Name: one.Name, Right: one.Right, All: one.All, Late: one.Late, LateOf: one.LateOf})
+				e.shown.Scores = append(e.shown.Scores, web.Score{
+					Name: one.Name, Right: one.Right, All: one.All,
+					Late: one.Late, LateOf: one.LateOf,
+				})
 			}
 			s.page.Offer(e.shown)
 			s.last = scores
@@ -103,7 +109,8 @@ func (s *score) line(e *scored, scores []demo.Score) string {
 		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(scores[i].Name))-2, 100*scores[i].LateShare())
 	}
 	trace := e.shown.Trace
-	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0], trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
+	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0],
+		trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
 	return b.String()
 }
 
@@ -116,6 +123,7 @@ func (s *score) foot() string {
 	for i := range s.last {
 		shares = append(shares, fmt.Sprintf("%s %.1f %%", s.last[i].Name, 100*s.last[i].Share()))
 	}
-	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s. Strangers set aside: %d of %d\n", s.last[0].All,
+	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s. Strangers set aside: %d of %d\n",
+		s.last[0].All,
 		time.Since(s.started).Seconds(), strings.Join(shares, ", "), s.judge.SetAside, s.judge.Strangers)
 }

@@ -31,9 +31,13 @@ func startDemo(t *testing.T, arguments ...string) *demoRun {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, stop := context.WithCancel(context.Background())
 	printed, out := io.Pipe()
-	d := &demoRun{stop: stop, out: bufio.NewReader(printed), messages: &strings.Builder{}, code: make(chan int, 1)}
+	d := &demoRun{
+		stop: stop, out: bufio.NewReader(printed), messages: &strings.Builder{},
+		code: make(chan int, 1),
+	}
 	go func() {
-		d.code <- execute(ctx, append([]string{"demo", "--rate", "400"}, arguments...), strings.NewReader(""), out, d.messages)
+		d.code <- execute(ctx, append([]string{"demo", "--rate", "400"}, arguments...), strings.NewReader(""), out,
+			d.messages)
 		out.Close()
 	}()
 	t.Cleanup(func() {
@@ -141,8 +145,10 @@ func TestDemo(t *testing.T) {
 			break
 		}
 	}
-	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 || len(episode.Scores) != 4 {
-		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges), len(episode.Trace), len(episode.Scores))
+	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 ||
+		len(episode.Scores) != 4 {
+		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges),
+			len(episode.Trace), len(episode.Scores))
 	}
 	for i := 1; i < len(episode.Trace); i++ {
 		if rise := episode.Trace[i] - episode.Trace[i-1]; rise > 1e-3 {
@@ -158,7 +164,8 @@ func TestDemo(t *testing.T) {
 	if !strings.HasPrefix(first.Image, "data:image/png;base64,") {
 		t.Errorf("%+v", first)
 	}
-	lesson, err := http.NewRequest(http.MethodPost, address+"/api/teach", strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
+	lesson, err := http.NewRequest(http.MethodPost, address+"/api/teach",
+		strings.NewReader(`{"id":"`+first.ID+`","label":"hat"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

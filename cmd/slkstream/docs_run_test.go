@@ -41,7 +41,8 @@ func elsewhere(line string) string {
 		return ".ci/run runs it: this test is part of that"
 	case strings.HasPrefix(line, "docker"):
 		return "no container engine here; test/compose holds the file to its word"
-	case strings.HasPrefix(line, "go run ./bench"), strings.HasPrefix(line, "go run ./internal/chaos"), strings.HasPrefix(line, "go run ./test/kafka"):
+	case strings.HasPrefix(line, "go run ./bench"), strings.HasPrefix(line, "go run ./internal/chaos"),
+		strings.HasPrefix(line, "go run ./test/kafka"):
 		return "a step of its own runs it"
 	case strings.HasPrefix(line, "pip install"):
 		return "a step of its own runs it"
@@ -113,7 +114,8 @@ func installed(t *testing.T, tree, bin string) []string {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SLKSTREAM_LOG_LEVEL=warn")
+	return append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"SLKSTREAM_LOG_LEVEL=warn")
 }
 
 func runBlock(t *testing.T, tree string, env []string, b block) {
@@ -165,7 +167,10 @@ func start(t *testing.T, tree string, env []string, line string) *shell {
 	if _, ours := ourArguments(line); ours && !strings.Contains(line, " | ") {
 		script = "exec " + line
 	}
-	s := &shell{line: line, process: exec.Command("bash", "-c", "set -o pipefail; "+script), ended: make(chan error, 1)}
+	s := &shell{
+		line: line, process: exec.Command("bash", "-c", "set -o pipefail; "+script),
+		ended: make(chan error, 1),
+	}
 	s.process.Dir, s.process.Env = tree, env
 	s.process.Stdout, s.process.Stderr = &s.said, &s.said
 	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

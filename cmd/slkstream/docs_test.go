@@ -85,7 +85,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			if name = strings.TrimPrefix(name, "config "); name == "config" {
 				name = "run"
 			}
-			if _, _, err := config.Load(name, cmd.Flags(), nil); err != nil && !strings.Contains(line, "--config") && !strings.HasPrefix(line, "slkstream config") {
+			if _, _, err := config.Load(name, cmd.Flags(), nil); err != nil && !strings.Contains(line, "--config") &&
+				!strings.HasPrefix(line, "slkstream config") {
 				t.Errorf("%s: %s: %v", b.place, line, err)
 			}
 		}

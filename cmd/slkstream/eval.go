@@ -21,7 +21,8 @@ func newEvalCommand() *cobra.Command {
 		Short: "measure on labelled data: fewshot, cluster, stream, file, index, paper",
 		RunE:  refuseUnknown,
 	}
-	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalFileCommand(), newEvalIndexCommand(), newEvalPaperCommand())
+	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(),
+		newEvalFileCommand(), newEvalIndexCommand(), newEvalPaperCommand())
 	return eval
 }
 
@@ -44,7 +45,10 @@ func candidates(c *config.Config, of func(solver.Preset) (solver.Settings, error
 			if _, err := solver.New(s); err != nil {
 				return nil, usagef("preset %s: %w", preset, err)
 			}
-			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool { return o.Method == string(s.Method) && o.Preset == preset }) {
+			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool {
+				return o.Method == string(s.Method) &&
+					o.Preset == preset
+			}) {
 				return nil, usagef("preset %s with method %s is named twice", preset, s.Method)
 			}
 			out = append(out, evaluate.Candidate{Method: string(s.Method), Preset: preset, Settings: s})

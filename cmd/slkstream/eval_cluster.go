@@ -41,19 +41,23 @@ func evalCluster(ctx context.Context, c *call) error {
 	p := newPrinter(c, "data\tn\tk\tmethod\tNMI\tARI\taccuracy\tone cluster\tenergy\tobjective\tgraph s\tsolve s\trises\t")
 	for _, set := range sets {
 		progress := progressOf(c, set.Name+" graph")
-		cluster := evaluate.Cluster{K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
-			return clusterSettings(c, method)
-		}, Progress: func(_ string, done, total int64) {
-			if progress != nil {
-				progress(int(done), int(total))
-			}
-		}}
+		cluster := evaluate.Cluster{
+			K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed,
+			Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
+				return clusterSettings(c, method)
+			}, Progress: func(_ string, done, total int64) {
+				if progress != nil {
+					progress(int(done), int(total))
+				}
+			},
+		}
 		results, err := cluster.Run(ctx, set)
 		if err != nil {
 			return err
 		}
 		for _, r := range results {
-			if err := p.print(r, "%s\t%d\t%d\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Data, r.N, r.K, r.Method, r.NMI, r.ARI, r.Accuracy,
+			if err := p.print(r, "%s\t%d\t%d\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Data, r.N,
+				r.K, r.Method, r.NMI, r.ARI, r.Accuracy,
 				r.OneCluster, r.Energy, r.Objective, r.GraphSeconds, r.SolveSeconds, r.ObjectiveRises); err != nil {
 				return err
 			}

@@ -59,7 +59,8 @@ func evalFewShot(ctx context.Context, c *call) error {
 			if r.Paired != nil {
 				versus = fmt.Sprintf("%+.2f\t%.2f", r.Paired.Difference, r.Paired.CI95)
 			}
-			if err := p.print(r, "%s\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%.0f\t%.1f\t%d\t%d\t", r.Data, r.Shots, r.Mix, r.Preset, r.Method,
+			if err := p.print(r, "%s\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%.0f\t%.1f\t%d\t%d\t", r.Data, r.Shots, r.Mix,
+				r.Preset, r.Method,
 				r.Accuracy, r.CI95, versus, r.EpisodeMicros, r.Iterations, r.ObjectiveRises, r.LostSupports); err != nil {
 				return err
 			}
@@ -76,7 +77,8 @@ func evalFewShot(ctx context.Context, c *call) error {
 		if m.Versus != nil {
 			versus = fmt.Sprintf("%+.2f\t%.2f", m.Versus.Mean, m.Versus.CI95)
 		}
-		if err := p.print(nil, "%s\t%s\t%s\t%.2f\t%.2f\t%s\t", m.Cells, m.Preset, m.Method, m.Accuracy.Mean, m.Accuracy.CI95, versus); err != nil {
+		if err := p.print(nil, "%s\t%s\t%s\t%.2f\t%.2f\t%s\t", m.Cells, m.Preset, m.Method, m.Accuracy.Mean,
+			m.Accuracy.CI95, versus); err != nil {
 			return err
 		}
 	}
@@ -86,7 +88,10 @@ func evalFewShot(ctx context.Context, c *call) error {
 // fewShot is the protocol that the settings ask for, without its candidates.
 func fewShot(c *call) (*evaluate.FewShot, error) {
 	e := c.Config.Evaluate
-	f := &evaluate.FewShot{Ways: e.Ways, Tasks: e.Tasks, Seed: c.Config.Solver.Seed, SplitSeed: e.SplitSeed, MetricEpisodes: e.MetricEpisodes}
+	f := &evaluate.FewShot{
+		Ways: e.Ways, Tasks: e.Tasks, Seed: c.Config.Solver.Seed, SplitSeed: e.SplitSeed,
+		MetricEpisodes: e.MetricEpisodes,
+	}
 	var err error
 	if f.Shots, err = wholeNumbers(e.Shots); err != nil {
 		return nil, err

@@ -41,8 +41,9 @@ func evalFile(ctx context.Context, c *call) error {
 	memory := stream.Defaults(settings)
 	run := evaluate.File{
 		Protocol: evaluate.StreamProtocol{
-			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random", UnlabelledClasses: e.UnlabelledClasses,
-			WrongSupports: e.WrongSupports,
+			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random",
+			UnlabelledClasses: e.UnlabelledClasses,
+			WrongSupports:     e.WrongSupports,
 		},
 		Settings: fileSettings(c), Episodes: memory,
 	}
@@ -69,8 +70,10 @@ func evalFile(ctx context.Context, c *call) error {
 					if done++; progress != nil {
 						progress(done, total)
 					}
-					if err := p.print(r, "%s\t%s\t%d\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%t\t%s\t%d\t%.2f\t%d\t", r.Data, r.Order, r.Shots, r.Seed,
-						r.Method, r.N, r.Accuracy, r.Coherence, cell(r.ECE), r.Calibrated, cell(r.UnknownAUROC), r.Code, r.Seconds,
+					if err := p.print(r, "%s\t%s\t%d\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%t\t%s\t%d\t%.2f\t%d\t", r.Data, r.Order,
+						r.Shots, r.Seed,
+						r.Method, r.N, r.Accuracy, r.Coherence, cell(r.ECE), r.Calibrated, cell(r.UnknownAUROC), r.Code,
+						r.Seconds,
 						r.ObjectiveRises); err != nil {
 						return err
 					}

@@ -29,16 +29,20 @@ func evalIndex(ctx context.Context, c *call) error {
 	p := newPrinter(c, "data\tn\td\tindex\tchosen\trecall\tbuild s\tquery s\t")
 	for _, set := range sets {
 		progress := progressOf(c, set.Name)
-		o := index.Options{Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, Seed: c.Config.Solver.Seed, Progress: func(_ string, done, total int64) {
-			if progress != nil {
-				progress(int(done), int(total))
-			}
-		}}
+		o := index.Options{
+			Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
+			Seed: c.Config.Solver.Seed, Progress: func(_ string, done, total int64) {
+				if progress != nil {
+					progress(int(done), int(total))
+				}
+			},
+		}
 		r, err := evaluate.MeasureNeighbours(ctx, set, e.Neighbours, o, c.Config.Solver.Seed)
 		if err != nil {
 			return err
 		}
-		if err := p.print(r, "%s\t%d\t%d\t%s\t%s\t%.4f\t%.3f\t%.6f\t", r.Data, r.N, r.D, r.Index, r.Chosen, r.Recall, r.BuildSeconds, r.QuerySeconds); err != nil {
+		if err := p.print(r, "%s\t%d\t%d\t%s\t%s\t%.4f\t%.3f\t%.6f\t", r.Data, r.N, r.D, r.Index, r.Chosen,
+			r.Recall, r.BuildSeconds, r.QuerySeconds); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,8 @@ func paperClustering(ctx context.Context, c *call, p *evaluate.Paper) error {
 			return err
 		}
 		for _, r := range rows {
-			if err := out.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t", r.Data, r.Method, cell(r.NMI), cell(r.Accuracy), cell(r.ARI), cell(r.OneCluster),
+			if err := out.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t", r.Data, r.Method, cell(r.NMI),
+				cell(r.Accuracy), cell(r.ARI), cell(r.OneCluster),
 				cell(r.PaperNMI), cell(r.PaperAccuracy), r.Rises, r.Trials, r.Reason); err != nil {
 				return err
 			}
@@ -100,7 +101,8 @@ func paperEnergies(ctx context.Context, c *call, p *evaluate.Paper) error {
 	}
 	out := newPrinter(c, "lambda\tLK\tLK, graph start\tSLK-MS, k-means++ start\tSLK-MS\tone cluster\tpaper's E: LK\tpaper's E: SLK-MS\trises\t")
 	for _, r := range rows {
-		if err := out.print(r, "%g\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Lambda, r.LK, r.LKGraph, r.SLKPlusPlus, r.SLK, r.OneCluster, r.PaperLK, r.PaperSLK, r.Rises); err != nil {
+		if err := out.print(r, "%g\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Lambda, r.LK, r.LKGraph,
+			r.SLKPlusPlus, r.SLK, r.OneCluster, r.PaperLK, r.PaperSLK, r.Rises); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,8 @@ func evalStream(ctx context.Context, c *call) error {
 						switches = fmt.Sprint(*r.IDSwitches)
 					}
 					if err := p.print(streamLine{r, run.preset}, "%s\t%d\t%d\t%s\t%s\t%t\t%d\t%s\t%s\t%s\t%.3f\t%d\t%s\t%s\t%.2f\t%s\t%s\t%d\t%s\t%.1f\t%d\t", r.Data, r.Shots, r.Seed, run.preset, r.Method, r.Warm, r.N,
-						cell(r.Accuracy), cell(r.FirstTenth), cell(r.LastTenth), r.Admitted, r.Taught, cell(r.UnknownAUROC), cell(r.ECE), r.Calibrated, cell(r.NMI), cell(r.PairF1),
+						cell(r.Accuracy), cell(r.FirstTenth), cell(r.LastTenth), r.Admitted, r.Taught, cell(r.UnknownAUROC),
+						cell(r.ECE), r.Calibrated, cell(r.NMI), cell(r.PairF1),
 						r.Clusters, switches, r.Iterations, r.ObjectiveRises); err != nil {
 						return err
 					}
@@ -119,8 +120,10 @@ func cell(v *float64) string {
 func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	e := c.Config.Evaluate
 	p := evaluate.StreamProtocol{
-		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
-		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage, WrongSupports: e.WrongSupports,
+		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows,
+		Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
+		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage,
+		WrongSupports: e.WrongSupports,
 	}
 	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
 		order, err := array.ReadIntegers(e.Order)
@@ -218,7 +221,8 @@ func (s *streamSummary) add(data string, shots int, preset string, r evaluate.St
 	if value == nil {
 		return
 	}
-	if last := len(s.cells) - 1; last < 0 || s.cells[last].data != data || s.cells[last].shots != shots || s.cells[last].preset != preset || s.cells[last].method != r.Method {
+	if last := len(s.cells) - 1; last < 0 || s.cells[last].data != data || s.cells[last].shots != shots ||
+		s.cells[last].preset != preset || s.cells[last].method != r.Method {
 		s.cells = append(s.cells, streamCell{data: data, preset: preset, method: r.Method, shots: shots})
 	}
 	last := &s.cells[len(s.cells)-1]
@@ -240,7 +244,8 @@ func (s *streamSummary) print(c *call) error {
 			versus = fmt.Sprintf("%+.3f\t%.3f", d.Mean, d.CI95)
 		}
 		mean := evaluate.Average(cell.values)
-		if err := p.print(nil, "%s\t%d\t%s\t%s\t%.3f\t%.3f\t%s\t", cell.data, cell.shots, cell.preset, cell.method, mean.Mean, mean.CI95, versus); err != nil {
+		if err := p.print(nil, "%s\t%d\t%s\t%s\t%.3f\t%.3f\t%s\t", cell.data, cell.shots, cell.preset, cell.method,
+			mean.Mean, mean.CI95, versus); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,8 @@ func digitsFolder(t *testing.T) string {
 	set := sample.Digits()
 	folder := filepath.Join(t.TempDir(), "digits")
 	rows := set.Rows()
-	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows, set.N(), len(rows)/set.N()),
+	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows, set.N(),
+		len(rows)/set.N()),
 		array.WriteNPYFile(folder+"/y.npy", set.Labels, set.N())); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,10 @@ func TestEvalJSON(t *testing.T) {
 			"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,clamped", 8,
 			"data ways shots mix tasks method preset accuracy ci95 episode_us iterations objective_rises lost_supports",
 		},
-		{"eval cluster --k 10 --method slk-ms,ncut", 2, "data n k method nmi ari accuracy energy objective graph_seconds solve_seconds objective_rises"},
+		{
+			"eval cluster --k 10 --method slk-ms,ncut", 2,
+			"data n k method nmi ari accuracy energy objective graph_seconds solve_seconds objective_rises",
+		},
 		{
 			"eval stream --order bursts --episode-size 50 --shots 1 --unlabelled-classes 0.2", 1,
 			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc ece objective_rises",
@@ -95,7 +99,8 @@ func TestEvalTables(t *testing.T) {
 
 func TestTuneWritesAConfigThatRunTakes(t *testing.T) {
 	data, file := digitsFolder(t), filepath.Join(t.TempDir(), "slkstream.yaml")
-	if code, _, messages := runLine(t, "tune", "--data", data, "--shots", "5", "--mix", "balanced", "--tasks", "3", "--output", file); code != exitDone {
+	if code, _, messages := runLine(t, "tune", "--data", data, "--shots", "5", "--mix", "balanced", "--tasks",
+		"3", "--output", file); code != exitDone {
 		t.Fatal(messages)
 	}
 	code, out, messages := runLine(t, "config", "run", "--config", file)
@@ -138,7 +143,8 @@ func TestEvalRefusesBadInputBeforeItWorks(t *testing.T) {
 
 func TestEvalPaperSaysWhatCannotBeRun(t *testing.T) {
 	code, out, messages := runLine(t, "eval", "paper", "--data", t.TempDir())
-	if code != exitDone || !strings.Contains(out, "no folder mnist under the root") || !strings.Contains(out, "0.800") || !strings.Contains(out, "not public") {
+	if code != exitDone || !strings.Contains(out, "no folder mnist under the root") ||
+		!strings.Contains(out, "0.800") || !strings.Contains(out, "not public") {
 		t.Errorf("exit %d: %s%s", code, out, messages)
 	}
 }

@@ -46,10 +46,14 @@ func feed(ctx context.Context, c *call) error {
 	}
 	defer disconnect()
 	out := c.Config.Topics.Out
-	if err := prepareTopic(ctx, client, embedded, topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
+	if err := prepareTopic(ctx, client, embedded,
+		topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
 		return err
 	}
-	f := &feeder{client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys, began: time.Now(), rate: c.Config.Feed.Rate}
+	f := &feeder{
+		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys,
+		began: time.Now(), rate: c.Config.Feed.Rate,
+	}
 	err = c.report(ctx, f.figures, func(ctx context.Context) error {
 		for {
 			total, err := f.file(ctx, c)
@@ -64,7 +68,8 @@ func feed(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took", time.Since(f.began).Round(time.Millisecond))
+	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took",
+		time.Since(f.began).Round(time.Millisecond))
 	return nil
 }
 
@@ -189,7 +194,10 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 
 // record is a row as it goes onto the topic.
 func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
-	e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector, Time: time.Now(), Attributes: row.Attributes}
+	e := record.Example{
+		ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector,
+		Time: time.Now(), Attributes: row.Attributes,
+	}
 	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time}
 	if f.labels != nil {
 		class, err := at(f.labels, number, "labels-file")

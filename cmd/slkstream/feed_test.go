@@ -49,7 +49,10 @@ func records(t *testing.T, client *topic.Client, name string, want int) []record
 	}
 	readers := make([]*topic.Reader, partitions)
 	for p := range readers {
-		readers[p] = client.NewReader(topic.ReaderSettings{Topic: name, Partition: int32(p), MaxWait: 500 * time.Millisecond})
+		readers[p] = client.NewReader(topic.ReaderSettings{
+			Topic: name, Partition: int32(p),
+			MaxWait: 500 * time.Millisecond,
+		})
 	}
 	var all []record.Raw
 	for p := 0; len(all) < want; p = (p + 1) % partitions {
@@ -65,7 +68,8 @@ func records(t *testing.T, client *topic.Client, name string, want int) []record
 func TestFeed(t *testing.T) {
 	dir, client := embedded(t)
 	input, labels, truth := saveBlobs(t, 1200, 8, 3, 1)
-	line := "feed --embedded-dir " + dir + " --input " + input + " --labels-file " + labels + " --keys " + labels + " --out embeddings"
+	line := "feed --embedded-dir " + dir + " --input " + input + " --labels-file " + labels + " --keys " +
+		labels + " --out embeddings"
 	if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
 		t.Fatalf("exit %d: %s", code, messages)
 	}
@@ -118,8 +122,9 @@ func TestTeachCorrectForget(t *testing.T) {
 	dir, client := embedded(t)
 	examples, ids := filepath.Join(t.TempDir(), "examples.jsonl"), filepath.Join(t.TempDir(), "ids.jsonl")
 	for path, content := range map[string]string{
-		examples: `{"id":"a","vector":[1,2],"label":"milk"}` + "\n" + `{"id":"b","stream":"cam-7","vector":[2,1],"label":"juice"}` + "\n",
-		ids:      `{"id":"a"}` + "\n",
+		examples: `{"id":"a","vector":[1,2],"label":"milk"}` + "\n" +
+			`{"id":"b","stream":"cam-7","vector":[2,1],"label":"juice"}` + "\n",
+		ids: `{"id":"a"}` + "\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -198,7 +203,8 @@ func TestTeachRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(row.content+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		code, _, messages := runLine(t, "teach", path, "--labels", "labels", "--embedded-dir", filepath.Join(dir, "none"))
+		code, _, messages := runLine(t, "teach", path, "--labels", "labels", "--embedded-dir",
+			filepath.Join(dir, "none"))
 		if code != exitFailed || !strings.Contains(messages, row.says) {
 			t.Errorf("%s: exit %d: %s", name, code, messages)
 		}

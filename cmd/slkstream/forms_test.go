@@ -78,7 +78,10 @@ func TestFormsThroughAStage(t *testing.T) {
 	)
 	about := func(frame string) string { return `{"frame":"` + frame + `","type":"Person"}` }
 	ours := []form{
-		{"JSON", []byte(`{"id":"j","stream":"gate-1","vector":[1,0.1,0],"attributes":{"shelf":7}}`), "", []answer{{"j", "gate-1", "cat", `{"shelf":7}`}}},
+		{
+			"JSON", []byte(`{"id":"j","stream":"gate-1","vector":[1,0.1,0],"attributes":{"shelf":7}}`), "",
+			[]answer{{"j", "gate-1", "cat", `{"shelf":7}`}},
+		},
 		{
 			"CloudEvents", []byte(`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":{"vector":[0,1,0.1],"stream":"gate-1"}}`), "",
 			[]answer{{"e", "gate-1", "dog", ""}},
@@ -92,7 +95,10 @@ func TestFormsThroughAStage(t *testing.T) {
 				{"id":"3","type":"Person","embedding":{"vector":[1,0.1,0]}},{"id":"4","type":"Person","embedding":{"vector":[0,1,0.1]}}]}`), "",
 			[]answer{{"3", "gate-2", "cat", about("252")}, {"4", "gate-2", "dog", about("252")}},
 		},
-		{"nv.Frame", nvFrame, "", []answer{{"5", "gate-2", "cat", about("253")}, {"6", "gate-2", "dog", about("253")}}},
+		{"nv.Frame", nvFrame, "", []answer{
+			{"5", "gate-2", "cat", about("253")},
+			{"6", "gate-2", "dog", about("253")},
+		}},
 		{
 			"nv.Behavior in JSON", []byte(`{"id":"gate-2 #-# 7","timestamp":"2026-03-04T05:06:01.2Z","end":"2026-03-04T05:06:07.8Z",
 				"sensor":{"id":"gate-2"},"object":{"id":"7","type":"Person"},"embeddings":[{"vector":[0,1,0]},{"vector":[1,0.1,0]}]}`), "",
@@ -109,11 +115,20 @@ func TestFormsThroughAStage(t *testing.T) {
 			"DL Streamer", []byte(`{"objects":[{"id":3,"roi_type":"person","x":1,"y":2,"w":3,"h":4,"tensors":[
 				{"data":[1,0.1,0],"dims":[1,3],"layer_name":"out","model_name":"reid","name":"inference_layer_name:out","precision":"FP32"}]}],
 				"source":"rtsp://camera-7/stream","timestamp":4800000000}`), "",
-			[]answer{{"3", "rtsp://camera-7/stream", "cat", `{"roi_type":"person","bbox":{"x":1,"y":2,"w":3,"h":4},"timestamp":"4800000000"}`}},
+			[]answer{{
+				"3", "rtsp://camera-7/stream", "cat",
+				`{"roi_type":"person","bbox":{"x":1,"y":2,"w":3,"h":4},"timestamp":"4800000000"}`,
+			}},
 		},
-		{"JSON Schema", framed(1, []byte(`{"id":"s","stream":"gate-3","vector":[1,0.1,0]}`)), "", []answer{{"s", "gate-3", "cat", ""}}},
 		{
-			"Avro", inAvro(2, ourAvro, map[string]any{"id": "v", "stream": "gate-3", "vector": []any{float32(0), float32(1), float32(.1)}}), "",
+			"JSON Schema", framed(1, []byte(`{"id":"s","stream":"gate-3","vector":[1,0.1,0]}`)), "",
+			[]answer{{"s", "gate-3", "cat", ""}},
+		},
+		{
+			"Avro", inAvro(2, ourAvro, map[string]any{
+				"id": "v", "stream": "gate-3",
+				"vector": []any{float32(0), float32(1), float32(.1)},
+			}), "",
 			[]answer{{"v", "gate-3", "dog", ""}},
 		},
 		{
@@ -130,7 +145,10 @@ func TestFormsThroughAStage(t *testing.T) {
 			[]answer{{"p", "gate-4", "cat", `{"x":1}`}, {"q", "gate-4", "dog", ""}},
 		},
 		{
-			"Avro by paths", inAvro(3, theirAvro, map[string]any{"camera": "gate-4", "boxes": []any{box("m", 1, .1, 0), box("n", 0, 1, .1)}}), "",
+			"Avro by paths", inAvro(3, theirAvro, map[string]any{
+				"camera": "gate-4",
+				"boxes":  []any{box("m", 1, .1, 0), box("n", 0, 1, .1)},
+			}), "",
 			[]answer{{"m", "gate-4", "cat", `{"x":9}`}, {"n", "gate-4", "dog", `{"x":9}`}},
 		},
 	}
@@ -138,7 +156,8 @@ func TestFormsThroughAStage(t *testing.T) {
 		stageOfForms(t, ours, "--schema-registry", fake.URL())
 	})
 	t.Run("paths", func(t *testing.T) {
-		stageOfForms(t, theirs, "--schema-registry", fake.URL(), "--vector-field", "boxes[].emb", "--id-field", "boxes[].key",
+		stageOfForms(t, theirs, "--schema-registry", fake.URL(), "--vector-field", "boxes[].emb", "--id-field",
+			"boxes[].key",
 			"--stream-field", "camera", "--attributes-field", "boxes[].about")
 	})
 }

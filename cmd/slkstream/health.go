@@ -37,7 +37,8 @@ func askStage(ctx context.Context, c *call, path string) (*http.Response, error)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path,
+		nil)
 	if err != nil {
 		return nil, err
 	}

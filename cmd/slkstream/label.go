@@ -62,7 +62,8 @@ func label(ctx context.Context, c *call) error {
 	if err := output.Commit(); err != nil {
 		return err
 	}
-	c.Log.Info("labelled", "rows", problem.N, "classes", problem.K, "order", fmt.Sprintf("%.2f", r.Coherence), "output", c.Config.Files.Output,
+	c.Log.Info("labelled", "rows", problem.N, "classes", problem.K, "order", fmt.Sprintf("%.2f", r.Coherence),
+		"output", c.Config.Files.Output,
 		"took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
@@ -96,7 +97,8 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 func fileSettings(c *call) file.Settings {
 	given := c.Config.Solver
 	s := file.Settings{
-		Seed: given.Seed, Index: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, UnknownRate: c.Config.Memory.UnknownRate,
+		Seed: given.Seed, Index: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
+		UnknownRate: c.Config.Memory.UnknownRate,
 	}
 	if text := c.Config.Files.Ordered; text == "true" || text == "false" {
 		ordered := text == "true"
@@ -121,7 +123,10 @@ func fileSettings(c *call) file.Settings {
 			}
 		}
 		for _, v := range []struct{ given, field *int }{
-			{given.Rho, &to.Rho}, {given.Outer, &to.Outer}, {given.Inner, &to.Inner}, {given.MetricRank, &to.MetricRank},
+			{given.Rho, &to.Rho},
+			{given.Outer, &to.Outer},
+			{given.Inner, &to.Inner},
+			{given.MetricRank, &to.MetricRank},
 		} {
 			if v.given != nil {
 				*v.field = *v.given
@@ -134,7 +139,10 @@ func fileSettings(c *call) file.Settings {
 // writeAnswers writes an answer for each row, with the id that the file gives it.
 func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 	write := func(i int, id string) error {
-		a := table.Answer{Row: int64(i), ID: id, Label: strconv.Itoa(int(r.Labels[i])), Confidence: sixDecimals(float64(r.Confidence[i]))}
+		a := table.Answer{
+			Row: int64(i), ID: id, Label: strconv.Itoa(int(r.Labels[i])),
+			Confidence: sixDecimals(float64(r.Confidence[i])),
+		}
 		if len(f.names) > 0 {
 			a.Label, a.Calibrated = f.names[r.Labels[i]], r.Calibrated
 			if r.UnknownScore != nil {

@@ -31,7 +31,10 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		return nil, usageError{err}
 	}
 	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
-		p := &solver.Problem{N: f.N, D: f.D, K: f.K, Anchors: f.Support.Values, AnchorLabels: f.SupportClasses, Assess: len(f.names) > 0}
+		p := &solver.Problem{
+			N: f.N, D: f.D, K: f.K, Anchors: f.Support.Values, AnchorLabels: f.SupportClasses,
+			Assess: len(f.names) > 0,
+		}
 		if err := f.Read(func(row []float32, class int32) error {
 			p.Rows, p.Labels = append(p.Rows, row...), append(p.Labels, class)
 			return nil
@@ -41,7 +44,8 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		if len(f.names) == 0 {
 			p.Embedding = &solver.Embedding{Mean: make([]float32, f.D)}
 			lists, err := index.Build(ctx, p.Rows, p.N, p.D, index.Options{
-				Rho: min(settings.Rho, p.N-1), Method: settings.Index, RecallFloor: settings.RecallFloor, Seed: settings.Seed, Cosine: true,
+				Rho: min(settings.Rho, p.N-1), Method: settings.Index, RecallFloor: settings.RecallFloor,
+				Seed: settings.Seed, Cosine: true,
 			})
 			if err != nil {
 				return nil, err

@@ -76,7 +76,9 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 
 // survey counts the rows and lists the class of each that the file gives a label, nil where it gives none.
 // With k clusters to be found labels are not looked at.
-func (f *labelledFile) survey(ctx context.Context, c *call, class func(string) int32) (given []int32, rows int, err error) {
+func (f *labelledFile) survey(ctx context.Context, c *call,
+	class func(string) int32,
+) (given []int32, rows int, err error) {
 	source, err := openInput(c)
 	if err != nil {
 		return nil, 0, err

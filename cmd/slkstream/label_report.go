@@ -57,11 +57,15 @@ const (
 // newReport gathers what the page shows.
 func newReport(f *labelledFile, r *file.Result) *report {
 	out := &report{
-		File: filepath.Base(f.path), Rows: f.N, Plan: r.Plan.String(), Coherence: r.Coherence, Calibrated: r.Calibrated, Clusters: len(f.names) == 0,
+		File: filepath.Base(f.path), Rows: f.N, Plan: r.Plan.String(), Coherence: r.Coherence,
+		Calibrated: r.Calibrated, Clusters: len(f.names) == 0,
 	}
 	classes := make([]*reportClass, f.K)
 	for c := range classes {
-		classes[c] = &reportClass{Name: strconv.Itoa(c), Colour: template.CSS(fmt.Sprintf("hsl(%.0f 65%% 45%%)", math.Mod(float64(c)*137.5, 360)))}
+		classes[c] = &reportClass{
+			Name:   strconv.Itoa(c),
+			Colour: template.CSS(fmt.Sprintf("hsl(%.0f 65%% 45%%)", math.Mod(float64(c)*137.5, 360))),
+		}
 		if len(f.names) > 0 {
 			classes[c].Name = f.names[c]
 		}
@@ -125,7 +129,8 @@ func mapOf(r *file.Result, classes []*reportClass) []reportPoint {
 	for i, row := range r.Sample {
 		c := classes[r.Labels[row]]
 		out = append(out, reportPoint{
-			X: mapSize / 2 * (1 + .96*float64(r.Places[i][0])/most), Y: mapSize / 2 * (1 - .96*float64(r.Places[i][1])/most),
+			X:      mapSize / 2 * (1 + .96*float64(r.Places[i][0])/most),
+			Y:      mapSize / 2 * (1 - .96*float64(r.Places[i][1])/most),
 			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", row, c.Name, r.Confidence[row]),
 		})
 	}

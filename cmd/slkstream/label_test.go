@@ -55,7 +55,8 @@ func TestLabelFromSupport(t *testing.T) {
 	for name, more := range map[string]string{"one solve": "", "codes": "--max-memory 300KiB"} {
 		t.Run(name, func(t *testing.T) {
 			output := filepath.Join(t.TempDir(), "out.npy")
-			line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " + output + " " + more
+			line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " +
+				output + " " + more
 			if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
 				t.Fatalf("exit %d: %s", code, messages)
 			}
@@ -72,7 +73,8 @@ func TestLabelFromSupport(t *testing.T) {
 			if wrong > 9 {
 				t.Errorf("%d of %d rows of well parted classes are wrong", wrong, len(truth))
 			}
-			if code, _, messages := runLine(t, strings.Fields(line)...); code != exitFailed || !strings.Contains(messages, "--force") {
+			if code, _, messages := runLine(t, strings.Fields(line)...); code != exitFailed ||
+				!strings.Contains(messages, "--force") {
 				t.Errorf("a second time: exit %d: %s", code, messages)
 			}
 			if code, _, messages := runLine(t, strings.Fields(line+" --force")...); code != exitDone {
@@ -124,13 +126,31 @@ func TestLabelRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"--input " + input + " --output " + out + ".npy", exitUsage, "give labelled examples, or the number of clusters with --k"},
-		{"--input " + input + " --k 2 --support " + support + " --output " + out + ".npy", exitUsage, "leave one out"},
+		{
+			"--input " + input + " --output " + out + ".npy", exitUsage,
+			"give labelled examples, or the number of clusters with --k",
+		},
+		{
+			"--input " + input + " --k 2 --support " + support + " --output " + out + ".npy", exitUsage,
+			"leave one out",
+		},
 		{"--input " + bad + " --k 2 --output " + out + ".jsonl", exitFailed, "bad.jsonl: line 3"},
-		{"--input " + input + " --support " + bad + " --output " + out + ".jsonl", exitFailed, "row 1 has no label"},
-		{"--input " + input + " --support " + other + " --support-labels " + labels + " --output " + out + ".npy", exitFailed, "rows of 4 numbers, but the support has 5"},
-		{"--input " + input + " --support " + input + " --support-labels " + labels + " --output " + out + ".npy", exitFailed, "has more rows than the 10 labels"},
-		{"--input " + support + " --k 11 --output " + out + ".npy", exitFailed, "10 rows cannot be parted into 11 clusters"},
+		{
+			"--input " + input + " --support " + bad + " --output " + out + ".jsonl", exitFailed,
+			"row 1 has no label",
+		},
+		{
+			"--input " + input + " --support " + other + " --support-labels " + labels + " --output " + out + ".npy",
+			exitFailed, "rows of 4 numbers, but the support has 5",
+		},
+		{
+			"--input " + input + " --support " + input + " --support-labels " + labels + " --output " + out + ".npy",
+			exitFailed, "has more rows than the 10 labels",
+		},
+		{
+			"--input " + support + " --k 11 --output " + out + ".npy", exitFailed,
+			"10 rows cannot be parted into 11 clusters",
+		},
 		{"--input " + dir + "/none.npy --k 2 --output " + out + ".npy", exitFailed, "none.npy"},
 		{"--input " + dir + " --k 2 --output " + out + ".npy", exitFailed, "its name must end in"},
 		{"--input " + input + " --k 2 --output " + dir + "/none/out.npy", exitFailed, "no such file or directory"},
@@ -151,7 +171,8 @@ func TestLabelReport(t *testing.T) {
 	input, _, _ := saveBlobs(t, 300, 16, 4, 1)
 	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
 	folder := t.TempDir()
-	line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " + folder + "/y.npy --report " + folder + "/page.html"
+	line := "label --input " + input + " --support " + support + " --support-labels " + labels + " --output " +
+		folder + "/y.npy --report " + folder + "/page.html"
 	if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
 		t.Fatalf("exit %d: %s", code, messages)
 	}
@@ -200,7 +221,8 @@ func TestLabelFloat64(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "X.npy"), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, messages := runLine(t, "label", "--input", filepath.Join(dir, "X.npy"), "--k", "2", "--output", filepath.Join(dir, "y.npy"))
+	code, _, messages := runLine(t, "label", "--input", filepath.Join(dir, "X.npy"), "--k", "2", "--output",
+		filepath.Join(dir, "y.npy"))
 	if code != exitDone || !strings.Contains(messages, "float64 numbers are rounded to float32") {
 		t.Errorf("exit %d: %s", code, messages)
 	}

@@ -36,7 +36,8 @@ func openSocket(c *call) (net.Listener, error) {
 	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen: %s is taken by another process: choose another address with --listen: %w", address, syscall.EADDRINUSE)
+		return nil, fmt.Errorf("listen: %s is taken by another process: choose another address with --listen: %w",
+			address, syscall.EADDRINUSE)
 	case err != nil:
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -67,7 +68,10 @@ func nextSocket(address string) (socket net.Listener, err error) {
 func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) *listener {
 	mux := http.NewServeMux()
 	health(mux, stage.Metrics())
-	access := web.Access{Loopback: c.Config.Listen.IsLoopback(), Token: string(c.Config.Listen.Token), Open: []string{"/livez", "/readyz"}}
+	access := web.Access{
+		Loopback: c.Config.Listen.IsLoopback(), Token: string(c.Config.Listen.Token),
+		Open: []string{"/livez", "/readyz"},
+	}
 	l := &listener{done: make(chan error, 1), shown: make(chan struct{}), stop: func() {}}
 	if page == nil {
 		close(l.shown)
@@ -82,7 +86,8 @@ func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) 
 	}
 	l.server = &http.Server{
 		Handler:           access.Guard(mux),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute,
 	}
 	go func() { l.done <- l.server.Serve(socket) }()
 	c.Log.Info("listening", "address", "http://"+socket.Addr().String())

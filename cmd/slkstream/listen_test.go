@@ -20,7 +20,8 @@ func TestNextFreePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.Close()
-	if got, was := next.Addr().(*net.TCPAddr), taken.Addr().(*net.TCPAddr); got.Port <= was.Port || got.Port > was.Port+100 {
+	if got, was := next.Addr().(*net.TCPAddr), taken.Addr().(*net.TCPAddr); got.Port <= was.Port ||
+		got.Port > was.Port+100 {
 		t.Errorf("port %d after %d", got.Port, was.Port)
 	}
 	c := &call{Config: config.Default("run")}

@@ -38,7 +38,8 @@ var commands = []struct {
 }{
 	{"Label:", []func() *cobra.Command{newDemoCommand, newRunCommand, newBackfillCommand, newLabelCommand}},
 	{"Feed, teach and look:", []func() *cobra.Command{
-		newSampleCommand, newFeedCommand, newTeachCommand, newTailCommand, newAuditCommand, newStateCommand, newDeadCommand,
+		newSampleCommand, newFeedCommand, newTeachCommand, newTailCommand, newAuditCommand, newStateCommand,
+		newDeadCommand,
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
 	{"Set up and operate:", []func() *cobra.Command{

@@ -27,13 +27,17 @@ func TestExitCodes(t *testing.T) {
 		{"verson", exitUsage, `unknown command "verson" of "slkstream"; did you mean "version"?`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
 		{"version --log-format xml", exitUsage, "log-format is xml: must be one of text, json"},
-		{"label --kernel neon --input x.npy --k 2 --output y.npy", exitUsage, "kernel \"neon\": this machine has auto"},
+		{
+			"label --kernel neon --input x.npy --k 2 --output y.npy", exitUsage,
+			"kernel \"neon\": this machine has auto",
+		},
 		{"version extra", exitUsage, "slkstream version takes no arguments"},
 		{"version --config /nowhere.yaml", exitUsage, "/nowhere.yaml"},
 	} {
 		code, out, messages := runLine(t, strings.Fields(row.line)...)
 		if code != row.code || !strings.Contains(out+messages, row.says) {
-			t.Errorf("slkstream %s: exit %d, says %q%q; want exit %d, %q", row.line, code, out, messages, row.code, row.says)
+			t.Errorf("slkstream %s: exit %d, says %q%q; want exit %d, %q", row.line, code, out, messages, row.code,
+				row.says)
 		}
 	}
 }

@@ -18,7 +18,10 @@ func newManCommand() *cobra.Command {
 				return fmt.Errorf("man pages: %w", err)
 			}
 			cmd.Root().DisableAutoGenTag = true // the same pages for the same version
-			if err := doc.GenManTree(cmd.Root(), &doc.GenManHeader{Title: "SLKSTREAM", Section: "1", Source: "slkstream " + versionText()}, args[0]); err != nil {
+			if err := doc.GenManTree(cmd.Root(), &doc.GenManHeader{
+				Title: "SLKSTREAM", Section: "1",
+				Source: "slkstream " + versionText(),
+			}, args[0]); err != nil {
 				return fmt.Errorf("man pages: %w", err)
 			}
 			return nil

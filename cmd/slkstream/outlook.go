@@ -53,7 +53,8 @@ func (o *outlook) Answered(a *pipeline.Answered) {
 	}
 	o.looked = time.Now()
 	items := a.Episode.Items
-	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items), a.Took.Seconds()*1000)
+	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items),
+		a.Took.Seconds()*1000)
 	for i := range items {
 		if items[i].Label != "" {
 			continue
@@ -69,7 +70,8 @@ func (o *outlook) Answered(a *pipeline.Answered) {
 
 // checkSupport says once that no labelled example has the dimension of the feed.
 func (o *outlook) checkSupport(dimension int) {
-	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support, func(e stream.Example) bool { return len(e.Vector) == dimension }) {
+	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support,
+		func(e stream.Example) bool { return len(e.Vector) == dimension }) {
 		return
 	}
 	o.unfit = true
@@ -103,7 +105,8 @@ func (o *outlook) figures() []figure {
 // totals says at the end what was done.
 func (o *outlook) totals(began time.Time) {
 	s := o.metrics.Summary()
-	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown", s.Unknown,
+	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown",
+		s.Unknown,
 		"rejected", s.Refused, "took", time.Since(began).Round(time.Millisecond))
 }
 

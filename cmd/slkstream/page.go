@@ -44,7 +44,10 @@ func status(metrics *pipeline.Metrics) web.Status {
 		return web.Status{}
 	}
 	s := metrics.Summary()
-	view := web.Status{Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes, Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds}
+	view := web.Status{
+		Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes,
+		Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds,
+	}
 	for _, t := range metrics.Troubles() {
 		view.Troubles = append(view.Troubles, web.Trouble(t))
 	}
@@ -56,8 +59,10 @@ func shown(a *pipeline.Answered) *web.Episode {
 	const most = 120 // items: an eye tells no more apart
 	items := a.Episode.Items[:min(len(a.Episode.Items), most)]
 	e := &web.Episode{
-		Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed), Iterations: a.Report.Iterations,
-		Warm: a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took, Trace: []float64{a.Report.Before, a.Report.After},
+		Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed),
+		Iterations: a.Report.Iterations,
+		Warm:       a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took,
+		Trace: []float64{a.Report.Before, a.Report.After},
 	}
 	if a.Solved != nil {
 		if len(a.Solved.Trace) > 1 {
@@ -67,7 +72,10 @@ func shown(a *pipeline.Answered) *web.Episode {
 	}
 	for i := range items {
 		item := &items[i]
-		e.Items = append(e.Items, web.Item{Result: a.Results[i], Example: item.Name(), Vector: slices.Clone(item.Vector), Taught: item.Label != ""})
+		e.Items = append(e.Items, web.Item{
+			Result: a.Results[i], Example: item.Name(),
+			Vector: slices.Clone(item.Vector), Taught: item.Label != "",
+		})
 	}
 	return e
 }

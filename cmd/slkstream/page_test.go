@@ -38,7 +38,8 @@ func TestPageOfRun(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		code <- execute(ctx, []string{
-			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size", "20",
+			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size",
+			"20",
 			"--listen", address, "--image-hosts", "pictures.example", "--log-level", "warn",
 		}, strings.NewReader(""), io.Discard, &messages)
 	}()
@@ -75,7 +76,8 @@ func TestPageOfRun(t *testing.T) {
 			}
 		}
 	}
-	if all < 60 || right < all*2/3 || len(last.Edges) == 0 || last.Items[0].Image != "https://pictures.example/"+last.Items[0].Name {
+	if all < 60 || right < all*2/3 || len(last.Edges) == 0 ||
+		last.Items[0].Image != "https://pictures.example/"+last.Items[0].Name {
 		t.Errorf("%d of %d right, %d edges, picture %q", right, all, len(last.Edges), last.Items[0].Image)
 	}
 	for answered := 0.; answered < 60; { // the figures follow within a second
@@ -88,7 +90,10 @@ func TestPageOfRun(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]int{"/": http.StatusOK, "/metrics": http.StatusOK, "/livez": http.StatusOK, "/readyz": http.StatusOK} {
+	for path, want := range map[string]int{
+		"/": http.StatusOK, "/metrics": http.StatusOK,
+		"/livez": http.StatusOK, "/readyz": http.StatusOK,
+	} {
 		r, err := http.Get("http://" + address + path)
 		if err != nil {
 			t.Fatal(err)
@@ -129,12 +134,18 @@ func feedDigits(t *testing.T, client *topic.Client) {
 	for i, class := range set.Labels {
 		if taught[class] < 5 {
 			taught[class]++
-			lessons = append(lessons, record.Teach("lessons", &record.Example{ID: fmt.Sprint("lesson-", i), Label: set.Names[class], Vector: row(i)}))
+			lessons = append(lessons, record.Teach("lessons", &record.Example{
+				ID:    fmt.Sprint("lesson-", i),
+				Label: set.Names[class], Vector: row(i),
+			}))
 		} else {
 			feed = append(feed, i)
 		}
 	}
-	for _, d := range []topic.Description{{Name: "lessons", Partitions: 1, Settings: topic.StateSettings()}, {Name: "digits", Partitions: 1}} {
+	for _, d := range []topic.Description{
+		{Name: "lessons", Partitions: 1, Settings: topic.StateSettings()},
+		{Name: "digits", Partitions: 1},
+	} {
 		if err := client.Ensure(ctx, d); err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +159,15 @@ func feedDigits(t *testing.T, client *topic.Client) {
 		for n := 0; ; n++ {
 			i := feed[n%len(feed)]
 			name := fmt.Sprint("digit-", n)
-			about, _ := json.Marshal(map[string]string{"truth": set.Names[set.Labels[i]], "image": "https://pictures.example/" + name})
+			about, _ := json.Marshal(map[string]string{
+				"truth": set.Names[set.Labels[i]],
+				"image": "https://pictures.example/" + name,
+			})
 			value := record.AppendExample(nil, &record.Example{ID: name, Vector: row(i), Attributes: about})
-			if client.Write(ctx, []record.Out{{Topic: "digits", Partition: -1, Key: []byte("desk"), Value: value, Time: time.Now()}}) != nil {
+			if client.Write(ctx, []record.Out{{
+				Topic: "digits", Partition: -1, Key: []byte("desk"), Value: value,
+				Time: time.Now(),
+			}}) != nil {
 				return
 			}
 			select {

@@ -43,7 +43,10 @@ func run(ctx context.Context, c *call) error {
 	watching := observers{out}
 	var page *web.Page
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, web.Options{Title: groupTitle(options.Group), Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) }})
+		page = newPage(c, client, web.Options{
+			Title:  groupTitle(options.Group),
+			Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) },
+		})
 		watching = append(watching, watcher{page})
 	}
 	options.Observer = watching
@@ -54,7 +57,10 @@ func run(ctx context.Context, c *call) error {
 	out.metrics = stage.Metrics()
 	began := time.Now()
 	defer func() { out.totals(began) }()
-	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error { return c.report(ctx, out.figures, stage.Run) })
+	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error {
+		return c.report(ctx,
+			out.figures, stage.Run)
+	})
 }
 
 // unlessStopped is nil where err says no more than that ctx has ended: to stop a stage that is still starting
@@ -77,11 +83,18 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
 	}
 	o := pipeline.Options{
-		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels, Episodes: t.Episodes, Review: t.Review,
-		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
-		DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout, Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
-		MaxStreams: c.Config.Memory.MaxStreams, StallAfter: c.Config.Memory.StallAfter, RecoveryTarget: c.Config.Memory.RecoveryTarget,
-		Limits: consumer.Limits{Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory)},
+		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
+		Episodes: t.Episodes, Review: t.Review,
+		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval,
+		StateInterval: d.StateInterval,
+		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,
+		Rebalance: d.SessionTimeout, StateTTL: c.Config.Memory.StateTTL,
+		MaxStreams: c.Config.Memory.MaxStreams, StallAfter: c.Config.Memory.StallAfter,
+		RecoveryTarget: c.Config.Memory.RecoveryTarget,
+		Limits: consumer.Limits{
+			Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle,
+			Memory: int64(s.MaxMemory),
+		},
 		Memory: settings, WithVector: t.WithVector, Log: c.Log,
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
@@ -123,7 +136,9 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, work func(c
 }
 
 // servePageWhile runs work beside the listener for metrics, health and the page, if there is one.
-func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page, work func(context.Context) error) error {
+func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
+	work func(context.Context) error,
+) error {
 	if c.Config.Listen.Address == "" {
 		return work(ctx)
 	}

@@ -17,7 +17,10 @@ func TestStoppedWhileItStarts(t *testing.T) {
 	if err := os.WriteFile(support, []byte(`{"id":"a","label":"cat","vector":[1,2]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", "--in", "in", "--out", "out", "--support", support, "--embedded-dir", t.TempDir(), "--listen", ""}
+	args := []string{
+		"run", "--in", "in", "--out", "out", "--support", support, "--embedded-dir", t.TempDir(),
+		"--listen", "",
+	}
 	if code := execute(ctx, args, nil, &bytes.Buffer{}, &messages); code != exitDone {
 		t.Errorf("exit %d: %s", code, messages.String())
 	}

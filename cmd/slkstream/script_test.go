@@ -57,7 +57,8 @@ func TestHelp(t *testing.T) {
 	var all bytes.Buffer
 	var show func(*cobra.Command)
 	show = func(cmd *cobra.Command) {
-		if parent := cmd.Parent(); cmd.Name() == "completion" || cmd.Name() == "help" || parent != nil && parent.Name() == "config" {
+		if parent := cmd.Parent(); cmd.Name() == "completion" || cmd.Name() == "help" || parent != nil &&
+			parent.Name() == "config" {
 			return // cobra's own, and the same settings once more
 		}
 		all.WriteString("$ " + cmd.CommandPath() + " --help\n")

@@ -40,11 +40,15 @@ type number struct {
 // numbers pairs the settings of config with the fields of the solver.
 func numbers(s *solver.Settings, c config.Solver) []number {
 	return []number{
-		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho), pair("edge-decay", c.EdgeDecay, &s.EdgeDecay), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
+		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho),
+		pair("edge-decay", c.EdgeDecay, &s.EdgeDecay), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
 		pair("kappa", c.Kappa, &s.Kappa), pair("sigma", c.Sigma, &s.Sigma), pair("beta", c.Beta, &s.Beta),
-		pair("cpi", c.CPI, &s.CPI), pair("balance", c.Balance, &s.Balance), pair("balance-range", c.BalanceRange, &s.BalanceRange),
-		pair("anneal", c.Anneal, &s.Anneal), pair("anneal-steps", c.AnnealSteps, &s.AnnealSteps), pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
-		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance), pair("power", c.Power, &s.Power),
+		pair("cpi", c.CPI, &s.CPI), pair("balance", c.Balance, &s.Balance), pair("balance-range", c.BalanceRange,
+			&s.BalanceRange),
+		pair("anneal", c.Anneal, &s.Anneal), pair("anneal-steps", c.AnnealSteps, &s.AnnealSteps),
+		pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
+		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance),
+		pair("power", c.Power, &s.Power),
 		pair("metric-rank", c.MetricRank, &s.MetricRank), pair("metric-shrink", c.MetricShrink, &s.MetricShrink),
 		pair("metric-between", c.MetricBetween, &s.MetricBetween),
 		pair("bias-correction", c.BiasCorrection, &s.Paper.BiasCorrection),

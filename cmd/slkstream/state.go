@@ -54,7 +54,8 @@ func showState(ctx context.Context, c *call) error {
 	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
 	if topic.IsMissing(err) {
 		t := &c.Config.Topics
-		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(), t.Group)
+		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(),
+			t.Group)
 	}
 	if err != nil {
 		return err
@@ -72,16 +73,20 @@ func showState(ctx context.Context, c *call) error {
 		m := &r.Memory
 		switch {
 		case r.Err != nil:
-			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition", r.Partition, "error", r.Err)
+			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
+				r.Partition, "error", r.Err)
 		case c.Config.State.Stream == "" && r.Saved.IsZero():
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition, r.Stream, r.Model, offset(r.Answered))
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition, r.Stream,
+				r.Model, offset(r.Answered))
 		case c.Config.State.Stream == "":
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream, r.Model, ago(r.Saved),
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream,
+				r.Model, ago(r.Saved),
 				m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
 		case c.Config.State.Stream == r.Stream:
 			for _, k := range m.Classes {
 				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
-					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass, k.Proportion)
+					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class,
+						k.Examples, k.Mass, k.Proportion)
 				}
 			}
 		}
@@ -113,9 +118,12 @@ func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
 			Title  string     `json:"title"`
 			Status web.Status `json:"status"`
 		}
-		if err = json.NewDecoder(answer.Body).Decode(&now); err == nil && now.Title == groupTitle(c.Config.Topics.Group) {
-			c.Log.Info("the table is what is saved; the stage runs, and each stream is saved every --state-interval", "saved_last", last,
-				"answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes, "streams_by_now", now.Status.Streams)
+		if err = json.NewDecoder(answer.Body).Decode(&now); err == nil &&
+			now.Title == groupTitle(c.Config.Topics.Group) {
+			c.Log.Info("the table is what is saved; the stage runs, and each stream is saved every --state-interval",
+				"saved_last", last,
+				"answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes, "streams_by_now",
+				now.Status.Streams)
 			for _, t := range now.Status.Troubles {
 				c.Log.Warn("the stage is in trouble: "+t.What, "cause", t.Cause, "do", t.Do)
 			}
@@ -157,7 +165,8 @@ func resetState(ctx context.Context, c *call) error {
 	defer disconnect()
 	s, t := c.Config.State, &c.Config.Topics
 	if t.Labels != "" {
-		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels, record.Reset{Stream: s.Stream, Class: s.Class})})
+		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels,
+			record.Reset{Stream: s.Stream, Class: s.Class})})
 	}
 	if s.Class != "" {
 		return usagef("class %q: a single class is reset through the labels topic: give --labels", s.Class)

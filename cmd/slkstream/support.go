@@ -26,7 +26,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 		err = eachRow(path, func(row table.Row) error {
 			if labels != nil {
 				if number >= len(labels) {
-					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path, len(labels), c.Stage.SupportLabels)
+					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path,
+						len(labels), c.Stage.SupportLabels)
 				}
 				if row.Label = labels[number]; row.Label == "" {
 					number++ // of unknown class
@@ -43,7 +44,10 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			if model == "" {
 				model = c.Stage.Model
 			}
-			examples = append(examples, stream.Example{ID: row.ID, Label: row.Label, Vector: slices.Clone(row.Vector), Model: model})
+			examples = append(examples, stream.Example{
+				ID: row.ID, Label: row.Label, Vector: slices.Clone(row.Vector),
+				Model: model,
+			})
 			number++
 			return nil
 		})
@@ -51,7 +55,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			return nil, err
 		}
 		if labels != nil && number < len(labels) {
-			return nil, fmt.Errorf("support: %s has %d rows, %s has %d labels (support-labels)", path, number, c.Stage.SupportLabels, len(labels))
+			return nil, fmt.Errorf("support: %s has %d rows, %s has %d labels (support-labels)", path, number,
+				c.Stage.SupportLabels, len(labels))
 		}
 	}
 	return examples, nil

@@ -78,13 +78,18 @@ func tail(ctx context.Context, c *call) error {
 }
 
 // follow reads a partition from where --from says.
-func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32, out chan<- *record.Raw) error {
+func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32,
+	out chan<- *record.Raw,
+) error {
 	committed := c.Config.Delivery.Isolation == "read-committed"
 	offset, err := client.Place(ctx, name, p, c.Config.Backfill.From, committed)
 	if err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
-	reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: offset, Uncommitted: !committed})
+	reader := client.NewReader(topic.ReaderSettings{
+		Topic: name, Partition: p, Offset: offset,
+		Uncommitted: !committed,
+	})
 	for {
 		batch, err := reader.Read(ctx)
 		if err != nil {
@@ -132,7 +137,8 @@ type tailPrinter struct {
 func newTailPrinter(c *call) *tailPrinter {
 	file, ok := c.Out.(*os.File)
 	return &tailPrinter{
-		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream, unknown: c.Config.Tail.Unknown,
+		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream,
+		unknown: c.Config.Tail.Unknown,
 	}
 }
 
@@ -175,10 +181,13 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 			fmt.Sprintf("%-12s  %-30s  %s", at, fmt.Sprintf("%s/%s/%s", from, partition, offset), reason)
 	case s.Guess != nil:
 		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %s", "TIME", "STREAM", "ITEM TO REVIEW", "GUESS", "SURE"),
-			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%", at, s.Stream, s.ID, s.Guess.Label, 100*s.Guess.Confidence)
+			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%", at, s.Stream, s.ID, s.Guess.Label,
+				100*s.Guess.Confidence)
 	case s.Closed != "":
-		return fmt.Sprintf("%-12s  %-16s  %8s  %6s  %-8s  %s", "TIME", "STREAM", "EPISODE", "ITEMS", "CLOSED", "SOLVED IN"),
-			fmt.Sprintf("%-12s  %-16s  %8d  %6d  %-8s  %.1f ms", at, s.Stream, s.Episode, s.Count, s.Closed, 1000*s.Solve)
+		return fmt.Sprintf("%-12s  %-16s  %8s  %6s  %-8s  %s", "TIME", "STREAM", "EPISODE", "ITEMS", "CLOSED",
+				"SOLVED IN"),
+			fmt.Sprintf("%-12s  %-16s  %8d  %6d  %-8s  %.1f ms", at, s.Stream, s.Episode, s.Count, s.Closed,
+				1000*s.Solve)
 	case s.Confidence != nil:
 		label, next := s.Label, ""
 		if s.Unknown == true {
@@ -187,8 +196,10 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		if len(s.Others) > 0 {
 			next = fmt.Sprintf("%s %.0f %%", s.Others[0].Label, 100*s.Others[0].Confidence)
 		}
-		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %5s  %s", "TIME", "STREAM", "ITEM", "LABEL (? UNKNOWN)", "SURE", "NEXT BEST"),
-			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%  %s", at, s.Stream, cmp.Or(s.ItemID, s.ID), label, 100**s.Confidence, next)
+		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %5s  %s", "TIME", "STREAM", "ITEM", "LABEL (? UNKNOWN)",
+				"SURE", "NEXT BEST"),
+			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%  %s", at, s.Stream, cmp.Or(s.ItemID, s.ID), label,
+				100**s.Confidence, next)
 	}
 	what := s.Label
 	switch {

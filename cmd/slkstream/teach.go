@@ -40,7 +40,10 @@ func teach(ctx context.Context, c *call) error {
 		return err
 	}
 	defer disconnect()
-	if err := prepareTopic(ctx, client, embedded, topic.Description{Name: labels, Partitions: 1, Settings: topic.StateSettings()}); err != nil {
+	if err := prepareTopic(ctx, client, embedded, topic.Description{
+		Name: labels, Partitions: 1,
+		Settings: topic.StateSettings(),
+	}); err != nil {
 		return err
 	}
 	if err := client.Write(ctx, records); err != nil {

@@ -37,7 +37,10 @@ func tune(ctx context.Context, c *call) error {
 	if _, err := solver.New(s); err != nil {
 		return usageError{err}
 	}
-	few.Candidates = []evaluate.Candidate{{Method: string(s.Method), Preset: c.Config.Solver.Preset(), Settings: s}}
+	few.Candidates = []evaluate.Candidate{{
+		Method: string(s.Method), Preset: c.Config.Solver.Preset(),
+		Settings: s,
+	}}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
@@ -58,7 +61,8 @@ func tune(ctx context.Context, c *call) error {
 		if r.Chosen {
 			mark = "yes"
 		}
-		if err := p.print(r, "%d\t%d\t%g\t%d\t%g\t%g\t%.2f\t%+.2f\t%.2f\t%s\t", r.Rung, r.Tasks, r.Lambda, r.Rho, r.Tau, r.Beta, r.Accuracy, r.Difference, r.CI95, mark); err != nil {
+		if err := p.print(r, "%d\t%d\t%g\t%d\t%g\t%g\t%.2f\t%+.2f\t%.2f\t%s\t", r.Rung, r.Tasks, r.Lambda, r.Rho,
+			r.Tau, r.Beta, r.Accuracy, r.Difference, r.CI95, mark); err != nil {
 			return err
 		}
 	}

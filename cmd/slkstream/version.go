@@ -13,11 +13,15 @@ import (
 var version = ""
 
 func newVersionCommand() *cobra.Command {
-	return withSettings("version", &cobra.Command{Use: "version", Short: "print the version and what it was built with", Args: noArguments("")}, printVersion)
+	return withSettings("version", &cobra.Command{
+		Use:   "version",
+		Short: "print the version and what it was built with", Args: noArguments(""),
+	}, printVersion)
 }
 
 func printVersion(_ context.Context, c *call) error {
-	_, err := fmt.Fprintf(c.Out, "slkstream %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(c.Out, "slkstream %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }
 

@@ -56,10 +56,12 @@ func write(binary, version string) error {
 	b := bill{
 		Format: "CycloneDX", SpecVersion: "1.5", Version: 1,
 		Metadata: metadata{component{
-			Type: "application", Name: info.Main.Path, Version: version, PURL: "pkg:golang/" + info.Main.Path + "@" + version,
+			Type: "application", Name: info.Main.Path, Version: version, PURL: "pkg:golang/" + info.Main.Path + "@" +
+				version,
 			Properties: []property{{"go", info.GoVersion}},
 		}},
-		Components: []component{{Type: "library", Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" + info.GoVersion[len("go"):]}},
+		Components: []component{{Type: "library", Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" +
+			info.GoVersion[len("go"):]}},
 	}
 	for _, m := range info.Deps {
 		b.Components = append(b.Components, library(m))

@@ -141,9 +141,15 @@ func parseHeader(header string, integers bool) (*Array, int, error) {
 		return nil, 0, fmt.Errorf("%w: header %.100q lacks descr, fortran_order or shape", ErrFormat, header)
 	}
 	a := &Array{Type: kind[1]}
-	widths, wanted := map[string]int{"<f8": 8, "<f4": 4, "<f2": 2, "|u1": 1}, "float32 (<f4), float64 (<f8), float16 (<f2) or uint8 (|u1)"
+	widths, wanted := map[string]int{
+		"<f8": 8, "<f4": 4, "<f2": 2,
+		"|u1": 1,
+	}, "float32 (<f4), float64 (<f8), float16 (<f2) or uint8 (|u1)"
 	if integers {
-		widths, wanted = map[string]int{"<i4": 4, "<i8": 8, "<i2": 2, "|i1": 1, "|u1": 1, "<u2": 2}, "integers such as int32 (<i4)"
+		widths, wanted = map[string]int{
+			"<i4": 4, "<i8": 8, "<i2": 2, "|i1": 1, "|u1": 1,
+			"<u2": 2,
+		}, "integers such as int32 (<i4)"
 	}
 	width, ok := widths[a.Type]
 	if !ok {
@@ -176,7 +182,8 @@ func (a *Array) readValues(in io.Reader, n, width int, integers bool) error {
 		part := chunk[:min((n-done)*width, len(chunk)/width*width)]
 		if got, err := io.ReadFull(in, part); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, done+got/width, n, a.Shape)
+				return fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, done+got/width, n,
+					a.Shape)
 			}
 			return err
 		}

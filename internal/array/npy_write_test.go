@@ -16,7 +16,8 @@ func TestWhatIsWrittenReadsBack(t *testing.T) {
 		t.Errorf("data begin at %d, not at a multiple of 64", data)
 	}
 	a, err := ReadNPY(&file, false)
-	if err != nil || !slices.Equal(a.Floats, []float32{1, -2, 3, 4, 5, 6}) || !slices.Equal(a.Shape, []int{3, 2}) {
+	if err != nil || !slices.Equal(a.Floats, []float32{1, -2, 3, 4, 5, 6}) ||
+		!slices.Equal(a.Shape, []int{3, 2}) {
 		t.Errorf("%v, %v", a, err)
 	}
 	path := filepath.Join(t.TempDir(), "labels.npy")

@@ -45,9 +45,13 @@ func NewRows(file *os.File) (*Rows, error) {
 	}
 	// Known before hours go into the first rows.
 	if info.Mode().IsRegular() && int64(a.Rows()) > info.Size()/int64(width*columns) {
-		return nil, fmt.Errorf("%w: %d rows of %d columns are announced, the file has %d bytes", ErrFormat, a.Rows(), columns, info.Size())
+		return nil, fmt.Errorf("%w: %d rows of %d columns are announced, the file has %d bytes", ErrFormat,
+			a.Rows(), columns, info.Size())
 	}
-	return &Rows{in: in, kind: a.Type, width: width, rows: int64(a.Rows()), bytes: make([]byte, width*columns), vector: make([]float32, columns)}, nil
+	return &Rows{
+		in: in, kind: a.Type, width: width, rows: int64(a.Rows()), bytes: make([]byte, width*columns),
+		vector: make([]float32, columns),
+	}, nil
 }
 
 // Rounded says whether the file's numbers are float64, and rounded to float32.

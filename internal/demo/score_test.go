@@ -63,7 +63,8 @@ func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 			t.Fatal(err)
 		}
 		if click != nil && taught {
-			labels = &stream.Labels{Everyone: append(labels.Everyone[:len(labels.Everyone):len(labels.Everyone)], *click)}
+			labels = &stream.Labels{Everyone: append(labels.Everyone[:len(labels.Everyone):len(labels.Everyone)],
+				*click)}
 			taught = false
 		}
 	}
@@ -76,10 +77,13 @@ func TestFirstMinute(t *testing.T) {
 	for seed := range uint64(1) {
 		judge, scores := visit(t, 1+seed, true)
 		stage, taught, without, nearest := &scores[0], &scores[1], &scores[2], &scores[3]
-		t.Logf("seed %d: so far %.3f %.3f %.3f %.3f, of the last 500 %.3f %.3f %.3f %.3f, strangers %d of %d", 1+seed, stage.Share(),
-			taught.Share(), without.Share(), nearest.Share(), stage.LateShare(), taught.LateShare(), without.LateShare(),
+		t.Logf("seed %d: so far %.3f %.3f %.3f %.3f, of the last 500 %.3f %.3f %.3f %.3f, strangers %d of %d",
+			1+seed, stage.Share(),
+			taught.Share(), without.Share(), nearest.Share(), stage.LateShare(), taught.LateShare(),
+			without.LateShare(),
 			nearest.LateShare(), judge.SetAside, judge.Strangers)
-		if stage.Share() < .85 || stage.LateShare() < without.LateShare()+.1 || without.LateShare() < nearest.LateShare() {
+		if stage.Share() < .85 || stage.LateShare() < without.LateShare()+.1 ||
+			without.LateShare() < nearest.LateShare() {
 			t.Errorf("seed %d: the gaps are not large", 1+seed)
 		}
 		if taught.LateShare() < stage.LateShare() || taught.LateShare() < .9 {
@@ -102,7 +106,10 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := []float32{1, 2, 3}
-	labels := &stream.Labels{Everyone: []stream.Example{{ID: "a", Label: "a", Vector: row}, {ID: "b", Label: "b", Vector: []float32{3, 2, 1}}}}
+	labels := &stream.Labels{Everyone: []stream.Example{
+		{ID: "a", Label: "a", Vector: row},
+		{ID: "b", Label: "b", Vector: []float32{3, 2, 1}},
+	}}
 	scores, err := judge.Take(t.Context(), []Judged{
 		{Item: stream.Item{ID: "1", Vector: row}, Label: "a", Truth: "a"},
 		{Item: stream.Item{ID: "2", Vector: row}, Label: "b", Truth: "a"},
@@ -113,7 +120,8 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := scores[0]; s.Right != 1 || s.All != 2 || s.Late != 1 || s.LateOf != 2 || judge.Strangers != 1 || judge.SetAside != 1 {
+	if s := scores[0]; s.Right != 1 || s.All != 2 || s.Late != 1 || s.LateOf != 2 || judge.Strangers != 1 ||
+		judge.SetAside != 1 {
 		t.Errorf("%+v, %d of %d strangers", s, judge.SetAside, judge.Strangers)
 	}
 	if s := scores[2]; s.All != 2 || s.Right != 2 {

@@ -73,7 +73,10 @@ func New(s Settings) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema registry %s: %w", s.URL, err)
 	}
-	r := &Registry{client: client, log: s.Log, pause: time.Second, asking: make(chan struct{}, 1), schemas: map[int]*schema{}}
+	r := &Registry{
+		client: client, log: s.Log, pause: time.Second, asking: make(chan struct{}, 1),
+		schemas: map[int]*schema{},
+	}
 	r.asking <- struct{}{}
 	return r, nil
 }
@@ -124,7 +127,9 @@ func tlsOf(s *Settings) (*tls.Config, error) {
 }
 
 // Decode implements record.Schemas.
-func (r *Registry) Decode(ctx context.Context, id int, payload []byte) (value []byte, protobuf bool, err error) {
+func (r *Registry) Decode(ctx context.Context, id int,
+	payload []byte,
+) (value []byte, protobuf bool, err error) {
 	s, err := r.schema(ctx, id)
 	switch {
 	case err != nil:
@@ -208,7 +213,8 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 		}
 		if time.Since(said) > time.Minute {
 			said = time.Now()
-			r.log.Error("the schema registry does not answer: records wait, nothing is lost", "asked", what, "error", err)
+			r.log.Error("the schema registry does not answer: records wait, nothing is lost", "asked", what, "error",
+				err)
 		}
 		select {
 		case <-time.After(r.pause):
@@ -222,7 +228,8 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	found, err := r.client.SchemaByID(ctx, id)
 	if notFound(err) {
-		return &schema{unknown: record.Reject(record.UnknownSchema, "the schema registry knows no schema %d", id)}, nil
+		return &schema{unknown: record.Reject(record.UnknownSchema, "the schema registry knows no schema %d", id)},
+			nil
 	}
 	if err != nil {
 		return nil, err
@@ -247,7 +254,9 @@ func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 var errSchema = errors.New("a schema that cannot be used")
 
 // references reads the schemas that one refers to, before it.
-func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list []sr.SchemaReference, read map[string]bool, depth int) error {
+func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list []sr.SchemaReference,
+	read map[string]bool, depth int,
+) error {
 	const deepest = 20
 	if depth > deepest {
 		return fmt.Errorf("%w: more than %d references within each other", errSchema, deepest)
@@ -275,12 +284,14 @@ func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list
 // incompatible says whether the registry has answered that it does not take a schema, whoever asks.
 func incompatible(err error) bool {
 	var answer *sr.ResponseError
-	return errors.As(err, &answer) && (answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusUnprocessableEntity)
+	return errors.As(err, &answer) && (answer.StatusCode == http.StatusConflict ||
+		answer.StatusCode == http.StatusUnprocessableEntity)
 }
 
 // notFound says whether the registry has answered that it does not know what it was asked for.
 func notFound(err error) bool {
 	const schemaNotFound = 40403
 	var answer *sr.ResponseError
-	return errors.As(err, &answer) && (answer.ErrorCode == schemaNotFound || answer.StatusCode == http.StatusNotFound && answer.ErrorCode != 0)
+	return errors.As(err, &answer) && (answer.ErrorCode == schemaNotFound ||
+		answer.StatusCode == http.StatusNotFound && answer.ErrorCode != 0)
 }

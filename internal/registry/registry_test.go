@@ -74,12 +74,21 @@ func TestDecode(t *testing.T) {
 	defer fake.Close()
 	fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: itemSchema, Type: sr.TypeAvro})
 	fake.SeedSchema("json-value", 1, 2, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
-	fake.SeedSchema("nv-value", 1, 3, sr.Schema{Schema: `syntax = "proto3"; message Frame { string id = 2; }`, Type: sr.TypeProtobuf})
-	o := record.Options{Schemas: open(t, Settings{URL: fake.URL()}), Paths: record.Paths{Vector: "embedding", ID: "id", Time: "at", Label: "label"}}
+	fake.SeedSchema("nv-value", 1, 3, sr.Schema{
+		Schema: `syntax = "proto3"; message Frame { string id = 2; }`,
+		Type:   sr.TypeProtobuf,
+	})
+	o := record.Options{Schemas: open(t, Settings{URL: fake.URL()}), Paths: record.Paths{
+		Vector: "embedding",
+		ID:     "id", Time: "at", Label: "label",
+	}}
 	label := "milk"
 	raw := record.AppendVector(nil, []float32{3, 4})
 	when := time.UnixMilli(1772600767800)
-	payload, err := avro.MustParse(itemSchema).Encode(&item{ID: "a", At: when, Label: &label, Embedding: []float32{.1, -2}, Raw: &raw, Tags: map[string]int{"x": 1}})
+	payload, err := avro.MustParse(itemSchema).Encode(&item{
+		ID: "a", At: when, Label: &label,
+		Embedding: []float32{.1, -2}, Raw: &raw, Tags: map[string]int{"x": 1},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +96,8 @@ func TestDecode(t *testing.T) {
 	if err != nil || len(items) != 1 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
-	if i := items[0]; i.ItemID != "a" || i.Label != "milk" || !i.Time.Equal(when) || i.Vector[0] != .1 || i.Vector[1] != -2 {
+	if i := items[0]; i.ItemID != "a" || i.Label != "milk" || !i.Time.Equal(when) || i.Vector[0] != .1 ||
+		i.Vector[1] != -2 {
 		t.Errorf("%+v", i)
 	}
 	o.Paths = record.Paths{Vector: "raw"}
@@ -95,18 +105,21 @@ func TestDecode(t *testing.T) {
 		t.Errorf("a vector in bytes: %+v, %v", items, err)
 	}
 	o.Paths = record.Paths{}
-	if items, err = decode(t, o, frame(1, payload)); err != nil || items[0].ItemID != "a" || items[0].Vector[1] != -2 {
+	if items, err = decode(t, o, frame(1, payload)); err != nil || items[0].ItemID != "a" ||
+		items[0].Vector[1] != -2 {
 		t.Errorf("names of ours: %+v, %v", items, err)
 	}
 	if items, err = decode(t, o, frame(2, []byte(`{"vector":[1,2]}`))); err != nil || len(items) != 1 {
 		t.Errorf("JSON Schema: %d items, %v", len(items), err)
 	}
 	nv := "\x00\x2a\x0c\x32\x0a\x0a\x08" + string(record.AppendVector(nil, []float32{1, 2}))
-	if items, err = decode(t, o, frame(3, []byte(nv))); err != nil || len(items) != 1 || items[0].Vector[1] != 2 {
+	if items, err = decode(t, o, frame(3, []byte(nv))); err != nil || len(items) != 1 ||
+		items[0].Vector[1] != 2 {
 		t.Errorf("nv.Frame: %d items, %v", len(items), err)
 	}
 	for name, value := range map[string][]byte{
-		"a cut payload": frame(1, payload[:len(payload)-3]), "bytes left over": frame(1, append(payload, 0)), "no message index": frame(3, []byte("\xff")),
+		"a cut payload": frame(1, payload[:len(payload)-3]), "bytes left over": frame(1, append(payload, 0)),
+		"no message index": frame(3, []byte("\xff")),
 	} {
 		if _, err := decode(t, o, value); !rejected(err, record.Unreadable) {
 			t.Errorf("%s: %v", name, err)
@@ -125,7 +138,8 @@ func TestReferencesAndChanges(t *testing.T) {
 	defer fake.Close()
 	fake.SeedSchema("point", 1, 1, sr.Schema{Schema: `{"type":"record","name":"P","namespace":"g","fields":[{"name":"v","type":{"type":"array","items":"double"}}]}`, Type: sr.TypeAvro})
 	fake.SeedSchema("in-value", 1, 2, sr.Schema{
-		Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"p","type":"g.P"}]}`, Type: sr.TypeAvro,
+		Schema:     `{"type":"record","name":"R","namespace":"g","fields":[{"name":"p","type":"g.P"}]}`,
+		Type:       sr.TypeAvro,
 		References: []sr.SchemaReference{{Name: "g.P", Subject: "point", Version: 1}},
 	})
 	fake.SeedSchema("in-value", 2, 3, sr.Schema{Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"n","type":"int"},{"name":"p","type":{"type":"record","name":"P2","fields":[{"name":"v","type":{"type":"array","items":"float"}}]}}]}`, Type: sr.TypeAvro})
@@ -181,7 +195,8 @@ func TestWaits(t *testing.T) {
 	if n := asked.Load(); n < 4 || n > 12 {
 		t.Errorf("asked %d times", n)
 	}
-	if told := strings.Count(log.String(), "does not answer"); told != 1 || !strings.Contains(log.String(), "answers again") {
+	if told := strings.Count(log.String(), "does not answer"); told != 1 ||
+		!strings.Contains(log.String(), "answers again") {
 		t.Errorf("told:\n%s", log.String())
 	}
 	before := asked.Load()
@@ -209,7 +224,8 @@ func TestAuthorize(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]Settings{
-		"Bearer token": {TokenFile: file}, "Basic " + base64.StdEncoding.EncodeToString([]byte("user:token")): {User: "user", PasswordFile: file},
+		"Bearer token": {TokenFile: file}, "Basic " +
+			base64.StdEncoding.EncodeToString([]byte("user:token")): {User: "user", PasswordFile: file},
 	} {
 		fake := srfake.New(srfake.WithAuth(want))
 		fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
@@ -269,7 +285,8 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := record.Result{
-		ID: "in/0/7", Stream: "cam", Episode: 3, Label: "milk", Confidence: .5, Time: time.UnixMicro(1772600767800123).UTC(),
+		ID: "in/0/7", Stream: "cam", Episode: 3, Label: "milk", Confidence: .5,
+		Time:         time.UnixMicro(1772600767800123).UTC(),
 		Alternatives: []record.Alternative{{Label: "juice", Confidence: .25}}, Attributes: []byte(`{"shelf":7}`),
 		Vector: record.AppendVector(nil, []float32{1, -2.5}), Source: record.ResultSource{Topic: "in", Offset: 7},
 	}

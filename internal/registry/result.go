@@ -109,8 +109,10 @@ func avroResult(r *record.Result) result {
 		return &text
 	}
 	value := result{
-		ID: r.ID, ItemID: optional(r.ItemID), Stream: r.Stream, Episode: r.Episode, Label: r.Label, Confidence: r.Confidence,
-		Calibrated: r.Calibrated, Unknown: r.Unknown, UnknownScore: r.UnknownScore, Time: r.Time.UTC(), Model: optional(r.Model),
+		ID: r.ID, ItemID: optional(r.ItemID), Stream: r.Stream, Episode: r.Episode, Label: r.Label,
+		Confidence: r.Confidence,
+		Calibrated: r.Calibrated, Unknown: r.Unknown, UnknownScore: r.UnknownScore, Time: r.Time.UTC(),
+		Model:      optional(r.Model),
 		Attributes: optional(string(r.Attributes)), Alternatives: make([]alternative, len(r.Alternatives)),
 		Source: source{r.Source.Topic, r.Source.Partition, r.Source.Offset},
 	}

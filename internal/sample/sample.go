@@ -56,7 +56,10 @@ var (
 // Fashion returns 220 pictures of each of ten articles of clothing, 28 x 28, 0 to 255, in random order. The
 // set is shared: do not write to it.
 var Fashion = sync.OnceValue(func() *Set {
-	return mustRead(fashionImages, fashionLabels, []string{"t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
+	return mustRead(fashionImages, fashionLabels, []string{
+		"t-shirt", "trousers", "pullover", "dress", "coat",
+		"sandal", "shirt", "sneaker", "bag", "ankle boot",
+	})
 })
 
 // Digits returns 150 pictures of each digit, 8 x 8, 0 to 16, in random order. The set is shared: do not write

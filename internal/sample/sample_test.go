@@ -24,14 +24,18 @@ func TestSets(t *testing.T) {
 		for _, p := range c.set.Pixels {
 			brightest = max(brightest, p)
 		}
-		if c.set.Side != c.side || len(c.set.Image(1)) != c.side*c.side || brightest != c.brightest || len(c.set.Rows()) != c.set.N()*c.side*c.side {
+		if c.set.Side != c.side || len(c.set.Image(1)) != c.side*c.side || brightest != c.brightest ||
+			len(c.set.Rows()) != c.set.N()*c.side*c.side {
 			t.Errorf("%s: side %d, brightest %d", name, c.set.Side, brightest)
 		}
 	}
 }
 
 func TestBrokenSetsAreNamed(t *testing.T) {
-	for name, pair := range map[string][2][]byte{"not compressed": {[]byte("x"), fashionLabels}, "other labels": {fashionImages, digitsLabels}, "cut": {fashionImages[:1000], fashionLabels}} {
+	for name, pair := range map[string][2][]byte{
+		"not compressed": {[]byte("x"), fashionLabels},
+		"other labels":   {fashionImages, digitsLabels}, "cut": {fashionImages[:1000], fashionLabels},
+	} {
 		if _, err := read(pair[0], pair[1], make([]string, 10)); err == nil {
 			t.Errorf("%s: no error", name)
 		}

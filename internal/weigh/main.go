@@ -64,7 +64,8 @@ func weigh(path string) error {
 		return spent[names[i]] > spent[names[j]] || spent[names[i]] == spent[names[j]] && names[i] < names[j]
 	})
 	for _, name := range names {
-		fmt.Printf("%8.1f s  %4.1f %%  %s\n", spent[name].Seconds(), 100*spent[name].Seconds()/total.Seconds(), name)
+		fmt.Printf("%8.1f s  %4.1f %%  %s\n", spent[name].Seconds(), 100*spent[name].Seconds()/total.Seconds(),
+			name)
 	}
 	fmt.Printf("%8.1f s of processor time in all\n", total.Seconds())
 	return nil
@@ -72,7 +73,8 @@ func weigh(path string) error {
 
 // moduleOf is the module that each package of the binary comes from.
 func moduleOf() (map[string]string, error) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", "./cmd/slkstream").Output()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}",
+		"./cmd/slkstream").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}

@@ -24,7 +24,8 @@ const root = "../.."
 // load reads docker-compose.yml with every profile.
 func load(t *testing.T) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithName("slkstream"), cli.WithProfiles([]string{"*"}))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
+		cli.WithName("slkstream"), cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +88,10 @@ func TestServicesResolve(t *testing.T) {
 		}
 		switch command {
 		case "run":
-			if s.ContainerName != "" || len(s.Ports) != 1 || !strings.Contains(s.Ports[0].Published, "-") || c.Listen.Address != "0.0.0.0:8070" {
-				t.Errorf("%s cannot be scaled: name %q, ports %v, listens on %s", s.Name, s.ContainerName, s.Ports, c.Listen.Address)
+			if s.ContainerName != "" || len(s.Ports) != 1 || !strings.Contains(s.Ports[0].Published, "-") ||
+				c.Listen.Address != "0.0.0.0:8070" {
+				t.Errorf("%s cannot be scaled: name %q, ports %v, listens on %s", s.Name, s.ContainerName, s.Ports,
+					c.Listen.Address)
 			}
 			if s.Ports[0].HostIP != "127.0.0.1" {
 				t.Errorf("%s is open to everyone: %s", s.Name, s.Ports[0].HostIP)

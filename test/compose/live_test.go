@@ -31,7 +31,10 @@ func TestServicesRun(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	binary, samples := filepath.Join(dir, "slkstream"), filepath.Join(dir, "sample")
-	for _, args := range [][]string{{"build", "-o", binary, "./cmd/slkstream"}, {"run", "./cmd/slkstream", "sample", samples}} {
+	for _, args := range [][]string{
+		{"build", "-o", binary, "./cmd/slkstream"},
+		{"run", "./cmd/slkstream", "sample", samples},
+	} {
 		build := exec.CommandContext(ctx, "go", args...)
 		build.Dir = root
 		if out, err := build.CombinedOutput(); err != nil {

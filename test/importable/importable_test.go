@@ -25,7 +25,8 @@ func TestStrangersModule(t *testing.T) {
 		return string(b)
 	}
 	for name, text := range map[string]string{
-		"go.mod":           strings.Replace(read("test", "stranger", "go.mod"), "=> ../..", "=> "+filepath.ToSlash(tree), 1),
+		"go.mod": strings.Replace(read("test", "stranger", "go.mod"), "=> ../..",
+			"=> "+filepath.ToSlash(tree), 1),
 		"go.sum":           read("go.sum"),
 		"stranger_test.go": read("test", "stranger", "stranger_test.go"),
 	} {
@@ -34,7 +35,10 @@ func TestStrangersModule(t *testing.T) {
 		}
 	}
 	const ours = "github.com/slkstream/slkstream/"
-	list := []string{"test", "-run", "Example", ".", ours + "solver", ours + "solver/metric", ours + "solver/stream", ours + "index"}
+	list := []string{
+		"test", "-run", "Example", ".", ours + "solver", ours + "solver/metric",
+		ours + "solver/stream", ours + "index",
+	}
 	c := exec.Command("go", list...)
 	c.Dir = module
 	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")

@@ -24,7 +24,10 @@ type Certificates struct {
 
 // WriteCertificates makes an authority, and a server and a client that it vouches for.
 func WriteCertificates(dir string) (Certificates, error) {
-	files := Certificates{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"), filepath.Join(dir, "server.pem")}
+	files := Certificates{
+		filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"),
+		filepath.Join(dir, "client.key"), filepath.Join(dir, "server.pem"),
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return files, err
 	}
@@ -38,7 +41,8 @@ func WriteCertificates(dir string) (Certificates, error) {
 	if err != nil {
 		return files, err
 	}
-	if err := os.WriteFile(files.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644); err != nil {
+	if err := os.WriteFile(files.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		0o644); err != nil {
 		return files, err
 	}
 	issue := func(serial int64, name string) (cert, key []byte, err error) {
@@ -46,7 +50,8 @@ func WriteCertificates(dir string) (Certificates, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		der, err := x509.CreateCertificate(rand.Reader, certificate(serial, name), authority, &k.PublicKey, authorityKey)
+		der, err := x509.CreateCertificate(rand.Reader, certificate(serial, name), authority, &k.PublicKey,
+			authorityKey)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -54,7 +59,8 @@ func WriteCertificates(dir string) (Certificates, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
 	}
 	cert, key, err := issue(2, "broker")
 	if err != nil {

@@ -34,7 +34,8 @@ func jars(ctx context.Context) (string, error) {
 	if _, err := os.Stat(complete); err == nil {
 		return lib + "/*", nil
 	}
-	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(home(), "pom.xml"), "dependency:copy-dependencies")
+	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(home(), "pom.xml"),
+		"dependency:copy-dependencies")
 	if out, err := mvn.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("copy Kafka's jars with mvn: %w\n%s", err, out)
 	}

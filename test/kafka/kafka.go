@@ -84,7 +84,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	for i := range o.Brokers {
 		p := ports[each*i:]
 		c.nodes = append(c.nodes, &node{
-			id: i + 1, dir: filepath.Join(o.Dir, fmt.Sprint("broker-", i+1)), port: p[0], controller: p[1], tls: p[2], sasls: p[3], proxied: p[4],
+			id: i + 1, dir: filepath.Join(o.Dir, fmt.Sprint("broker-", i+1)), port: p[0], controller: p[1], tls: p[2],
+			sasls: p[3], proxied: p[4],
 		})
 	}
 	for _, n := range c.nodes {
@@ -176,7 +177,8 @@ func (c *Cluster) signal(i int, s syscall.Signal, wait bool) error {
 }
 
 func (c *Cluster) tool(ctx context.Context, args ...string) (string, error) {
-	java := exec.CommandContext(ctx, "java", append([]string{"-cp", c.classpath, "kafka.tools.StorageTool"}, args...)...)
+	java := exec.CommandContext(ctx, "java", append([]string{"-cp", c.classpath, "kafka.tools.StorageTool"},
+		args...)...)
 	var out, said bytes.Buffer
 	java.Stdout, java.Stderr = &out, &said
 	if err := java.Run(); err != nil {

@@ -29,9 +29,10 @@ func (c *Cluster) properties(n *node) []byte {
 		advertised += ",PROXIED://" + c.options.Proxies[n.id-1]
 	}
 	p := map[string]string{
-		"process.roles":                                               "broker,controller",
-		"node.id":                                                     fmt.Sprint(n.id),
-		"listeners":                                                   fmt.Sprintf("%s,CONTROLLER://127.0.0.1:%d", listeners, n.controller),
+		"process.roles": "broker,controller",
+		"node.id":       fmt.Sprint(n.id),
+		"listeners": fmt.Sprintf("%s,CONTROLLER://127.0.0.1:%d",
+			listeners, n.controller),
 		"advertised.listeners":                                        advertised,
 		"inter.broker.listener.name":                                  "PLAINTEXT",
 		"controller.listener.names":                                   "CONTROLLER",

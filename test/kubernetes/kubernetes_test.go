@@ -120,11 +120,15 @@ func TestStage(t *testing.T) {
 		t.Errorf("args %q", stage.Args)
 	}
 	for _, v := range stage.Env {
-		if name, ours := strings.CutPrefix(v.Name, config.Prefix); ours && !slices.Contains(config.Names(), strings.ToLower(strings.ReplaceAll(name, "_", "-"))) {
+		if name, ours := strings.CutPrefix(v.Name, config.Prefix); ours && !slices.Contains(config.Names(),
+			strings.ToLower(strings.ReplaceAll(name, "_", "-"))) {
 			t.Errorf("%s is no setting", v.Name)
 		}
 	}
-	for name, p := range map[string]*corev1.Probe{"startup": stage.StartupProbe, "liveness": stage.LivenessProbe, "readiness": stage.ReadinessProbe} {
+	for name, p := range map[string]*corev1.Probe{
+		"startup": stage.StartupProbe, "liveness": stage.LivenessProbe,
+		"readiness": stage.ReadinessProbe,
+	} {
 		want := "/livez"
 		if name == "readiness" {
 			want = "/readyz"
@@ -134,7 +138,8 @@ func TestStage(t *testing.T) {
 		}
 	}
 	port := stage.Ports[0]
-	if !strings.HasSuffix(c.Listen.Address, ":8070") || port.ContainerPort != 8070 || port.Name != "http" || c.Listen.Token == "" {
+	if !strings.HasSuffix(c.Listen.Address, ":8070") || port.ContainerPort != 8070 || port.Name != "http" ||
+		c.Listen.Token == "" {
 		t.Errorf("listens at %s, port %+v", c.Listen.Address, port)
 	}
 	if limit := stage.Resources.Limits.Memory(); limit.Value()*9/10 < 1800<<20 {
@@ -143,7 +148,8 @@ func TestStage(t *testing.T) {
 	if grace := *pod.TerminationGracePeriodSeconds; float64(grace) <= c.Delivery.DrainTimeout.Seconds() {
 		t.Errorf("%d s to stop, drain-timeout %v", grace, c.Delivery.DrainTimeout)
 	}
-	if s := stage.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.SecurityContext.RunAsNonRoot {
+	if s := stage.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation ||
+		!*pod.SecurityContext.RunAsNonRoot {
 		t.Error("the pod may write, or be root")
 	}
 	labels := d.Spec.Template.Labels
@@ -246,7 +252,8 @@ func TestScaling(t *testing.T) {
 			t.Fatal(err)
 		}
 		about := scaled.Spec.Triggers[0].Metadata
-		if scaled.Spec.MinReplicaCount != 1 || about["allowIdleConsumers"] != "false" || about["consumerGroup"] != c.Topics.Group ||
+		if scaled.Spec.MinReplicaCount != 1 || about["allowIdleConsumers"] != "false" ||
+			about["consumerGroup"] != c.Topics.Group ||
 			about["topic"] != c.Topics.In[0] || about["bootstrapServers"] != c.Kafka.Brokers[0] {
 			t.Errorf("%+v is not what the stage reads", scaled.Spec)
 		}
@@ -275,7 +282,8 @@ func TestKustomization(t *testing.T) {
 	if err := yaml.Unmarshal(b, &k); err != nil {
 		t.Fatal(err)
 	}
-	if len(k.ConfigMapGenerator) != 1 || k.ConfigMapGenerator[0].Name != read[appsv1.Deployment](t, "Deployment").Spec.Template.Spec.Volumes[0].ConfigMap.Name {
+	if len(k.ConfigMapGenerator) != 1 || k.ConfigMapGenerator[0].Name != read[appsv1.Deployment](t,
+		"Deployment").Spec.Template.Spec.Volumes[0].ConfigMap.Name {
 		t.Errorf("%+v", k)
 	}
 	for _, file := range append(k.Resources, k.ConfigMapGenerator[0].Files...) {

@@ -30,7 +30,10 @@ func Example_solver() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := solve.Solve(context.Background(), &solver.Problem{Rows: rows, N: 4, D: 3, K: 2, Labels: []int32{0, 1, -1, -1}})
+	r, err := solve.Solve(context.Background(), &solver.Problem{
+		Rows: rows, N: 4, D: 3, K: 2,
+		Labels: []int32{0, 1, -1, -1},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +51,11 @@ func Example_stream() {
 		log.Fatal(err)
 	}
 	camera := stream.New("camera-7", stream.Defaults(settings))
-	items := []stream.Item{{Vector: rows[:3], Label: "milk"}, {Vector: rows[3:6], Label: "bread"}, {Vector: rows[6:9]}}
+	items := []stream.Item{
+		{Vector: rows[:3], Label: "milk"},
+		{Vector: rows[3:6], Label: "bread"},
+		{Vector: rows[6:9]},
+	}
 	answers, _, err := camera.Answer(context.Background(), engine, items, nil)
 	if err != nil {
 		log.Fatal(err)

@@ -18,8 +18,10 @@ import (
 )
 
 func main() {
-	fashion := flag.String("fashion", "/usr/share/datasets/fashion-mnist", "folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz")
-	digits := flag.String("digits", "digits.csv.gz", "digits.csv.gz of scikit-learn: 64 pixels and the digit, a row each")
+	fashion := flag.String("fashion", "/usr/share/datasets/fashion-mnist",
+		"folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz")
+	digits := flag.String("digits", "digits.csv.gz",
+		"digits.csv.gz of scikit-learn: 64 pixels and the digit, a row each")
 	out := flag.String("out", "internal/sample", "folder to write to")
 	flag.Parse()
 	if err := reduce(*fashion, *digits, *out); err != nil {

@@ -55,7 +55,8 @@ func run(brokers int, secure bool, command []string) (int, error) {
 	child.Env = append(os.Environ(), "SLKSTREAM_TEST_BROKERS="+strings.Join(cluster.Brokers(), ","))
 	if secure {
 		files := cluster.Certificates()
-		child.Env = append(child.Env, "SLKSTREAM_TEST_TLS="+cluster.TLS()[0], "SLKSTREAM_TEST_SASL="+cluster.SASL()[0],
+		child.Env = append(child.Env, "SLKSTREAM_TEST_TLS="+cluster.TLS()[0],
+			"SLKSTREAM_TEST_SASL="+cluster.SASL()[0],
 			"SLKSTREAM_TEST_CA="+files.CA, "SLKSTREAM_TEST_CERT="+files.Cert, "SLKSTREAM_TEST_KEY="+files.Key)
 	}
 	err = child.Run()
