@@ -24,8 +24,7 @@ func (c *Client) ID(ctx context.Context, name string) (ID, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &idRequest{ctx, c.clientID, name})
 	})
 	if err != nil {
-		// A broker that does not speak this version ends the connection. One that is away does so too, and says so elsewhere.
-		if _, known := c.Partitions(ctx, name); known == nil && ctx.Err() == nil {
+		if c.oldMetadata(ctx) { // a broker that does not speak this version ends the connection; so does one that stops
 			c.withoutIDs.Store(true)
 			return ID{}, nil
 		}
@@ -36,6 +35,22 @@ func (c *Client) ID(ctx context.Context, name string) (ID, error) {
 		return ID{}, fmt.Errorf("id of topic %s: %w", name, a.code)
 	}
 	return a.id, nil
+}
+
+// oldMetadata says whether the brokers say themselves that they speak no version that has ids.
+func (c *Client) oldMetadata(ctx context.Context) bool {
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.ApiVersionsResponse, error) {
+		return c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{Addr: c.kafka.Addr})
+	})
+	if err != nil || answer.Error != nil {
+		return false
+	}
+	for _, k := range answer.ApiKeys {
+		if protocol.ApiKey(k.ApiKey) == protocol.Metadata {
+			return k.MaxVersion < idVersion
+		}
+	}
+	return false
 }
 
 // idVersion is the first version of the metadata request whose answers have ids.

@@ -1,6 +1,10 @@
 package topic_test
 
 import (
+	"context"
+	"encoding/binary"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,4 +41,54 @@ func TestID(t *testing.T) {
 	if second, err := client.ID(ctx, name); err != nil || second == first || second == (topic.ID{}) {
 		t.Error(second, err)
 	}
+}
+
+// A connection that breaks while a topic's id is asked for is no sign that brokers know of no ids.
+func TestIDOverABrokenConnection(t *testing.T) {
+	brokers := brokertest.Brokers(t)
+	name := brokertest.Topic(t, brokertest.Connect(t, brokers), "in", 1, nil)
+	var cuts atomic.Int32
+	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "cut", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return cutAtID{conn, &cuts}, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	ctx := within(t, time.Minute)
+	if _, err := client.Partitions(ctx, name); err != nil { // known, so that it is not the broker that is away
+		t.Fatal(err)
+	}
+	for {
+		id, err := client.ID(ctx, name)
+		if err == nil && id == (topic.ID{}) {
+			t.Fatal("no ids, after ", cuts.Load(), " broken connections")
+		}
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if cuts.Load() == 0 {
+		t.Error("nothing was cut: this test tests nothing")
+	}
+}
+
+// cutAtID is a connection that breaks at requests that ask for ids, the first few times.
+type cutAtID struct {
+	net.Conn
+	cuts *atomic.Int32
+}
+
+func (c cutAtID) Write(b []byte) (int, error) {
+	const metadata, withIDs, often = 3, 10, 20
+	if len(b) >= 8 && binary.BigEndian.Uint16(b[4:]) == metadata && binary.BigEndian.Uint16(b[6:]) == withIDs && c.cuts.Load() < often {
+		c.cuts.Add(1)
+		c.Close()
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
 }
