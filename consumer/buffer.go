@@ -24,7 +24,8 @@ func (l Limits) Validate() []error {
 		faults = append(faults, fmt.Errorf("episode-size %d: below 1", l.Size))
 	}
 	if l.Age < 0 || l.Idle < 0 {
-		faults = append(faults, fmt.Errorf("episode-age %v, episode-idle %v: neither may be negative", l.Age, l.Idle))
+		faults = append(faults, fmt.Errorf("episode-age %v, episode-idle %v: neither may be negative", l.Age,
+			l.Idle))
 	}
 	if l.Memory < 1 {
 		faults = append(faults, fmt.Errorf("max-memory %d: below 1", l.Memory))
@@ -32,14 +33,15 @@ func (l Limits) Validate() []error {
 	return faults
 }
 
-// Buffer gathers the items of one partition into episodes, a stream at a time. What it closes, but for silence, is a
-// function of the items it is given and their order, so that the same input read again gives the same episodes.
+// Buffer gathers the items of one partition into episodes, a stream at a time. What it closes, but for
+// silence, is a function of the items it is given and their order, so that the same input read again gives
+// the same episodes.
 type Buffer struct {
 	limits Limits
 	emit   func(*Episode)
 	open   map[Key]*opened
-	// byAge holds the open episodes in the order of their first items: the oldest closes first, and holds back the
-	// committed offset.
+	// byAge holds the open episodes in the order of their first items: the oldest closes first, and holds back
+	// the committed offset.
 	byAge list.List
 	// bySilence holds them in the order of their last arrival by the wall clock.
 	bySilence list.List
@@ -51,8 +53,8 @@ type Buffer struct {
 	models   []string   // seen so far
 }
 
-// opened is an open episode. A ghost is one that was answered before a restart: its items only weigh, so that the memory
-// limit closes the others where it closed them the first time.
+// opened is an open episode. A ghost is one that was answered before a restart: its items only weigh, so that
+// the memory limit closes the others where it closed them the first time.
 type opened struct {
 	episode     *Episode
 	first       record.Place
@@ -82,20 +84,22 @@ func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
 	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
 }
 
-// Resume prepares for reading a partition again: high is the highest event time before the place reading starts at. One that
-// cannot be true, as older versions wrote, is forgotten. now is the wall clock.
+// Resume prepares for reading a partition again: high is the highest event time before the place reading
+// starts at. One that cannot be true, as older versions wrote, is forgotten. now is the wall clock.
 func (b *Buffer) Resume(high, now time.Time) {
 	if !high.After(now.Add(clockTolerance)) {
 		b.high = high
 	}
 }
 
-// Skip says that the stream's items up to last were answered, in episodes that closed before anything undecided.
+// Skip says that the stream's items up to last were answered, in episodes that closed before anything
+// undecided.
 func (b *Buffer) Skip(key Key, last record.Place) {
 	b.answered[key] = &answered{gone: last, last: last}
 }
 
-// Ghosts are episodes, in the order in which they closed, that were answered although an earlier one was not. Skip comes first.
+// Ghosts are episodes, in the order in which they closed, that were answered although an earlier one was not.
+// Skip comes first.
 func (b *Buffer) Ghosts(list []Answered) {
 	for _, g := range list {
 		a := b.answered[g.Key]
@@ -120,12 +124,13 @@ func before(p record.Place) record.Place {
 	return record.Place{Offset: p.Offset - 1, Object: 1<<31 - 1}
 }
 
-// clockTolerance is how far senders' clocks may go ahead of the clock of whoever writes their records, and of this one.
+// clockTolerance is how far senders' clocks may go ahead of the clock of whoever writes their records, and of
+// this one.
 const clockTolerance = time.Hour
 
-// credible says whether something that was written at a time, and is read now, can have happened at t. What it is not
-// credible of keeps its time, but does not move the partition's: one camera whose clock stands in 2030 would otherwise close
-// everybody's episodes, and from then on none would close by age.
+// credible says whether something that was written at a time, and is read now, can have happened at t. What
+// it is not credible of keeps its time, but does not move the partition's: one camera whose clock stands in
+// 2030 would otherwise close everybody's episodes, and from then on none would close by age.
 func credible(t, written, now time.Time) bool {
 	limit := now
 	if written.Before(now) && written.Unix() > 0 { // else the record's timestamp is what is odd
@@ -163,7 +168,10 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 		o = nil
 	}
 	if o == nil {
-		o = &opened{first: place, base: b.high, ghost: ghost, dimension: len(item.Vector), episode: &Episode{Key: key, Before: previous}}
+		o = &opened{
+			first: place, base: b.high, ghost: ghost, dimension: len(item.Vector),
+			episode: &Episode{Key: key, Before: previous},
+		}
 		b.open[key] = o
 		if !slices.Contains(b.models, key.Model) {
 			b.models = append(b.models, key.Model)
@@ -192,7 +200,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	b.leave(place, true)
 }
 
-// advance moves event time on and closes what has become too old by it, before the item that moved it joins its stream.
+// advance moves event time on and closes what has become too old by it, before the item that moved it joins
+// its stream.
 func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 	t, place := item.Time, item.Source.Place()
 	if !t.After(b.high) || !credible(t, written, now) {
@@ -211,7 +220,8 @@ func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 	}
 }
 
-// leave drops the ghosts that have closed by place; those that memory closed stay until memory has been looked at.
+// leave drops the ghosts that have closed by place; those that memory closed stay until memory has been
+// looked at.
 func (b *Buffer) leave(place record.Place, memory bool) {
 	if len(b.leaving) == 0 {
 		return
@@ -242,7 +252,8 @@ func (b *Buffer) Mark(stream string, place record.Place) {
 	}
 }
 
-// Silent closes the episodes to which nothing has come since before. place is where reading stands: what is read next.
+// Silent closes the episodes to which nothing has come since before. place is where reading stands: what is
+// read next.
 func (b *Buffer) Silent(before time.Time, place record.Place) {
 	for front := b.bySilence.Front(); front != nil; front = b.bySilence.Front() {
 		o := front.Value.(*opened)
@@ -260,7 +271,8 @@ func (b *Buffer) Drain(place record.Place) {
 	}
 }
 
-// Oldest returns where the oldest open episode starts and the highest event time before it; false if none is open.
+// Oldest returns where the oldest open episode starts and the highest event time before it; false if none is
+// open.
 func (b *Buffer) Oldest() (record.Place, time.Time, bool) {
 	front := b.byAge.Front()
 	if front == nil {

@@ -11,7 +11,10 @@ import (
 )
 
 func item(offset int64, stream string, at time.Time, size int) record.Item {
-	return record.Item{Source: record.Source{Topic: "in", Offset: offset, Object: -1}, Stream: stream, Time: at, Vector: make([]float32, size)}
+	return record.Item{
+		Source: record.Source{Topic: "in", Offset: offset, Object: -1}, Stream: stream, Time: at,
+		Vector: make([]float32, size),
+	}
 }
 
 // shape is an episode as a person would write it down.
@@ -49,12 +52,19 @@ func TestWhatClosesAnEpisode(t *testing.T) {
 				b.Add(item(int64(i), s, start, 4), start, start)
 			}
 		}, []string{"a size at 2: 0 2"}},
-		"age, before the item that shows it joins": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
-			b.Add(item(0, "a", second(0), 4), start, start)
-			b.Add(item(1, "b", second(4), 4), start, start)
-			b.Add(item(2, "a", second(5), 4), start, start)
-		}, []string{"a age at 2: 0"}},
-		"late items join, and a late first item starts an episode like any other": {Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20}, func(b *Buffer) {
+		"age, before the item that shows it joins": {
+			Limits{Size: 9, Age: 5 * time.Second, Memory: 1 << 20},
+			func(b *Buffer) {
+				b.Add(item(0, "a", second(0), 4), start, start)
+				b.Add(item(1, "b", second(4), 4), start, start)
+				b.Add(item(2, "a", second(5), 4), start, start)
+			},
+			[]string{"a age at 2: 0"},
+		},
+		"late items join, and a late first item starts an episode like any other": {Limits{
+			Size: 9,
+			Age:  5 * time.Second, Memory: 1 << 20,
+		}, func(b *Buffer) {
 			b.Add(item(0, "a", second(10), 4), start, start)
 			b.Add(item(1, "a", second(2), 4), start, start)
 			b.Add(item(2, "late", second(1), 4), start, start)
@@ -113,8 +123,8 @@ func TestModelsAreApart(t *testing.T) {
 	}
 }
 
-// A reader that was cut off anywhere, with any of the closed episodes answered, reads again from the lowest place that is
-// needed and closes the others exactly as they were closed the first time.
+// A reader that was cut off anywhere, with any of the closed episodes answered, reads again from the lowest
+// place that is needed and closes the others exactly as they were closed the first time.
 func TestReplayClosesTheSameEpisodes(t *testing.T) {
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -122,7 +132,8 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		items := make([]record.Item, n)
 		start := time.Unix(1000, 0)
 		for i := range items {
-			at := start.Add(time.Duration(i)*100*time.Millisecond + time.Duration(random.IntN(4000)-2000)*time.Millisecond)
+			at := start.Add(time.Duration(i)*100*time.Millisecond +
+				time.Duration(random.IntN(4000)-2000)*time.Millisecond)
 			items[i] = item(int64(i), fmt.Sprint("s", random.IntN(streams)), at, 4+random.IntN(60))
 		}
 		marked := map[int]string{}
@@ -172,7 +183,10 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				got[shape(e)] = true
 				skip[e.Key] = e.Last()
 				if unanswered != nil {
-					ghosts = append(ghosts, Answered{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed})
+					ghosts = append(ghosts, Answered{
+						Key: e.Key, First: e.First(), Last: e.Last(), At: e.At,
+						Closed: e.Closed,
+					})
 				}
 			}
 			if unanswered != nil && from.After(e.First()) {
@@ -182,7 +196,8 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		if unanswered != nil { // what closed at the very same place is decided again too
 			for _, e := range *closed {
 				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
-					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}}, ghosts...)
+					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
+						ghosts...)
 					if from.After(e.First()) {
 						from, high = e.First(), e.Before
 					}
@@ -227,7 +242,8 @@ func has(list []Answered, e *Episode) bool {
 	return false
 }
 
-// A time that cannot be true does not move the partition's, and one that an older version has kept is forgotten.
+// A time that cannot be true does not move the partition's, and one that an older version has kept is
+// forgotten.
 func TestTimesThatCannotBeTrue(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {

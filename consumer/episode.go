@@ -1,5 +1,5 @@
-// Package consumer turns Kafka partitions into episodes: it joins the group, reads and decodes the partitions it is given,
-// and closes an episode of a stream when it is full, old, silent, marked, or memory is short.
+// Package consumer turns Kafka partitions into episodes: it joins the group, reads and decodes the partitions
+// it is given, and closes an episode of a stream when it is full, old, silent, marked, or memory is short.
 package consumer
 
 import (
@@ -22,12 +22,12 @@ const (
 	Dimension Reason = "dimension" // the next item's vector has another
 )
 
-// ByItem says whether the item at the episode's At took part in closing it. Silence and draining close before that item is
-// read.
+// ByItem says whether the item at the episode's At took part in closing it. Silence and draining close before
+// that item is read.
 func (r Reason) ByItem() bool { return r != Idle && r != Drain }
 
-// Key names a stream within its partition. Embeddings of different models are never mixed, so that each model of a stream
-// is a stream of its own.
+// Key names a stream within its partition. Embeddings of different models are never mixed, so that each model
+// of a stream is a stream of its own.
 type Key struct {
 	Stream, Model string
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// A generation for which the leader did not find every topic, as one was just being deleted and made again, is given up:
-// it has no partitions of any topic, though nothing seems to have changed before and after.
+// A generation for which the leader did not find every topic, as one was just being deleted and made again,
+// is given up: it has no partitions of any topic, though nothing seems to have changed before and after.
 func TestAGenerationWithoutATopicIsGivenUp(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	there, missing := brokertest.Topic(t, client, "there", 1, nil), brokertest.Name("missing")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	g := &membership{
-		client: client, log: slog.New(slog.NewTextHandler(io.Discard, nil)), settings: GroupSettings{ID: brokertest.Name("group"), Watch: time.Hour},
+		client: client, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		settings: GroupSettings{ID: brokertest.Name("group"), Watch: time.Hour},
 		own: func(ctx context.Context, _ Assignment) error {
 			<-ctx.Done()
 			return nil

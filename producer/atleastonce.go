@@ -13,10 +13,11 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// AtLeastOnce promises that every answer is in the output, and that whatever is there twice is there with the same id.
-// A commit is written in the order records, state, offset, each acknowledged by all replicas in sync before the next
-// begins: wherever it is cut short, what was not written is answered again. State and offset follow beside the records of
-// the next commits, which need not wait for them; of each there is one on its way.
+// AtLeastOnce promises that every answer is in the output, and that whatever is there twice is there with the
+// same id. A commit is written in the order records, state, offset, each acknowledged by all replicas in sync
+// before the next begins: wherever it is cut short, what was not written is answered again. State and offset
+// follow beside the records of the next commits, which need not wait for them; of each there is one on its
+// way.
 type AtLeastOnce struct {
 	Client *topic.Client
 	Log    *slog.Logger
@@ -28,8 +29,8 @@ type AtLeastOnce struct {
 	offsets    *offsets          // what the claims of that generation commit theirs by
 }
 
-// Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are refused by its
-// generation, and its state stands under its own keys.
+// Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are
+// refused by its generation, and its state stands under its own keys.
 func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, error) {
 	stamp, err := newIdentity(ctx, d.Client, c, d.Log)
 	if err != nil {
@@ -65,8 +66,8 @@ type atLeastOnce struct {
 	rest           chan error  // what becomes of the last commit's state and offset; nil: they are written
 }
 
-// sender writes under an identity, so that a batch that was sent twice is written once, and one that comes late, after its
-// repeat and what followed that, is not written at all: it would put older state above newer.
+// sender writes under an identity, so that a batch that was sent twice is written once, and one that comes
+// late, after its repeat and what followed that, is not written at all: it would put older state above newer.
 func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 	return topic.Sender{
 		Client: a.Client, Log: a.Log, Origin: a.claim.Partition, Compression: a.Compression,
@@ -77,8 +78,8 @@ func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 			return stamp
 		},
 		Sent: s.moved,
-		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed over. But
-		// an identity that the brokers have forgotten does not come back: the next claim gets another.
+		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed
+		// over. But an identity that the brokers have forgotten does not come back: the next claim gets another.
 		Patient: func(err error, _ time.Duration) bool { return !forgottenIdentity(err) },
 	}
 }
@@ -138,7 +139,8 @@ func (a *atLeastOnce) finish(ctx context.Context) error {
 
 // offset commits within the generation, so that the group refuses it once the partition is another member's.
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
-	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic, a.claim.Partition))
+	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic,
+		a.claim.Partition))
 	for {
 		err := a.offsets.put(ctx, a.claim.Topic, int(a.claim.Partition), offset)
 		if err == nil {
@@ -148,8 +150,10 @@ func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.RebalanceInProgress) {
-			return fmt.Errorf("commit offset %d of %s/%d: %w: %w", offset, a.claim.Topic, a.claim.Partition, ErrFenced, err)
+		if errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.UnknownMemberId) ||
+			errors.Is(err, kafka.RebalanceInProgress) {
+			return fmt.Errorf("commit offset %d of %s/%d: %w: %w", offset, a.claim.Topic, a.claim.Partition, ErrFenced,
+				err)
 		}
 		if err := outage.Wait(ctx, err); err != nil {
 			return err

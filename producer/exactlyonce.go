@@ -10,16 +10,16 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// ExactlyOnce promises that whoever reads the output committed sees every answer once. A commit is one Kafka transaction:
-// records, state and offset become visible together or not at all, and a transaction of a process that no longer owns
-// the partition cannot become visible:
+// ExactlyOnce promises that whoever reads the output committed sees every answer once. A commit is one Kafka
+// transaction: records, state and offset become visible together or not at all, and a transaction of a
+// process that no longer owns the partition cannot become visible:
 //
 //   - the brokers refuse an old epoch of the partition's transactional id (see identity),
 //   - the group refuses an offset of an old generation, and every transaction with records carries an offset,
 //   - a batch that is sent twice is written once (see sequences).
 //
-// After any error the state of the transaction is unknown, and nobody needs to know: the next claim ends it one way or the
-// other, and only then asks what is committed.
+// After any error the state of the transaction is unknown, and nobody needs to know: the next claim ends it
+// one way or the other, and only then asks what is committed.
 type ExactlyOnce struct {
 	Client *topic.Client
 	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
@@ -109,7 +109,8 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if err := e.addOffsets(ctx); err != nil {
 		return err
 	}
-	// The records and the offset go to different brokers and become visible together: neither has to wait for the other.
+	// The records and the offset go to different brokers and become visible together: neither has to wait for
+	// the other.
 	offsets := make(chan error, 1)
 	go func() { offsets <- e.putOffset(ctx, c.Offset) }()
 	err = e.sender.Send(ctx, queue)
@@ -123,15 +124,16 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	return nil
 }
 
-// Close gives up the transaction that an error has left open, so that readers need not wait for its timeout. That may
-// fail: the next owner does the same.
+// Close gives up the transaction that an error has left open, so that readers need not wait for its timeout.
+// That may fail: the next owner does the same.
 func (e *exactlyOnce) Close(ctx context.Context) error {
 	if !e.open || errors.Is(e.broken, ErrFenced) {
 		return nil
 	}
 	e.open = false
 	if err := e.end(ctx, false); err != nil {
-		e.log.Debug("an open transaction is left to its next owner", "transaction", e.identity.transaction, "error", err)
+		e.log.Debug("an open transaction is left to its next owner", "transaction", e.identity.transaction, "error",
+			err)
 	}
 	return nil
 }
@@ -143,5 +145,8 @@ func (e *exactlyOnce) StateEnd() (int64, bool) {
 }
 
 func (e *exactlyOnce) stamp(place topic.Place) topic.Stamp {
-	return topic.Stamp{Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place].next, Transactional: true}
+	return topic.Stamp{
+		Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place].next,
+		Transactional: true,
+	}
 }

@@ -36,7 +36,10 @@ type bench struct {
 func newBench(t *testing.T, brokers []string) *bench {
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	t.Cleanup(cancel)
-	b := &bench{t: t, ctx: ctx, client: brokertest.Connect(t, brokers), group: brokertest.Name("group"), leave: func() {}}
+	b := &bench{
+		t: t, ctx: ctx, client: brokertest.Connect(t, brokers), group: brokertest.Name("group"),
+		leave: func() {},
+	}
 	b.in = brokertest.Topic(t, b.client, "in", 1, nil)
 	b.out = brokertest.Topic(t, b.client, "out", 2, nil)
 	b.state = brokertest.Topic(t, b.client, "state", 1, topic.StateSettings())
@@ -51,7 +54,8 @@ func (b *bench) join() *kafka.Generation {
 	b.leave()
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: b.group, Brokers: b.client.Brokers(), Topics: []string{b.in},
-		Dialer: b.client.Dialer(), JoinGroupBackoff: 100 * time.Millisecond, SessionTimeout: 6 * time.Second, HeartbeatInterval: time.Second,
+		Dialer: b.client.Dialer(), JoinGroupBackoff: 100 * time.Millisecond, SessionTimeout: 6 * time.Second,
+		HeartbeatInterval: time.Second,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -80,7 +84,10 @@ func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
 func (b *bench) results(from, to int) []record.Out {
 	var all []record.Out
 	for i := from; i < to; i++ {
-		all = append(all, record.Out{Topic: b.out, Partition: int32(i % 2), Key: []byte("k"), Value: fmt.Append(nil, i)})
+		all = append(all, record.Out{
+			Topic: b.out, Partition: int32(i % 2), Key: []byte("k"),
+			Value: fmt.Append(nil, i),
+		})
 	}
 	return all
 }
@@ -128,7 +135,8 @@ func (b *bench) expect(results, states []string, offset int64) {
 			return
 		}
 	}
-	b.t.Fatalf("results %v, want %v; state %v, want %v; offset %d, want %d", gotResults, results, gotStates, states, gotOffset, offset)
+	b.t.Fatalf("results %v, want %v; state %v, want %v; offset %d, want %d", gotResults, results, gotStates,
+		states, gotOffset, offset)
 }
 
 // letter waits for the one dead letter there is.
@@ -152,7 +160,10 @@ func TestACommitIsSeenAsAWhole(t *testing.T) {
 		t.Fatalf("a new group has committed %d", offset)
 	}
 	for i := range 3 {
-		if err := c.Commit(b.ctx, &Commit{Records: b.results(3*i, 3*i+3), State: b.snapshot(i), Offset: int64(10 * i)}); err != nil {
+		if err := c.Commit(b.ctx, &Commit{
+			Records: b.results(3*i, 3*i+3), State: b.snapshot(i),
+			Offset: int64(10 * i),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,7 +203,10 @@ func TestAFailedCommitIsGivenUp(t *testing.T) {
 	if offset != 2 {
 		t.Errorf("the next claim begins at %d, want 2", offset)
 	}
-	if err := next.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(1), Offset: 4}); err != nil {
+	if err := next.Commit(b.ctx, &Commit{
+		Records: b.results(2, 4), State: b.snapshot(1),
+		Offset: 4,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.expect([]string{"0", "1", "2", "3"}, []string{"1"}, 4)
@@ -204,7 +218,10 @@ func TestADeadLetterTooLargeIsCut(t *testing.T) {
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
 	large := &record.Raw{Topic: b.in, Offset: 1, Value: bytes.Repeat([]byte("x"), 2_500_000)}
-	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{record.DeadLetter(dead, large, "", 0)}, Offset: 1}); err != nil {
+	if err := c.Commit(b.ctx, &Commit{
+		Records: []record.Out{record.DeadLetter(dead, large, "", 0)},
+		Offset:  1,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.expect(nil, nil, 1)
@@ -213,16 +230,26 @@ func TestADeadLetterTooLargeIsCut(t *testing.T) {
 	}
 }
 
-// A result that the output does not take becomes a dead letter, in a topic that the transaction did not know of.
+// A result that the output does not take becomes a dead letter, in a topic that the transaction did not know
+// of.
 func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
 	long := strings.Repeat("s", 2_000_000) // no part that may be left out
-	item := &record.Item{Source: record.Source{Topic: b.in, Offset: 7, Object: -1}, Stream: "s", Label: "kept", Vector: []float32{1, 2}}
+	item := &record.Item{
+		Source: record.Source{Topic: b.in, Offset: 7, Object: -1}, Stream: "s", Label: "kept",
+		Vector: []float32{1, 2},
+	}
 	result := &record.Result{ID: item.Source.ID(), Stream: long}
-	out := record.Out{Topic: b.out, Value: record.AppendResult(nil, result), Fallback: &record.ResultFallback{Item: item, Result: result, Dead: dead, Encode: record.AppendResult}}
-	if err := c.Commit(b.ctx, &Commit{Records: append(b.results(0, 2), out), State: b.snapshot(0), Offset: 8}); err != nil {
+	out := record.Out{
+		Topic: b.out, Value: record.AppendResult(nil, result),
+		Fallback: &record.ResultFallback{Item: item, Result: result, Dead: dead, Encode: record.AppendResult},
+	}
+	if err := c.Commit(b.ctx, &Commit{
+		Records: append(b.results(0, 2), out), State: b.snapshot(0),
+		Offset: 8,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.expect([]string{"0", "1"}, []string{"0"}, 8)
@@ -249,7 +276,10 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 		}
 	}
 	c.sequences.moved(place, 1, batch.Base)
-	if err := c.Commit(b.ctx, &Commit{Records: []record.Out{{Topic: b.out, Value: []byte("and another")}}, Offset: 1}); err != nil {
+	if err := c.Commit(b.ctx, &Commit{
+		Records: []record.Out{{Topic: b.out, Value: []byte("and another")}},
+		Offset:  1,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.expect([]string{"and another", "once"}, nil, 1)
@@ -263,7 +293,8 @@ func TestAGapInTheSequenceIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.sequences.moved(topic.Place{Topic: b.out, Partition: 0}, 5, -1)
-	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err, kafka.OutOfOrderSequenceNumber) {
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err,
+		kafka.OutOfOrderSequenceNumber) {
 		t.Fatalf("a gap in the sequence: %v", err)
 	}
 	if err := c.Close(b.ctx); err != nil {
@@ -295,7 +326,10 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.expect([]string{"0", "1"}, nil, 2)
-	if _, _, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: old.claim.Generation}); !errors.Is(err, ErrFenced) {
+	if _, _, err := b.delivery.Claim(b.ctx, Claim{
+		Group: b.group, Topic: b.in,
+		Generation: old.claim.Generation,
+	}); !errors.Is(err, ErrFenced) {
 		t.Errorf("a claim of an old generation: %v", err)
 	}
 }
@@ -322,7 +356,8 @@ func TestAZombieIsRefused(t *testing.T) {
 	if offset != 1 {
 		t.Errorf("the owner begins at %d, want 1", offset)
 	}
-	b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place), "")})
+	b.client.Send(b.ctx, zombie.identity.transaction,
+		[]*topic.EncodedBatch{topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place), "")})
 	late := topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place), "")
 	for late.Err = kafka.LeaderNotAvailable; topic.Temporary(late.Err); {
 		b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{late})
@@ -342,14 +377,15 @@ func TestAZombieIsRefused(t *testing.T) {
 	b.expect([]string{"0", "1"}, nil, 2)
 }
 
-// An owner that lost its identity, but not its place in the group, may claim again: its transaction took too long, or a
-// frozen predecessor woke up for a moment.
+// An owner that lost its identity, but not its place in the group, may claim again: its transaction took too
+// long, or a frozen predecessor woke up for a moment.
 func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
 	first, _ := b.claim(generation)
 	second, _ := b.claim(generation)
-	if err := first.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); !fencedByIdentity(err) || errors.Is(err, ErrFenced) {
+	if err := first.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); !fencedByIdentity(err) ||
+		errors.Is(err, ErrFenced) {
 		t.Fatalf("a lost identity: %v", err)
 	}
 	if err := second.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
@@ -358,27 +394,36 @@ func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 	b.expect([]string{"0"}, nil, 1)
 }
 
-// Every request of a transaction is answered with every error that passes, and once too late; the outcome is the same.
+// Every request of a transaction is answered with every error that passes, and once too late; the outcome is
+// the same.
 func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	server := brokertest.Embedded(t)
 	b := newBench(t, []string{server.Address})
 	generation := b.join()
 	faults := server.Cluster.Fault(
-		kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.ConcurrentTransactions, Count: 2},
+		kfake.Fault{
+			Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.ConcurrentTransactions,
+			Count: 2,
+		},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddPartitionsToTxn}, Err: kerr.ConcurrentTransactions, Count: 2},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddOffsetsToTxn}, TopLevel: true, Err: kerr.NotCoordinator},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.CoordinatorNotAvailable},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, and not said
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition},
-		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.RequestTimedOut, Count: 3},      // done, and not said
-		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.state, Err: kerr.NotEnoughReplicasAfterAppend}, // the same
+		// done, and not said
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.RequestTimedOut, Count: 3},
+		// the same
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.state, Err: kerr.NotEnoughReplicasAfterAppend},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 2},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: b.group, Err: kerr.CoordinatorNotAvailable},
 	)
 	c, _ := b.claim(generation)
 	for i := range 3 {
-		if err := c.Commit(b.ctx, &Commit{Records: b.results(2*i, 2*i+2), State: b.snapshot(i), Offset: int64(2*i + 2)}); err != nil {
+		if err := c.Commit(b.ctx, &Commit{
+			Records: b.results(2*i, 2*i+2), State: b.snapshot(i),
+			Offset: int64(2*i + 2),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

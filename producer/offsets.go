@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// offsets commits the offsets of one generation's partitions with one request at a time: what comes meanwhile goes together in
-// the next. kafka-go has one connection a generation, and callers that wait on it for answers at once take turns at reading it
-// without a pause, which costs more than all else there is to a commit.
+// offsets commits the offsets of one generation's partitions with one request at a time: what comes meanwhile
+// goes together in the next. kafka-go has one connection a generation, and callers that wait on it for
+// answers at once take turns at reading it without a pause, which costs more than all else there is to a
+// commit.
 type offsets struct {
 	commit func(map[string]map[int]int64) error
 
@@ -24,8 +25,8 @@ type offsetBatch struct {
 	done    chan struct{}
 }
 
-// put commits one partition's offset and returns what became of it, or ctx's error if that ends first; the commit may be made
-// then all the same. One call for a partition at a time.
+// put commits one partition's offset and returns what became of it, or ctx's error if that ends first; the
+// commit may be made then all the same. One call for a partition at a time.
 func (o *offsets) put(ctx context.Context, topic string, partition int, offset int64) error {
 	o.mutex.Lock()
 	if o.next == nil {
@@ -62,8 +63,8 @@ func (o *offsets) send() {
 		if b == nil {
 			return
 		}
-		// kafka-go tells one error of a whole request. Where there is one, each partition is asked for by itself: a topic that is
-		// gone must not hold up the others.
+		// kafka-go tells one error of a whole request. Where there is one, each partition is asked for by itself: a
+		// topic that is gone must not hold up the others.
 		err := o.commit(b.offsets)
 		if err != nil {
 			b.errs = map[string]map[int]error{}

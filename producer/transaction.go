@@ -9,9 +9,10 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// The steps of one transaction, in the order in which they may be asked for: the coordinator must know a partition before a
-// batch for it arrives, and the group's before the offset does; it may end only when all of that is acknowledged.
-// Each step may be repeated until it is answered, which is what makes lost answers harmless.
+// The steps of one transaction, in the order in which they may be asked for: the coordinator must know a
+// partition before a batch for it arrives, and the group's before the offset does; it may end only when all
+// of that is acknowledged. Each step may be repeated until it is answered, which is what makes lost answers
+// harmless.
 
 // addPartitions tells the coordinator what the transaction writes to.
 func (e *exactlyOnce) addPartitions(ctx context.Context, places []topic.Place) error {
@@ -54,8 +55,8 @@ func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 	})
 }
 
-// putOffset hands the offset to the group, which keeps it until the transaction ends. With it go the generation and the
-// member's name: this is where the group refuses an owner that is one no longer.
+// putOffset hands the offset to the group, which keeps it until the transaction ends. With it go the
+// generation and the member's name: this is where the group refuses an owner that is one no longer.
 func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "putting the offset into", func(ctx context.Context) error {
@@ -63,7 +64,10 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
 			GroupID: e.claim.Group, ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch),
 			GenerationID: int(e.claim.Generation.ID), MemberID: e.claim.Generation.MemberID,
-			Topics: map[string][]kafka.TxnOffsetCommit{e.claim.Topic: {{Partition: int(e.claim.Partition), Offset: offset}}},
+			Topics: map[string][]kafka.TxnOffsetCommit{e.claim.Topic: {{
+				Partition: int(e.claim.Partition),
+				Offset:    offset,
+			}}},
 		})
 		if err != nil {
 			return err
@@ -77,7 +81,8 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	})
 }
 
-// end makes everything visible, or gives it up. Once asked to commit, the coordinator cannot be asked for the opposite.
+// end makes everything visible, or gives it up. Once asked to commit, the coordinator cannot be asked for the
+// opposite.
 func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "ending", func(ctx context.Context) error {
@@ -92,8 +97,8 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	})
 }
 
-// until repeats a step while its error is one that passes: coordinators that move or load, a connection that broke, and
-// the transaction before this one, which is still being written out after its end was answered.
+// until repeats a step while its error is one that passes: coordinators that move or load, a connection that
+// broke, and the transaction before this one, which is still being written out after its end was answered.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
 	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
 	for {

@@ -1,5 +1,5 @@
-// Package broker is the embedded Kafka broker: what commands use where no brokers are given. Its data lives in a
-// directory; of the processes that use a directory, one serves and the others connect to it.
+// Package broker is the embedded Kafka broker: what commands use where no brokers are given. Its data lives
+// in a directory; of the processes that use a directory, one serves and the others connect to it.
 package broker
 
 import (
@@ -24,8 +24,9 @@ const (
 	dataFolder  = "data"
 )
 
-// Broker is this process's share in the embedded broker of a directory: it serves it, or it stands by to serve it when
-// the process that does goes away. The address stays the same, so that clients find the successor by trying again.
+// Broker is this process's share in the embedded broker of a directory: it serves it, or it stands by to
+// serve it when the process that does goes away. The address stays the same, so that clients find the
+// successor by trying again.
 type Broker struct {
 	dir     string
 	host    string // to listen at
@@ -40,9 +41,9 @@ type Broker struct {
 	done chan struct{}
 }
 
-// Open gives the address of the broker that serves dir, which becomes this process's unless another one's answers. listen is
-// the host and port to listen at; "" is loopback, and port 0 any, or the one of the process before. What is in dir is for
-// this user alone.
+// Open gives the address of the broker that serves dir, which becomes this process's unless another one's
+// answers. listen is the host and port to listen at; "" is loopback, and port 0 any, or the one of the
+// process before. What is in dir is for this user alone.
 func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, error) {
 	host, port, err := listenAddress(listen)
 	if err != nil {
@@ -79,7 +80,8 @@ func (b *Broker) Serving() bool {
 	return b.server != nil
 }
 
-// Close stops the broker if it is this process's, with everything on disk, and lets a successor have the directory.
+// Close stops the broker if it is this process's, with everything on disk, and lets a successor have the
+// directory.
 func (b *Broker) Close() error {
 	b.stop()
 	<-b.done
@@ -127,7 +129,8 @@ func (b *Broker) standBy(ctx context.Context) {
 	}
 }
 
-// tryServe serves if it gets the lock. The port of the broker before is kept, because its clients come back there.
+// tryServe serves if it gets the lock. The port of the broker before is kept, because its clients come back
+// there.
 func (b *Broker) tryServe(port int) (bool, error) {
 	got, err := tryLock(b.lock)
 	if err != nil {
@@ -157,8 +160,8 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	return true, nil
 }
 
-// listenAddress takes an address apart. One that stands for every interface is refused: clients are told to connect to
-// the address that the broker listens at.
+// listenAddress takes an address apart. One that stands for every interface is refused: clients are told to
+// connect to the address that the broker listens at.
 func listenAddress(listen string) (host string, port int, err error) {
 	if listen == "" {
 		return "127.0.0.1", 0, nil
@@ -171,7 +174,8 @@ func listenAddress(listen string) (host string, port int, err error) {
 		return "", 0, fmt.Errorf("embedded-listen: %q has no port number", listen)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", 0, fmt.Errorf("embedded-listen: %q names no host that clients could be told to connect to", listen)
+		return "", 0, fmt.Errorf("embedded-listen: %q names no host that clients could be told to connect to",
+			listen)
 	}
 	return host, port, nil
 }

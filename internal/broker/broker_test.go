@@ -38,7 +38,8 @@ func write(t *testing.T, address, value string) {
 	}
 	defer w.Transport.(*kafka.Transport).CloseIdleConnections()
 	defer w.Close()
-	if err := w.WriteMessages(context.Background(), kafka.Message{Key: []byte("k"), Value: []byte(value)}); err != nil {
+	if err := w.WriteMessages(context.Background(),
+		kafka.Message{Key: []byte("k"), Value: []byte(value)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,14 +61,16 @@ func count(t *testing.T, address string) (n int64) {
 	return n
 }
 
-// The first serves, the second connects, and when the first stops the second serves the same data at the same address.
+// The first serves, the second connects, and when the first stops the second serves the same data at the same
+// address.
 func TestOneServesAndTheNextTakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir)
 	second := open(t, dir)
 	defer second.Close()
 	if !first.Serving() || second.Serving() || first.Address() != second.Address() {
-		t.Fatalf("first serves %v at %s, second %v at %s", first.Serving(), first.Address(), second.Serving(), second.Address())
+		t.Fatalf("first serves %v at %s, second %v at %s", first.Serving(), first.Address(), second.Serving(),
+			second.Address())
 	}
 	write(t, second.Address(), "one")
 	if err := first.Close(); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// maker makes the topics that clients ask for and that do not exist yet, as Kafka does where it is allowed to. The
-// broker's own way of doing so forgets these topics, with all their records, when its process is killed; only topics
-// made by request are on disk at once.
+// maker makes the topics that clients ask for and that do not exist yet, as Kafka does where it is allowed
+// to. The broker's own way of doing so forgets these topics, with all their records, when its process is
+// killed; only topics made by request are on disk at once.
 type maker struct {
 	cluster   *kfake.Cluster
 	client    *kafka.Client
@@ -81,7 +81,10 @@ func (m *maker) makeTopic(name string) {
 	for k, v := range TopicSettings() {
 		config.ConfigEntries = append(config.ConfigEntries, kafka.ConfigEntry{ConfigName: k, ConfigValue: v})
 	}
-	answer, err := m.client.CreateTopics(m.ctx, &kafka.CreateTopicsRequest{Addr: m.client.Addr, Topics: []kafka.TopicConfig{config}})
+	answer, err := m.client.CreateTopics(m.ctx, &kafka.CreateTopicsRequest{
+		Addr:   m.client.Addr,
+		Topics: []kafka.TopicConfig{config},
+	})
 	if err == nil {
 		err = answer.Errors[name]
 	}

@@ -19,13 +19,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// recovery ends the transactions that were open when the broker's process was killed. The broker itself takes them for
-// given up when it starts again, but writes so nowhere: without the mark that ends a transaction readers also leave out
-// what its producer has committed later, and after another kill the broker takes the next transaction's mark for both.
+// recovery ends the transactions that were open when the broker's process was killed. The broker itself takes
+// them for given up when it starts again, but writes so nowhere: without the mark that ends a transaction
+// readers also leave out what its producer has committed later, and after another kill the broker takes the
+// next transaction's mark for both.
 //
-// A journal beside the data names every partition that a producer has ever written to in a transaction, each once, and
-// whether the broker has ended in order. If it has not, each of these pairs gets the mark of a transaction given up, which
-// means nothing where none was open. Until then nobody begins one.
+// A journal beside the data names every partition that a producer has ever written to in a transaction, each
+// once, and whether the broker has ended in order. If it has not, each of these pairs gets the mark of a
+// transaction given up, which means nothing where none was open. Until then nobody begins one.
 type recovery struct {
 	cluster *kfake.Cluster
 	log     *slog.Logger
@@ -45,7 +46,9 @@ type written struct {
 
 const closedInOrder = "closed"
 
-func startRecovery(ctx context.Context, cluster *kfake.Cluster, address, path string, log *slog.Logger) (*recovery, error) {
+func startRecovery(ctx context.Context, cluster *kfake.Cluster, address, path string,
+	log *slog.Logger,
+) (*recovery, error) {
 	r := &recovery{cluster: cluster, log: log, done: make(chan struct{}), known: map[written]bool{}}
 	cluster.ControlKey(int16(kmsg.InitProducerID), r.wait)
 	cluster.ControlKey(int16(kmsg.AddPartitionsToTxn), r.added)
@@ -71,7 +74,8 @@ func (r *recovery) open(path string) (killed bool, err error) {
 		if killed = lines.Text() != closedInOrder; !killed {
 			continue
 		}
-		if _, err := fmt.Sscan(lines.Text(), &w.producer, &w.topic, &w.partition); err == nil { // else cut short: never acknowledged
+		// else cut short: never acknowledged
+		if _, err := fmt.Sscan(lines.Text(), &w.producer, &w.topic, &w.partition); err == nil {
 			r.known[w] = true
 		}
 	}
@@ -105,7 +109,8 @@ func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
 	}
 	if lines.Len() > 0 {
 		if _, err := r.journal.WriteString(lines.String()); err != nil {
-			r.log.Error("embedded broker: a transaction that a kill cuts short may not be given up in full", "error", err)
+			r.log.Error("embedded broker: a transaction that a kill cuts short may not be given up in full", "error",
+				err)
 		}
 	}
 	return nil, nil, false
@@ -131,7 +136,8 @@ func (r *recovery) giveUp(ctx context.Context, address string) error {
 	for _, m := range answer.Markers {
 		for _, t := range m.Topics {
 			for _, p := range t.Partitions {
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) { // deleted since
+				// deleted since
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 					return fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err)
 				}
 			}
@@ -140,7 +146,8 @@ func (r *recovery) giveUp(ctx context.Context, address string) error {
 	return nil
 }
 
-// close notes that nothing needs to be recovered: an open transaction goes on when the broker is started again.
+// close notes that nothing needs to be recovered: an open transaction goes on when the broker is started
+// again.
 func (r *recovery) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

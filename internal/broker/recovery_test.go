@@ -15,8 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
-// Transactions that were open when the broker was killed are given up, once and for all, and those that the same producer
-// commits later are seen.
+// Transactions that were open when the broker was killed are given up, once and for all, and those that the
+// same producer commits later are seen.
 func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 	if served := os.Getenv("SLKSTREAM_SERVE_TRANSACTIONS"); served != "" {
 		child(served)
@@ -41,7 +41,8 @@ func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 		}
 		address = strings.TrimSpace(address)
 		c, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.TransactionalID("one"), kgo.DefaultProduceTopic("t"),
-			kgo.AllowAutoTopicCreation(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxVersions(kversion.V3_0_0()))
+			kgo.AllowAutoTopicCreation(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+			kgo.MaxVersions(kversion.V3_0_0()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,23 +25,25 @@ type Server struct {
 	recovery *recovery // nil: nothing is on disk
 }
 
-// Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last and win.
+// Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last
+// and win.
 func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server, error) {
 	options := []kfake.Opt{
 		kfake.Ports(port),
 		kfake.ClusterID("slkstream-embedded"),
 		kfake.DefaultNumPartitions(4),
 		kfake.GroupMinSessionTimeout(time.Second),
-		// A request that waits, see maker, is watched by a goroutine of its own. In order, one goroutine watches all of a
-		// connection, and when it is held up between two requests a second one starts beside it: both wake the same
-		// request, and the broker waits for ever for its second end. A connection has one request at a time here in
-		// any case.
+		// A request that waits, see maker, is watched by a goroutine of its own. In order, one goroutine watches
+		// all of a connection, and when it is held up between two requests a second one starts beside it: both wake
+		// the same request, and the broker waits for ever for its second end. A connection has one request at a
+		// time here in any case.
 		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
 		kfake.MaxVersions(served()),
 		kfake.BrokerConfigs(map[string]string{
-			// How often topics are compacted and old records let go. The broker answers nobody while it reads and writes all that
-			// compacted topics hold: not too often, and often enough for a restore to have little to read.
+			// How often topics are compacted and old records let go. The broker answers nobody while it reads and
+			// writes all that compacted topics hold: not too often, and often enough for a restore to have little to
+			// read.
 			"log.cleaner.backoff.ms": "60000",
 			"log.segment.bytes":      strconv.Itoa(64 << 20),
 		}),
@@ -57,7 +59,8 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	address := cluster.ListenAddrs()[0]
 	s := &Server{Cluster: cluster, Address: address}
 	if dir != "" {
-		if s.recovery, err = startRecovery(context.Background(), cluster, address, dir+".transactions", log); err != nil {
+		if s.recovery, err = startRecovery(context.Background(), cluster, address, dir+".transactions",
+			log); err != nil {
 			cluster.Close()
 			return nil, err
 		}
@@ -66,8 +69,8 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	return s, nil
 }
 
-// served are the requests that are advertised: not those by which clients send metrics of theirs, for which nobody here has
-// a use, and whose answers make librdkafka complain.
+// served are the requests that are advertised: not those by which clients send metrics of theirs, for which
+// nobody here has a use, and whose answers make librdkafka complain.
 func served() *kversion.Versions {
 	v := kversion.Stable()
 	for _, key := range []kmsg.Key{kmsg.GetTelemetrySubscriptions, kmsg.PushTelemetry} {
@@ -97,8 +100,8 @@ func (s *Server) Close() {
 	}
 }
 
-// TopicSettings are what a topic of the embedded broker gets that nobody asked anything special of: a week or 2 GiB a
-// partition, whichever is reached first, as a laptop's disk is small.
+// TopicSettings are what a topic of the embedded broker gets that nobody asked anything special of: a week or
+// 2 GiB a partition, whichever is reached first, as a laptop's disk is small.
 func TopicSettings() map[string]string {
 	return map[string]string{
 		"retention.ms":    strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),

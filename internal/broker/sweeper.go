@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// sweeper removes members of groups that have been silent for longer than their session. The broker does so itself but
-// for a member whose connection broke just while it waited to join: that one it would keep for ever, and with it the
-// partitions that the group gave it.
+// sweeper removes members of groups that have been silent for longer than their session. The broker does so
+// itself but for a member whose connection broke just while it waited to join: that one it would keep for
+// ever, and with it the partitions that the group gave it.
 type sweeper struct {
 	cluster   *kfake.Cluster
 	client    *kafka.Client
@@ -82,7 +82,8 @@ func (s *sweeper) sweep(ctx context.Context) {
 	}
 }
 
-// silent lists the members that the broker itself should have removed by now. A member counts from when it is first seen.
+// silent lists the members that the broker itself should have removed by now. A member counts from when it is
+// first seen.
 func (s *sweeper) silent(info *kfake.GroupInfo) []kafka.LeaveGroupRequestMember {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,6 +112,9 @@ func (s *sweeper) silent(info *kfake.GroupInfo) []kafka.LeaveGroupRequestMember 
 func (s *sweeper) remove(ctx context.Context, group string, members []kafka.LeaveGroupRequestMember) {
 	if len(members) > 0 {
 		// Whatever comes of it, the next sweep looks again.
-		_, _ = s.client.LeaveGroup(ctx, &kafka.LeaveGroupRequest{Addr: s.client.Addr, GroupID: group, Members: members})
+		_, _ = s.client.LeaveGroup(ctx, &kafka.LeaveGroupRequest{
+			Addr: s.client.Addr, GroupID: group,
+			Members: members,
+		})
 	}
 }

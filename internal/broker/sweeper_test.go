@@ -24,7 +24,8 @@ type member struct {
 
 func newMember(t *testing.T, address, group string) *member {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RequestRetries(0), kgo.MaxVersions(kversion.V2_0_0()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RequestRetries(0),
+		kgo.MaxVersions(kversion.V2_0_0()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +68,8 @@ func (m *member) heartbeat(ctx context.Context) error {
 	return kerr.ErrorForCode(answer.(*kmsg.HeartbeatResponse).ErrorCode)
 }
 
-// A member whose connection broke while it waited to join is not kept: the one that is left has the group to itself.
-// There are several groups, because the broker itself misses only every other one.
+// A member whose connection broke while it waited to join is not kept: the one that is left has the group to
+// itself. There are several groups, because the broker itself misses only every other one.
 func TestAMemberThatDiedWhileJoiningIsRemoved(t *testing.T) {
 	server, err := Serve("", 0, quiet)
 	if err != nil {

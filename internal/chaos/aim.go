@@ -10,8 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A mistake does its harm at one moment only: between the two halves that it has put in the wrong order, or when an owner
-// comes back from the dead. mistakes say at which request that is, and by which violations each is known.
+// A mistake does its harm at one moment only: between the two halves that it has put in the wrong order, or
+// when an owner comes back from the dead. mistakes say at which request that is, and by which violations each
+// is known.
 var mistakes = map[fault]struct {
 	signs    []string
 	key      kmsg.Key
@@ -21,11 +22,14 @@ var mistakes = map[fault]struct {
 	offsetsFirst:   {signs: []string{"lost"}, key: kmsg.OffsetCommit, answered: true},
 	epochUnchecked: {signs: []string{"twice", "backwards"}, key: kmsg.AddPartitionsToTxn, frozen: true},
 	stateOutside:   {signs: []string{"lost", "twice"}, key: kmsg.EndTxn},
-	sequenceReused: {signs: []string{"lost"}}, // needs no blow: its second batch is taken for the first one sent again
+	// needs no blow: its second batch is taken for the first one sent again
+	sequenceReused: {signs: []string{"lost"}},
 }
 
 // findMistake plays histories until one is found by its signs, and says after how many and by what.
-func findMistake(ctx context.Context, first uint64, count int, f fault) (played int, violation string, err error) {
+func findMistake(ctx context.Context, first uint64, count int,
+	f fault,
+) (played int, violation string, err error) {
 	for seed := first; seed < first+uint64(count); seed++ {
 		h, err := runHistory(ctx, seed, f, f)
 		if err != nil {
@@ -43,15 +47,16 @@ func findMistake(ctx context.Context, first uint64, count int, f fault) (played 
 	return played, "", fmt.Errorf("%d histories do not find the mistake %q", played, f)
 }
 
-// aim feeds one stream episode by episode, each when the one before is committed, and strikes the stage at one of them, at
-// the request where the mistake that is looked for matters.
+// aim feeds one stream episode by episode, each when the one before is committed, and strikes the stage at
+// one of them, at the request where the mistake that is looked for matters.
 func (w *world) aim(ctx context.Context) error {
 	first := w.stages[0]
 	struck := make(chan struct{})
 	target := mistakes[w.plan.aim]
 	strikes := w.plan.aim != sequenceReused
 	if strikes {
-		// What comes first of each kind belongs to taking the partition over, when there is nothing yet to go wrong.
+		// What comes first of each kind belongs to taking the partition over, when there is nothing yet to go
+		// wrong.
 		moment := &strike{key: target.key, count: 2 + w.random.IntN(3), answered: target.answered}
 		moment.blow = sync.OnceFunc(func() {
 			if target.frozen {
@@ -94,8 +99,8 @@ func (w *world) followUp(ctx context.Context, struck *stage, frozen bool) error 
 	return w.client.Write(ctx, w.feed.ends())
 }
 
-// worked waits until all that is fed is committed, which a build with a mistake may never achieve, and says whether the
-// stage was struck before.
+// worked waits until all that is fed is committed, which a build with a mistake may never achieve, and says
+// whether the stage was struck before.
 func (w *world) worked(ctx context.Context, struck <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(ctx, w.plan.patience())
 	defer cancel()

@@ -13,13 +13,15 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A fault is a mistake that a build of the stage could hold. The tool is worth something only if it finds each of them.
+// A fault is a mistake that a build of the stage could hold. The tool is worth something only if it finds
+// each of them.
 type fault string
 
 const (
-	sound          fault = ""
-	offsetsFirst   fault = "offsets-first"   // at least once: offsets are committed before results are written
-	epochUnchecked fault = "epoch-unchecked" // exactly once: neither the identity's epoch nor the generation is checked
+	sound        fault = ""
+	offsetsFirst fault = "offsets-first" // at least once: offsets are committed before results are written
+	// exactly once: neither the identity's epoch nor the generation is checked
+	epochUnchecked fault = "epoch-unchecked"
 	sequenceReused fault = "sequence-reused" // exactly once: a sequence number is given to other records again
 	stateOutside   fault = "state-outside"   // exactly once: state is written outside the transaction
 )
@@ -70,7 +72,8 @@ func (r *reorderedCommitter) Commit(ctx context.Context, c *producer.Commit) err
 	}
 }
 
-// unchecked gives every owner an identity of its own, which fences nobody, and commits as a member of no generation.
+// unchecked gives every owner an identity of its own, which fences nobody, and commits as a member of no
+// generation.
 type unchecked struct{ *producer.ExactlyOnce }
 
 func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
@@ -83,8 +86,9 @@ func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Commi
 	return inner, offset, err
 }
 
-// reuseSequences makes every batch of an identified producer start with the sequence number zero. Request and batch are
-// taken apart by the places their parts have when a request holds any number of topics, see the Kafka protocol.
+// reuseSequences makes every batch of an identified producer start with the sequence number zero. Request and
+// batch are taken apart by the places their parts have when a request holds any number of topics, see the
+// Kafka protocol.
 func reuseSequences(request []byte) {
 	const produce = 0
 	if len(request) < 14 || binary.BigEndian.Uint16(request[4:]) != produce {

@@ -63,13 +63,17 @@ func (w *world) harm() {
 
 // moments are the requests at which something may happen to a stage.
 var moments = []kmsg.Key{
-	kmsg.Produce, kmsg.OffsetCommit, kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit,
+	kmsg.Produce, kmsg.OffsetCommit, kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn,
+	kmsg.TxnOffsetCommit,
 	kmsg.EndTxn, kmsg.OffsetFetch, kmsg.ListOffsets, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.LeaveGroup,
 }
 
 // strike lets a stage be killed or frozen at a request of a kind, before it is sent or when it is done.
 func (w *world) strike(s *stage) {
-	moment := &strike{key: moments[w.random.IntN(len(moments))], count: 1 + w.random.IntN(4), answered: w.random.IntN(2) == 0}
+	moment := &strike{
+		key: moments[w.random.IntN(len(moments))], count: 1 + w.random.IntN(4),
+		answered: w.random.IntN(2) == 0,
+	}
 	long := historySession * time.Duration(1+w.random.IntN(3))
 	what := "killed"
 	if w.random.IntN(3) == 0 {
@@ -85,14 +89,16 @@ func (w *world) strike(s *stage) {
 	if moment.answered {
 		when = "after"
 	}
-	w.h.note("%s is to be %s %s its next %v, the one of number %d", s.name, what, when, moment.key.Name(), moment.count)
+	w.h.note("%s is to be %s %s its next %v, the one of number %d", s.name, what, when, moment.key.Name(),
+		moment.count)
 	s.network.strikeAt(moment)
 }
 
 // maxMessage is Kafka's name for the size of the largest batch that a topic takes.
 const maxMessage = "max.message.bytes"
 
-// squeeze makes the results' topic or that of the dead letters refuse everything for a while, as a full disk does.
+// squeeze makes the results' topic or that of the dead letters refuse everything for a while, as a full disk
+// does.
 func (w *world) squeeze() {
 	name := []string{outTopic, outTopic + "-dead"}[w.random.IntN(2)]
 	long := time.Duration(50+w.random.IntN(400)) * time.Millisecond
@@ -111,10 +117,16 @@ func limitTopic(client *topic.Client, name string, size int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	k := client.Kafka()
-	answer, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
-		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: maxMessage, Value: strconv.Itoa(size), ConfigOperation: kafka.ConfigOperationSet}},
-	}}})
+	answer, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
+		Addr: k.Addr,
+		Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{
+				Name: maxMessage, Value: strconv.Itoa(size),
+				ConfigOperation: kafka.ConfigOperationSet,
+			}},
+		}},
+	})
 	if err != nil {
 		return err
 	}
@@ -129,15 +141,24 @@ func (w *world) replace(s *stage) {
 	w.start()
 }
 
-// refuse lets the brokers refuse a few requests, as they do when they are loading, moving or overloaded; one of the errors
-// comes after the work is done.
+// refuse lets the brokers refuse a few requests, as they do when they are loading, moving or overloaded; one
+// of the errors comes after the work is done.
 func (w *world) refuse() {
-	top := []kmsg.Key{kmsg.InitProducerID, kmsg.EndTxn, kmsg.AddOffsetsToTxn, kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup}
-	parts := []kmsg.Key{kmsg.Produce, kmsg.Fetch, kmsg.OffsetCommit, kmsg.TxnOffsetCommit, kmsg.AddPartitionsToTxn, kmsg.OffsetFetch, kmsg.ListOffsets}
+	top := []kmsg.Key{
+		kmsg.InitProducerID, kmsg.EndTxn, kmsg.AddOffsetsToTxn, kmsg.Heartbeat, kmsg.JoinGroup,
+		kmsg.SyncGroup,
+	}
+	parts := []kmsg.Key{
+		kmsg.Produce, kmsg.Fetch, kmsg.OffsetCommit, kmsg.TxnOffsetCommit,
+		kmsg.AddPartitionsToTxn, kmsg.OffsetFetch, kmsg.ListOffsets,
+	}
 	f := kfake.Fault{Count: 1 + w.random.IntN(4)}
 	if i := w.random.IntN(len(top) + len(parts)); i < len(top) {
 		f.Keys, f.TopLevel = []kmsg.Key{top[i]}, true
-		f.Err = []*kerr.Error{kerr.NotCoordinator, kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable}[w.random.IntN(3)]
+		f.Err = []*kerr.Error{
+			kerr.NotCoordinator, kerr.CoordinatorLoadInProgress,
+			kerr.CoordinatorNotAvailable,
+		}[w.random.IntN(3)]
 	} else {
 		key := parts[i-len(top)]
 		f.Keys = []kmsg.Key{key}
@@ -145,7 +166,10 @@ func (w *world) refuse() {
 		switch key {
 		case kmsg.Produce:
 			f.Topic = []string{outTopic, groupName + "-state", outTopic + "-dead"}[w.random.IntN(3)]
-			f.Err = []*kerr.Error{kerr.RequestTimedOut, kerr.NotLeaderForPartition, kerr.NotEnoughReplicasAfterAppend, kerr.NotEnoughReplicas}[w.random.IntN(4)]
+			f.Err = []*kerr.Error{
+				kerr.RequestTimedOut, kerr.NotLeaderForPartition, kerr.NotEnoughReplicasAfterAppend,
+				kerr.NotEnoughReplicas,
+			}[w.random.IntN(4)]
 		case kmsg.Fetch, kmsg.ListOffsets:
 			f.Err = kerr.NotLeaderForPartition
 		case kmsg.AddPartitionsToTxn:

@@ -24,8 +24,9 @@ const (
 	usualMessage  = 1048588   // Kafka's own limit on a record
 )
 
-// hostile is a long run of two stages against senders that do every harm we know of, while topics refuse, vanish, grow and
-// are made again. The first stage is never killed, so that its memory can be watched; the second is, again and again.
+// hostile is a long run of two stages against senders that do every harm we know of, while topics refuse,
+// vanish, grow and are made again. The first stage is never killed, so that its memory can be watched; the
+// second is, again and again.
 type hostile struct {
 	*scenario
 	waits  *waits
@@ -92,7 +93,10 @@ func (s *scenario) hostile(ctx context.Context) (string, error) {
 
 func (h *hostile) topics(ctx context.Context) error {
 	large := map[string]string{maxMessage: strconv.Itoa(hostileInput), "retention.ms": "-1"}
-	if err := h.client.Ensure(ctx, topic.Description{Name: besideTopic, Partitions: 2, Settings: large}); err != nil {
+	if err := h.client.Ensure(ctx, topic.Description{
+		Name: besideTopic, Partitions: 2,
+		Settings: large,
+	}); err != nil {
 		return err
 	}
 	if err := limitTopic(h.client, inTopic, hostileInput); err != nil {
@@ -142,7 +146,10 @@ func (h *hostile) watch(ctx context.Context) {
 		h.waits.late()
 		if seconds := int(time.Since(h.h.begin).Seconds()); seconds%5 == 0 {
 			lag, _ := h.lag(ctx) // -1 while brokers do not say
-			h.table.add(row{seconds: seconds, steady: h.all[0].last(), other: h.procs[len(h.procs)-1].last(), lag: lag, counts: h.waits.counts()})
+			h.table.add(row{
+				seconds: seconds, steady: h.all[0].last(), other: h.procs[len(h.procs)-1].last(), lag: lag,
+				counts: h.waits.counts(),
+			})
 		}
 	}
 }
@@ -197,7 +204,10 @@ func (h *hostile) read(ctx context.Context) error {
 	var readers sync.WaitGroup
 	for p := range int32(n) {
 		readers.Go(func() {
-			r := h.client.NewReader(topic.ReaderSettings{Topic: outTopic, Partition: p, MaxWait: 300 * time.Millisecond})
+			r := h.client.NewReader(topic.ReaderSettings{
+				Topic: outTopic, Partition: p,
+				MaxWait: 300 * time.Millisecond,
+			})
 			for reading.Err() == nil {
 				b, err := r.Read(reading)
 				if err != nil {
@@ -272,7 +282,8 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 	}
 	c := h.waits.counts()
 	return fmt.Sprintf("%d good records: %d lost or late, %d repeats, longest wait %v, longest after a harm %v; %d gone with their topic; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
-		c.sent, c.overdue, c.repeats, c.longest.Round(time.Millisecond), c.longestAfter.Round(time.Millisecond), c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
+		c.sent, c.overdue, c.repeats, c.longest.Round(time.Millisecond), c.longestAfter.Round(time.Millisecond),
+		c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
 }
 
 // remake makes a topic until it is there: one that has just been deleted may linger.
@@ -296,7 +307,10 @@ func (h *hostile) killOther() error {
 
 // teach writes examples that are good, and some of another dimension or none.
 func (h *hostile) teach(ctx context.Context) error {
-	lessons := []record.Out{h.teacher.lesson(labelsTopic), h.make.badLesson(labelsTopic), h.make.badLesson(labelsTopic)}
+	lessons := []record.Out{
+		h.teacher.lesson(labelsTopic), h.make.badLesson(labelsTopic),
+		h.make.badLesson(labelsTopic),
+	}
 	return h.sender.Write(ctx, lessons)
 }
 

@@ -54,7 +54,8 @@ func (f *hostileFeed) vector() string {
 
 func (f *hostileFeed) record(name string, value []byte, kind string) record.Out {
 	return record.Out{
-		Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(scenarioStreams)), Value: value, Time: f.at(),
+		Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", f.random.IntN(scenarioStreams)), Value: value,
+		Time:    f.at(),
 		Headers: []record.Header{{Key: kindHeader, Value: []byte(kind)}},
 	}
 }
@@ -73,7 +74,11 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 			r.Time = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 		})
 	case 3: // what makes a result larger than its topic takes
-		return f.item(inTopic, func(m map[string]any, _ *record.Out) { m["attributes"] = map[string]string{"note": long(usualMessage)} })
+		return f.item(inTopic, func(m map[string]any,
+			_ *record.Out,
+		) {
+			m["attributes"] = map[string]string{"note": long(usualMessage)}
+		})
 	case 4:
 		return f.item(inTopic, func(_ map[string]any, r *record.Out) {
 			r.Headers = append(r.Headers, record.Header{Key: "traceparent", Value: []byte(long(usualMessage))})
@@ -85,7 +90,10 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 	case 6:
 		return f.item(inTopic, func(_ map[string]any, r *record.Out) { r.Key = []byte("long-" + long(30_000)) })
 	case 7: // names that senders invent
-		return f.item(inTopic, func(m map[string]any, _ *record.Out) { m["model"] = fmt.Sprint("model-", f.n, "-", long(400)) })
+		return f.item(inTopic, func(m map[string]any, _ *record.Out) {
+			m["model"] = fmt.Sprint("model-", f.n, "-",
+				long(400))
+		})
 	case 8:
 		return f.item(inTopic, func(_ map[string]any, r *record.Out) { r.Key = fmt.Appendf(nil, "stream-%d", f.n) })
 	case 9: // what cannot be answered
@@ -121,7 +129,10 @@ func (f *hostileFeed) frame(id string) ([]record.Out, []string) {
 	} else {
 		id = fmt.Sprint("frame-", f.n)
 	}
-	value, _ := json.Marshal(map[string]any{"version": "4.0", "id": id, "@timestamp": f.at().UTC().Format(time.RFC3339Nano), "sensorId": "lane", "objects": list})
+	value, _ := json.Marshal(map[string]any{
+		"version": "4.0", "id": id,
+		"@timestamp": f.at().UTC().Format(time.RFC3339Nano), "sensorId": "lane", "objects": list,
+	})
 	return []record.Out{f.record(inTopic, value, kind)}, ids
 }
 

@@ -13,7 +13,8 @@ import (
 func (h *hostile) disturbFor(playing, ctx context.Context) error {
 	harms := []func(context.Context) error{
 		h.refuseOutput, h.refuseLetters, h.loseOutput, h.remakeBeside, h.growInput, h.growLabels,
-		func(context.Context) error { return h.killOther() }, h.loseBroker, h.sendBomb, h.sendLarge, h.teach, h.sendMany,
+		func(context.Context) error { return h.killOther() }, h.loseBroker, h.sendBomb, h.sendLarge, h.teach,
+		h.sendMany,
 	}
 	var order []int // each harm once, in random order, before any comes again
 	for {
@@ -32,7 +33,8 @@ func (h *hostile) disturbFor(playing, ctx context.Context) error {
 	}
 }
 
-// spacing is the time from harm to harm: short runs have as many as long ones, but none comes twice a minute in long ones.
+// spacing is the time from harm to harm: short runs have as many as long ones, but none comes twice a minute
+// in long ones.
 func (h *hostile) spacing() time.Duration {
 	const most = 40 * time.Second
 	mean := min(h.long/30, most)
@@ -66,7 +68,8 @@ func (h *hostile) refuse(name string) error {
 	})
 }
 
-// loseOutput deletes the output and makes it again. Everything in it has been read by then, and nothing is written to it.
+// loseOutput deletes the output and makes it again. Everything in it has been read by then, and nothing is
+// written to it.
 func (h *hostile) loseOutput(ctx context.Context) error {
 	return h.outage("the output is deleted", func(long time.Duration) error {
 		if err := limitTopic(h.client, outTopic, 200); err != nil {
@@ -81,9 +84,13 @@ func (h *hostile) loseOutput(ctx context.Context) error {
 			return err
 		}
 		time.Sleep(long)
-		// The limit is said, as Kafka 4.3 gives a topic back what its deleted namesake was set to when it is restarted.
+		// The limit is said, as Kafka 4.3 gives a topic back what its deleted namesake was set to when it is
+		// restarted.
 		limit := map[string]string{maxMessage: strconv.Itoa(usualMessage)}
-		if err := h.remake(ctx, topic.Description{Name: outTopic, Partitions: scenarioPartitions, Settings: limit}); err != nil {
+		if err := h.remake(ctx, topic.Description{
+			Name: outTopic, Partitions: scenarioPartitions,
+			Settings: limit,
+		}); err != nil {
 			return err
 		}
 		h.waits.rewind()
@@ -91,8 +98,8 @@ func (h *hostile) loseOutput(ctx context.Context) error {
 	})
 }
 
-// remakeBeside deletes the second input and makes it again: what was not answered is gone with it, and everything in the
-// new one is to be answered.
+// remakeBeside deletes the second input and makes it again: what was not answered is gone with it, and
+// everything in the new one is to be answered.
 func (h *hostile) remakeBeside(ctx context.Context) error {
 	h.beside.Lock()
 	defer h.beside.Unlock()

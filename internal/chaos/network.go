@@ -23,7 +23,8 @@ type network struct {
 	strike *strike       // nil: none
 }
 
-// strike is a blow at a chosen moment: when the count-th request of a kind is about to be sent, or has just been answered.
+// strike is a blow at a chosen moment: when the count-th request of a kind is about to be sent, or has just
+// been answered.
 type strike struct {
 	key      kmsg.Key
 	count    int
@@ -138,7 +139,8 @@ func (n *network) thaw() {
 	}
 }
 
-// loseAnswers cuts the next connections just when an answer arrives, so that what was asked is done and not known to be.
+// loseAnswers cuts the next connections just when an answer arrives, so that what was asked is done and not
+// known to be.
 func (n *network) loseAnswers(count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -33,8 +33,10 @@ type plan struct {
 func draw(r *rand.Rand, aim, held fault) plan {
 	p := plan{
 		once: r.IntN(2) == 0, clock: r.IntN(4) == 0, labels: r.IntN(4) == 0, grow: r.IntN(8) == 0,
-		marker: .005, partitions: 1 + r.IntN(3), streams: 1 + r.IntN(5), records: 60 + r.IntN(140), size: 3 + r.IntN(6), memory: 1 << 20,
-		commit: time.Duration(1+r.IntN(20)) * time.Millisecond, state: time.Duration(5+r.IntN(100)) * time.Millisecond,
+		marker: .005, partitions: 1 + r.IntN(3), streams: 1 + r.IntN(5), records: 60 + r.IntN(140),
+		size: 3 + r.IntN(6), memory: 1 << 20,
+		commit: time.Duration(1+r.IntN(20)) * time.Millisecond,
+		state:  time.Duration(5+r.IntN(100)) * time.Millisecond,
 		stages: 1 + r.IntN(3), events: 2 + r.IntN(6), aim: aim, fault: held,
 	}
 	if r.IntN(2) == 0 {
@@ -51,7 +53,8 @@ func draw(r *rand.Rand, aim, held fault) plan {
 	return p
 }
 
-// drawMore draws what came later from numbers of its own, so that seeds whose history is known keep the rest of their plan.
+// drawMore draws what came later from numbers of its own, so that seeds whose history is known keep the rest
+// of their plan.
 func (p *plan) drawMore(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 4))
 	p.remake = r.IntN(4) == 0
@@ -63,13 +66,15 @@ func (p *plan) drawMore(seed uint64) {
 	}
 }
 
-// once or not, answers are those of an undisturbed run only where nothing but the input decides them. When partitions are
-// added, keys move, and what their streams have learned stays behind. A mistake is found without them.
+// once or not, answers are those of an undisturbed run only where nothing but the input decides them. When
+// partitions are added, keys move, and what their streams have learned stays behind. A mistake is found
+// without them.
 func (p plan) promise() promise {
 	return promise{once: p.once, same: !p.clock && !p.labels && !p.grow && p.fault == sound}
 }
 
-// patience is how long the stages may take to work the input off in peace. A build that holds a mistake may never.
+// patience is how long the stages may take to work the input off in peace. A build that holds a mistake may
+// never.
 func (p plan) patience() time.Duration {
 	if p.fault != sound {
 		return 8 * time.Second
@@ -83,5 +88,6 @@ func (p plan) String() string {
 		mode = "exactly once"
 	}
 	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, poison %g, memory %d, aimed at %q, mistake %q",
-		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow, p.hostile, p.remake, p.strangers, p.poison, p.memory, p.aim, p.fault)
+		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow,
+		p.hostile, p.remake, p.strangers, p.poison, p.memory, p.aim, p.fault)
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// proxy stands between the stages and one broker. What passes goes through a network, to be cut, held, slowed or lost.
+// proxy stands between the stages and one broker. What passes goes through a network, to be cut, held, slowed
+// or lost.
 type proxy struct {
 	listener net.Listener
 	network  *network

@@ -42,8 +42,8 @@ func (p *process) last() int64 {
 	return p.resident[len(p.resident)-1]
 }
 
-// Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one, when it has
-// every stream and its buffers; garbage that waits to be collected is worth 16 MiB.
+// Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one,
+// when it has every stream and its buffers; garbage that waits to be collected is worth 16 MiB.
 const (
 	fewSamples   = 24
 	mayGrow      = 1.5

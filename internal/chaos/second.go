@@ -13,9 +13,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// second is another input of a history, which is deleted on the way and made again. What stood in the old one may be
-// answered or gone; everything in the new one has to be answered. Streams of the new one have other names, as its records
-// have the ids of the old one's.
+// second is another input of a history, which is deleted on the way and made again. What stood in the old one
+// may be answered or gone; everything in the new one has to be answered. Streams of the new one have other
+// names, as its records have the ids of the old one's.
 type second struct {
 	w     *world
 	feed  *feed
@@ -32,7 +32,8 @@ func (s *second) create(ctx context.Context) error {
 	return s.w.client.Create(ctx, topic.Description{Name: besideTopic, Partitions: 1})
 }
 
-// event does what is due at the event of number e: the old topic is filled at the first, and made anew half-way.
+// event does what is due at the event of number e: the old topic is filled at the first, and made anew
+// half-way.
 func (s *second) event(ctx context.Context, e int) error {
 	if e == 0 {
 		return s.w.client.Write(ctx, s.records("before", s.first))
@@ -89,7 +90,8 @@ func (s *second) await(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(began) > s.w.plan.patience() {
-			s.w.h.violation("lost: %d items of the input that was made again have no answer, %s among them", len(missing), missing[0])
+			s.w.h.violation("lost: %d items of the input that was made again have no answer, %s among them",
+				len(missing), missing[0])
 			return nil
 		}
 	}

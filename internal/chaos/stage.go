@@ -44,7 +44,10 @@ func (w *world) launch(group, out, name string) *stage {
 		n.change = reuseSequences
 	}
 	log := w.h.logger(name)
-	client, err := topic.Connect(topic.Settings{Brokers: w.server.Cluster.ListenAddrs(), ClientID: name, Log: log, Dial: n.dial})
+	client, err := topic.Connect(topic.Settings{
+		Brokers: w.server.Cluster.ListenAddrs(), ClientID: name,
+		Log: log, Dial: n.dial,
+	})
 	if err != nil {
 		panic(err) // the addresses are those of a cluster that runs
 	}
@@ -53,11 +56,13 @@ func (w *world) launch(group, out, name string) *stage {
 		panic(err)
 	}
 	o := pipeline.Options{
-		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true, Eager: !w.plan.once,
+		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true,
+		Eager:          !w.plan.once,
 		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
 		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
-		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
+		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension},
+		Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
 	}
 	if w.plan.hostile {
 		o.Decode.Limits.Bytes = largestRecord

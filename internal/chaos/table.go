@@ -62,7 +62,8 @@ func (t *table) draw(name string) error {
 		of    []func(row) float64
 	}{
 		{"resident memory, MiB: the stage that is never killed, and the other", []func(row) float64{
-			func(r row) float64 { return float64(r.steady >> 20) }, func(r row) float64 { return float64(r.other >> 20) },
+			func(r row) float64 { return float64(r.steady >> 20) },
+			func(r row) float64 { return float64(r.other >> 20) },
 		}},
 		{"records not committed", []func(row) float64{func(r row) float64 { return float64(max(r.lag, 0)) }}},
 		{"oldest record without an answer, s", []func(row) float64{func(r row) float64 { return r.oldest.Seconds() }}},
@@ -82,7 +83,8 @@ func (t *table) draw(name string) error {
 		}
 		fmt.Fprintf(&b, `<text x="%d" y="%g">%s</text><text x="%d" y="%g" text-anchor="end">%.0f</text><text x="%d" y="%g" text-anchor="end">0</text>`+"\n",
 			left, top-6, p.title, left-6, top+10, most, left-6, top+height)
-		fmt.Fprintf(&b, `<rect x="%d" y="%g" width="%d" height="%d" fill="none" stroke="#999"/>`+"\n", left, top, width, height)
+		fmt.Fprintf(&b, `<rect x="%d" y="%g" width="%d" height="%d" fill="none" stroke="#999"/>`+"\n", left, top,
+			width, height)
 		for j, f := range p.of {
 			fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" points="`, []string{"#1f5fa8", "#c26a1a"}[j])
 			for _, r := range t.rows {
@@ -91,6 +93,7 @@ func (t *table) draw(name string) error {
 			b.WriteString("\"/>\n")
 		}
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%.0f minutes</text></svg>`+"\n", left+width, len(panels)*(height+gap)+14, end/60)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%.0f minutes</text></svg>`+"\n", left+width,
+		len(panels)*(height+gap)+14, end/60)
 	return os.WriteFile(name, []byte(b.String()), 0o644)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// mostWait is how long a good record may wait for its answer, from its writing or from the end of the last outage.
+// mostWait is how long a good record may wait for its answer, from its writing or from the end of the last
+// outage.
 const mostWait = time.Minute
 
 // waits knows which good records wait for their answers, and for how long.
@@ -125,7 +126,8 @@ func (w *waits) late() (found bool) {
 		p.overdue = true
 		w.pending[id] = p
 		if w.total.overdue++; w.total.overdue <= 20 {
-			w.h.violation("late: %s of %s has waited for %v, %v of it in peace", id, p.topic, time.Since(p.sent).Round(time.Second), time.Since(p.since).Round(time.Second))
+			w.h.violation("late: %s of %s has waited for %v, %v of it in peace", id, p.topic,
+				time.Since(p.sent).Round(time.Second), time.Since(p.since).Round(time.Second))
 		}
 	}
 	return found

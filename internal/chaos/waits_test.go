@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A record that waits for longer than a minute is told once; an outage gives it a new minute from its end, unless it was
-// late before.
+// A record that waits for longer than a minute is told once; an outage gives it a new minute from its end,
+// unless it was late before.
 func TestWaits(t *testing.T) {
 	h := newHistory(nil)
 	w := newWaits(h)
@@ -53,7 +53,10 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	table.add(row{seconds: 5, steady: 100 << 20, lag: 3})
-	table.add(row{seconds: 10, steady: 110 << 20, other: 50 << 20, lag: -1, counts: counts{sent: 7, oldest: time.Second}})
+	table.add(row{
+		seconds: 10, steady: 110 << 20, other: 50 << 20, lag: -1,
+		counts: counts{sent: 7, oldest: time.Second},
+	})
 	table.close()
 	if err := table.draw(picture); err != nil {
 		t.Fatal(err)

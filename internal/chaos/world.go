@@ -17,8 +17,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// world is one short history: an embedded cluster of three brokers, stages in this process behind networks of their own,
-// and everything that is done to them, all from one seed.
+// world is one short history: an embedded cluster of three brokers, stages in this process behind networks of
+// their own, and everything that is done to them, all from one seed.
 type world struct {
 	h        *history
 	random   *rand.Rand
@@ -46,8 +46,8 @@ const (
 	historyLimit   = 4 * time.Minute // far beyond what one takes: a machine may be busy
 )
 
-// runHistory plays the history of a seed, aimed at a mistake or at none, with a build that holds one or none, and returns
-// what happened. An error means that it could not be played.
+// runHistory plays the history of a seed, aimed at a mistake or at none, with a build that holds one or none,
+// and returns what happened. An error means that it could not be played.
 func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyLimit)
 	defer cancel()
@@ -57,11 +57,15 @@ func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, er
 	w.h.note("seed %d: %v", seed, w.plan)
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	if w.server, err = broker.Serve("", 0, silent, kfake.Ports(0, 0, 0), kfake.GroupMinSessionTimeout(100*time.Millisecond)); err != nil {
+	if w.server, err = broker.Serve("", 0, silent, kfake.Ports(0, 0, 0),
+		kfake.GroupMinSessionTimeout(100*time.Millisecond)); err != nil {
 		return w.h, err
 	}
 	defer w.server.Close()
-	if w.client, err = topic.Connect(topic.Settings{Brokers: w.server.Cluster.ListenAddrs(), ClientID: "chaos", Log: silent}); err != nil {
+	if w.client, err = topic.Connect(topic.Settings{
+		Brokers: w.server.Cluster.ListenAddrs(), ClientID: "chaos",
+		Log: silent,
+	}); err != nil {
 		return w.h, err
 	}
 	defer w.client.Close()
@@ -94,7 +98,8 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 	}
 	w.feed = newFeed(seed, feedSettings{
 		Topic: inTopic, Partitions: partitions, Streams: w.plan.streams, Records: w.plan.records,
-		Dimension: 8, Classes: 3, Poison: w.plan.poison, Hostile: share, Label: .05, Marker: w.plan.marker, Step: 50 * time.Millisecond,
+		Dimension: 8, Classes: 3, Poison: w.plan.poison, Hostile: share, Label: .05, Marker: w.plan.marker,
+		Step: 50 * time.Millisecond,
 	})
 	w.support = w.feed.support()
 	if w.plan.remake {

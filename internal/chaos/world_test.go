@@ -29,8 +29,8 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	}
 }
 
-// A build with a known mistake does not get through, and is found by what that mistake does to its answers; a sound one
-// keeps its promises in a history that is aimed in the same way.
+// A build with a known mistake does not get through, and is found by what that mistake does to its answers; a
+// sound one keeps its promises in a history that is aimed in the same way.
 func TestEveryMistakeIsFound(t *testing.T) {
 	for f := range mistakes {
 		t.Run(string(f), func(t *testing.T) {

@@ -9,9 +9,12 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// learnBase is what tasks may know beforehand, all of it from classes that no task draws: the mean of the base rows, and the
-// metric that earlier base tasks leave behind, from their support labels and solved S. With no base rows it is nil.
-func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task, s solver.Settings) (*solver.Embedding, error) {
+// learnBase is what tasks may know beforehand, all of it from classes that no task draws: the mean of the
+// base rows, and the metric that earlier base tasks leave behind, from their support labels and solved S.
+// With no base rows it is nil.
+func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
+	s solver.Settings,
+) (*solver.Embedding, error) {
 	if len(baseRows) == 0 {
 		return nil, nil
 	}

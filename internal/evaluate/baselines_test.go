@@ -116,7 +116,8 @@ func TestKernelKMeansLowersTheNormalisedCut(t *testing.T) {
 		}
 	}
 	end := kernelKMeans(space.graph, 3, start)
-	if before, after := cut(space.graph, start, 3), cut(space.graph, end, 3); after >= before || ClusterAccuracy(set.Labels, end) < .9 {
+	if before, after := cut(space.graph, start, 3), cut(space.graph, end, 3); after >= before ||
+		ClusterAccuracy(set.Labels, end) < .9 {
 		t.Errorf("normalised cut %.3f to %.3f, accuracy %.3f", before, after, ClusterAccuracy(set.Labels, end))
 	}
 }
@@ -204,17 +205,22 @@ func TestLKEndsAtTheMinimumOfItsRelaxation(t *testing.T) {
 	if math.Abs(values[0]-values[1]) > 1e-3*math.Abs(values[0]) {
 		t.Errorf("two starts end at %v", values)
 	}
-	if labels, err := laplacianKModes(t.Context(), m, set.Labels); err != nil || ClusterAccuracy(set.Labels, labels) < .99 {
+	if labels, err := laplacianKModes(t.Context(), m, set.Labels); err != nil ||
+		ClusterAccuracy(set.Labels, labels) < .99 {
 		t.Errorf("from the truth LK leaves it: %.3f, %v", ClusterAccuracy(set.Labels, labels), err)
 	}
 }
 
 func TestEnergyIsWhatItsFormulaSays(t *testing.T) {
 	set := &Set{Name: "line", D: 1, N: 3, Rows: []float32{0, 1, 3}, Labels: []int32{0, 0, 1}}
-	graph := &index.Affinity{Offsets: []int64{0, 1, 3, 4}, Columns: []int32{1, 0, 2, 1}, Weights: []float32{1, 1, .5, .5}}
+	graph := &index.Affinity{
+		Offsets: []int64{0, 1, 3, 4}, Columns: []int32{1, 0, 2, 1},
+		Weights: []float32{1, 1, .5, .5},
+	}
 	settings := solver.Settings{Method: "slk-means", Tau: 2, Lambda: 3}
 	m := newModel(set.Rows, 3, 1, 2, graph, settings)
-	// Means are .5 and 3: tau (.25 + .25); one edge of weight .5 is cut, (3/4) * 2 * (.5 + .5)/2 * 2 = 1.5; all edges weigh 3.
+	// Means are .5 and 3: tau (.25 + .25); one edge of weight .5 is cut, (3/4) * 2 * (.5 + .5)/2 * 2 = 1.5; all
+	// edges weigh 3.
 	energy, objective, graphPart := m.discrete(set.Labels)
 	if math.Abs(energy-2.5) > 1e-6 || math.Abs(graphPart-1.5) > 1e-6 || math.Abs(objective-(2.5-4.5)) > 1e-6 {
 		t.Errorf("E %v, graph %v, R %v", energy, graphPart, objective)

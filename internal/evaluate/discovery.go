@@ -15,10 +15,10 @@ type DiscoveryStream struct {
 	Protocol StreamProtocol
 }
 
-// DiscoveryStreams makes streams that differ in pace, length and number of classes out of labelled sets, so that a rule is
-// not chosen on one of them. A camera, which is a set with frames, comes whole, as its two halves in time, with every second
-// and every fourth frame only, and with a random half of its identities; another set comes in bursts, whole and with a
-// random half of its classes.
+// DiscoveryStreams makes streams that differ in pace, length and number of classes out of labelled sets, so
+// that a rule is not chosen on one of them. A camera, which is a set with frames, comes whole, as its two
+// halves in time, with every second and every fourth frame only, and with a random half of its identities;
+// another set comes in bursts, whole and with a random half of its classes.
 func DiscoveryStreams(sets []*Set) []DiscoveryStream {
 	const least = 20 // rows of a class, of every frame
 	var out []DiscoveryStream
@@ -29,7 +29,10 @@ func DiscoveryStreams(sets []*Set) []DiscoveryStream {
 			half[id] = true
 		}
 		add := func(name string, least int, keep func(row int32) bool) {
-			p := StreamProtocol{Order: "given", Episode: 100, SupportBy: "class", TeachBy: "random", MinRows: least, Frames: set.Frames}
+			p := StreamProtocol{
+				Order: "given", Episode: 100, SupportBy: "class", TeachBy: "random", MinRows: least,
+				Frames: set.Frames,
+			}
 			order := make([]int32, set.N)
 			for row := range order {
 				order[row] = int32(row)
@@ -50,7 +53,8 @@ func DiscoveryStreams(sets []*Set) []DiscoveryStream {
 			add(", first half", least, func(row int32) bool { return int(row) < set.N/2 })
 			add(", second half", least, func(row int32) bool { return int(row) >= set.N/2 })
 			for _, step := range []int32{2, 4} {
-				add(", one frame of "+strconv.Itoa(int(step)), least, func(row int32) bool { return set.Frames[row]%step == 0 })
+				add(", one frame of "+strconv.Itoa(int(step)), least,
+					func(row int32) bool { return set.Frames[row]%step == 0 })
 			}
 		}
 		add(", half of the classes", least, func(row int32) bool { return half[set.Labels[row]] })
@@ -58,9 +62,9 @@ func DiscoveryStreams(sets []*Set) []DiscoveryStream {
 	return out
 }
 
-// Leaders is the rival of discovery: each row joins the nearest leader within a squared distance, else it leads a cluster of
-// its own; a leader is the running mean of what joined it. The mean of all rows is taken off first, which a stream could not
-// know: that is in its favour.
+// Leaders is the rival of discovery: each row joins the nearest leader within a squared distance, else it
+// leads a cluster of its own; a leader is the running mean of what joined it. The mean of all rows is taken
+// off first, which a stream could not know: that is in its favour.
 const Leaders = "leaders"
 
 func (t *Trial) leaders() []stream.Answer {

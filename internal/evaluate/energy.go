@@ -21,7 +21,8 @@ type model struct {
 
 func newModel(rows []float32, n, d, k int, graph *index.Affinity, s solver.Settings) *model {
 	return &model{
-		rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == solver.SLKModes || s.Method == solver.KModes,
+		rows: rows, n: n, d: d, k: k, graph: graph, lambda: s.Lambda, modes: s.Method == solver.SLKModes ||
+			s.Method == solver.KModes,
 		tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
 	}
 }
@@ -54,8 +55,9 @@ func (m *model) prototypes(s []float64, from []float32) []float32 {
 	return centres
 }
 
-// shift moves each centre to the mean of the rows weighted by S and, where near is set, by the kernel at the centre. It
-// returns the largest relative move. Clusters are computed apart, so that sums do not depend on the number of cores.
+// shift moves each centre to the mean of the rows weighted by S and, where near is set, by the kernel at the
+// centre. It returns the largest relative move. Clusters are computed apart, so that sums do not depend on
+// the number of cores.
 func (m *model) shift(centres []float32, s []float64, near bool) float64 {
 	moves := make([]float64, m.k)
 	inParallel(m.k, func(from, to int) {
@@ -115,9 +117,9 @@ func (m *model) costs(centres []float32) []float64 {
 	return a
 }
 
-// discrete is E of a partition, with prototypes fitted to it: sum_p a + (lambda/4) sum_pq w |s_p - s_q|^2; and R of the same
-// one-hot S, which is E without the constant (lambda/2) sum_pq w. graphPart is the second term of E, of which the paper counts
-// twice as much.
+// discrete is E of a partition, with prototypes fitted to it: sum_p a + (lambda/4) sum_pq w |s_p - s_q|^2;
+// and R of the same one-hot S, which is E without the constant (lambda/2) sum_pq w. graphPart is the second
+// term of E, of which the paper counts twice as much.
 func (m *model) discrete(labels []int32) (energy, objective, graphPart float64) {
 	a := m.costs(m.prototypes(m.oneHot(labels), nil))
 	var data, cut, all float64

@@ -10,15 +10,17 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// ExportTasks writes the drawn tasks of a set, so that any other tool can be scored on them: folder/SET/base.npy, the rows
-// that any method may look at beforehand, and for each cell, folder/SET/1-shot-balanced and so on, three arrays of one row a
-// task: rows.npy (of X), truth.npy (0 to ways-1), support.npy (1 where the class may be seen, 0 for a query).
+// ExportTasks writes the drawn tasks of a set, so that any other tool can be scored on them:
+// folder/SET/base.npy, the rows that any method may look at beforehand, and for each cell,
+// folder/SET/1-shot-balanced and so on, three arrays of one row a task: rows.npy (of X), truth.npy (0 to
+// ways-1), support.npy (1 where the class may be seen, 0 for a query).
 func ExportTasks(folder string, set *Set, split *Split, cells []Cell) error {
 	root := filepath.Join(folder, set.Name)
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	if err := array.WriteNPYFile(filepath.Join(root, "base.npy"), split.BaseRows, len(split.BaseRows)); err != nil {
+	if err := array.WriteNPYFile(filepath.Join(root, "base.npy"), split.BaseRows,
+		len(split.BaseRows)); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	for _, cell := range cells {
@@ -54,10 +56,11 @@ func (c Cell) Name() string {
 	return fmt.Sprintf("%d-shot-%s", c.Shots, strings.ReplaceAll(c.Mix.Name, ":", "-"))
 }
 
-// ExportStream writes a drawn stream, so that any other tool can be scored on it: folder/SET/seed-N with X.npy, the vectors in
-// the order of the stream (drift and noise applied), rows.npy (of the set's X, -1 for noise), truth.npy, taught.npy (1 where an
-// item carries its label and is not scored), known.npy (1 where its class has labelled rows), episode.npy, and support.npy with
-// support-labels.npy, the labelled rows before the start.
+// ExportStream writes a drawn stream, so that any other tool can be scored on it: folder/SET/seed-N with
+// X.npy, the vectors in the order of the stream (drift and noise applied), rows.npy (of the set's X, -1 for
+// noise), truth.npy, taught.npy (1 where an item carries its label and is not scored), known.npy (1 where its
+// class has labelled rows), episode.npy, and support.npy with support-labels.npy, the labelled rows before
+// the start.
 func ExportStream(folder string, trial *Trial, seed uint64) error {
 	into := filepath.Join(folder, trial.Name, fmt.Sprintf("seed-%d", seed))
 	if err := os.MkdirAll(into, 0o755); err != nil {
@@ -69,7 +72,8 @@ func ExportStream(folder string, trial *Trial, seed uint64) error {
 	for number, items := range trial.Episodes {
 		for _, i := range items {
 			item := trial.Items[i]
-			vectors, rows, truth, episodes = append(vectors, item.Vector...), append(rows, item.Row), append(truth, item.Truth), append(episodes, int32(number))
+			vectors, rows, truth, episodes = append(vectors, item.Vector...), append(rows, item.Row), append(truth,
+				item.Truth), append(episodes, int32(number))
 			taught, known = append(taught, asBit(item.Taught)), append(known, asBit(item.Known))
 		}
 	}
@@ -84,7 +88,8 @@ func ExportStream(folder string, trial *Trial, seed uint64) error {
 		array.WriteNPYFile(filepath.Join(into, "known.npy"), known, len(rows)),
 		array.WriteNPYFile(filepath.Join(into, "episode.npy"), episodes, len(rows)),
 		array.WriteNPYFile(filepath.Join(into, "support.npy"), supports, len(trial.Supports), trial.D),
-		array.WriteNPYFile(filepath.Join(into, "support-labels.npy"), trial.SupportLabels, len(trial.SupportLabels)),
+		array.WriteNPYFile(filepath.Join(into, "support-labels.npy"), trial.SupportLabels,
+			len(trial.SupportLabels)),
 	)
 }
 

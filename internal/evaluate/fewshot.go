@@ -82,7 +82,8 @@ type Cell struct {
 	Tasks []*Task
 }
 
-// Draw parts the set and draws the tasks of every cell. The same seed draws the same tasks whatever the candidates.
+// Draw parts the set and draws the tasks of every cell. The same seed draws the same tasks whatever the
+// candidates.
 func (f *FewShot) Draw(set *Set) (*Split, []Cell, error) {
 	split, err := NewSplit(set, f.Novel, f.SplitSeed)
 	if err != nil {
@@ -171,8 +172,13 @@ type outcome struct {
 	rises, lost int
 }
 
-func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e *solver.Embedding, step func()) (FewShotResult, error) {
-	r := FewShotResult{Data: set.Name, Ways: f.Ways, Shots: cell.Shots, Mix: cell.Mix.Name, Tasks: len(cell.Tasks), Method: c.Method, Preset: c.Preset}
+func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e *solver.Embedding,
+	step func(),
+) (FewShotResult, error) {
+	r := FewShotResult{
+		Data: set.Name, Ways: f.Ways, Shots: cell.Shots, Mix: cell.Mix.Name,
+		Tasks: len(cell.Tasks), Method: c.Method, Preset: c.Preset,
+	}
 	workers := f.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -202,7 +208,8 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 	}
 	group.Wait()
 	if failed != nil {
-		return r, fmt.Errorf("data %s, shots %d, mix %s, method %s, preset %s: %w", set.Name, cell.Shots, cell.Mix.Name, c.Method, c.Preset, failed)
+		return r, fmt.Errorf("data %s, shots %d, mix %s, method %s, preset %s: %w", set.Name, cell.Shots,
+			cell.Mix.Name, c.Method, c.Preset, failed)
 	}
 	for _, o := range outcomes {
 		r.PerTask = append(r.PerTask, o.accuracy)
@@ -221,7 +228,9 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 const timedTasks = 60
 
 // timeTasks is the median wall time of one task in microseconds, one task at a time on one goroutine.
-func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Settings, e *solver.Embedding) (float64, error) {
+func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Settings,
+	e *solver.Embedding,
+) (float64, error) {
 	solve, err := solver.New(settings)
 	if err != nil {
 		return 0, err
@@ -241,7 +250,10 @@ func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Set
 
 // Problem is the task as the solver sees it: the classes of the support, and -1 for every query.
 func (t *Task) Problem(set *Set, e *solver.Embedding) *solver.Problem {
-	p := &solver.Problem{N: len(t.Rows), D: set.D, K: t.Ways, Embedding: e, Rows: make([]float32, 0, len(t.Rows)*set.D), Labels: make([]int32, len(t.Rows))}
+	p := &solver.Problem{
+		N: len(t.Rows), D: set.D, K: t.Ways, Embedding: e,
+		Rows: make([]float32, 0, len(t.Rows)*set.D), Labels: make([]int32, len(t.Rows)),
+	}
 	for i, row := range t.Rows {
 		p.Rows = append(p.Rows, set.Row(row)...)
 		p.Labels[i] = -1
@@ -252,7 +264,9 @@ func (t *Task) Problem(set *Set, e *solver.Embedding) *solver.Problem {
 	return p
 }
 
-func solveTask(ctx context.Context, solve *solver.Solver, set *Set, t *Task, e *solver.Embedding) (outcome, error) {
+func solveTask(ctx context.Context, solve *solver.Solver, set *Set, t *Task,
+	e *solver.Embedding,
+) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}

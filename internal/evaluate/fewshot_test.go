@@ -24,8 +24,9 @@ func TestFewShotOnDigits(t *testing.T) {
 	nearest := preset(t, "clamped")
 	nearest.Method, nearest.Settings.Method = "nearest", "nearest"
 	few := FewShot{
-		Ways: 5, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "absent"), Tasks: 20, Seed: 1, SplitSeed: 1, MetricEpisodes: 10,
-		Candidates: []Candidate{preset(t, "default"), nearest}, Workers: 1,
+		Ways: 5, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "absent"), Tasks: 20, Seed: 1, SplitSeed: 1,
+		MetricEpisodes: 10,
+		Candidates:     []Candidate{preset(t, "default"), nearest}, Workers: 1,
 	}
 	results, err := few.Run(t.Context(), set)
 	if err != nil {
@@ -45,7 +46,8 @@ func TestFewShotOnDigits(t *testing.T) {
 			t.Errorf("%d shots, %s, %s: the answer depends on the number of workers", r.Shots, r.Mix, r.Method)
 		}
 		if r.ObjectiveRises != 0 || r.LostSupports != 0 {
-			t.Errorf("%d shots, %s, %s: %d rises, %d lost supports", r.Shots, r.Mix, r.Method, r.ObjectiveRises, r.LostSupports)
+			t.Errorf("%d shots, %s, %s: %d rises, %d lost supports", r.Shots, r.Mix, r.Method, r.ObjectiveRises,
+				r.LostSupports)
 		}
 		if r.Accuracy < 50 || r.Accuracy > 100 || r.EpisodeMicros <= 0 {
 			t.Errorf("%+v", r)
@@ -57,7 +59,8 @@ func TestFewShotOnDigits(t *testing.T) {
 			continue
 		}
 		first := results[i-1]
-		if r.Paired == nil || math.Abs(r.Paired.Difference-(r.Accuracy-first.Accuracy)) > 1e-9 || r.Paired.Preset != "default" {
+		if r.Paired == nil || math.Abs(r.Paired.Difference-(r.Accuracy-first.Accuracy)) > 1e-9 ||
+			r.Paired.Preset != "default" {
 			t.Errorf("paired %+v, accuracies %v and %v", r.Paired, r.Accuracy, first.Accuracy)
 		}
 		gain -= r.Paired.Difference / 4
@@ -86,8 +89,10 @@ func TestTruthOfTheQueriesChangesNothing(t *testing.T) {
 		}
 		want := slices.Clone(r.Labels)
 		hidden := *task
-		hidden.Truth = append(slices.Clone(task.Truth[:task.Support]), make([]int32, len(task.Rows)-task.Support)...)
-		if r, err = solve.Solve(t.Context(), hidden.Problem(set, nil)); err != nil || !slices.Equal(r.Labels, want) {
+		hidden.Truth = append(slices.Clone(task.Truth[:task.Support]),
+			make([]int32, len(task.Rows)-task.Support)...)
+		if r, err = solve.Solve(t.Context(), hidden.Problem(set, nil)); err != nil ||
+			!slices.Equal(r.Labels, want) {
 			t.Fatalf("the answers follow the truth: %v", err)
 		}
 	}
@@ -136,7 +141,8 @@ func TestSummaryWeighsSetsThenRegimes(t *testing.T) {
 		s.Add(r)
 	}
 	means := s.Means()
-	if len(means) != 3 || means[0].Accuracy != (Estimate{70, 2.5}) || means[2].Cells != "all" || means[2].Accuracy != (Estimate{80, 1.25}) {
+	if len(means) != 3 || means[0].Accuracy != (Estimate{70, 2.5}) || means[2].Cells != "all" ||
+		means[2].Accuracy != (Estimate{80, 1.25}) {
 		t.Errorf("%+v", means)
 	}
 }
@@ -152,7 +158,10 @@ func TestAverageAndPaired(t *testing.T) {
 
 func TestTuneKeepsTheStartUnlessBeaten(t *testing.T) {
 	set := digits()
-	few := FewShot{Ways: 5, Shots: []int{5}, Mixes: mixes(t, "balanced"), Tasks: 12, Seed: 1, SplitSeed: 1, Candidates: []Candidate{preset(t, "default")}}
+	few := FewShot{
+		Ways: 5, Shots: []int{5}, Mixes: mixes(t, "balanced"), Tasks: 12, Seed: 1, SplitSeed: 1,
+		Candidates: []Candidate{preset(t, "default")},
+	}
 	good := Tune{FewShot: few, Drawn: 9}
 	rows, err := good.Run(t.Context(), []*Set{set})
 	if err != nil {

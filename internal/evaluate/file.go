@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// FileMethods are the ways to label a whole file that File knows: default is label's, episodes the stage over the file as a
-// stream.
+// FileMethods are the ways to label a whole file that File knows: default is label's, episodes the stage over
+// the file as a stream.
 var FileMethods = append([]string{"default", "episodes"}, file.Baselines...)
 
 // File labels a drawn stream as one file.
@@ -52,7 +52,8 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 		return FileResult{}, err
 	}
 	out := FileResult{
-		Data: set.Name, N: len(trial.Items), Order: f.Protocol.Order, Shots: f.Protocol.Shots, Seed: seed, Method: f.Method,
+		Data: set.Name, N: len(trial.Items), Order: f.Protocol.Order, Shots: f.Protocol.Shots, Seed: seed,
+		Method:  f.Method,
 		Classes: len(trial.Classes),
 	}
 	problem, truth := trial.file()

@@ -9,7 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Every method of eval file answers the same rows, well where classes lie far apart, and knows what it was not told of.
+// Every method of eval file answers the same rows, well where classes lie far apart, and knows what it was
+// not told of.
 func TestFileMethods(t *testing.T) {
 	set := drawnSet(360, 6, 16)
 	settings, err := solver.DefaultPreset.Settings()
@@ -18,8 +19,12 @@ func TestFileMethods(t *testing.T) {
 	}
 	for _, method := range FileMethods {
 		f := File{
-			Protocol: StreamProtocol{Order: "shuffled", Episode: 100, Shots: 3, SupportBy: "class", TeachBy: "random", UnlabelledClasses: .2},
-			Method:   method, Settings: file.Settings{UnknownRate: .05, Check: true}, Episodes: stream.Defaults(settings),
+			Protocol: StreamProtocol{
+				Order: "shuffled", Episode: 100, Shots: 3, SupportBy: "class", TeachBy: "random",
+				UnlabelledClasses: .2,
+			},
+			Method: method, Settings: file.Settings{UnknownRate: .05, Check: true},
+			Episodes: stream.Defaults(settings),
 		}
 		r, err := f.Run(context.Background(), set, 1)
 		if err != nil {

@@ -66,7 +66,8 @@ func kmeans(rows []float64, d, k, restarts int, random *rand.Rand) []int32 {
 	return best
 }
 
-// spread draws k-means++ centres: each a row drawn with probability proportional to its squared distance from those before.
+// spread draws k-means++ centres: each a row drawn with probability proportional to its squared distance from
+// those before.
 func spread(rows []float64, d, k int, random *rand.Rand) []float64 {
 	n := len(rows) / d
 	near := make([]float64, n)

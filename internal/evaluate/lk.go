@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// laplacianKModes is LK, the convex relaxation that the paper compares SLK with (Wang and Carreira-Perpinan): the same data and
-// graph terms, (lambda/2) tr(S'LS) minimised over the simplex by accelerated projected gradient for fixed modes, and mean
-// shift for fixed S, in turn. It starts from a partition.
+// laplacianKModes is LK, the convex relaxation that the paper compares SLK with (Wang and Carreira-Perpinan):
+// the same data and graph terms, (lambda/2) tr(S'LS) minimised over the simplex by accelerated projected
+// gradient for fixed modes, and mean shift for fixed S, in turn. It starts from a partition.
 func laplacianKModes(ctx context.Context, m *model, start []int32) ([]int32, error) {
 	s := m.oneHot(start)
 	degree := make([]float64, m.n)
@@ -38,8 +38,8 @@ func laplacianKModes(ctx context.Context, m *model, start []int32) ([]int32, err
 	return m.hardest(s), nil
 }
 
-// relax minimises sum s.a + (lambda/2) tr(S'LS) over the simplex, from s, by steps of the length given with Nesterov's
-// momentum, begun anew where it overshoots.
+// relax minimises sum s.a + (lambda/2) tr(S'LS) over the simplex, from s, by steps of the length given with
+// Nesterov's momentum, begun anew where it overshoots.
 func (m *model) relax(s, a, degree []float64, step float64) {
 	k := m.k
 	ahead, old, gradient := slices.Clone(s), make([]float64, len(s)), make([]float64, len(s))

@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// normalisedCut is spectral clustering by the normalised cut of Shi and Malik: k-means of the leading eigenvectors of
-// D^-1/2 W D^-1/2, each row scaled to length 1.
+// normalisedCut is spectral clustering by the normalised cut of Shi and Malik: k-means of the leading
+// eigenvectors of D^-1/2 W D^-1/2, each row scaled to length 1.
 func normalisedCut(ctx context.Context, graph *index.Affinity, k int, random *rand.Rand) ([]int32, error) {
 	vectors, _, err := leadingEigenvectors(ctx, normalised(graph), k, random)
 	if err != nil {
@@ -47,7 +47,10 @@ func normalised(graph *index.Affinity) *index.Affinity {
 			scale[p] = float32(1 / math.Sqrt(degree))
 		}
 	}
-	out := &index.Affinity{Offsets: graph.Offsets, Columns: graph.Columns, Weights: make([]float32, len(graph.Weights))}
+	out := &index.Affinity{
+		Offsets: graph.Offsets, Columns: graph.Columns,
+		Weights: make([]float32, len(graph.Weights)),
+	}
 	for p := range n {
 		for j := graph.Offsets[p]; j < graph.Offsets[p+1]; j++ {
 			out.Weights[j] = graph.Weights[j] * scale[p] * scale[graph.Columns[j]]
@@ -56,10 +59,13 @@ func normalised(graph *index.Affinity) *index.Affinity {
 	return out
 }
 
-// leadingEigenvectors are the k eigenvectors of largest eigenvalue of a symmetric sparse matrix with eigenvalues between -1
-// and 1, as rows of k a point, and their eigenvalues: subspace iteration, each step a Chebyshev polynomial that damps
-// everything below the subspace. A block finds eigenvalues that occur several times, as those of a graph in pieces do.
-func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int, random *rand.Rand) ([]float64, []float64, error) {
+// leadingEigenvectors are the k eigenvectors of largest eigenvalue of a symmetric sparse matrix with
+// eigenvalues between -1 and 1, as rows of k a point, and their eigenvalues: subspace iteration, each step a
+// Chebyshev polynomial that damps everything below the subspace. A block finds eigenvalues that occur several
+// times, as those of a graph in pieces do.
+func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int,
+	random *rand.Rand,
+) ([]float64, []float64, error) {
 	n := a.N()
 	width := min(n, k+10)
 	x := make([]float64, n*width)
@@ -167,7 +173,8 @@ func gram(x, y []float64, width int) *mat.SymDense {
 	return out
 }
 
-// orthonormalise makes the columns of x orthonormal, twice, as once leaves rounding where they were nearly dependent.
+// orthonormalise makes the columns of x orthonormal, twice, as once leaves rounding where they were nearly
+// dependent.
 func orthonormalise(x []float64, width int) error {
 	for range 2 {
 		values, turn, err := ascending(gram(x, x, width), width)

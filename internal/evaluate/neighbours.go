@@ -28,7 +28,9 @@ type NeighbourResult struct {
 const checkedRows = 500
 
 // MeasureNeighbours builds the neighbours of every row and checks a sample of them.
-func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Options, seed uint64) (NeighbourResult, error) {
+func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Options,
+	seed uint64,
+) (NeighbourResult, error) {
 	r := NeighbourResult{Data: set.Name, N: set.N, D: set.D, Index: o.Method}
 	o.Rho = neighbours
 	if neighbours >= set.N {
@@ -56,7 +58,8 @@ type Nearest struct {
 	neighbours int
 }
 
-// SampleNearest draws at most count rows and compares each with every other one. There must be more rows than neighbours.
+// SampleNearest draws at most count rows and compares each with every other one. There must be more rows than
+// neighbours.
 func SampleNearest(all vector.Matrix, neighbours, count int, seed uint64) *Nearest {
 	random := rand.New(rand.NewPCG(seed, 0x4eca11))
 	t := &Nearest{all: all, neighbours: neighbours}
@@ -91,8 +94,8 @@ func (t *Nearest) limit(p int) float32 {
 	return nearest[len(nearest)-1]
 }
 
-// Recall is the share of the true neighbours that are found, counted by distance, so that ties are right. found returns the
-// neighbours found of a row; those below 0 are none.
+// Recall is the share of the true neighbours that are found, counted by distance, so that ties are right.
+// found returns the neighbours found of a row; those below 0 are none.
 func (t *Nearest) Recall(found func(p int32) []int32) float64 {
 	right := 0
 	for i, p := range t.Rows {
@@ -107,7 +110,9 @@ func (t *Nearest) Recall(found func(p int32) []int32) float64 {
 }
 
 // searchSeconds is the median time of one search among all rows.
-func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours int, cosine bool) (float64, error) {
+func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours int,
+	cosine bool,
+) (float64, error) {
 	memory, err := index.NewMemory(set.D, index.MemoryOptions{Cosine: cosine})
 	if err != nil {
 		return 0, err

@@ -34,24 +34,34 @@ var PaperMethods = []string{"kmeans", "kmodes", "ncut", "kernel-kmeans", "lk", "
 
 // paperFigures is the table itself: NMI and accuracy; what the paper leaves out is not there.
 var paperFigures = map[string]map[string][2]float64{
-	"MNIST": {"kmeans": {.53, .55}, "kmodes": {.56, .60}, "ncut": {.74, .61}, "kernel-kmeans": {.53, .55}, "slk-ms": {.80, .79}, "slk-means": {.78, .75}},
+	"MNIST": {
+		"kmeans": {.53, .55}, "kmodes": {.56, .60}, "ncut": {.74, .61}, "kernel-kmeans": {.53, .55},
+		"slk-ms": {.80, .79}, "slk-means": {.78, .75},
+	},
 	"MNIST (GAN)": {
-		"kmeans": {.68, .75}, "kmodes": {.69, .80}, "ncut": {.77, .67}, "kernel-kmeans": {.69, .68}, "slk-ms": {.86, .94},
+		"kmeans": {.68, .75}, "kmodes": {.69, .80}, "ncut": {.77, .67}, "kernel-kmeans": {.69, .68},
+		"slk-ms":    {.86, .94},
 		"slk-means": {.84, .91},
 	},
 	"LabelMe (Alexnet)": {
-		"kmeans": {.81, .90}, "kmodes": {.81, .91}, "ncut": {.81, .91}, "kernel-kmeans": {.81, .90}, "lk": {.81, .91}, "slk-ms": {.83, .91},
+		"kmeans": {.81, .90}, "kmodes": {.81, .91}, "ncut": {.81, .91}, "kernel-kmeans": {.81, .90},
+		"lk": {.81, .91}, "slk-ms": {.83, .91},
 		"slk-means": {.83, .91},
 	},
 	"LabelMe (GIST)": {
-		"kmeans": {.57, .69}, "kmodes": {.58, .68}, "ncut": {.58, .61}, "kernel-kmeans": {.57, .63}, "lk": {.59, .61}, "slk-ms": {.61, .72},
+		"kmeans": {.57, .69}, "kmodes": {.58, .68}, "ncut": {.58, .61}, "kernel-kmeans": {.57, .63},
+		"lk": {.59, .61}, "slk-ms": {.61, .72},
 		"slk-means": {.60, .68},
 	},
 	"YTF": {
-		"kmeans": {.77, .58}, "kmodes": {.79, .62}, "ncut": {.74, .54}, "kernel-kmeans": {.71, .50}, "lk": {.77, .59}, "slk-ms": {.82, .65},
+		"kmeans": {.77, .58}, "kmodes": {.79, .62}, "ncut": {.74, .54}, "kernel-kmeans": {.71, .50},
+		"lk": {.77, .59}, "slk-ms": {.82, .65},
 		"slk-means": {.82, .64},
 	},
-	"Shuttle": {"kmeans": {.22, .41}, "kmodes": {.33, .47}, "ncut": {.47, .46}, "kernel-kmeans": {.26, .40}, "slk-ms": {.45, .70}, "slk-means": {.31, .71}},
+	"Shuttle": {
+		"kmeans": {.22, .41}, "kmodes": {.33, .47}, "ncut": {.47, .46}, "kernel-kmeans": {.26, .40},
+		"slk-ms": {.45, .70}, "slk-means": {.31, .71},
+	},
 	"Reuters": {"kmeans": {.48, .73}, "kmodes": {.48, .72}, "slk-ms": {.43, .74}, "slk-means": {.56, .77}},
 }
 
@@ -71,7 +81,8 @@ type PaperRow struct {
 	Reason        string   `json:"reason,omitempty"` // why it cannot be run
 }
 
-// EnergyRow compares the discrete objective E at one lambda. Every E is of the final labels, with modes fitted to them.
+// EnergyRow compares the discrete objective E at one lambda. Every E is of the final labels, with modes
+// fitted to them.
 type EnergyRow struct {
 	Table       string  `json:"table"` // energy
 	Data        string  `json:"data"`
@@ -97,8 +108,8 @@ type Paper struct {
 	Settings func(method string) (solver.Settings, error)
 }
 
-// mostLK is how many rows LK is run on: N x K variables at once, hundreds of projections each step; the paper, too, leaves its
-// large sets out.
+// mostLK is how many rows LK is run on: N x K variables at once, hundreds of projections each step; the
+// paper, too, leaves its large sets out.
 const mostLK = 5000
 
 // Clustering fills one column of the clustering table.
@@ -175,8 +186,9 @@ func middle(values []float64) *float64 {
 	return &v
 }
 
-// energyKappa is the height of a mode's kernel where energies are compared. The paper does not say how it weighs the two terms;
-// at height 1 one cluster that holds everything has the least E of all over most of the lambdas below, at 10 over none.
+// energyKappa is the height of a mode's kernel where energies are compared. The paper does not say how it
+// weighs the two terms; at height 1 one cluster that holds everything has the least E of all over most of the
+// lambdas below, at 10 over none.
 const energyKappa = 10
 
 // energyStarts is how many starts from the graph SLK has.
@@ -185,7 +197,8 @@ const energyStarts = 8
 // paperLambdas are five of the range that the paper tunes over.
 var paperLambdas = []float64{1, 1.5, 2, 3, 4}
 
-// Energies compares SLK-MS with LK on MNIST (small): 200 random rows of each class; nil without mnist under the root.
+// Energies compares SLK-MS with LK on MNIST (small): 200 random rows of each class; nil without mnist under
+// the root.
 func (p *Paper) Energies(ctx context.Context) ([]EnergyRow, error) {
 	set, err := p.set(PaperSets[0])
 	if set == nil || err != nil {
@@ -209,8 +222,8 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if settings.Seed, settings.Kappa = p.Seed, p.Kappa; p.Kappa == 0 {
 		settings.Kappa = energyKappa
 	}
-	// Both methods go on until they stand still, which is what an energy is compared at. Of a few starts from the graph the
-	// one that ends lowest counts: together they take a fraction of what LK takes from one.
+	// Both methods go on until they stand still, which is what an energy is compared at. Of a few starts from
+	// the graph the one that ends lowest counts: together they take a fraction of what LK takes from one.
 	settings.Tolerance, settings.Outer = .001, 50
 	settings.Clustering.Restarts, settings.Clustering.Choice = energyStarts, solver.ByEnergy
 	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)
@@ -221,7 +234,8 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if err != nil {
 		return nil, err
 	}
-	spread := newModel(space.rows, set.N, set.D, k, space.graph, settings).nearestSpread(randomFor(p.Seed, set.Name, "k-means++"))
+	spread := newModel(space.rows, set.N, set.D, k, space.graph, settings).nearestSpread(randomFor(p.Seed,
+		set.Name, "k-means++"))
 	var rows []EnergyRow
 	for _, lambda := range paperLambdas {
 		p.Note(fmt.Sprintf("%s: lambda %g", set.Name, lambda))

@@ -13,7 +13,10 @@ import (
 
 // PlotEnergies draws the energies over lambda, as the paper's figure does.
 func PlotEnergies(path string, rows []EnergyRow) error {
-	p := linePlot{title: "Discrete objective E, " + rows[0].Data, x: "lambda", y: "E at the end (lower is better)"}
+	p := linePlot{
+		title: "Discrete objective E, " + rows[0].Data, x: "lambda",
+		y: "E at the end (lower is better)",
+	}
 	for _, line := range []struct {
 		name string
 		of   func(EnergyRow) float64
@@ -82,10 +85,12 @@ func (p *linePlot) svg() string {
 		plotWidth, plotHeight)
 	fmt.Fprintf(&b, "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n")
 	text := func(at string, x, y float64, text, more string) {
-		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, at, more, html.EscapeString(text))
+		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, at, more,
+			html.EscapeString(text))
 	}
 	rule := func(x1, y1, x2, y2 float64, colour string) {
-		fmt.Fprintf(&b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2, colour)
+		fmt.Fprintf(&b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2,
+			colour)
 	}
 	for _, v := range ys.ticks() {
 		rule(plotLeft, y(v), plotWidth-plotRight, y(v), "#dddddd")
@@ -107,7 +112,8 @@ func (p *linePlot) svg() string {
 				path = append(path, fmt.Sprintf("%.1f,%.1f", x(at[0]), y(at[1])))
 			}
 		}
-		fmt.Fprintf(&b, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"%s\"/>\n", colour, strings.Join(path, " "))
+		fmt.Fprintf(&b, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"%s\"/>\n", colour,
+			strings.Join(path, " "))
 		left, top := plotWidth-plotRight-legendWidth, plotTop+legendHeight*float64(i)+8
 		rule(left, top, left+20, top, colour)
 		text("start", left+26, top+4, line.name, "")

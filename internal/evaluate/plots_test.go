@@ -14,7 +14,8 @@ import (
 // A plot is well-formed SVG with a line for each name, whatever the values are.
 func TestPlots(t *testing.T) {
 	for name, trace := range map[string][]float64{
-		"falls": {10, 5, 4.2, 4}, "flat": {3, 3, 3}, "zero": {0}, "not finite": {math.NaN(), math.Inf(1), 2, 1}, "tiny": {1e-9, 2e-9},
+		"falls": {10, 5, 4.2, 4}, "flat": {3, 3, 3}, "zero": {0}, "not finite": {math.NaN(), math.Inf(1), 2, 1},
+		"tiny": {1e-9, 2e-9},
 	} {
 		path := filepath.Join(t.TempDir(), "plots", "trace.svg")
 		if err := PlotTrace(path, "A & B <"+name+">", trace); err != nil {

@@ -29,8 +29,8 @@ func ParseMix(name string) (Mix, error) {
 	return Mix{}, fmt.Errorf("mix %q: not balanced, absent or dirichlet:A with A above 0", name)
 }
 
-// Split is a set parted for few-shot tasks: tasks draw from the novel classes, the mean and the metric from the rows of all
-// other classes.
+// Split is a set parted for few-shot tasks: tasks draw from the novel classes, the mean and the metric from
+// the rows of all other classes.
 type Split struct {
 	set        *Set
 	rows       map[int32][]int32 // of each class
@@ -41,8 +41,8 @@ type Split struct {
 	fewQueries bool // m = 20, yet the median novel class has fewer than 30 rows
 }
 
-// NewSplit parts the set: by the novel classes given, else those that the set names, else half of the classes with enough
-// rows, at least five, by seed.
+// NewSplit parts the set: by the novel classes given, else those that the set names, else half of the classes
+// with enough rows, at least five, by seed.
 func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 	ids, rows := set.classes()
 	p := &Split{set: set, rows: rows}
@@ -58,7 +58,8 @@ func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 			}
 		}
 		if len(novel) < 5 {
-			return nil, fmt.Errorf("data %s: %d classes have %d rows or more, tasks need at least 5", set.Name, len(novel), least)
+			return nil, fmt.Errorf("data %s: %d classes have %d rows or more, tasks need at least 5", set.Name,
+				len(novel), least)
 		}
 		random := rand.New(rand.NewPCG(seed, 0x51171))
 		random.Shuffle(len(novel), func(i, j int) { novel[i], novel[j] = novel[j], novel[i] })
@@ -110,8 +111,8 @@ func Median[T int | float64](values []T) float64 {
 	return float64(sorted[(len(sorted)-1)/2]+sorted[len(sorted)/2]) / 2
 }
 
-// Task is one few-shot task: rows of the set, the support first, and what class of the task each is. The class of a query is
-// for scoring only.
+// Task is one few-shot task: rows of the set, the support first, and what class of the task each is. The
+// class of a query is for scoring only.
 type Task struct {
 	Ways    int
 	Support int     // how many of Rows are labelled
@@ -119,7 +120,8 @@ type Task struct {
 	Truth   []int32 // 0 to Ways-1 for each row
 }
 
-// drawAttempts bounds the drawing of a task: a set whose classes are nearly all too small would otherwise go on for ever.
+// drawAttempts bounds the drawing of a task: a set whose classes are nearly all too small would otherwise go
+// on for ever.
 const drawAttempts = 100_000
 
 // Draw draws one task of the novel classes; a draw in which a class is too small is drawn again.
@@ -130,7 +132,8 @@ func (p *Split) Draw(random *rand.Rand, ways, shots int, mix Mix) (*Task, error)
 			return task, nil
 		}
 	}
-	return nil, fmt.Errorf("data %s: no %d-way %d-shot task with mix %s: its %d novel classes are too small", p.set.Name, ways, shots, mix.Name, len(p.novel))
+	return nil, fmt.Errorf("data %s: no %d-way %d-shot task with mix %s: its %d novel classes are too small",
+		p.set.Name, ways, shots, mix.Name, len(p.novel))
 }
 
 // queryCounts draws the number of queries of each class.
@@ -150,7 +153,8 @@ func (p *Split) queryCounts(random *rand.Rand, ways int, mix Mix) []int {
 		for c := range counts {
 			counts[c] = size(15, 15, 5)
 		}
-	case mix.Name == "absent": // the classes of a task are in random order, so the last two may be the absent ones
+	// the classes of a task are in random order, so the last two may be the absent ones
+	case mix.Name == "absent":
 		for c := range counts[:ways-absentClasses] {
 			counts[c] = size(25, 15, 5)
 		}
@@ -175,7 +179,8 @@ func (p *Split) queryCounts(random *rand.Rand, ways int, mix Mix) []int {
 // absentClasses is how many classes of a task with mix absent have no query.
 const absentClasses = 2
 
-// take draws rows of each class, shots for the support and counts[c] for the queries; nil where a class has too few.
+// take draws rows of each class, shots for the support and counts[c] for the queries; nil where a class has
+// too few.
 func (p *Split) take(random *rand.Rand, classes []int32, shots int, counts []int) *Task {
 	task := &Task{Ways: len(classes), Support: shots * len(classes)}
 	var queries, truth []int32
@@ -212,7 +217,8 @@ func choose(random *rand.Rand, from []int32, n int) []int32 {
 	return out[:n]
 }
 
-// baseTask draws one earlier 5-shot, 15-query task of the base classes; nil where fewer than two have seven rows.
+// baseTask draws one earlier 5-shot, 15-query task of the base classes; nil where fewer than two have seven
+// rows.
 func (p *Split) baseTask(random *rand.Rand, ways int) *Task {
 	var usable []int32
 	for _, id := range p.base {

@@ -43,13 +43,15 @@ func mixes(t *testing.T, names ...string) []Mix {
 
 func TestTasksKeepTheProtocol(t *testing.T) {
 	set := digits()
-	few := FewShot{Ways: 4, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "dirichlet:2", "dirichlet:0.5", "absent"), Tasks: 30, Seed: 7, SplitSeed: 3}
+	few := FewShot{Ways: 4, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "dirichlet:2", "dirichlet:0.5",
+		"absent"), Tasks: 30, Seed: 7, SplitSeed: 3}
 	split, cells, err := few.Draw(set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(split.novel) != 5 || len(split.base) != 5 || len(split.BaseRows) != 5*150 {
-		t.Fatalf("%d novel classes, %d base classes, %d base rows", len(split.novel), len(split.base), len(split.BaseRows))
+		t.Fatalf("%d novel classes, %d base classes, %d base rows", len(split.novel), len(split.base),
+			len(split.BaseRows))
 	}
 	for _, row := range split.BaseRows {
 		if slices.Contains(split.novel, set.Labels[row]) {
@@ -126,7 +128,8 @@ func checkTask(t *testing.T, set *Set, split *Split, cell Cell, task *Task) {
 	p := task.Problem(set, nil)
 	for i, l := range p.Labels {
 		if i < task.Support && l != task.Truth[i] || i >= task.Support && l != -1 {
-			t.Fatalf("%s: the solver sees label %d of row %d, support is the first %d", cell.Name(), l, i, task.Support)
+			t.Fatalf("%s: the solver sees label %d of row %d, support is the first %d", cell.Name(), l, i,
+				task.Support)
 		}
 	}
 	if p.Anchors != nil || p.Prior != nil || p.Proportions != nil || p.Affinity != nil || p.Start != nil {
@@ -188,7 +191,8 @@ func TestNovelClassesOfASet(t *testing.T) {
 	set := classesOf(30, 30, 30, 30, 30, 30, 30)
 	set.Novel = []int32{6, 0, 1, 2, 3}
 	split, err := NewSplit(set, nil, 1)
-	if err != nil || !slices.Equal(split.novel, []int32{0, 1, 2, 3, 6}) || !slices.Equal(split.base, []int32{4, 5}) {
+	if err != nil || !slices.Equal(split.novel, []int32{0, 1, 2, 3, 6}) ||
+		!slices.Equal(split.base, []int32{4, 5}) {
 		t.Errorf("%v, %v", split, err)
 	}
 	if split, err = NewSplit(set, []int32{1, 5}, 1); err != nil || !slices.Equal(split.novel, []int32{1, 5}) {
@@ -213,10 +217,14 @@ func TestTasksThatCannotBeDrawnAreRefusedAtOnce(t *testing.T) {
 	} {
 		few := FewShot{Ways: c.ways, Shots: []int{c.shots}, Mixes: mixes(t, c.mix), Tasks: 1}
 		if _, _, err := few.Draw(classesOf(c.sizes...)); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%d classes of %d, %d ways, %d shots, %s: %v; want %q", len(c.sizes), c.sizes[0], c.ways, c.shots, c.mix, err, c.says)
+			t.Errorf("%d classes of %d, %d ways, %d shots, %s: %v; want %q", len(c.sizes), c.sizes[0], c.ways, c.shots,
+				c.mix, err, c.says)
 		}
 	}
-	for _, name := range []string{"", "even", "dirichlet:", "dirichlet:-1", "dirichlet:0", "dirichlet:NaN", "dirichlet:x"} {
+	for _, name := range []string{
+		"", "even", "dirichlet:", "dirichlet:-1", "dirichlet:0", "dirichlet:NaN",
+		"dirichlet:x",
+	} {
 		if mix, err := ParseMix(name); err == nil {
 			t.Errorf("mix %q was read as %v", name, mix)
 		}
@@ -258,7 +266,8 @@ func TestTheMetricSeesNoNovelRow(t *testing.T) {
 		}
 	}
 	got, err := learnBase(t.Context(), &changed, split.BaseRows, earlier, settings)
-	if err != nil || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Metric.Vectors, want.Metric.Vectors) {
+	if err != nil || !slices.Equal(got.Mean, want.Mean) ||
+		!slices.Equal(got.Metric.Vectors, want.Metric.Vectors) {
 		t.Errorf("other novel rows change the mean or the metric: %v", err)
 	}
 }

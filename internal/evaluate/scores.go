@@ -67,7 +67,8 @@ func (c contingency) together() (both, truth, answers float64) {
 	return both, truth, answers
 }
 
-// NMI is the mutual information of truth and answer over the mean of their entropies; 1 where both are one cluster.
+// NMI is the mutual information of truth and answer over the mean of their entropies; 1 where both are one
+// cluster.
 func NMI(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
 	entropy := func(totals []float64) (h float64) {
@@ -96,7 +97,8 @@ func ARI(truth, answer []int32) float64 {
 	return 1
 }
 
-// ClusterAccuracy is the share of items that are right under the best one-to-one naming of clusters by classes.
+// ClusterAccuracy is the share of items that are right under the best one-to-one naming of clusters by
+// classes.
 func ClusterAccuracy(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
 	size := max(len(c.truth), len(c.answers))
@@ -112,11 +114,13 @@ func ClusterAccuracy(truth, answer []int32) float64 {
 	return right / c.n
 }
 
-// assign gives each row of a square cost matrix its own column at the least total cost (Kuhn-Munkres with potentials).
+// assign gives each row of a square cost matrix its own column at the least total cost (Kuhn-Munkres with
+// potentials).
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowPrice, columnPrice := make([]float64, n+1), make([]float64, n+1)
-	owner, from := make([]int, n+1), make([]int, n+1) // of each column, 1-based; column 0 holds the row being placed
+	// of each column, 1-based; column 0 holds the row being placed
+	owner, from := make([]int, n+1), make([]int, n+1)
 	for row := 1; row <= n; row++ {
 		owner[0] = row
 		column := 0

@@ -12,11 +12,13 @@ func TestScoresOnKnownPartitions(t *testing.T) {
 	truth := []int32{0, 0, 0, 1, 1, 1}
 	renamed := []int32{7, 7, 7, 3, 3, 3}
 	if NMI(truth, renamed) != 1 || ARI(truth, renamed) != 1 || ClusterAccuracy(truth, renamed) != 1 {
-		t.Errorf("a renamed partition is the same one: %v %v %v", NMI(truth, renamed), ARI(truth, renamed), ClusterAccuracy(truth, renamed))
+		t.Errorf("a renamed partition is the same one: %v %v %v", NMI(truth, renamed), ARI(truth, renamed),
+			ClusterAccuracy(truth, renamed))
 	}
 	one := make([]int32, 6)
 	if NMI(truth, one) != 0 || ARI(truth, one) != 0 || ClusterAccuracy(truth, one) != .5 {
-		t.Errorf("one cluster says nothing: %v %v %v", NMI(truth, one), ARI(truth, one), ClusterAccuracy(truth, one))
+		t.Errorf("one cluster says nothing: %v %v %v", NMI(truth, one), ARI(truth, one),
+			ClusterAccuracy(truth, one))
 	}
 	// Two classes of three, the third item in the wrong cluster: by hand, pairs 2+... of C(6,2)=15.
 	answer := []int32{0, 0, 1, 1, 1, 1}

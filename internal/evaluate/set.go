@@ -1,5 +1,5 @@
-// Package evaluate measures the stage and its peers on labelled data: the protocols, their scores, and the baselines of the
-// paper. Nothing that answers in production is here.
+// Package evaluate measures the stage and its peers on labelled data: the protocols, their scores, and the
+// baselines of the paper. Nothing that answers in production is here.
 package evaluate
 
 import (
@@ -45,7 +45,10 @@ func ReadSet(folder string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}
-	s := &Set{Name: filepath.Base(filepath.Clean(folder)), Rows: rows.Floats, N: rows.Rows(), D: rows.Columns(), Labels: labels.Integers}
+	s := &Set{
+		Name: filepath.Base(filepath.Clean(folder)), Rows: rows.Floats, N: rows.Rows(), D: rows.Columns(),
+		Labels: labels.Integers,
+	}
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}

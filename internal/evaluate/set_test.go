@@ -26,26 +26,33 @@ func TestBadFoldersAreRefused(t *testing.T) {
 		{"X.npy", func(string) error { return nil }},
 		{"y.npy", func(f string) error { return array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1) }},
 		{"wanted integers", func(f string) error {
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1), array.WriteNPYFile(f+"/y.npy", []float32{0, 1}, 2))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []float32{0, 1}, 2))
 		}},
 		{"wanted float32", func(f string) error {
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []int32{1, 2}, 2, 1), array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []int32{1, 2}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
 		}},
 		{"3 labels for 2 rows", func(f string) error {
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1), array.WriteNPYFile(f+"/y.npy", []int32{0, 1, 1}, 3))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []int32{0, 1, 1}, 3))
 		}},
 		{"label -2 of row 1", func(f string) error {
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1), array.WriteNPYFile(f+"/y.npy", []int32{0, -2}, 2))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []int32{0, -2}, 2))
 		}},
 		{"row 1 holds NaN", func(f string) error {
 			var zero float32
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, zero / zero}, 2, 1), array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, zero / zero}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
 		}},
 		{"0 rows", func(f string) error {
-			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{}, 0, 4), array.WriteNPYFile(f+"/y.npy", []int32{}, 0))
+			return errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{}, 0, 4),
+				array.WriteNPYFile(f+"/y.npy", []int32{}, 0))
 		}},
 		{"truncated", func(f string) error {
-			err := errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1), array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
+			err := errors.Join(array.WriteNPYFile(f+"/X.npy", []float32{1, 2}, 2, 1),
+				array.WriteNPYFile(f+"/y.npy", []int32{0, 1}, 2))
 			return errors.Join(err, os.Truncate(f+"/X.npy", 130))
 		}},
 	} {
@@ -59,12 +66,14 @@ func TestBadFoldersAreRefused(t *testing.T) {
 
 func TestReadSetTakesTheNovelClasses(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "some-set")
-	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", []uint8{0, 255}, 2, 1), array.WriteNPYFile(folder+"/y.npy", []int32{3, -1}, 2),
+	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", []uint8{0, 255}, 2, 1),
+		array.WriteNPYFile(folder+"/y.npy", []int32{3, -1}, 2),
 		array.WriteNPYFile(folder+"/novel.npy", []int32{3}, 1)); err != nil {
 		t.Fatal(err)
 	}
 	set, err := ReadSet(folder)
-	if err != nil || set.Name != "some-set" || set.N != 2 || set.D != 1 || set.Rows[1] != 255 || len(set.Novel) != 1 {
+	if err != nil || set.Name != "some-set" || set.N != 2 || set.D != 1 || set.Rows[1] != 255 ||
+		len(set.Novel) != 1 {
 		t.Errorf("%+v, %v", set, err)
 	}
 	ids, rows := set.classes()
@@ -92,7 +101,11 @@ func TestNeighboursAreCountedByDistance(t *testing.T) {
 		}
 	}
 	truth := SampleNearest(vector.Matrix{Values: set.Rows, N: set.N, D: set.D}, 5, set.N, 1)
-	if recall := truth.Recall(func(p int32) []int32 { ids, _ := lists.Row(int(p)); return ids }); recall > 1-2./float64(5*set.N)+1e-9 {
+	if recall := truth.Recall(func(p int32) []int32 {
+		ids,
+			_ := lists.Row(int(p))
+		return ids
+	}); recall > 1-2./float64(5*set.N)+1e-9 {
 		t.Errorf("recall %g after two neighbours of a row were spoilt", recall)
 	}
 	if _, err := MeasureNeighbours(t.Context(), set, set.N, index.Options{}, 1); err == nil {

@@ -2,7 +2,8 @@ package evaluate
 
 import "math"
 
-// Estimate is a mean and the half width of its 95 % confidence interval (normal, from the sample's own spread).
+// Estimate is a mean and the half width of its 95 % confidence interval (normal, from the sample's own
+// spread).
 type Estimate struct{ Mean, CI95 float64 }
 
 // Average estimates the mean of the values.

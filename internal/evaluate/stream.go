@@ -12,24 +12,26 @@ import (
 
 // StreamResult is one stream, scored. What a run does not have is nil and left out.
 type StreamResult struct {
-	Data           string   `json:"data"`
-	N              int      `json:"n"`
-	Episodes       int      `json:"episodes"`
-	Warm           bool     `json:"warm"`
-	Method         string   `json:"method"`
-	Seed           uint64   `json:"seed"`
-	Shots          int      `json:"shots"`
-	Classes        int      `json:"classes"`
-	Accuracy       *float64 `json:"accuracy,omitempty"`
-	AccuracyAll    *float64 `json:"accuracy_all,omitempty"` // with the items whose label came after their answer
-	FirstTenth     *float64 `json:"first_tenth,omitempty"`
-	LastTenth      *float64 `json:"last_tenth,omitempty"`
-	Iterations     float64  `json:"iterations"` // sweeps an episode
-	Admitted       float64  `json:"admitted"`   // share of the unlabelled items that was learned from
-	Taught         int      `json:"taught"`     // items whose label was given, with them or later
-	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
-	FalseUnknown   *float64 `json:"false_unknown,omitempty"` // share of the items of labelled classes called unknown
-	TrueUnknown    *float64 `json:"true_unknown,omitempty"`  // share of the items of unlabelled classes called unknown
+	Data         string   `json:"data"`
+	N            int      `json:"n"`
+	Episodes     int      `json:"episodes"`
+	Warm         bool     `json:"warm"`
+	Method       string   `json:"method"`
+	Seed         uint64   `json:"seed"`
+	Shots        int      `json:"shots"`
+	Classes      int      `json:"classes"`
+	Accuracy     *float64 `json:"accuracy,omitempty"`
+	AccuracyAll  *float64 `json:"accuracy_all,omitempty"` // with the items whose label came after their answer
+	FirstTenth   *float64 `json:"first_tenth,omitempty"`
+	LastTenth    *float64 `json:"last_tenth,omitempty"`
+	Iterations   float64  `json:"iterations"` // sweeps an episode
+	Admitted     float64  `json:"admitted"`   // share of the unlabelled items that was learned from
+	Taught       int      `json:"taught"`     // items whose label was given, with them or later
+	UnknownAUROC *float64 `json:"unknown_auroc,omitempty"`
+	// share of the items of labelled classes called unknown
+	FalseUnknown *float64 `json:"false_unknown,omitempty"`
+	// share of the items of unlabelled classes called unknown
+	TrueUnknown    *float64 `json:"true_unknown,omitempty"`
 	ECE            *float64 `json:"ece,omitempty"`
 	Calibrated     float64  `json:"calibrated"` // share of the answers that say so
 	NMI            *float64 `json:"nmi,omitempty"`
@@ -82,8 +84,8 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	return out, nil
 }
 
-// remember answers the stream as the stage does: episode by episode, in order. No label reaches it but those of the
-// supports, of taught items, and, with review, of the items it asked for, one episode later.
+// remember answers the stream as the stage does: episode by episode, in order. No label reaches it but those
+// of the supports, of taught items, and, with review, of the items it asked for, one episode later.
 func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) ([]stream.Answer, error) {
 	settings := s.Settings
 	if s.Protocol.TeachBy == "review" {
@@ -96,7 +98,10 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	memory := stream.New(trial.Name, settings)
 	labels := &stream.Labels{}
 	for i, row := range trial.Supports {
-		labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprintf("support-%d", i), Label: className(trial.SupportLabels[i]), Vector: row})
+		labels.Everyone = append(labels.Everyone, stream.Example{
+			ID:    fmt.Sprintf("support-%d", i),
+			Label: className(trial.SupportLabels[i]), Vector: row,
+		})
 	}
 	answers := make([]stream.Answer, 0, len(trial.Items))
 	var sweeps, admitted, unlabelled int
@@ -104,8 +109,12 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	for _, episode := range trial.Episodes {
 		items := make([]stream.Item, len(episode))
 		for i, it := range episode {
-			items[i] = stream.Item{ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector, Position: stream.Position{Offset: offset, Object: -1}}
-			items[i].Frame, items[i].Track = s.Protocol.named(s.Protocol.Frames, trial.Items[it].Row), s.Protocol.named(s.Protocol.Tracks, trial.Items[it].Row)
+			items[i] = stream.Item{
+				ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector,
+				Position: stream.Position{Offset: offset, Object: -1},
+			}
+			items[i].Frame, items[i].Track = s.Protocol.named(s.Protocol.Frames,
+				trial.Items[it].Row), s.Protocol.named(s.Protocol.Tracks, trial.Items[it].Row)
 			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
 				items[i].Label = className(trial.Items[it].Truth)
 			} else {
@@ -122,14 +131,21 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 			item := &trial.Items[episode[i]]
 			item.Taught = item.Taught || a.Review && item.Class()
 			if item.Taught && items[i].Label == "" {
-				reviewed = append(reviewed, stream.Example{ID: items[i].ID, Label: className(item.Truth), Vector: items[i].Vector})
+				reviewed = append(reviewed, stream.Example{
+					ID: items[i].ID, Label: className(item.Truth),
+					Vector: items[i].Vector,
+				})
 			}
 			if item.Taught {
 				out.Taught++
 			}
 		}
 		if len(reviewed) > 0 {
-			labels = &stream.Labels{Everyone: labels.Everyone, Stream: map[string][]stream.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]), reviewed...)}}
+			labels = &stream.Labels{
+				Everyone: labels.Everyone,
+				Stream: map[string][]stream.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]),
+					reviewed...)},
+			}
 		}
 		answers = append(answers, given...)
 		sweeps += report.Sweeps
@@ -211,8 +227,8 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	}
 }
 
-// accuracyAll counts every item of a labelled class, for streams in which each was answered before its label came: who asks
-// for the labels of hard items gains nothing by their not being scored.
+// accuracyAll counts every item of a labelled class, for streams in which each was answered before its label
+// came: who asks for the labels of hard items gains nothing by their not being scored.
 func (t *Trial) accuracyAll(answers []stream.Answer) *float64 {
 	right, all := 0., 0.
 	for i, item := range t.Items {
@@ -241,7 +257,8 @@ func (t *Trial) scoreClusters(answers []stream.Answer, out *StreamResult) {
 		}
 		truth, found = append(truth, item.Truth), append(found, n)
 	}
-	out.NMI, out.ARI, out.PairF1 = pointer(NMI(truth, found)), pointer(ARI(truth, found)), pointer(PairF1(truth, found))
+	out.NMI, out.ARI, out.PairF1 = pointer(NMI(truth, found)), pointer(ARI(truth, found)), pointer(PairF1(truth,
+		found))
 	out.Clusters = len(numbers)
 	switches := IDSwitches(truth, found)
 	out.IDSwitches = &switches

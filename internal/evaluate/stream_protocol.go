@@ -20,9 +20,10 @@ type StreamProtocol struct {
 	Tracks    []int32 // the track of each row, below 0: none; nil: no tracks
 	MinRows   int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
 
-	Drift             float64 // how far each class slides towards another one's mean by the end
-	Teach             float64 // share of the items that carry their label, or may be asked for
-	TeachBy           string  // random: the item carries its label; later, review: it comes with the next episode
+	Drift float64 // how far each class slides towards another one's mean by the end
+	Teach float64 // share of the items that carry their label, or may be asked for
+	// random: the item carries its label; later, review: it comes with the next episode
+	TeachBy           string
 	UnlabelledClasses float64 // share of the classes that have no support
 	Absent            float64 // share of the classes that never come
 	Garbage           int     // episodes of noise
@@ -51,7 +52,10 @@ func (p *StreamProtocol) Validate() error {
 	if p.Shots < 0 || p.Garbage < 0 || p.MinRows < 0 {
 		bad("shots %d, garbage %d, min-rows %d: none may be below 0", p.Shots, p.Garbage, p.MinRows)
 	}
-	for name, v := range map[string]float64{"drift": p.Drift, "teach": p.Teach, "unlabelled-classes": p.UnlabelledClasses, "absent": p.Absent, "wrong-supports": p.WrongSupports} {
+	for name, v := range map[string]float64{
+		"drift": p.Drift, "teach": p.Teach,
+		"unlabelled-classes": p.UnlabelledClasses, "absent": p.Absent, "wrong-supports": p.WrongSupports,
+	} {
 		if !(v >= 0 && v <= 1) {
 			bad("%s %g: not between 0 and 1", name, v)
 		}
@@ -86,8 +90,8 @@ type Trial struct {
 	SupportLabels []int32
 }
 
-// Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes nothing but what
-// it is about.
+// Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes
+// nothing but what it is about.
 func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -163,7 +167,9 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 }
 
 // order lists the rows of the classes in the order in which they would come.
-func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32, random *rand.Rand) ([]int32, error) {
+func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32,
+	random *rand.Rand,
+) ([]int32, error) {
 	used := make([]bool, set.N)
 	for _, id := range ids {
 		for _, row := range rows[id] {
@@ -243,7 +249,9 @@ func bursts(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32
 }
 
 // supports draws the labelled items of each class and returns the rows that leave the stream for it.
-func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled map[int32]bool, random *rand.Rand) map[int32]bool {
+func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled map[int32]bool,
+	random *rand.Rand,
+) map[int32]bool {
 	out := map[int32]bool{}
 	if p.Shots == 0 {
 		return out
@@ -265,7 +273,10 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 				}
 			}
 			from := choose(random, groups, min(2, len(groups)))
-			pool = slices.DeleteFunc(slices.Clone(pool), func(row int32) bool { return !slices.Contains(from, p.Groups[row]) })
+			pool = slices.DeleteFunc(slices.Clone(pool), func(row int32) bool {
+				return !slices.Contains(from,
+					p.Groups[row])
+			})
 		}
 		chosen := choose(random, pool, min(p.Shots, len(pool)))
 		if p.SupportBy == "class" {
@@ -332,8 +343,8 @@ func (p *StreamProtocol) drift(set *Set, t *Trial, ids []int32, rows map[int32][
 	}
 }
 
-// garbage puts episodes of noise, with the mean and spread of each column of the data, before episodes drawn by seed; never
-// first, so that there is something to harm.
+// garbage puts episodes of noise, with the mean and spread of each column of the data, before episodes drawn
+// by seed; never first, so that there is something to harm.
 func (p *StreamProtocol) garbage(set *Set, t *Trial, random *rand.Rand) {
 	mean, square := make([]float64, set.D), make([]float64, set.D)
 	for _, item := range t.Items {

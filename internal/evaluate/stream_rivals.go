@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of an episode's
-// taught items before any item of it is answered, as the stage has them.
+// rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of
+// an episode's taught items before any item of it is answered, as the stage has them.
 func (t *Trial) rival(method string) ([]stream.Answer, error) {
 	number := map[int32]int{}
 	var classes []int32
@@ -116,7 +116,8 @@ func (m *runningMean) answer(row []float32) int {
 	return at
 }
 
-// ridge is least squares on one-hot targets, kept up to date exactly: (X'X + penalty I)^-1 by rank-one updates.
+// ridge is least squares on one-hot targets, kept up to date exactly: (X'X + penalty I)^-1 by rank-one
+// updates.
 type ridge struct {
 	d       int
 	inverse *mat.SymDense
@@ -124,7 +125,8 @@ type ridge struct {
 	weights [][]float64 // nil: to be computed
 }
 
-// penalty beside rows of unit length: with 1 in its place ridge was three to nine points worse on a street camera with 3 % taught.
+// penalty beside rows of unit length: with 1 in its place ridge was three to nine points worse on a street
+// camera with 3 % taught.
 const penalty = .1
 
 func newRidge(d, classes int) *ridge {
@@ -184,8 +186,9 @@ func (r *ridge) answer(row []float32) int {
 	return at
 }
 
-// logistic is multinomial logistic regression by stochastic gradient steps: a few passes over all labelled rows seen, in random
-// order, whenever there are new ones. In the order in which they came the last class would be learned best.
+// logistic is multinomial logistic regression by stochastic gradient steps: a few passes over all labelled
+// rows seen, in random order, whenever there are new ones. In the order in which they came the last class
+// would be learned best.
 type logistic struct {
 	rows    [][]float32 // the constant of the intercept last
 	class   []int

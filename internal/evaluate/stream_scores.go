@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// AUROC is the chance that an item which is positive has a higher score than one which is not; ties count half. NaN where
-// one kind is missing.
+// AUROC is the chance that an item which is positive has a higher score than one which is not; ties count
+// half. NaN where one kind is missing.
 func AUROC(scores []float64, positive []bool) float64 {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -45,8 +45,8 @@ func AUROC(scores []float64, positive []bool) float64 {
 // calibrationBins is the usual number of equal-width bins.
 const calibrationBins = 15
 
-// ECE is the expected calibration error: the mean distance, over bins of confidence weighed by their items, of confidence
-// and share of right answers.
+// ECE is the expected calibration error: the mean distance, over bins of confidence weighed by their items,
+// of confidence and share of right answers.
 func ECE(confidence []float64, right []bool) float64 {
 	var sum, hits, count [calibrationBins]float64
 	for i, c := range confidence {

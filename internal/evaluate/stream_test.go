@@ -13,7 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// drawnSet is n rows of classes around fixed centres, in random order; the last row of every twenty is of no class.
+// drawnSet is n rows of classes around fixed centres, in random order; the last row of every twenty is of no
+// class.
 func drawnSet(n, classes, d int) *Set {
 	random := rand.New(rand.NewPCG(5, 6))
 	centres := make([][]float32, classes)
@@ -71,7 +72,8 @@ func TestStreamDraw(t *testing.T) {
 		}
 	}
 	for i, item := range base.Items {
-		if i > 0 && item.Row <= base.Items[i-1].Row || item.Truth != set.Labels[item.Row] || !item.Known || item.Taught {
+		if i > 0 && item.Row <= base.Items[i-1].Row || item.Truth != set.Labels[item.Row] || !item.Known ||
+			item.Taught {
 			t.Errorf("item %d: %+v", i, item)
 		}
 	}
@@ -165,7 +167,8 @@ func TestStreamDraw(t *testing.T) {
 	p = plain()
 	p.Garbage = 3
 	noisy := drawTrial(t, p, set)
-	if n := count(p, func(i StreamItem) bool { return !i.Class() }); n != 90 || len(noisy.Episodes) != len(base.Episodes)+3 {
+	if n := count(p, func(i StreamItem) bool { return !i.Class() }); n != 90 ||
+		len(noisy.Episodes) != len(base.Episodes)+3 {
 		t.Errorf("%d items of noise", n)
 	}
 	for number, episode := range noisy.Episodes {
@@ -205,7 +208,8 @@ func TestStreamOrders(t *testing.T) {
 	}
 	p.Order, p.Shots = "bursts", 0
 	items = drawTrial(t, p, set).Items
-	for from := 0; from+24 < len(items)/2; from += 24 { // three bursts of at least eight: never many classes at once
+	// three bursts of at least eight: never many classes at once
+	for from := 0; from+24 < len(items)/2; from += 24 {
 		classes := map[int32]bool{}
 		for _, item := range items[from : from+8] {
 			classes[item.Truth] = true
@@ -266,7 +270,10 @@ func TestNoLabelLeaks(t *testing.T) {
 	set := drawnSet(500, 6, 16)
 	for _, p := range []StreamProtocol{
 		{Order: "bursts", Episode: 40, Shots: 2, SupportBy: "class", Teach: .05, TeachBy: "random"},
-		{Order: "rows", Episode: 25, Shots: 1, SupportBy: "first", Teach: .05, TeachBy: "later", UnlabelledClasses: .3, Garbage: 1},
+		{
+			Order: "rows", Episode: 25, Shots: 1, SupportBy: "first", Teach: .05, TeachBy: "later",
+			UnlabelledClasses: .3, Garbage: 1,
+		},
 		{Order: "rows", Episode: 40, SupportBy: "class", TeachBy: "random"},
 	} {
 		for _, method := range append([]string{"slk-means"}, Rivals...) {
@@ -350,7 +357,8 @@ func line(r StreamResult) string {
 		}
 		return *v
 	}
-	return fmt.Sprintf("accuracy %.3f auroc %.3f ece %.3f nmi %.3f f1 %.3f clusters %d taught %d n %d", value(r.Accuracy), value(r.UnknownAUROC), value(r.ECE), value(r.NMI), value(r.PairF1), r.Clusters, r.Taught, r.N)
+	return fmt.Sprintf("accuracy %.3f auroc %.3f ece %.3f nmi %.3f f1 %.3f clusters %d taught %d n %d",
+		value(r.Accuracy), value(r.UnknownAUROC), value(r.ECE), value(r.NMI), value(r.PairF1), r.Clusters, r.Taught, r.N)
 }
 
 func TestStreamScores(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Summary gathers few-shot results into the means that a comparison quotes: over sets with equal weight, then over
-// regimes (shots and mix).
+// Summary gathers few-shot results into the means that a comparison quotes: over sets with equal weight, then
+// over regimes (shots and mix).
 type Summary struct {
 	regimes []regime
 	order   []string // candidates, the first is what others are compared with
@@ -23,7 +23,10 @@ type regime struct {
 
 // NewSummary returns an empty Summary.
 func NewSummary() *Summary {
-	return &Summary{names: map[string]Candidate{}, cells: map[string]map[regime][]Estimate{}, versus: map[string]map[regime][]Estimate{}}
+	return &Summary{
+		names: map[string]Candidate{}, cells: map[string]map[regime][]Estimate{},
+		versus: map[string]map[regime][]Estimate{},
+	}
 }
 
 // Add takes one result.
@@ -50,14 +53,17 @@ type MeanResult struct {
 	Versus         *Estimate // paired difference to the first candidate
 }
 
-// Means are the means a regime and, where their regimes are all there, of core (1- and 5-shot, balanced and Dirichlet(2)),
-// of skewed (1- and 5-shot, Dirichlet(0.5) and absent), and of everything.
+// Means are the means a regime and, where their regimes are all there, of core (1- and 5-shot, balanced and
+// Dirichlet(2)), of skewed (1- and 5-shot, Dirichlet(0.5) and absent), and of everything.
 func (s *Summary) Means() []MeanResult {
 	var out []MeanResult
 	add := func(name string, regimes []regime) {
 		for _, candidate := range s.order {
 			c := s.names[candidate]
-			m := MeanResult{Cells: name, Preset: c.Preset, Method: c.Method, Accuracy: mean(s.cells[candidate], regimes)}
+			m := MeanResult{
+				Cells: name, Preset: c.Preset, Method: c.Method,
+				Accuracy: mean(s.cells[candidate], regimes),
+			}
 			if len(s.versus[candidate]) > 0 {
 				v := mean(s.versus[candidate], regimes)
 				m.Versus = &v
@@ -68,7 +74,10 @@ func (s *Summary) Means() []MeanResult {
 	for _, r := range s.regimes {
 		add(fmt.Sprintf("%d-shot %s", r.shots, r.mix), []regime{r})
 	}
-	for _, g := range []struct{ name, a, b string }{{"core", "balanced", "dirichlet:2"}, {"skewed", "dirichlet:0.5", "absent"}} {
+	for _, g := range []struct{ name, a, b string }{
+		{"core", "balanced", "dirichlet:2"},
+		{"skewed", "dirichlet:0.5", "absent"},
+	} {
 		group := []regime{{1, g.a}, {5, g.a}, {1, g.b}, {5, g.b}}
 		if !slices.ContainsFunc(group, func(r regime) bool { return !slices.Contains(s.regimes, r) }) {
 			add(g.name, group)

@@ -13,9 +13,10 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Tune chooses lambda, rho, tau and beta by successive halving: many settings on few tasks, the better third of them on more,
-// until few are left on all. Every setting sees the same tasks, so that differences are paired. The settings it starts from
-// are always among the last, and stay unless another beats them beyond its confidence interval.
+// Tune chooses lambda, rho, tau and beta by successive halving: many settings on few tasks, the better third
+// of them on more, until few are left on all. Every setting sees the same tasks, so that differences are
+// paired. The settings it starts from are always among the last, and stay unless another beats them beyond
+// its confidence interval.
 type Tune struct {
 	FewShot  FewShot // Tasks is what the last are measured on; Candidates[0] is where it starts from
 	Drawn    int     // settings tried at first; 0 is 54
@@ -74,7 +75,8 @@ func (t *Tune) Run(ctx context.Context, sets []*Set) ([]TuneRow, error) {
 	}
 	rows := t.draw(start, drawn)
 	rungs := []int{}
-	for n := t.FewShot.Tasks; ; n /= 3 { // three times the tasks for a third of the settings: each rung costs the same
+	// three times the tasks for a third of the settings: each rung costs the same
+	for n := t.FewShot.Tasks; ; n /= 3 {
 		rungs = append(rungs, max(1, n))
 		if len(rungs) == 4 || n <= 3 {
 			break
@@ -127,13 +129,15 @@ func compareDown(a, b float64) int {
 	return 0
 }
 
-// draw returns the start and settings around it: each number up to four times larger or smaller, evenly in its logarithm.
+// draw returns the start and settings around it: each number up to four times larger or smaller, evenly in
+// its logarithm.
 func (t *Tune) draw(start solver.Settings, n int) []TuneRow {
 	random := rand.New(rand.NewPCG(t.FewShot.Seed, 0x7e5e))
 	rows := []TuneRow{{Settings: start}}
 	around := func(v, least float64) float64 {
 		exact := max(v, least) * math.Exp2(4*random.Float64()-2)
-		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(exact, 'g', 2, 64), 64) // more digits would claim what was not measured
+		// more digits would claim what was not measured
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(exact, 'g', 2, 64), 64)
 		return rounded
 	}
 	for len(rows) < n {

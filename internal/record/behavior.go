@@ -1,7 +1,8 @@
 package record
 
-// NVIDIA's nv.Behavior is what its behavior analytics publishes of one object that was tracked for a while: the sensor, the
-// object as it looked best, and embeddings over time. It is one item, known by the behavior's id, which is its track too.
+// NVIDIA's nv.Behavior is what its behavior analytics publishes of one object that was tracked for a while:
+// the sensor, the object as it looked best, and embeddings over time. It is one item, known by the behavior's
+// id, which is its track too.
 
 // behavior says whether the fields are an nv.Behavior.
 func (f *fields) behavior() bool { return f.sensor != nil && (f.object != nil || f.embeddings != nil) }
@@ -70,14 +71,17 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 	return d.behaviorItem(raw, e, items, vector, about)
 }
 
-func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32, about attributes) ([]Item, *Rejection) {
+func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32,
+	about attributes,
+) ([]Item, *Rejection) {
 	if len(e.track) == 0 {
 		e.track = e.id
 	}
 	return d.append(raw, e, items, vector, -1, text(about.json()), nil)
 }
 
-// Fields of nv.Behavior, in the order in which NVIDIA's documentation declares them; a Frame has none of these numbers.
+// Fields of nv.Behavior, in the order in which NVIDIA's documentation declares them; a Frame has none of
+// these numbers.
 const (
 	behaviorID         = 1
 	behaviorTimestamp  = 2

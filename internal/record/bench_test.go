@@ -46,14 +46,18 @@ func BenchmarkDecode(b *testing.B) {
 	long, _ := json.Marshal(map[string]any{"id": "item-1", "vector": wide})
 	b.Run("f32-alias", func(b *testing.B) { benchmarkDecode(b, raw, Options{Format: "f32", Alias: true}) })
 	b.Run("f32", func(b *testing.B) { benchmarkDecode(b, raw, Options{Format: "f32"}) })
-	b.Run("f16", func(b *testing.B) { benchmarkDecode(b, bytes.Repeat([]byte{0, 0x2c}, 512), Options{Format: "f16"}) })
+	b.Run("f16", func(b *testing.B) {
+		benchmarkDecode(b, bytes.Repeat([]byte{0, 0x2c}, 512),
+			Options{Format: "f16"})
+	})
 	b.Run("json-f32", func(b *testing.B) { benchmarkDecode(b, short, Options{}) })
 	b.Run("json-f64", func(b *testing.B) { benchmarkDecode(b, long, Options{}) })
 	b.Run("json-base64", func(b *testing.B) {
 		benchmarkDecode(b, AppendExample(nil, &Example{ID: "item-1", Vector: v}), Options{})
 	})
 	b.Run("nv", func(b *testing.B) {
-		benchmarkDecode(b, []byte(message(2, "1", 4, "gate", 5, message(1, "3", 6, message(1, string(raw))))), Options{})
+		benchmarkDecode(b, []byte(message(2, "1", 4, "gate", 5, message(1, "3", 6, message(1, string(raw))))),
+			Options{})
 	})
 	for name, value := range map[string][]byte{"f32": short, "f64": long} {
 		b.Run("encoding-json-"+name, func(b *testing.B) { // the yardstick
@@ -73,8 +77,10 @@ func BenchmarkDecode(b *testing.B) {
 
 func BenchmarkResult(b *testing.B) {
 	r := Result{
-		ID: "in/3/" + strconv.Itoa(123456), ItemID: "item-1", Stream: "cam-7", Episode: 1234, Label: "milk", Confidence: .9712345, UnknownScore: .21,
-		Alternatives: []Alternative{{"juice", .0212345}, {"bread", .01}}, Time: time.Now(), Source: ResultSource{"in", 3, 123456},
+		ID: "in/3/" + strconv.Itoa(123456), ItemID: "item-1", Stream: "cam-7", Episode: 1234, Label: "milk",
+		Confidence: .9712345, UnknownScore: .21,
+		Alternatives: []Alternative{{"juice", .0212345}, {"bread", .01}}, Time: time.Now(),
+		Source: ResultSource{"in", 3, 123456},
 	}
 	b.Run("append", func(b *testing.B) {
 		var dst []byte

@@ -2,8 +2,8 @@ package record
 
 import "strings"
 
-// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions that name what a
-// record may name itself.
+// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions that
+// name what a record may name itself.
 func (e *envelope) attributes(raw *Raw) *Rejection {
 	for i := range raw.Headers {
 		h := &raw.Headers[i]

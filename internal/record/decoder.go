@@ -87,13 +87,14 @@ func NewDecoder(o Options) (*Decoder, error) {
 		return nil, err
 	}
 	if o.Dimension > d.options.Limits.Dimension {
-		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension, d.options.Limits.Dimension)
+		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension,
+			d.options.Limits.Dimension)
 	}
 	return d, nil
 }
 
-// Expect tells the dimension of a model's vectors as the state has it: what was agreed on before. Options.Dimension stands
-// above it, and it is given up if the records prove it wrong.
+// Expect tells the dimension of a model's vectors as the state has it: what was agreed on before.
+// Options.Dimension stands above it, and it is given up if the records prove it wrong.
 func (d *Decoder) Expect(model string, dimension int) { d.dimensions.expect(model, dimension) }
 
 // Suggest tells the dimension that so many labelled examples of a model have. Records may say otherwise.
@@ -104,8 +105,9 @@ func (d *Decoder) Suggest(model string, dimension, examples int) {
 // Dimension is what a vector of that model must have; 0: records do not agree yet, and any is taken.
 func (d *Decoder) Dimension(model string) int { return d.dimensions.of(model) }
 
-// Agreed returns the dimensions that records agree on, by model, if they have changed since the last call, else nil. A
-// Decoder that is told them by Expect goes on where this one stands, but for what speaks for each.
+// Agreed returns the dimensions that records agree on, by model, if they have changed since the last call,
+// else nil. A Decoder that is told them by Expect goes on where this one stands, but for what speaks for
+// each.
 func (d *Decoder) Agreed() map[string]int {
 	if !d.dimensions.changed {
 		return nil
@@ -114,10 +116,11 @@ func (d *Decoder) Agreed() map[string]int {
 	return d.dimensions.agreed()
 }
 
-// Decode appends the record's items to items. What it cannot use it reports as a *Rejection, for the dead letters: the
-// whole record, or, beside the good items, those objects of a frame that are bad. A record without anything to label (a
-// frame without objects) is an *Empty; only a marker without a value gives neither items nor an error. ctx ends the wait
-// for a schema registry that is away, with its error; nothing of the record is decided then.
+// Decode appends the record's items to items. What it cannot use it reports as a *Rejection, for the dead
+// letters: the whole record, or, beside the good items, those objects of a frame that are bad. A record
+// without anything to label (a frame without objects) is an *Empty; only a marker without a value gives
+// neither items nor an error. ctx ends the wait for a schema registry that is away, with its error; nothing
+// of the record is decided then.
 func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, error) {
 	if raw.Rejected != nil {
 		return items, raw.Rejected
@@ -239,13 +242,18 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	return d.append(raw, e, items, vector, -1, attributes, field)
 }
 
-// append adds one item, if its vector is good. The envelope speaks for the record; field is the value of the field that
-// streams go by.
-func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes, field []byte) ([]Item, *Rejection) {
+// append adds one item, if its vector is good. The envelope speaks for the record; field is the value of the
+// field that streams go by.
+func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes,
+	field []byte,
+) ([]Item, *Rejection) {
 	for _, name := range [...]struct {
 		what string
 		text []byte
-	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"frame", e.frame}, {"track", e.track}, {"field " + d.field, field}} {
+	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"frame", e.frame}, {
+		"track",
+		e.track,
+	}, {"field " + d.field, field}} {
 		if longest := d.options.Limits.Name; len(name.text) > longest {
 			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longest)
 		}
@@ -256,7 +264,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	}
 	source := Source{raw.Topic, raw.Partition, raw.Offset, object}
 	if len(vector) > d.options.Limits.Dimension {
-		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector), d.options.Limits.Dimension)
+		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector),
+			d.options.Limits.Dimension)
 	}
 	// A vector that is bad in itself says nothing about how long the others are.
 	bad := CheckVector(vector)
@@ -273,8 +282,10 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	}
 	item := Item{
 		Source: source, Key: raw.Key, ItemID: clean(e.id),
-		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label), Model: model,
-		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes, TraceParent: clean(e.traceParent),
+		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label),
+		Model: model,
+		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes,
+		TraceParent: clean(e.traceParent),
 	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time
@@ -282,7 +293,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	return append(items, item), nil
 }
 
-// stream names the stream of an item whose sender calls it own; a record that does not say belongs to its partition's.
+// stream names the stream of an item whose sender calls it own; a record that does not say belongs to its
+// partition's.
 func (d *Decoder) stream(raw *Raw, own, field []byte) string {
 	var name []byte
 	switch {
@@ -330,8 +342,8 @@ func (d *Decoder) intern(b []byte) string {
 	return name
 }
 
-// clean is the bytes as text that JSON can carry. Bytes that are no text, such as a binary key, are told apart by their
-// hexadecimal digits.
+// clean is the bytes as text that JSON can carry. Bytes that are no text, such as a binary key, are told
+// apart by their hexadecimal digits.
 func clean(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

@@ -76,13 +76,15 @@ func message(fields ...any) string {
 func TestJSON(t *testing.T) {
 	item := one(t, Options{}, rawRecord(`{"id":"a\u00e9","stream":"belt","time":"2026-01-02T03:04:05.25+01:00","vector":[1,-2.5e0, 3.25E-1],
 		"label":"milk","model":"clip","attributes":{"image":"x.png","n":[1,2]},"extra":{"deep":[[],{}]}}`, "traceparent", "00-1-2-01"))
-	if item.ItemID != "aé" || item.Stream != "belt" || item.Label != "milk" || item.Model != "clip" || item.TraceParent != "00-1-2-01" {
+	if item.ItemID != "aé" || item.Stream != "belt" || item.Label != "milk" || item.Model != "clip" ||
+		item.TraceParent != "00-1-2-01" {
 		t.Errorf("item %+v", item)
 	}
 	if want := time.Date(2026, 1, 2, 2, 4, 5, 250e6, time.UTC); !item.Time.Equal(want) {
 		t.Errorf("time %v, not %v", item.Time, want)
 	}
-	if string(item.Attributes) != `{"image":"x.png","n":[1,2]}` || string(item.Key) != "cam-7" || item.Source.ID() != "in/3/42" {
+	if string(item.Attributes) != `{"image":"x.png","n":[1,2]}` || string(item.Key) != "cam-7" ||
+		item.Source.ID() != "in/3/42" {
 		t.Errorf("attributes %s, key %s, source %s", item.Attributes, item.Key, item.Source.ID())
 	}
 	checkVector(t, item.Vector, 1, -2.5, .325)
@@ -99,7 +101,8 @@ func TestAcceptedNames(t *testing.T) {
 
 func TestSilentFields(t *testing.T) {
 	item := one(t, Options{Model: "m"}, rawRecord(`{"vector":[1],"id":null,"stream":null,"time":null,"label":null,"attributes":null}`))
-	if item.Stream != "cam-7" || !item.Time.Equal(when) || item.ItemID != "" || item.Label != "" || item.Model != "m" || item.Attributes != nil {
+	if item.Stream != "cam-7" || !item.Time.Equal(when) || item.ItemID != "" || item.Label != "" ||
+		item.Model != "m" || item.Attributes != nil {
 		t.Errorf("item %+v", item)
 	}
 	if item.Name() != "in/3/42" {
@@ -109,8 +112,10 @@ func TestSilentFields(t *testing.T) {
 
 func TestTimes(t *testing.T) {
 	for text, want := range map[string]time.Time{
-		`1772600767`: time.Unix(1772600767, 0), `"1772600767800"`: time.UnixMilli(1772600767800), `1772600767800123`: time.UnixMicro(1772600767800123),
-		`1772600767800123456`: time.Unix(0, 1772600767800123456), `1772600767.5`: time.UnixMilli(1772600767500), `"2026-03-04T05:06:07Z"`: when.Add(-800 * time.Millisecond),
+		`1772600767`: time.Unix(1772600767, 0), `"1772600767800"`: time.UnixMilli(1772600767800),
+		`1772600767800123`:    time.UnixMicro(1772600767800123),
+		`1772600767800123456`: time.Unix(0, 1772600767800123456), `1772600767.5`: time.UnixMilli(1772600767500),
+		`"2026-03-04T05:06:07Z"`: when.Add(-800 * time.Millisecond),
 	} {
 		if got := one(t, Options{}, rawRecord(`{"vector":[1],"time":`+text+`}`)).Time; !got.Equal(want) {
 			t.Errorf("time %s: %v, not %v", text, got, want)
@@ -140,7 +145,8 @@ func TestRaw(t *testing.T) {
 			}
 			item := one(t, Options{Format: c.format, Alias: alias}, r)
 			checkVector(t, item.Vector, c.want...)
-			if c.contentType != "application/json" && (item.ItemID != "x" || item.Label != "milk" || item.Stream != "belt" || item.Model != "m") {
+			if c.contentType != "application/json" && (item.ItemID != "x" || item.Label != "milk" ||
+				item.Stream != "belt" || item.Model != "m") {
 				t.Errorf("%+v: item %+v", c, item)
 			}
 		}
@@ -182,21 +188,24 @@ const frameJSON = `{"version":"4.0","id":"252","objects":[
 
 func frameProtobuf() string {
 	return message(1, "4.0", 2, "252", 3, "\x08\xc0\xc4\x07", 4, "gate",
-		5, message(1, "3", 3, "Person", 5, message(1, "label", 2, "anna"), 5, message(1, "x", 2, "y"), 6, message(1, floats(1, 2))),
+		5, message(1, "3", 3, "Person", 5, message(1, "label", 2, "anna"), 5, message(1, "x", 2, "y"), 6,
+			message(1, floats(1, 2))),
 		5, message(1, "4", 3, "Box"),
 		5, message(1, "5", 6, "\x0d"+floats(3)+"\x0d"+floats(4)))
 }
 
 func TestFrame(t *testing.T) {
 	for form, r := range map[string]*Raw{
-		"json": rawRecord(frameJSON), "protobuf": rawRecord(frameProtobuf()), "typed": rawRecord(frameProtobuf(), "content-type", "application/x-protobuf"),
+		"json": rawRecord(frameJSON), "protobuf": rawRecord(frameProtobuf()),
+		"typed": rawRecord(frameProtobuf(), "content-type", "application/x-protobuf"),
 	} {
 		items, err := decoder(t, Options{}).Decode(context.Background(), r, nil)
 		if err != nil || len(items) != 2 {
 			t.Fatalf("%s: %d items, %v", form, len(items), err)
 		}
 		a, b := items[0], items[1]
-		if a.ItemID != "3" || a.Label != "anna" || a.Stream != "gate" || a.Source.ID() != "in/3/42/0" || b.Source.ID() != "in/3/42/2" || b.Label != "" || b.ItemID != "5" {
+		if a.ItemID != "3" || a.Label != "anna" || a.Stream != "gate" || a.Source.ID() != "in/3/42/0" ||
+			b.Source.ID() != "in/3/42/2" || b.Label != "" || b.ItemID != "5" {
 			t.Errorf("%s: %+v %+v", form, a, b)
 		}
 		want := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -212,15 +221,18 @@ func TestFrame(t *testing.T) {
 			Frame, Type string
 			Info        map[string]string
 		}
-		if err := json.Unmarshal(a.Attributes, &about); err != nil || about.Frame != "252" || about.Type != "Person" || about.Info["x"] != "y" {
+		if err := json.Unmarshal(a.Attributes, &about); err != nil || about.Frame != "252" ||
+			about.Type != "Person" || about.Info["x"] != "y" {
 			t.Errorf("%s: attributes %s: %v", form, a.Attributes, err)
 		}
 	}
 }
 
 func TestOneBadObjectDoesNotSpoilTheFrame(t *testing.T) {
-	items, err := decoder(t, Options{Dimension: 2}).Decode(context.Background(), rawRecord(`{"objects":[{"embedding":{"vector":[1,2]}},{"embedding":{"vector":[1]}},{"embedding":[0,0]}]}`), nil)
-	if len(items) != 1 || err == nil || !strings.Contains(err.Error(), "object 1: the vector has dimension 1, not 2; object 2: the vector is zero") {
+	items, err := decoder(t, Options{Dimension: 2}).Decode(context.Background(),
+		rawRecord(`{"objects":[{"embedding":{"vector":[1,2]}},{"embedding":{"vector":[1]}},{"embedding":[0,0]}]}`), nil)
+	if len(items) != 1 || err == nil || !strings.Contains(err.Error(),
+		"object 1: the vector has dimension 1, not 2; object 2: the vector is zero") {
 		t.Errorf("%d items, %v", len(items), err)
 	}
 }
@@ -241,28 +253,34 @@ func TestEmpty(t *testing.T) {
 
 func TestCloudEvents(t *testing.T) {
 	event := func(rest string) string {
-		return `{"specversion":"1.0","id":"e1","source":"/belt","type":"embedding","time":"2026-01-02T03:04:05Z",` + rest + `}`
+		return `{"specversion":"1.0","id":"e1","source":"/belt","type":"embedding","time":"2026-01-02T03:04:05Z",` +
+			rest + `}`
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(floats(1, 2)))
 	binary := []string{"ce_specversion", "1.0", "ce_id", "e1", "ce_time", "2026-01-02T03:04:05Z"}
 	for name, r := range map[string]*Raw{
-		"json data":   rawRecord(event(`"data":{"vector":[1,2]}`)),
-		"typed":       rawRecord(event(`"data":{"vector":[1,2]}`), "content-type", "application/cloudevents+json; charset=utf-8"),
-		"raw data":    rawRecord(event(`"datacontenttype":"application/octet-stream","data_base64":"` + encoded + `"`)),
-		"json as raw": rawRecord(event(`"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(`{"vector":[1,2]}`)) + `"`)),
+		"json data": rawRecord(event(`"data":{"vector":[1,2]}`)),
+		"typed": rawRecord(event(`"data":{"vector":[1,2]}`), "content-type",
+			"application/cloudevents+json; charset=utf-8"),
+		"raw data": rawRecord(event(`"datacontenttype":"application/octet-stream","data_base64":"` + encoded +
+			`"`)),
+		"json as raw": rawRecord(event(`"data_base64":"` +
+			base64.StdEncoding.EncodeToString([]byte(`{"vector":[1,2]}`)) + `"`)),
 		"bare vector": rawRecord(event(`"data":[1,2]`)),
 		"bare base64": rawRecord(event(`"data":"` + encoded + `"`)),
 		"binary json": rawRecord(`{"vector":[1,2]}`, append(binary, "content-type", "application/json")...),
 		"binary raw":  rawRecord(floats(1, 2), append(binary, "content-type", "application/octet-stream")...),
 	} {
 		item := one(t, Options{}, r)
-		if item.ItemID != "e1" || !item.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) || item.Stream != "cam-7" {
+		if item.ItemID != "e1" || !item.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) ||
+			item.Stream != "cam-7" {
 			t.Errorf("%s: %+v", name, item)
 		}
 		checkVector(t, item.Vector, 1, 2)
 	}
 	frame := rawRecord(event(`"data":` + frameJSON))
-	if items, err := decoder(t, Options{Format: "cloudevents"}).Decode(context.Background(), frame, nil); err != nil || len(items) != 2 || items[0].ItemID != "3" {
+	if items, err := decoder(t, Options{Format: "cloudevents"}).Decode(context.Background(), frame,
+		nil); err != nil || len(items) != 2 || items[0].ItemID != "3" {
 		t.Errorf("frame in an event: %v, %v", items, err)
 	}
 	inner := one(t, Options{}, rawRecord(event(`"data":{"id":"own","time":5,"vector":[1]}`)))
@@ -326,14 +344,22 @@ func TestPoison(t *testing.T) {
 		{"time", "json", `{"vector":[1,2],"time":"yesterday"}`, Unreadable, "yesterday"},
 		{"label", "json", `{"vector":[1,2],"label":["a"]}`, Unreadable, "label"},
 		{"attributes", "json", `{"vector":[1,2],"attributes":{"a":}}`, Unreadable, "a value"},
-		{"deep", "json", `{"vector":[1,2],"x":` + strings.Repeat("[", 99999) + `}`, Unreadable, "within each other"},
-		{"long label", "json", `{"vector":[1,2],"label":"` + strings.Repeat("l", 2000) + `"}`, TooLarge, "label is 2000"},
+		{
+			"deep", "json", `{"vector":[1,2],"x":` + strings.Repeat("[", 99999) + `}`, Unreadable,
+			"within each other",
+		},
+		{
+			"long label", "json", `{"vector":[1,2],"label":"` + strings.Repeat("l", 2000) + `"}`, TooLarge,
+			"label is 2000",
+		},
 		{"huge", "json", strings.Repeat(" ", 16<<20+1), TooLarge, "bytes long"},
 		{"unknown bytes", "auto", floats(1, 2), Unreadable, "--format f32"},
-		{"unknown bytes of an event", "cloudevents", event + `"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(floats(1, 2))) + `"}`, Unreadable, "content-type"},
+		{"unknown bytes of an event", "cloudevents", event + `"data_base64":"` +
+			base64.StdEncoding.EncodeToString([]byte(floats(1, 2))) + `"}`, Unreadable, "content-type"},
 		{"float64", "f32", floats(1, 2, 3, 4), WrongDimension, "2 float64"},
 		{"float16", "f32", floats(1), WrongDimension, "2 float16"},
-		{"float64 in base64", "json", `{"vector":"` + base64.StdEncoding.EncodeToString([]byte(floats(1, 2, 3, 4))) + `"}`, WrongDimension, "2 float64"},
+		{"float64 in base64", "json", `{"vector":"` +
+			base64.StdEncoding.EncodeToString([]byte(floats(1, 2, 3, 4))) + `"}`, WrongDimension, "2 float64"},
 		{"odd bytes", "f32", "abcde", Unreadable, "5 bytes"},
 		{"odd half", "f16", "abc", Unreadable, "3 bytes"},
 		{"raw NaN", "f32", floats(1, float32(math.NaN())), BadValue, "vector[1] is NaN"},
@@ -354,10 +380,12 @@ func TestPoison(t *testing.T) {
 		d := decoder(t, Options{Format: c.format, Dimension: 2})
 		items, err := d.Decode(context.Background(), rawRecord(c.value), nil)
 		var rejection *Rejection
-		if !errors.As(err, &rejection) || rejection.Fault != c.fault || !strings.Contains(rejection.Reason, c.reason) || len(items) != 0 {
+		if !errors.As(err, &rejection) || rejection.Fault != c.fault ||
+			!strings.Contains(rejection.Reason, c.reason) || len(items) != 0 {
 			t.Errorf("%s: %d items, %v; want %s about %q", c.name, len(items), err, c.fault, c.reason)
 		}
-		if items, err := d.Decode(context.Background(), rawRecord(`{"vector":[1,2]}`, "content-type", "application/json"), nil); err != nil || len(items) != 1 {
+		if items, err := d.Decode(context.Background(), rawRecord(`{"vector":[1,2]}`, "content-type",
+			"application/json"), nil); err != nil || len(items) != 1 {
 			t.Errorf("%s: the next record: %v", c.name, err)
 		}
 	}
@@ -366,14 +394,18 @@ func TestPoison(t *testing.T) {
 func TestMarker(t *testing.T) {
 	r := rawRecord("", MarkerHeader, "")
 	d := decoder(t, Options{})
-	if items, err := d.Decode(context.Background(), r, nil); err != nil || len(items) != 0 || !r.Marker() || d.Stream(r) != "cam-7" {
+	if items, err := d.Decode(context.Background(), r, nil); err != nil || len(items) != 0 || !r.Marker() ||
+		d.Stream(r) != "cam-7" {
 		t.Errorf("a bare marker: %v, %v", items, err)
 	}
 }
 
 func TestInvalidTextStaysJSON(t *testing.T) {
 	item := one(t, Options{}, rawRecord("{\"id\":\"a\xff\",\"vector\":[1],\"attributes\":{\"x\":\"\xff\"}}"))
-	result := AppendResult(nil, &Result{ID: item.Source.ID(), ItemID: item.ItemID, Attributes: item.Attributes, Time: item.Time})
+	result := AppendResult(nil, &Result{
+		ID: item.Source.ID(), ItemID: item.ItemID, Attributes: item.Attributes,
+		Time: item.Time,
+	})
 	if !json.Valid(result) || !strings.Contains(string(result), "\ufffd") {
 		t.Errorf("%q", result)
 	}

@@ -5,19 +5,20 @@ import "fmt"
 const (
 	// agreeing records fix a dimension: until then, vectors of every dimension are taken.
 	agreeing = 3
-	// each accepted record adds acceptedWeight to what speaks for a dimension, up to greatestWeight; each refused one that
-	// agrees with the refused ones before it takes 1 away. What the state tells starts with toldWeight. So a dimension that
-	// three odd records fixed is given up after a dozen good ones, and one that thousands had only if a thousand more of
-	// another follow, or four times as many as of its own.
+	// each accepted record adds acceptedWeight to what speaks for a dimension, up to greatestWeight; each
+	// refused one that agrees with the refused ones before it takes 1 away. What the state tells starts with
+	// toldWeight. So a dimension that three odd records fixed is given up after a dozen good ones, and one that
+	// thousands had only if a thousand more of another follow, or four times as many as of its own.
 	acceptedWeight = 4
 	greatestWeight = 1024
 	toldWeight     = 256
-	// rememberedModels bounds the models whose dimension is remembered; beyond, the one that was used least recently is forgotten.
+	// rememberedModels bounds the models whose dimension is remembered; beyond, the one that was used least
+	// recently is forgotten.
 	rememberedModels = 100
 )
 
-// DimensionChange says that a model's vectors turned out to have another dimension than was believed. What was refused for
-// it from First to Last is in the dead letters, and good if it is fed again.
+// DimensionChange says that a model's vectors turned out to have another dimension than was believed. What
+// was refused for it from First to Last is in the dead letters, and good if it is fed again.
 type DimensionChange struct {
 	Model       string
 	From, To    int
@@ -25,8 +26,8 @@ type DimensionChange struct {
 	Refused     int // records of dimension To
 }
 
-// dimensions learns how long each model's vectors are, from what records agree on. It depends on the records and their
-// order alone.
+// dimensions learns how long each model's vectors are, from what records agree on. It depends on the records
+// and their order alone.
 type dimensions struct {
 	fixed   int // of every model; 0: learned
 	models  map[string]*agreement
@@ -80,7 +81,8 @@ func (d *dimensions) expect(model string, dimension int) {
 	a.agree(dimension, toldWeight)
 }
 
-// suggest tells what so many labelled examples have: a few count as records do, more are believed until records say otherwise.
+// suggest tells what so many labelled examples have: a few count as records do, more are believed until
+// records say otherwise.
 func (d *dimensions) suggest(model string, dimension, examples int) {
 	a := d.model(model)
 	switch {
@@ -115,8 +117,8 @@ func (a *agreement) count(dimension, records int) int {
 	return records
 }
 
-// accept says whether a good vector of that dimension is taken. bytes says that its numbers came as bytes, whose type a
-// sender may have got wrong.
+// accept says whether a good vector of that dimension is taken. bytes says that its numbers came as bytes,
+// whose type a sender may have got wrong.
 func (d *dimensions) accept(model string, dimension int, source Source, bytes bool) *Rejection {
 	if d.fixed > 0 {
 		if dimension == d.fixed {
@@ -152,7 +154,8 @@ func (d *dimensions) accept(model string, dimension int, source Source, bytes bo
 	return wrongDimension(dimension, a.dimension, bytes)
 }
 
-// trusted says that so much speaks for the dimension that twice or half of it is rather numbers of another type.
+// trusted says that so much speaks for the dimension that twice or half of it is rather numbers of another
+// type.
 func (a *agreement) trusted() bool { return a.labelled || a.weight > 2*agreeing*acceptedWeight }
 
 // refuse counts a refused record and says whether the dimension is given up, in which case it is not refused.
@@ -192,7 +195,8 @@ func (d *dimensions) of(model string) int {
 	return 0
 }
 
-// mistyped says that so many numbers are what the bytes of that many numbers of twice or half their size would be.
+// mistyped says that so many numbers are what the bytes of that many numbers of twice or half their size
+// would be.
 func mistyped(dimension, want int) bool { return dimension == 2*want || 2*dimension == want }
 
 func wrongDimension(dimension, want int, bytes bool) *Rejection {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// feed decodes records that hold vectors of ones, one of each dimension in turn, and returns which were refused. It goes on
-// where an earlier call stopped.
+// feed decodes records that hold vectors of ones, one of each dimension in turn, and returns which were
+// refused. It goes on where an earlier call stopped.
 type dimensionFeed struct {
 	t       *testing.T
 	decoder *Decoder
@@ -107,7 +107,8 @@ func TestAgreementIsHardToTurn(t *testing.T) {
 	}
 }
 
-// What the state tells is given up too, over restarts; what many labels have is not turned by numbers of another type.
+// What the state tells is given up too, over restarts; what many labels have is not turned by numbers of
+// another type.
 func TestToldDimension(t *testing.T) {
 	f := newDimensionFeed(t, Options{Format: "f32"})
 	f.decoder.Expect("", 7)
@@ -146,7 +147,10 @@ func TestDimensionIsOfTheModel(t *testing.T) {
 		_, err := d.Decode(context.Background(), rawRecord(value), nil)
 		return err
 	}
-	for i, value := range []string{`{"vector":[1,2]}`, `{"vector":[1,2]}`, `{"vector":[1,2]}`, `{"model":"b","vector":[1]}`} {
+	for i, value := range []string{
+		`{"vector":[1,2]}`, `{"vector":[1,2]}`, `{"vector":[1,2]}`,
+		`{"model":"b","vector":[1]}`,
+	} {
 		r := rawRecord(value)
 		r.Offset = int64(i)
 		if _, err := d.Decode(context.Background(), r, nil); err != nil {

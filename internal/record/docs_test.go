@@ -53,14 +53,20 @@ func same[T any](t *testing.T, example string, write func([]byte, *T) []byte) {
 // Every example of docs/formats.md is what the code reads and writes.
 func TestDocs(t *testing.T) {
 	found := examples(t, "formats.md")
-	for kind, items := range map[string]int{"record": 1, "frame": 2, "event": 1, "behavior": 1, "streamer": 1, "items": 2} {
+	for kind, items := range map[string]int{
+		"record": 1, "frame": 2, "event": 1, "behavior": 1, "streamer": 1,
+		"items": 2,
+	} {
 		if len(found[kind]) == 0 {
 			t.Errorf("no example of a %s", kind)
 		}
 		for _, example := range found[kind] {
 			o := Options{Dimension: 3}
 			if kind == "items" {
-				o.Paths = Paths{Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at", Stream: "data.camera"}
+				o.Paths = Paths{
+					Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at",
+					Stream: "data.camera",
+				}
 			}
 			got, err := decoder(t, o).Decode(context.Background(), rawRecord(example), nil)
 			if err != nil || len(got) != items {
@@ -69,7 +75,8 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	full := one(t, Options{}, rawRecord(found["record"][0]))
-	if full.ItemID == "" || full.Stream != "cam-7" || full.Label != "milk" || full.Model == "" || full.Attributes == nil || !full.Time.Equal(when) {
+	if full.ItemID == "" || full.Stream != "cam-7" || full.Label != "milk" || full.Model == "" ||
+		full.Attributes == nil || !full.Time.Equal(when) {
 		t.Errorf("%+v", full)
 	}
 	checkVector(t, one(t, Options{}, rawRecord(found["record"][1])).Vector, .12, -.5, .031)
@@ -101,15 +108,20 @@ func TestDocs(t *testing.T) {
 	same(t, found["episode"][0], AppendEpisode)
 	same(t, found["review"][0], AppendReview)
 	d := decoder(t, Options{})
-	label, err := d.DecodeLabel(context.Background(), &Raw{Key: []byte("example-1"), Value: []byte(found["label"][0])})
+	label, err := d.DecodeLabel(context.Background(),
+		&Raw{Key: []byte("example-1"), Value: []byte(found["label"][0])})
 	if err != nil || label.Teach == nil || label.Teach.ItemID != "example-1" || label.Teach.Stream != "cam-7" {
 		t.Errorf("%+v, %v", label, err)
 	}
-	reset, err := d.DecodeLabel(context.Background(), &Raw{Value: []byte(found["reset"][0]), Headers: []Header{{ControlHeader, []byte(ControlReset)}}})
+	reset, err := d.DecodeLabel(context.Background(), &Raw{
+		Value:   []byte(found["reset"][0]),
+		Headers: []Header{{ControlHeader, []byte(ControlReset)}},
+	})
 	if err != nil || reset.Reset == nil || *reset.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", reset, err)
 	}
-	taught := one(t, Options{}, rawRecord(string(bytes.Replace([]byte(found["review"][0]), []byte(`{"id"`), []byte(`{"label": "milk", "id"`), 1))))
+	taught := one(t, Options{}, rawRecord(string(bytes.Replace([]byte(found["review"][0]), []byte(`{"id"`),
+		[]byte(`{"label": "milk", "id"`), 1))))
 	if taught.Label != "milk" {
 		t.Errorf("a review with a label: %+v", taught)
 	}

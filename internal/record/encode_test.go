@@ -18,10 +18,16 @@ func TestResultRoundTrip(t *testing.T) {
 		text := rapid.String()
 		score := rapid.Map(rapid.IntRange(0, 1000000), func(n int) float64 { return float64(n) / 1e6 })
 		r := Result{
-			ID: text.Draw(t, "id"), ItemID: text.Draw(t, "item"), Stream: text.Draw(t, "stream"), Episode: rapid.Int64().Draw(t, "episode"),
-			Label: text.Draw(t, "label"), Confidence: score.Draw(t, "confidence"), Calibrated: rapid.Bool().Draw(t, "calibrated"), Unknown: rapid.Bool().Draw(t, "unknown"),
-			UnknownScore: score.Draw(t, "unknown score"), Time: time.Unix(rapid.Int64Range(-1e10, 2e11).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
-			Model: text.Draw(t, "model"), Source: ResultSource{text.Draw(t, "topic"), rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "offset")},
+			ID: text.Draw(t, "id"), ItemID: text.Draw(t, "item"), Stream: text.Draw(t, "stream"),
+			Episode: rapid.Int64().Draw(t, "episode"),
+			Label:   text.Draw(t, "label"), Confidence: score.Draw(t, "confidence"),
+			Calibrated: rapid.Bool().Draw(t, "calibrated"), Unknown: rapid.Bool().Draw(t, "unknown"),
+			UnknownScore: score.Draw(t, "unknown score"), Time: time.Unix(rapid.Int64Range(-1e10, 2e11).Draw(t, "s"),
+				rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
+			Model: text.Draw(t, "model"), Source: ResultSource{
+				text.Draw(t, "topic"),
+				rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "offset"),
+			},
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "alternatives") {
 			r.Alternatives = append(r.Alternatives, Alternative{text.Draw(t, "other"), score.Draw(t, "less")})
@@ -41,7 +47,10 @@ func TestResultRoundTrip(t *testing.T) {
 }
 
 func TestScores(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 1: "1", .5: "0.5", .1234567: "0.123457", .9999999: "1", 12.25: "12.25", math.Inf(1): "0", -.5: "-0.5", 1e9: "1e+09"} {
+	for x, want := range map[float64]string{
+		0: "0", 1: "1", .5: "0.5", .1234567: "0.123457", .9999999: "1",
+		12.25: "12.25", math.Inf(1): "0", -.5: "-0.5", 1e9: "1e+09",
+	} {
 		if got := string(appendScore(nil, x)); got != want {
 			t.Errorf("%g: %s, not %s", x, got, want)
 		}
@@ -71,16 +80,21 @@ func TestReviewTeaches(t *testing.T) {
 	edited["label"] = "juice"
 	b, _ := json.Marshal(edited)
 	taught := one(t, Options{}, rawRecord(string(b)))
-	if taught.Label != "juice" || taught.ItemID != "p1" || taught.Stream != "cam-7" || string(taught.Attributes) != `{"image":"x"}` {
+	if taught.Label != "juice" || taught.ItemID != "p1" || taught.Stream != "cam-7" ||
+		string(taught.Attributes) != `{"image":"x"}` {
 		t.Errorf("%+v", taught)
 	}
 	checkVector(t, taught.Vector, .1, 2)
 }
 
 func TestEpisodeIsJSON(t *testing.T) {
-	b := AppendEpisode(nil, &Episode{Stream: "s", Episode: 3, Closed: "size", ObjectiveBefore: math.NaN(), ObjectiveAfter: -2, Time: when, Events: []string{"cluster-4 born"}})
+	b := AppendEpisode(nil, &Episode{
+		Stream: "s", Episode: 3, Closed: "size", ObjectiveBefore: math.NaN(),
+		ObjectiveAfter: -2, Time: when, Events: []string{"cluster-4 born"},
+	})
 	var e Episode
-	if err := json.Unmarshal(b, &e); err != nil || e.ObjectiveAfter != -2 || e.ObjectiveBefore != 0 || e.Events[0] != "cluster-4 born" {
+	if err := json.Unmarshal(b, &e); err != nil || e.ObjectiveAfter != -2 || e.ObjectiveBefore != 0 ||
+		e.Events[0] != "cluster-4 born" {
 		t.Errorf("%s: %v", b, err)
 	}
 }
@@ -91,20 +105,29 @@ func TestLabelRecords(t *testing.T) {
 		return &Raw{Topic: o.Topic, Offset: 7, Key: o.Key, Value: o.Value, Headers: o.Headers, Time: when}
 	}
 	for _, stream := range []string{"", "cam-7"} {
-		l, err := d.DecodeLabel(context.Background(), as(Teach("labels", &Example{ID: "e1", Stream: stream, Label: "milk", Model: "m", Vector: []float32{1, .1}})))
-		if err != nil || l.Teach == nil || l.Teach.ItemID != "e1" || l.Teach.Stream != stream || l.Teach.Label != "milk" || l.Teach.Model != "m" {
+		l, err := d.DecodeLabel(context.Background(),
+			as(Teach("labels", &Example{
+				ID: "e1", Stream: stream, Label: "milk", Model: "m",
+				Vector: []float32{1, .1},
+			})))
+		if err != nil || l.Teach == nil || l.Teach.ItemID != "e1" || l.Teach.Stream != stream ||
+			l.Teach.Label != "milk" || l.Teach.Model != "m" {
 			t.Fatalf("%+v, %v", l.Teach, err)
 		}
 		checkVector(t, l.Teach.Vector, 1, .1)
 	}
-	if l, err := d.DecodeLabel(context.Background(), as(Forget("labels", "e1"))); err != nil || l.Forget != "e1" {
+	if l, err := d.DecodeLabel(context.Background(), as(Forget("labels", "e1"))); err != nil ||
+		l.Forget != "e1" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l, err := d.DecodeLabel(context.Background(), as(ResetRecord("labels", Reset{"cam-7", "milk"}))); err != nil || l.Reset == nil || *l.Reset != (Reset{"cam-7", "milk"}) {
+	if l, err := d.DecodeLabel(context.Background(),
+		as(ResetRecord("labels", Reset{"cam-7", "milk"}))); err != nil || l.Reset == nil ||
+		*l.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for name, r := range map[string]*Raw{
-		"no label": rawRecord(`{"vector":[1,2]}`), "no key": {}, "control": rawRecord(`{}`, ControlHeader, "explode"), "reset": rawRecord(`[`, ControlHeader, ControlReset),
+		"no label": rawRecord(`{"vector":[1,2]}`), "no key": {}, "control": rawRecord(`{}`, ControlHeader,
+			"explode"), "reset": rawRecord(`[`, ControlHeader, ControlReset),
 		"two": rawRecord(`{"objects":[{"embedding":[1,2],"label":"a"},{"embedding":[1,2],"label":"b"}]}`),
 	} {
 		if l, err := d.DecodeLabel(context.Background(), r); err == nil {
@@ -120,8 +143,12 @@ func TestDeadLetter(t *testing.T) {
 	for _, h := range out.Headers {
 		got[h.Key] = string(h.Value)
 	}
-	want := map[string]string{"x": "y", ErrorHeader: "no vector", TopicHeader: "in", PartitionHeader: "3", OffsetHeader: "42", TimeHeader: string(AppendTime(nil, when)), TruncatedHeader: "true"}
-	if !reflect.DeepEqual(got, want) || string(out.Value) != "abcd" || string(out.Key) != "cam-7" || !out.Time.IsZero() {
+	want := map[string]string{
+		"x": "y", ErrorHeader: "no vector", TopicHeader: "in", PartitionHeader: "3",
+		OffsetHeader: "42", TimeHeader: string(AppendTime(nil, when)), TruncatedHeader: "true",
+	}
+	if !reflect.DeepEqual(got, want) || string(out.Value) != "abcd" || string(out.Key) != "cam-7" ||
+		!out.Time.IsZero() {
 		t.Errorf("%v %q", got, out.Value)
 	}
 	if whole := DeadLetter("dead", r, "", 0); string(whole.Value) != "abcdef" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ordinary is the size in bytes up to which a record is never the reason that a topic finds it too large: a topic that
-// refuses such a record refuses every record, and is waited for.
+// Ordinary is the size in bytes up to which a record is never the reason that a topic finds it too large: a
+// topic that refuses such a record refuses every record, and is waited for.
 const Ordinary = 4096
 
 // LeftOutHeader names the parts that a record lacks, or has cut, because its topic does not take it whole.
@@ -32,8 +32,8 @@ func (r *Out) Size() int {
 // letter is the Fallback of dead letters: the same letter with less in it, until it fits.
 type letter struct{}
 
-// Instead implements Fallback. First goes the end of the value, then, where key and headers alone are too much, the
-// sender's headers and the end of the key.
+// Instead implements Fallback. First goes the end of the value, then, where key and headers alone are too
+// much, the sender's headers and the end of the key.
 func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 	if limit == NotForSize {
 		if rejected.Key != nil {
@@ -60,14 +60,16 @@ func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 	return cut, cut.Size() < size
 }
 
-// mark adds the header that tells of a cut. The headers of rejected records may be shared, and are not written to.
+// mark adds the header that tells of a cut. The headers of rejected records may be shared, and are not
+// written to.
 func mark(out *Out) {
 	for _, h := range out.Headers {
 		if h.Key == TruncatedHeader {
 			return
 		}
 	}
-	out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)], Header{TruncatedHeader, []byte("true")})
+	out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)],
+		Header{TruncatedHeader, []byte("true")})
 }
 
 // placeOf is where a dead letter's record stands, as text.
@@ -109,8 +111,9 @@ func shortHeaders(headers []Header) []Header {
 	return short
 }
 
-// ResultFallback makes what is written where the output rejects a result: first the result without what makes it large,
-// its attributes, its vector, its headers and the end of its key, largest first; then a dead letter that holds the item.
+// ResultFallback makes what is written where the output rejects a result: first the result without what makes
+// it large, its attributes, its vector, its headers and the end of its key, largest first; then a dead letter
+// that holds the item.
 type ResultFallback struct {
 	Item   *Item
 	Result *Result
@@ -189,14 +192,19 @@ func (f *ResultFallback) letter(why error) Out {
 	return r
 }
 
-// ItemLetter is the dead letter of an item that was read well and cannot be answered, as JSON that can be fed again.
+// ItemLetter is the dead letter of an item that was read well and cannot be answered, as JSON that can be fed
+// again.
 func ItemLetter(item *Item, reason, dead string) Out {
 	review := NewReview(item, &Result{
-		ID: item.ID(), Source: ResultSource{Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset},
+		ID: item.ID(), Source: ResultSource{
+			Topic: item.Source.Topic, Partition: item.Source.Partition,
+			Offset: item.Source.Offset,
+		},
 	})
 	raw := Raw{
 		Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset, Key: item.Key,
-		Value: AppendReview(nil, &review), Time: item.Time, Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.ID())}},
+		Value: AppendReview(nil, &review), Time: item.Time,
+		Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.ID())}},
 	}
 	if item.TraceParent != "" {
 		raw.Headers = append(raw.Headers, Header{"traceparent", []byte(item.TraceParent)})
@@ -204,8 +212,8 @@ func ItemLetter(item *Item, reason, dead string) Out {
 	return DeadLetter(dead, &raw, reason, 0)
 }
 
-// Undeliverable is the Fallback of a record beside the results, of an episode or for review: a dead letter that holds it,
-// at the place of the item it tells of.
+// Undeliverable is the Fallback of a record beside the results, of an episode or for review: a dead letter
+// that holds it, at the place of the item it tells of.
 type Undeliverable struct {
 	Item *Item
 	Dead string
@@ -217,6 +225,9 @@ func (u *Undeliverable) Instead(rejected Out, why error, limit int) (Out, bool) 
 		return rejected, false
 	}
 	s := &u.Item.Source
-	raw := Raw{Topic: s.Topic, Partition: s.Partition, Offset: s.Offset, Key: rejected.Key, Value: rejected.Value, Headers: rejected.Headers, Time: rejected.Time}
+	raw := Raw{
+		Topic: s.Topic, Partition: s.Partition, Offset: s.Offset, Key: rejected.Key,
+		Value: rejected.Value, Headers: rejected.Headers, Time: rejected.Time,
+	}
 	return DeadLetter(u.Dead, &raw, "rejected by "+rejected.Topic+": "+why.Error(), 0), true
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// form says how to read a value: as its content type says, else the format setting, else by its look. Bytes that look like
-// nothing are "": any would do for raw numbers, so that numbers have to be declared.
+// form says how to read a value: as its content type says, else the format setting, else by its look. Bytes
+// that look like nothing are "": any would do for raw numbers, so that numbers have to be declared.
 func (d *Decoder) form(value []byte, e *envelope) string {
 	switch t := e.contentType; {
 	case t == "application/cloudevents+json":

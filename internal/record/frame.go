@@ -32,7 +32,9 @@ func (f *frame) name(raw *Raw, longest int) *Rejection {
 }
 
 // object adds the item of one object. It is known by its own id; the frame's is among its attributes.
-func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, label []byte, vector []float32, attributes json.RawMessage) ([]Item, *Rejection) {
+func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, label []byte, vector []float32,
+	attributes json.RawMessage,
+) ([]Item, *Rejection) {
 	e := f.envelope
 	e.id, e.label, e.track = id, label, track
 	if d.options.TrackBy == "object" {
@@ -93,7 +95,8 @@ const (
 	wireFixed32 = 5
 )
 
-// protobuf calls field with each field of a message: its number, its wire type, and its bytes or its number's value.
+// protobuf calls field with each field of a message: its number, its wire type, and its bytes or its number's
+// value.
 func protobuf(b []byte, field func(number, wire int, bytes []byte, value uint64) *Rejection) *Rejection {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)

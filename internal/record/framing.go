@@ -7,9 +7,9 @@ import (
 
 // Schemas reads the values of a schema registry.
 type Schemas interface {
-	// Decode returns what the payload of a framed value holds, as JSON or, where protobuf is true, as the bytes of a
-	// message. Arrays of numbers may be base64 of little-endian float32. It waits for a registry that is away until ctx ends;
-	// a payload that cannot be read is a *Rejection.
+	// Decode returns what the payload of a framed value holds, as JSON or, where protobuf is true, as the bytes
+	// of a message. Arrays of numbers may be base64 of little-endian float32. It waits for a registry that is
+	// away until ctx ends; a payload that cannot be read is a *Rejection.
 	Decode(ctx context.Context, schema int, payload []byte) (value []byte, protobuf bool, err error)
 }
 
@@ -22,7 +22,8 @@ func framed(value []byte) (schema int, payload []byte, ok bool) {
 	return int(binary.BigEndian.Uint32(value[1:])), value[framing:], true
 }
 
-// MessageIndex steps over the numbers that name a message within its schema; nil if that is not what the bytes begin with.
+// MessageIndex steps over the numbers that name a message within its schema; nil if that is not what the
+// bytes begin with.
 func MessageIndex(payload []byte) []byte {
 	const most = 16 // messages within each other
 	count, n := binary.Varint(payload)
@@ -39,8 +40,11 @@ func MessageIndex(payload []byte) []byte {
 	return payload
 }
 
-// framedValue decodes a value with Confluent's framing: JSON and nv.Frame as they are, all else by its schema.
-func (d *Decoder) framedValue(raw *Raw, schema int, payload []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+// framedValue decodes a value with Confluent's framing: JSON and nv.Frame as they are, all else by its
+// schema.
+func (d *Decoder) framedValue(raw *Raw, schema int, payload []byte, e *envelope,
+	items []Item,
+) ([]Item, *Rejection) {
 	if d.options.Schemas == nil {
 		if object(payload) {
 			return d.json(raw, payload, e, items)

@@ -13,7 +13,8 @@ func frameOf(schema byte, value string) string { return "\x00\x00\x00\x00" + str
 // JSON and nv.Frame are unwrapped without a registry, the latter with its message index in each of its forms.
 func TestFramingWithoutRegistry(t *testing.T) {
 	for name, value := range map[string]string{
-		"json": frameOf(7, `{"vector":[1,2]}`), "first message": frameOf(7, "\x00"+frameProtobuf()), "message 1 of message 2": frameOf(7, "\x04\x04\x02"+frameProtobuf()),
+		"json": frameOf(7, `{"vector":[1,2]}`), "first message": frameOf(7, "\x00"+frameProtobuf()),
+		"message 1 of message 2": frameOf(7, "\x04\x04\x02"+frameProtobuf()),
 	} {
 		for _, format := range []string{"auto", "json", "nv"} {
 			items, err := decoder(t, Options{Format: format}).Decode(context.Background(), rawRecord(value), nil)
@@ -25,12 +26,17 @@ func TestFramingWithoutRegistry(t *testing.T) {
 			}
 		}
 	}
-	l, err := decoder(t, Options{}).DecodeLabel(context.Background(), rawRecord(frameOf(7, `{"label":"milk","vector":[1,2]}`)))
+	l, err := decoder(t, Options{}).DecodeLabel(context.Background(),
+		rawRecord(frameOf(7, `{"label":"milk","vector":[1,2]}`)))
 	if err != nil || l.Teach.Label != "milk" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	for _, value := range []string{frameOf(7, "\x02\x04ab"), frameOf(7, ""), frameOf(7, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), frameOf(7, "\x20")} {
-		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil || len(items) != 0 {
+	for _, value := range []string{
+		frameOf(7, "\x02\x04ab"), frameOf(7, ""),
+		frameOf(7, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), frameOf(7, "\x20"),
+	} {
+		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil ||
+			len(items) != 0 {
 			t.Errorf("%q: %d items, %v", value, len(items), err)
 		}
 	}
@@ -54,10 +60,14 @@ func (s schemas) Decode(_ context.Context, schema int, payload []byte) ([]byte, 
 
 func TestFramingWithRegistry(t *testing.T) {
 	r := rawRecord(frameOf(7, "payload"))
-	for _, s := range []schemas{{value: `{"vector":[1,2]}`}, {value: message(5, message(6, message(1, floats(1, 2)))), protobuf: true}} {
+	for _, s := range []schemas{
+		{value: `{"vector":[1,2]}`},
+		{value: message(5, message(6, message(1, floats(1, 2)))), protobuf: true},
+	} {
 		checkVector(t, one(t, Options{Schemas: s}, r).Vector, 1, 2)
 	}
-	_, err := decoder(t, Options{Schemas: schemas{err: reject(UnknownSchema, "no schema 7")}}).Decode(context.Background(), r, nil)
+	_, err := decoder(t, Options{Schemas: schemas{err: reject(UnknownSchema,
+		"no schema 7")}}).Decode(context.Background(), r, nil)
 	if bad, ok := err.(*Rejection); !ok || bad.Fault != UnknownSchema {
 		t.Errorf("an unknown schema: %v", err)
 	}
@@ -65,7 +75,8 @@ func TestFramingWithRegistry(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a wait that was ended: %v", err)
 	}
-	if _, err = decoder(t, Options{}).Decode(context.Background(), r, nil); err == nil || !strings.Contains(err.Error(), "--schema-registry") {
+	if _, err = decoder(t, Options{}).Decode(context.Background(), r, nil); err == nil ||
+		!strings.Contains(err.Error(), "--schema-registry") {
 		t.Errorf("without a registry: %v", err)
 	}
 }

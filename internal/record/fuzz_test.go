@@ -9,9 +9,23 @@ import (
 	"testing/quick"
 )
 
-// decodeAll decodes the value in every way there is: what comes out can be solved and encoded, or is a Rejection.
+// decodeAll decodes the value in every way there is: what comes out can be solved and encoded, or is a
+// Rejection.
 func decodeAll(t *testing.T, value []byte) {
-	for _, o := range []Options{{}, {Format: "json"}, {Format: "f16"}, {Format: "bf16"}, {Format: "nv"}, {Format: "cloudevents"}, {StreamBy: "field:id", Dimension: 2, Alias: true}, {Paths: Paths{Vector: "a[].v", ID: "a[].id", Time: "t", Frame: "f", Attributes: "a[].b", Track: "a[].b.t"}}, {Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"}} {
+	for _, o := range []Options{
+		{},
+		{Format: "json"},
+		{Format: "f16"},
+		{Format: "bf16"},
+		{Format: "nv"},
+		{Format: "cloudevents"},
+		{StreamBy: "field:id", Dimension: 2, Alias: true},
+		{Paths: Paths{
+			Vector: "a[].v",
+			ID:     "a[].id", Time: "t", Frame: "f", Attributes: "a[].b", Track: "a[].b.t",
+		}},
+		{Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"},
+	} {
 		d, err := NewDecoder(o)
 		if err != nil {
 			t.Fatal(err)
@@ -29,7 +43,10 @@ func decodeAll(t *testing.T, value []byte) {
 			if bad := CheckVector(item.Vector); bad != nil {
 				t.Fatalf("%v", bad)
 			}
-			b := AppendResult(nil, &Result{ID: item.Source.ID(), ItemID: item.ItemID, Stream: item.Stream, Label: item.Label, Time: item.Time, Model: item.Model, Attributes: item.Attributes})
+			b := AppendResult(nil, &Result{
+				ID: item.Source.ID(), ItemID: item.ItemID, Stream: item.Stream,
+				Label: item.Label, Time: item.Time, Model: item.Model, Attributes: item.Attributes,
+			})
 			if !json.Valid(b) {
 				t.Fatalf("%q", b)
 			}
@@ -40,9 +57,12 @@ func decodeAll(t *testing.T, value []byte) {
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON, frameProtobuf(), floats(1, 2),
-		streamerJSON, behaviorJSON, behaviorProtobuf(floats(1, 2)), `{"a":[{"v":[1,2],"id":"x"}],"t":5}`, `{"v":{"w":[1,2]},"l":"x"}`,
-		"\x00\x00\x00\x00\x07{\"vector\":[1,2]}", "\x00\x00\x00\x00\x07\x00" + frameProtobuf(), `{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,
+		`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON,
+		frameProtobuf(), floats(1, 2),
+		streamerJSON, behaviorJSON, behaviorProtobuf(floats(1, 2)), `{"a":[{"v":[1,2],"id":"x"}],"t":5}`,
+		`{"v":{"w":[1,2]},"l":"x"}`,
+		"\x00\x00\x00\x00\x07{\"vector\":[1,2]}", "\x00\x00\x00\x00\x07\x00" + frameProtobuf(),
+		`{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -51,7 +71,10 @@ func FuzzDecode(f *testing.F) {
 
 // The scanner accepts what encoding/json accepts, and nothing else.
 func FuzzScanner(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.5e-3,true,null,"\u00e9\n"]}`, `[01]`, `"\x"`, `{"a":1,}`, `-`, `1.`, `[1 2]`, "\"\x01\"", `{}{}`, " [ ] "} {
+	for _, seed := range []string{
+		`{"a":[1,2.5e-3,true,null,"\u00e9\n"]}`, `[01]`, `"\x"`, `{"a":1,}`, `-`, `1.`,
+		`[1 2]`, "\"\x01\"", `{}{}`, " [ ] ",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -119,11 +142,15 @@ func TestNumber(t *testing.T) {
 	if err := quick.Check(check, &quick.Config{MaxCount: 20000}); err != nil {
 		t.Error(err)
 	}
-	small := func(mantissa uint32, near uint64) bool { return check(mantissa&0x07ffffff|0x38000000, near) } // the range embeddings live in
+	// the range embeddings live in
+	small := func(mantissa uint32, near uint64) bool { return check(mantissa&0x07ffffff|0x38000000, near) }
 	if err := quick.Check(small, &quick.Config{MaxCount: 20000}); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"0", "-0", "1e5", "16777217", "16777219.0", "0.1", "123456789012345678901234567890", "1e-46", "3.4028236e38", "1.17549435e-38"} {
+	for _, text := range []string{
+		"0", "-0", "1e5", "16777217", "16777219.0", "0.1",
+		"123456789012345678901234567890", "1e-46", "3.4028236e38", "1.17549435e-38",
+	} {
 		checkNumber(t, text)
 	}
 	for _, text := range []string{"", "-", ".5", "1.", "01", "1e", "1e+", "+1", "NaN"} {
@@ -137,7 +164,8 @@ func FuzzNumber(f *testing.F) {
 	f.Add("0.12345678901234567")
 	f.Add("-16777217e-3")
 	f.Fuzz(func(t *testing.T, text string) {
-		if json.Valid([]byte(text)) && len(text) > 0 && (text[0] == '-' || text[0]-'0' <= 9) && text[len(text)-1]-'0' <= 9 {
+		if json.Valid([]byte(text)) && len(text) > 0 && (text[0] == '-' || text[0]-'0' <= 9) &&
+			text[len(text)-1]-'0' <= 9 {
 			checkNumber(t, text)
 		}
 	})

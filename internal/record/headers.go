@@ -47,8 +47,8 @@ const AttributePrefix = "attr-"
 
 const longestHeader = 1024 // of the name of an attribute
 
-// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A value that is
-// JSON is kept as it is, so that a box stays an array; any other is text.
+// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A
+// value that is JSON is kept as it is, so that a box stays an array; any other is text.
 func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
 	var about attributes
 	for i := range raw.Headers {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fields is what a JSON object of ours may say: a record, a frame, an object of a frame, a CloudEvent. Slices point into
-// the value, or are the unescaped text.
+// fields is what a JSON object of ours may say: a record, a frame, an object of a frame, a CloudEvent. Slices
+// point into the value, or are the unescaped text.
 type fields struct {
 	id, stream, label, model []byte
 	frame, track             []byte
@@ -148,8 +148,8 @@ func value(s *scanner) ([]byte, bool) {
 	return s.skip()
 }
 
-// readVector reads an array of numbers, base64 of little-endian float32, or, once, an object that holds one of them
-// under its name "vector".
+// readVector reads an array of numbers, base64 of little-endian float32, or, once, an object that holds one
+// of them under its name "vector".
 func (f *fields) readVector(s *scanner, nested bool) bool {
 	switch c := s.next(); {
 	case c == '[':
@@ -231,7 +231,15 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 
 // over puts what the value itself says above what surrounds it.
 func (e *envelope) over(f *fields) {
-	for _, pair := range [...]struct{ to, from *[]byte }{{&e.id, &f.id}, {&e.stream, &f.stream}, {&e.label, &f.label}, {&e.model, &f.model}, {&e.frame, &f.frame}, {&e.track, &f.track}, {&e.traceParent, &f.traceParent}} {
+	for _, pair := range [...]struct{ to, from *[]byte }{
+		{&e.id, &f.id},
+		{&e.stream, &f.stream},
+		{&e.label, &f.label},
+		{&e.model, &f.model},
+		{&e.frame, &f.frame},
+		{&e.track, &f.track},
+		{&e.traceParent, &f.traceParent},
+	} {
 		if len(*pair.from) > 0 {
 			*pair.to = *pair.from
 		}
@@ -244,8 +252,8 @@ func (e *envelope) over(f *fields) {
 // clone is a copy of the scratch vector.
 func clone(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
 
-// text is a copy of JSON that holds nothing but UTF-8, so that the result which carries it stays JSON, and that does not
-// keep the whole record in memory.
+// text is a copy of JSON that holds nothing but UTF-8, so that the result which carries it stays JSON, and
+// that does not keep the whole record in memory.
 func text(b []byte) json.RawMessage {
 	if b == nil {
 		return nil
@@ -329,8 +337,8 @@ func infoLabel(info []byte) (label []byte, bad *Rejection) {
 	return label, s.bad
 }
 
-// parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by
-// its size.
+// parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970,
+// told apart by its size.
 func parseTime(b []byte) (time.Time, *Rejection) {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	if err == nil {

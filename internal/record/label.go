@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ControlHeader on a record of the labels topic makes it an order; ControlReset, its one value, makes streams forget.
+// ControlHeader on a record of the labels topic makes it an order; ControlReset, its one value, makes streams
+// forget.
 const (
 	ControlHeader = "slkstream-control"
 	ControlReset  = "reset"
@@ -25,8 +26,8 @@ type Label struct {
 	Reset  *Reset
 }
 
-// DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection or an *Empty; ctx is that of
-// Decode.
+// DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection or an *Empty;
+// ctx is that of Decode.
 func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if raw.Rejected != nil {
 		return Label{}, raw.Rejected
@@ -71,7 +72,8 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	return Label{Teach: &item}, nil
 }
 
-// Teach is the record that teaches an example: an item that has a label and an id. A stream makes it that stream's alone.
+// Teach is the record that teaches an example: an item that has a label and an id. A stream makes it that
+// stream's alone.
 func Teach(topic string, e *Example) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(e.ID), Value: AppendExample(nil, e), Time: e.Time,

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// IDHeader on an input record is the id that its answer carries, that of the place where the record first stood. It
-	// counts only where that place lies before the record, in its own partition.
+	// IDHeader on an input record is the id that its answer carries, that of the place where the record first
+	// stood. It counts only where that place lies before the record, in its own partition.
 	IDHeader = "slkstream-id"
-	// ReplayedHeader is the place of a dead letter, PARTITION/OFFSET: on the input record that it was replayed as, and, in the
-	// topic of the dead letters, on the mark that says so.
+	// ReplayedHeader is the place of a dead letter, PARTITION/OFFSET: on the input record that it was replayed
+	// as, and, in the topic of the dead letters, on the mark that says so.
 	ReplayedHeader = "slkstream-replayed"
 )
 
@@ -81,7 +81,8 @@ func ReplayedLetter(raw *Raw) (place string, ok bool) {
 // ErrTruncated is returned by Replay for a letter that is not all of its record.
 var ErrTruncated = errors.New("it was cut to fit the topic of dead letters: send the record itself again")
 
-// Replay is the record to send so that the letter's is answered after all, and carries the id it would have carried.
+// Replay is the record to send so that the letter's is answered after all, and carries the id it would have
+// carried.
 func (l *Letter) Replay() (Out, error) {
 	if l.Truncated {
 		return Out{}, ErrTruncated
@@ -98,13 +99,17 @@ func (l *Letter) Replay() (Out, error) {
 
 // Mark is the record beside the letter that says that it was replayed.
 func (l *Letter) Mark() Out {
-	return Out{Topic: l.Raw.Topic, Partition: l.Raw.Partition, Key: l.Raw.Key, Value: []byte{}, Headers: []Header{{ReplayedHeader, []byte(l.Place())}}}
+	return Out{
+		Topic: l.Raw.Topic, Partition: l.Raw.Partition, Key: l.Raw.Key, Value: []byte{},
+		Headers: []Header{{ReplayedHeader, []byte(l.Place())}},
+	}
 }
 
 // ours says whether a header tells of a dead letter rather than of its record.
 func ours(name string) bool {
 	switch strings.ToLower(name) {
-	case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader, TimeHeader, ReplayedHeader:
+	case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader, TimeHeader,
+		ReplayedHeader:
 		return true
 	}
 	return false

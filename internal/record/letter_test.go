@@ -11,11 +11,15 @@ func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := &Raw{Topic: "in", Partition: 2, Offset: 10, Value: []byte(`{"id":"a","vector":[1,2]}`), Time: time.UnixMilli(5000)}
+	raw := &Raw{
+		Topic: "in", Partition: 2, Offset: 10, Value: []byte(`{"id":"a","vector":[1,2]}`),
+		Time: time.UnixMilli(5000),
+	}
 	out := DeadLetter("dead", raw, "why", 0)
 	stands := &Raw{Topic: "dead", Partition: 1, Offset: 3, Key: out.Key, Value: out.Value, Headers: out.Headers}
 	l, ok := ReadLetter(stands)
-	if !ok || l.ID != "in/2/10" || l.Reason != "why" || l.Truncated || l.Place() != "1/3" || !l.Time.Equal(raw.Time) {
+	if !ok || l.ID != "in/2/10" || l.Reason != "why" || l.Truncated || l.Place() != "1/3" ||
+		!l.Time.Equal(raw.Time) {
 		t.Fatalf("%+v", l)
 	}
 	again, err := l.Replay()
@@ -33,8 +37,12 @@ func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
 			t.Errorf("at %d/%d: %+v, %v", c.partition, c.offset, items, err)
 		}
 	}
-	second := DeadLetter("dead", &Raw{Topic: "in", Partition: 2, Offset: 20, Value: again.Value, Headers: again.Headers}, "again", 0)
-	if l, ok := ReadLetter(&Raw{Topic: "dead", Headers: second.Headers}); !ok || l.ID != "in/2/10" || l.Reason != "again" {
+	second := DeadLetter("dead", &Raw{
+		Topic: "in", Partition: 2, Offset: 20, Value: again.Value,
+		Headers: again.Headers,
+	}, "again", 0)
+	if l, ok := ReadLetter(&Raw{Topic: "dead", Headers: second.Headers}); !ok || l.ID != "in/2/10" ||
+		l.Reason != "again" {
 		t.Errorf("a letter of a letter: %+v", l)
 	}
 	mark := l.Mark()

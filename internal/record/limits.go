@@ -22,7 +22,10 @@ func (l *Limits) fill() error {
 	for _, each := range [...]struct {
 		name         string
 		value, other *int
-	}{{"value", &l.Bytes, &d.Bytes}, {"key", &l.Key, &d.Key}, {"name", &l.Name, &d.Name}, {"number of objects", &l.Objects, &d.Objects}, {"dimension", &l.Dimension, &d.Dimension}} {
+	}{{"value", &l.Bytes, &d.Bytes}, {"key", &l.Key, &d.Key}, {"name", &l.Name, &d.Name}, {
+		"number of objects",
+		&l.Objects, &d.Objects,
+	}, {"dimension", &l.Dimension, &d.Dimension}} {
 		if *each.value < 0 {
 			return fmt.Errorf("greatest %s %d: negative", each.name, *each.value)
 		}

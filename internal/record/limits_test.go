@@ -12,12 +12,13 @@ func TestLimits(t *testing.T) {
 	limits := Limits{Bytes: 1 << 20, Key: 10, Name: 20, Objects: 5, Dimension: 4}
 	six := strings.Repeat(`{"embedding":[1,2]},`, 5) + `{"embedding":[1,2]}`
 	for name, r := range map[string]*Raw{
-		"value":            rawRecord(strings.Repeat(" ", 1<<20+1)),
-		"name":             rawRecord(`{"vector":[1,2],"frame":"` + strings.Repeat("f", 21) + `"}`),
-		"objects":          rawRecord(`{"objects":[` + six + `]}`),
-		"protobuf objects": rawRecord(message(5, message(6, message(1, floats(1, 2))), 5, "", 5, "", 5, "", 5, "", 5, ""), "content-type", "application/protobuf"),
-		"dimension":        rawRecord(`{"vector":[1,2,3,4,5]}`),
-		"key":              {Key: []byte(strings.Repeat("k", 11)), Value: []byte(`{"vector":[1,2]}`)},
+		"value":   rawRecord(strings.Repeat(" ", 1<<20+1)),
+		"name":    rawRecord(`{"vector":[1,2],"frame":"` + strings.Repeat("f", 21) + `"}`),
+		"objects": rawRecord(`{"objects":[` + six + `]}`),
+		"protobuf objects": rawRecord(message(5, message(6, message(1, floats(1, 2))), 5, "", 5, "", 5, "", 5, "",
+			5, ""), "content-type", "application/protobuf"),
+		"dimension": rawRecord(`{"vector":[1,2,3,4,5]}`),
+		"key":       {Key: []byte(strings.Repeat("k", 11)), Value: []byte(`{"vector":[1,2]}`)},
 	} {
 		items, err := decoder(t, Options{Limits: limits}).Decode(context.Background(), r, nil)
 		rejection, refused := err.(*Rejection)
@@ -46,7 +47,8 @@ func TestLongFrameIDCostsNothing(t *testing.T) {
 	}
 	r.Value = []byte(message(2, strings.Repeat("f", 1000)) + objects)
 	runtime.ReadMemStats(&before)
-	if items, err = decoder(t, Options{}).Decode(context.Background(), r, items); err != nil || len(items) != 5000 {
+	if items, err = decoder(t, Options{}).Decode(context.Background(), r, items); err != nil ||
+		len(items) != 5000 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
 	runtime.ReadMemStats(&after)

@@ -8,10 +8,14 @@ import (
 )
 
 // tens holds the powers of ten that a float64 holds exactly.
-var tens = [23]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var tens = [23]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
 
-// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. ok is false where there
-// is no JSON number or where it is beyond float32; the value of a number too small is zero, as strconv has it.
+// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. ok is false
+// where there is no JSON number or where it is beyond float32; the value of a number too small is zero, as
+// strconv has it.
 func number(b []byte, i int) (value float32, next int, ok bool) {
 	from := i
 	negative := false
@@ -81,9 +85,9 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 			}
 		}
 	}
-	// Up to 19 digits fit the mantissa. It and the power of ten are then each within half a unit of float64, so is their
-	// product: at most two units off in all. Unless that lies as near to the middle of two float32s, the nearest float32
-	// is certain; otherwise, and for every rarer shape, strconv decides.
+	// Up to 19 digits fit the mantissa. It and the power of ten are then each within half a unit of float64, so
+	// is their product: at most two units off in all. Unless that lies as near to the middle of two float32s,
+	// the nearest float32 is certain; otherwise, and for every rarer shape, strconv decides.
 	if significant <= 19 && exponent >= -22 && exponent <= 22 {
 		x := float64(mantissa)
 		if exponent < 0 {
@@ -108,7 +112,8 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 	return float32(exact), i, true
 }
 
-// eightDigits reads eight ASCII digits, the first in the lowest byte, and says whether all of them are digits.
+// eightDigits reads eight ASCII digits, the first in the lowest byte, and says whether all of them are
+// digits.
 func eightDigits(w uint64) (uint64, bool) {
 	if (w&0xf0f0f0f0f0f0f0f0)|(((w+0x0606060606060606)&0xf0f0f0f0f0f0f0f0)>>4) != 0x3333333333333333 {
 		return 0, false

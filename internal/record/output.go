@@ -38,10 +38,10 @@ func appendEvent(dst []byte, r *Result) []byte {
 	return append(AppendResult(dst, r), '}')
 }
 
-// ResultTemplate is JSON of the user's own shape: a text that is nothing but ${name} becomes what the name stands for, a
-// number, a list or an object among it; in any other text ${name} becomes its text. Names are those of a result, and uuid (made
-// of the result's id, the same at a repeat), vector (a list of numbers), source.topic, source.partition, source.offset and result
-// (all of it).
+// ResultTemplate is JSON of the user's own shape: a text that is nothing but ${name} becomes what the name
+// stands for, a number, a list or an object among it; in any other text ${name} becomes its text. Names are
+// those of a result, and uuid (made of the result's id, the same at a repeat), vector (a list of numbers),
+// source.topic, source.partition, source.offset and result (all of it).
 func ResultTemplate(template string) (ResultForm, error) {
 	var parts []templatePart
 	s := scanner{b: []byte(template)}
@@ -135,9 +135,15 @@ var templateFields = map[string]templateField{
 	"vectorBase64": func(dst []byte, r *Result) []byte {
 		return appendString(dst, base64.StdEncoding.EncodeToString(r.Vector))
 	},
-	"source.topic":     func(dst []byte, r *Result) []byte { return appendString(dst, r.Source.Topic) },
-	"source.partition": func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, int64(r.Source.Partition), 10) },
-	"source.offset":    func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, r.Source.Offset, 10) },
+	"source.topic": func(dst []byte, r *Result) []byte { return appendString(dst, r.Source.Topic) },
+	"source.partition": func(dst []byte, r *Result) []byte {
+		return strconv.AppendInt(dst,
+			int64(r.Source.Partition), 10)
+	},
+	"source.offset": func(dst []byte, r *Result) []byte {
+		return strconv.AppendInt(dst, r.Source.Offset,
+			10)
+	},
 	"result": func(dst []byte, r *Result) []byte {
 		bare := *r
 		bare.Vector = nil

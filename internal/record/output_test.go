@@ -9,8 +9,10 @@ import (
 
 func answer() *Result {
 	return &Result{
-		ID: "in/0/7", Stream: `cam "7"`, Episode: 3, Label: "milk", Confidence: .5, Calibrated: true, Time: when, Vector: AppendVector(nil, []float32{1, -2.5}),
-		Alternatives: []Alternative{{"juice", .25}}, Attributes: json.RawMessage(`{"shelf":7}`), Source: ResultSource{"in", 0, 7},
+		ID: "in/0/7", Stream: `cam "7"`, Episode: 3, Label: "milk", Confidence: .5, Calibrated: true, Time: when,
+		Vector:       AppendVector(nil, []float32{1, -2.5}),
+		Alternatives: []Alternative{{"juice", .25}}, Attributes: json.RawMessage(`{"shelf":7}`),
+		Source: ResultSource{"in", 0, 7},
 	}
 }
 
@@ -22,7 +24,8 @@ func TestResultEvent(t *testing.T) {
 		SpecVersion, ID, Source, Type, Subject string
 		Data                                   Result
 	}
-	if err := json.Unmarshal(b, &event); err != nil || event.SpecVersion != "1.0" || event.ID != "in/0/7" || event.Source != "/in/0" || event.Type != "slkstream.result" || event.Subject != `cam "7"` {
+	if err := json.Unmarshal(b, &event); err != nil || event.SpecVersion != "1.0" || event.ID != "in/0/7" ||
+		event.Source != "/in/0" || event.Type != "slkstream.result" || event.Subject != `cam "7"` {
 		t.Errorf("%s: %v", b, err)
 	}
 	if string(AppendResult(nil, &event.Data)) != string(AppendResult(nil, r)) {
@@ -52,7 +55,8 @@ func TestResultTemplate(t *testing.T) {
 		got := string(form.Append(nil, answer()))
 		if strings.Contains(want, "UUID") {
 			var made struct{ ID string }
-			if err := json.Unmarshal([]byte(got), &made); err != nil || len(made.ID) != 36 || made.ID[14] != '5' || got != string(form.Append(nil, answer())) {
+			if err := json.Unmarshal([]byte(got), &made); err != nil || len(made.ID) != 36 || made.ID[14] != '5' ||
+				got != string(form.Append(nil, answer())) {
 				t.Errorf("%s: %s, %v", template, got, err)
 			}
 			continue

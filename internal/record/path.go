@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with a dot,
-// and [] behind the name of a list, each element of which is an item: data.items[].embedding. What lies in the same
-// element as the vector is that item's own; what lies outside holds for all. Attributes leads to a value of any kind,
-// which may hold what other paths lead to, but not the vector. Vector "" turns the others off too.
+// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with
+// a dot, and [] behind the name of a list, each element of which is an item: data.items[].embedding. What
+// lies in the same element as the vector is that item's own; what lies outside holds for all. Attributes
+// leads to a value of any kind, which may hold what other paths lead to, but not the vector. Vector "" turns
+// the others off too.
 type Paths struct {
 	Vector, ID, Time, Label, Stream, Frame, Track, Attributes string
 }
@@ -70,7 +71,8 @@ var pathSettings = [pathFields]string{
 	"id-field", "time-field", "label-field", "stream-field", "frame-field", "track-field", "attributes-field",
 }
 
-// mapping is Paths made ready: a tree of names for each list that the vector lies in, and one for what is outside of all.
+// mapping is Paths made ready: a tree of names for each list that the vector lies in, and one for what is
+// outside of all.
 type mapping struct {
 	scopes []*branch
 	path   string // of the vector
@@ -154,13 +156,15 @@ func (p *Paths) mapping() (*mapping, error) {
 		rest := steps[starts[scope]:]
 		for _, step := range rest {
 			if step == each {
-				return nil, fmt.Errorf("%s %q: its list is not one that vector-field %q goes through", pathSettings[field], path, p.Vector)
+				return nil, fmt.Errorf("%s %q: its list is not one that vector-field %q goes through",
+					pathSettings[field], path, p.Vector)
 			}
 		}
 		place := m.scopes[scope].walk(rest)
 		switch {
 		case field == attributesField && place.holdsVector():
-			return nil, fmt.Errorf("%s %q: the vector is in it, and would be in every result", pathSettings[field], path)
+			return nil, fmt.Errorf("%s %q: the vector is in it, and would be in every result", pathSettings[field],
+				path)
 		case place.inward, place.field >= 0, len(place.children) > 0 && field != attributesField:
 			return nil, fmt.Errorf("%s %q: another field is in the same place", pathSettings[field], path)
 		}
@@ -207,7 +211,8 @@ type mappedWalk struct {
 	faults   faults
 }
 
-// scope reads the value at the cursor: the record, or an element of the depth'th list. known is what lies outside of it.
+// scope reads the value at the cursor: the record, or an element of the depth'th list. known is what lies
+// outside of it.
 func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	list, vector := -1, false
 	f := fields{vector: w.d.scratch[:0]}

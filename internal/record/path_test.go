@@ -10,13 +10,15 @@ import (
 func TestPaths(t *testing.T) {
 	value := `{"at":1772600767,"data":{"camera":"gate","k":1,"items":[{"id":"a","embedding":[1,2],"about":{"label":"x"}},{"embedding":[3,4],"id":7}],"other":[1,[2]]}}`
 	items, err := decoder(t, Options{Paths: Paths{
-		Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at", Label: "data.items[].about.label", Stream: "data.camera",
+		Vector: "data.items[].embedding", ID: "data.items[].id", Time: "at", Label: "data.items[].about.label",
+		Stream: "data.camera",
 	}}).Decode(context.Background(), rawRecord(value), nil)
 	if err != nil || len(items) != 2 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
 	a, b := items[0], items[1]
-	if a.ItemID != "a" || a.Label != "x" || a.Stream != "gate" || !a.Time.Equal(time.Unix(1772600767, 0)) || a.Source.ID() != "in/3/42/0" {
+	if a.ItemID != "a" || a.Label != "x" || a.Stream != "gate" || !a.Time.Equal(time.Unix(1772600767, 0)) ||
+		a.Source.ID() != "in/3/42/0" {
 		t.Errorf("%+v", a)
 	}
 	if b.ItemID != "7" || b.Label != "" || b.Stream != "gate" || b.Source.ID() != "in/3/42/1" {
@@ -33,7 +35,11 @@ func TestPaths(t *testing.T) {
 		{Paths{Vector: "a.b.c"}, `{"a":{"x":[],"b":{"c":[1,2]}}}`, [][]float32{{1, 2}}},
 		{Paths{Vector: `a\.b`}, `{"a.b":"AACAPwAAAEA=","a":{"b":[3]}}`, [][]float32{{1, 2}}},
 		{Paths{Vector: "lists[]"}, `{"lists":[[1,2],[3,4]]}`, [][]float32{{1, 2}, {3, 4}}},
-		{Paths{Vector: "a[].b[].v"}, `{"a":[{"b":[{"v":[1]},{"v":[2]}]},{"b":[]},{"b":[{"v":[3]}]},{}]}`, [][]float32{{1}, {2}, {3}}},
+		{
+			Paths{Vector: "a[].b[].v"},
+			`{"a":[{"b":[{"v":[1]},{"v":[2]}]},{"b":[]},{"b":[{"v":[3]}]},{}]}`,
+			[][]float32{{1}, {2}, {3}},
+		},
 		{Paths{Vector: "a[][]"}, `{"a":[[[1],[2]],[[3]]]}`, [][]float32{{1}, {2}, {3}}},
 	} {
 		items, err := decoder(t, Options{Paths: c.paths}).Decode(context.Background(), rawRecord(c.value), nil)
@@ -50,7 +56,8 @@ func TestPaths(t *testing.T) {
 // Frame, track and attributes have paths too; attributes may hold other fields, and may be of any kind.
 func TestPathsOfFrames(t *testing.T) {
 	paths := Paths{
-		Vector: "boxes[].v", ID: "boxes[].about.id", Label: "boxes[].about.name", Frame: "picture", Track: "boxes[].track",
+		Vector: "boxes[].v", ID: "boxes[].about.id", Label: "boxes[].about.name", Frame: "picture",
+		Track:      "boxes[].track",
 		Attributes: "boxes[].about",
 	}
 	value := `{"picture":9,"boxes":[{"v":[1,2],"track":"t1","about":{"id":"a","box":[1,2,3,4],"name":"x"}},` +
@@ -60,7 +67,10 @@ func TestPathsOfFrames(t *testing.T) {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
 	for i, want := range []struct{ id, label, track, attributes string }{
-		{"a", "x", "t1", `{"id":"a","box":[1,2,3,4],"name":"x"}`}, {"b", "", "7", `{"id":"b"}`}, {"", "", "", `"none"`}, {},
+		{"a", "x", "t1", `{"id":"a","box":[1,2,3,4],"name":"x"}`},
+		{"b", "", "7", `{"id":"b"}`},
+		{"", "", "", `"none"`},
+		{},
 	} {
 		item := items[i]
 		if item.Frame != "9" || item.Track != want.track || item.ItemID != want.id || item.Label != want.label ||
@@ -81,13 +91,18 @@ func TestPathsRefuse(t *testing.T) {
 		{list, `{"vector":[1,2]}`, "nothing at vector-field items[].v", 0},
 		{Paths{Vector: "embedding"}, `{"emb":[1,2]}`, "nothing at vector-field embedding", 0},
 		{list, `{"items":{"v":[1]}}`, "no list where one should be", 0},
-		{list, `{"items":[{"v":[1,2]},{"id":"b"},{"v":[0,0]},{"v":[1,2],"id":[]},{"v":5}]}`, "object 1: nothing at vector-field items[].v; object 2: the vector is zero; object 3: id-field is neither", 1},
+		{
+			list, `{"items":[{"v":[1,2]},{"id":"b"},{"v":[0,0]},{"v":[1,2],"id":[]},{"v":5}]}`,
+			"object 1: nothing at vector-field items[].v; object 2: the vector is zero; object 3: id-field is neither",
+			1,
+		},
 		{list, `{"items":[{"v":[1,2]}`, "not JSON", 0},
 		{list, `{"at":"soon","items":[{"v":[1,2]}]}`, "time-field", 0},
 		{Paths{Vector: "v"}, `{"v":[[1,2],[3,4]]}`, "let --vector-field end in []", 0},
 		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "the end", 0},
 	} {
-		items, err := decoder(t, Options{Paths: c.paths, Format: "json"}).Decode(context.Background(), rawRecord(c.value), nil)
+		items, err := decoder(t, Options{Paths: c.paths, Format: "json"}).Decode(context.Background(),
+			rawRecord(c.value), nil)
 		if err == nil || !strings.Contains(err.Error(), c.reason) || len(items) != c.items {
 			t.Errorf("%s: %d items, %v; want %q", c.value, len(items), err, c.reason)
 		}
@@ -96,7 +111,19 @@ func TestPathsRefuse(t *testing.T) {
 	if empty, ok := err.(*Empty); !ok || empty.Reason != NoObjects {
 		t.Errorf("an empty list: %v", err)
 	}
-	for _, p := range []Paths{{ID: "a"}, {Vector: "a..b"}, {Vector: "a.[]"}, {Vector: "a[]b"}, {Vector: "a."}, {Vector: "a", ID: "b[].c"}, {Vector: "a", ID: "a"}, {Vector: "a[].v", ID: "b[].id"}, {Vector: "a", ID: "b", Label: "b"}, {Vector: "a[].v", Attributes: "a[]"}, {Vector: "a.b.v", Attributes: "a.b"}} {
+	for _, p := range []Paths{
+		{ID: "a"},
+		{Vector: "a..b"},
+		{Vector: "a.[]"},
+		{Vector: "a[]b"},
+		{Vector: "a."},
+		{Vector: "a", ID: "b[].c"},
+		{Vector: "a", ID: "a"},
+		{Vector: "a[].v", ID: "b[].id"},
+		{Vector: "a", ID: "b", Label: "b"},
+		{Vector: "a[].v", Attributes: "a[]"},
+		{Vector: "a.b.v", Attributes: "a.b"},
+	} {
 		if _, err := NewDecoder(Options{Paths: p}); err == nil {
 			t.Errorf("%+v was accepted", p)
 		}
@@ -106,7 +133,10 @@ func TestPathsRefuse(t *testing.T) {
 // The labels topic may hold the sender's form, or ours.
 func TestLabelsByPaths(t *testing.T) {
 	d := decoder(t, Options{Paths: Paths{Vector: "emb", Label: "class", ID: "key"}})
-	for _, value := range []string{`{"emb":[1,2],"class":"milk","key":"e1"}`, `{"id":"e1","label":"milk","vector":[1,2]}`} {
+	for _, value := range []string{
+		`{"emb":[1,2],"class":"milk","key":"e1"}`,
+		`{"id":"e1","label":"milk","vector":[1,2]}`,
+	} {
 		l, err := d.DecodeLabel(context.Background(), rawRecord(value))
 		if err != nil || l.Teach == nil || l.Teach.Label != "milk" {
 			t.Errorf("%s: %+v, %v", value, l, err)

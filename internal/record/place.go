@@ -1,7 +1,7 @@
 package record
 
-// Place is where an embedding stands in its partition: the offset of its record, and the object within it, -1 where the
-// record is the embedding. Places order the embeddings of a partition.
+// Place is where an embedding stands in its partition: the offset of its record, and the object within it, -1
+// where the record is the embedding. Places order the embeddings of a partition.
 type Place struct {
 	Offset int64
 	Object int32

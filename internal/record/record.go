@@ -1,5 +1,5 @@
-// Package record holds the wire forms: what a Kafka record is, the embeddings one may carry, and the results that
-// answer them.
+// Package record holds the wire forms: what a Kafka record is, the embeddings one may carry, and the results
+// that answer them.
 package record
 
 import (
@@ -39,8 +39,8 @@ func (r *Raw) Header(name string) ([]byte, bool) {
 // MarkerHeader on a record closes the open episode of the record's stream.
 const MarkerHeader = "slkstream-marker"
 
-// Marker says whether the record closes its stream's episode. A marker may carry an embedding too; one without a value
-// decodes to no items.
+// Marker says whether the record closes its stream's episode. A marker may carry an embedding too; one
+// without a value decodes to no items.
 func (r *Raw) Marker() bool {
 	_, marker := r.Header(MarkerHeader)
 	return marker
@@ -63,7 +63,8 @@ type Source struct {
 	Object    int32 // -1 where the record is the embedding
 }
 
-// ID names the answer to the embedding at this place. It depends on the place only, so that a repeat carries the same one.
+// ID names the answer to the embedding at this place. It depends on the place only, so that a repeat carries
+// the same one.
 func (s Source) ID() string { return string(s.AppendID(make([]byte, 0, len(s.Topic)+32))) }
 
 // AppendID appends ID to dst.
@@ -116,7 +117,8 @@ func (i *Item) Name() string {
 // Size is what the item holds in memory, near enough for a budget.
 func (i *Item) Size() int {
 	const fixed = 256 // the struct itself and the headers of what it points to
-	return fixed + len(i.Key) + len(i.ItemID) + len(i.Frame) + 4*len(i.Vector) + len(i.Attributes) + len(i.TraceParent)
+	return fixed + len(i.Key) + len(i.ItemID) + len(i.Frame) + 4*len(i.Vector) + len(i.Attributes) +
+		len(i.TraceParent)
 }
 
 // Out is a record to be written.
@@ -131,9 +133,9 @@ type Out struct {
 
 // Fallback knows what to write where brokers reject a record for good.
 type Fallback interface {
-	// Instead returns what to write in place of rejected, to the same topic or to another. limit is the size in bytes of
-	// the largest record that the topic takes, 0 where that is not known, or NotForSize. False: there is nothing smaller,
-	// and it is for the topic to change.
+	// Instead returns what to write in place of rejected, to the same topic or to another. limit is the size in
+	// bytes of the largest record that the topic takes, 0 where that is not known, or NotForSize. False: there
+	// is nothing smaller, and it is for the topic to change.
 	Instead(rejected Out, why error, limit int) (Out, bool)
 }
 
@@ -161,8 +163,9 @@ type Result struct {
 	Time         time.Time       `json:"time"`
 	Model        string          `json:"model,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
-	Vector       []byte          `json:"vector,omitempty"` // little-endian float32, as AppendVector writes it; nil: left out
-	Source       ResultSource    `json:"source"`
+	// little-endian float32, as AppendVector writes it; nil: left out
+	Vector []byte       `json:"vector,omitempty"`
+	Source ResultSource `json:"source"`
 }
 
 // ResultSource repeats the place of the item a Result answers.

@@ -17,7 +17,8 @@ const (
 	UnknownSchema  Fault = "schema" // the registry does not know it
 )
 
-// Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead letters.
+// Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead
+// letters.
 type Rejection struct {
 	Fault  Fault
 	Reason string
@@ -38,8 +39,8 @@ const (
 	NoEmbeddings = "no object has an embedding"
 )
 
-// Empty is the error of a record that is well and holds nothing to answer. It is no dead letter; it is counted by its
-// reason and told.
+// Empty is the error of a record that is well and holds nothing to answer. It is no dead letter; it is
+// counted by its reason and told.
 type Empty struct{ Reason string }
 
 func (e *Empty) Error() string { return "nothing to answer: " + e.Reason }
@@ -56,15 +57,16 @@ const (
 	PartitionHeader = "slkstream-partition"
 	OffsetHeader    = "slkstream-offset"
 	TruncatedHeader = "slkstream-truncated"
-	// TimeHeader holds the time of what a record of ours is about, RFC 3339: of the embedding that a result answers, of the
-	// record that a dead letter keeps. Their own timestamps are those of writing, which brokers take and retention goes by.
+	// TimeHeader holds the time of what a record of ours is about, RFC 3339: of the embedding that a result
+	// answers, of the record that a dead letter keeps. Their own timestamps are those of writing, which brokers
+	// take and retention goes by.
 	TimeHeader = "slkstream-time"
 )
 
-// DeadLetter is the record that keeps a refused one: its bytes, key and headers, and why and where it was refused. Its own
-// timestamp is that of writing: the refused record's, which may be what is wrong with it, is in a header.
-// A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole. What its topic does not take
-// is made smaller until it fits.
+// DeadLetter is the record that keeps a refused one: its bytes, key and headers, and why and where it was
+// refused. Its own timestamp is that of writing: the refused record's, which may be what is wrong with it, is
+// in a header. A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole.
+// What its topic does not take is made smaller until it fits.
 func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Fallback: letter{}}
 	for _, h := range raw.Headers {

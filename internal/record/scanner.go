@@ -9,8 +9,8 @@ import (
 // deepest is how many objects and arrays may lie within each other.
 const deepest = 64
 
-// scanner walks JSON once, strictly as RFC 8259 has it; encoding/json is the judge that tests hold it to. It builds
-// nothing that is not asked for. The first thing wrong is kept in bad and ends the walk.
+// scanner walks JSON once, strictly as RFC 8259 has it; encoding/json is the judge that tests hold it to. It
+// builds nothing that is not asked for. The first thing wrong is kept in bad and ends the walk.
 type scanner struct {
 	b   []byte
 	i   int
@@ -130,8 +130,8 @@ func (s *scanner) array(element func(i int) bool) bool {
 	}
 }
 
-// quoted moves over the string at the cursor and returns what is between its quotes, and whether that is plain: ASCII
-// without escapes, and so its own meaning.
+// quoted moves over the string at the cursor and returns what is between its quotes, and whether that is
+// plain: ASCII without escapes, and so its own meaning.
 func (s *scanner) quoted() (inside []byte, plain, ok bool) {
 	start := s.i + 1
 	plain = true
@@ -362,8 +362,8 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 	}
 }
 
-// token is the number-like word at the cursor: what some writers put for values JSON has no number for, or a number
-// beyond float32.
+// token is the number-like word at the cursor: what some writers put for values JSON has no number for, or a
+// number beyond float32.
 func (s *scanner) token() string {
 	end := s.i
 	for end < len(s.b) && end-s.i < 32 {

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// DL Streamer's gvametaconvert with add-tensor-data=true writes one JSON object a frame: its objects, each with what the
-// networks said of it, a tensor each; or, where a network looked at the whole frame, the tensors alone.
+// DL Streamer's gvametaconvert with add-tensor-data=true writes one JSON object a frame: its objects, each
+// with what the networks said of it, a tensor each; or, where a network looked at the whole frame, the
+// tensors alone.
 
 // streamer says whether the fields are a DL Streamer frame.
 func (f *fields) streamer() bool { return f.tensors != nil || f.objects != nil && f.source != nil }
 
-// streamerFrame gives what a frame says its meaning: source is the stream, and timestamp is the place in the stream in
-// nanoseconds, a time only where it is one of this century.
+// streamerFrame gives what a frame says its meaning: source is the stream, and timestamp is the place in the
+// stream in nanoseconds, a time only where it is one of this century.
 func (f *fields) streamerFrame() {
 	const century = 946684800 * int64(time.Second) // 2000
 	if n, err := strconv.ParseInt(string(f.timeText), 10, 64); err == nil {
@@ -34,8 +35,9 @@ type tensor struct {
 	vector []float32
 }
 
-// pick reads a list of tensors and returns the one that is the embedding: that of the model asked for, else the longest. A
-// tensor with a label is a class, and the one named detection the detector's; neither is one. ok is false if there is none.
+// pick reads a list of tensors and returns the one that is the embedding: that of the model asked for, else
+// the longest. A tensor with a label is a class, and the one named detection the detector's; neither is one.
+// ok is false if there is none.
 func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 	s := scanner{b: tensors}
 	named := false
@@ -74,7 +76,9 @@ func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 }
 
 // streamerObject adds the item of one object.
-func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields, items []Item, i int) ([]Item, *Rejection) {
+func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields, items []Item,
+	i int,
+) ([]Item, *Rejection) {
 	t, ok, bad := pick(o.tensors, d.options.Model)
 	if bad != nil {
 		return items, bad.within("tensors")

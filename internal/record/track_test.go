@@ -24,7 +24,8 @@ func TestFrameAndTrack(t *testing.T) {
 	}
 }
 
-// The objects of an nv.Frame share its id, or, where it has none, the record's place; their own ids are tracks if asked.
+// The objects of an nv.Frame share its id, or, where it has none, the record's place; their own ids are
+// tracks if asked.
 func TestObjectsShareTheirFrame(t *testing.T) {
 	for _, value := range []string{frameJSON, frameProtobuf()} {
 		for by, want := range map[string][2]string{"": {}, "record": {}, "object": {"3", "5"}} {
@@ -44,8 +45,12 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 		t.Errorf("frame %q, track %q", nameless.Frame, nameless.Track)
 	}
 	long := strings.Repeat("f", 1025)
-	for _, value := range []string{`{"id":"` + long + `","objects":[{"embedding":[1,2]}]}`, message(2, long, 5, message(6, message(1, floats(1, 2))))} {
-		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil || len(items) != 0 || !strings.Contains(err.Error(), "1025 bytes") {
+	for _, value := range []string{
+		`{"id":"` + long + `","objects":[{"embedding":[1,2]}]}`,
+		message(2, long, 5, message(6, message(1, floats(1, 2)))),
+	} {
+		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil ||
+			len(items) != 0 || !strings.Contains(err.Error(), "1025 bytes") {
 			t.Errorf("a frame with a long id: %d items, %v", len(items), err)
 		}
 	}
@@ -56,7 +61,8 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 
 // Headers attr-NAME of a raw record are its attributes: what is JSON stays JSON.
 func TestHeaderAttributes(t *testing.T) {
-	r := rawRecord(floats(1, 2), "attr-box", "[1, 2,3.5]", "attr-name", `the "gate"`, "attr-", "x", "attr-n", " 7 ", "attr-bad", "\xff", "other", "y")
+	r := rawRecord(floats(1, 2), "attr-box", "[1, 2,3.5]", "attr-name", `the "gate"`, "attr-", "x", "attr-n",
+		" 7 ", "attr-bad", "\xff", "other", "y")
 	item := one(t, Options{Format: "f32", StreamBy: "field:name"}, r)
 	if want := `{"box":[1, 2,3.5],"name":"the \"gate\"","n":7,"bad":"\ufffd"}`; string(item.Attributes) != want {
 		t.Errorf("attributes %s, not %s", item.Attributes, want)

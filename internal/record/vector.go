@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// shortest and longest bound the length of a vector: beyond them its float32 squares vanish or overflow, and a solver
-// could only answer NaN.
+// shortest and longest bound the length of a vector: beyond them its float32 squares vanish or overflow, and
+// a solver could only answer NaN.
 const (
 	shortest = 1e-18
 	longest  = 1e18
@@ -45,7 +45,8 @@ func CheckVector(v []float32) *Rejection {
 	if square == 0 {
 		return reject(BadValue, "the vector is zero")
 	}
-	return reject(BadValue, "the vector's length is %.3g: not between %g and %g", math.Sqrt(square), shortest, longest)
+	return reject(BadValue, "the vector's length is %.3g: not between %g and %g", math.Sqrt(square), shortest,
+		longest)
 }
 
 // element is how raw bytes hold numbers.
@@ -66,8 +67,8 @@ func (e element) size() int {
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// rawVector reads little-endian numbers. With alias, and where the bytes lie as the machine wants them, the vector is
-// the bytes themselves.
+// rawVector reads little-endian numbers. With alias, and where the bytes lie as the machine wants them, the
+// vector is the bytes themselves.
 func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 	if len(b)%e.size() != 0 {
 		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), e)
@@ -131,8 +132,8 @@ func base64Vector(text []byte) ([]float32, *Rejection) {
 	return rawVector(b, float32s, true) // the decoded bytes are ours alone
 }
 
-// ParseVector reads a vector from a JSON value, a list of numbers or base64 text of little-endian float32, and refuses what
-// no solver can answer.
+// ParseVector reads a vector from a JSON value, a list of numbers or base64 text of little-endian float32,
+// and refuses what no solver can answer.
 func ParseVector(value []byte) ([]float32, error) {
 	var vector []float32
 	var text string

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// carry returns what the smallest journals still have to say, where there are many of them: the next commit says it again.
+// carry returns what the smallest journals still have to say, where there are many of them: the next commit
+// says it again.
 func (k *Keeper) carry() []Answered {
 	if len(k.journals) <= mostJournals {
 		return nil
@@ -42,8 +43,8 @@ func (k *Keeper) isOpen(a *Answered) bool {
 	return false
 }
 
-// Outdated are the streams whose snapshots belong to owners so far back that each commit would have to name too many of
-// them: they should be saved again soon.
+// Outdated are the streams whose snapshots belong to owners so far back that each commit would have to name
+// too many of them: they should be saved again soon.
 func (k *Keeper) Outdated() []Stream {
 	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
 	if len(owners) <= mostEarlier {

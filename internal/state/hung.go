@@ -9,8 +9,8 @@ type Hung struct {
 	Times  int          // owners that it ended
 }
 
-// Hung is the record that tells the next owners which episode does not end. It stands beside the commits, as there will be
-// none any more. It may be called on any goroutine.
+// Hung is the record that tells the next owners which episode does not end. It stands beside the commits, as
+// there will be none any more. It may be called on any goroutine.
 func (k *Keeper) Hung(s Stream, first record.Place) record.Out {
 	b := appendPlace(appendText(appendText(begin(), s.Name), s.Model), first)
 	return k.record(place{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))

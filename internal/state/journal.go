@@ -13,11 +13,11 @@ type Journal struct {
 	Sequence int64 // of the owner's commits
 	// Earlier are the owners before this one whose records still count, each up to the commit this one has seen.
 	Earlier []Earlier
-	// Live are the commits before this one whose journals are still needed. A slot keeps an old journal until it is written
-	// again: what it says is over by then.
+	// Live are the commits before this one whose journals are still needed. A slot keeps an old journal until it
+	// is written again: what it says is over by then.
 	Live []Earlier
-	// From is the lowest place of an episode that was open, or closed and not answered, or closed after such a one. It is
-	// also what is committed to the group. High is the highest event time before it.
+	// From is the lowest place of an episode that was open, or closed and not answered, or closed after such a
+	// one. It is also what is committed to the group. High is the highest event time before it.
 	From record.Place
 	High time.Time
 	// Decided is where decisions have to be taken again: what closed before it was answered.
@@ -26,8 +26,8 @@ type Journal struct {
 	Rejected int64
 	// Dimensions of the models' vectors.
 	Dimensions map[string]int
-	// Input is the id of the input topic, "" where it has none. Since is the epoch of the first owner of the topic of that id:
-	// places that owners before it wrote down are those of a topic that was deleted.
+	// Input is the id of the input topic, "" where it has none. Since is the epoch of the first owner of the
+	// topic of that id: places that owners before it wrote down are those of a topic that was deleted.
 	Input string
 	Since int64
 	// Answered are the episodes whose results are part of this commit.
@@ -115,7 +115,10 @@ func decodeJournal(value []byte) (*Journal, error) {
 	}
 	var labels []int64
 	for range r.count() {
-		a := Answered{Stream: Stream{r.text(), r.text()}, First: r.place(), Last: r.place(), At: r.place(), Closed: r.text()}
+		a := Answered{
+			Stream: Stream{r.text(), r.text()}, First: r.place(), Last: r.place(), At: r.place(),
+			Closed: r.text(),
+		}
 		if n := r.integer(); n >= 0 {
 			if n > int64(len(r.b)) {
 				r.fail("labels")
@@ -167,7 +170,8 @@ func equal(a, b []int64) bool {
 	return true
 }
 
-// appendTime writes seconds and nanoseconds, so that any time a record may carry, and none at all, comes back the same.
+// appendTime writes seconds and nanoseconds, so that any time a record may carry, and none at all, comes back
+// the same.
 func appendTime(b []byte, t time.Time) []byte {
 	return binary.AppendVarint(binary.AppendVarint(b, t.Unix()), int64(t.Nanosecond()))
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Keeper writes the state of one input partition for one owner: it numbers the commits, chooses keys, and knows which
-// older records a commit has made superfluous. Commits are written one after the other; when one fails, the keeper is
-// given up and its successor starts from what was written.
+// Keeper writes the state of one input partition for one owner: it numbers the commits, chooses keys, and
+// knows which older records a commit has made superfluous. Commits are written one after the other; when one
+// fails, the keeper is given up and its successor starts from what was written.
 type Keeper struct {
 	group     string
 	topic     string // the input's
@@ -62,7 +62,8 @@ type pending struct {
 	keys      []snapshotKeys
 }
 
-// Bounds of the journal, so that nothing in a commit grows with what senders invent, with an outage or with uptime.
+// Bounds of the journal, so that nothing in a commit grows with what senders invent, with an outage or with
+// uptime.
 const (
 	journalBytes = 256 << 10 // of one record's entries
 	mostJournals = 128       // that may be needed at a time; beyond, the smallest are written again as one
@@ -76,7 +77,10 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
 	}
 	for stream, keys := range r.keys {
-		k.streams[stream] = &kept{version: r.Snapshots[stream].Version, current: keys, learned: r.Snapshots[stream].Learned}
+		k.streams[stream] = &kept{
+			version: r.Snapshots[stream].Version, current: keys,
+			learned: r.Snapshots[stream].Learned,
+		}
 		k.snapshots[keys.owner]++
 	}
 	if r.Journal == nil {
@@ -94,9 +98,10 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	return k
 }
 
-// Succeed makes k the keeper of the partition's next owner, in a later generation of the group. It may be called where all
-// that k has written is durable and nobody else has owned the partition since. The owner is another one all the same: one
-// that was put aside in between and has read the same state must not write over this one's.
+// Succeed makes k the keeper of the partition's next owner, in a later generation of the group. It may be
+// called where all that k has written is durable and nobody else has owned the partition since. The owner is
+// another one all the same: one that was put aside in between and has read the same state must not write over
+// this one's.
 func (k *Keeper) Succeed(generation int32) {
 	if k.sequence > 0 {
 		k.bounds[k.owner] = k.sequence
@@ -122,8 +127,8 @@ func (k *Keeper) Start(from record.Place) {
 	}
 }
 
-// Anew says that the input topic was deleted and made again: places that earlier owners wrote down say nothing any more.
-// What the streams remember stays. It comes before Start.
+// Anew says that the input topic was deleted and made again: places that earlier owners wrote down say
+// nothing any more. What the streams remember stays. It comes before Start.
 func (k *Keeper) Anew() {
 	for _, w := range k.journals {
 		k.drop(w)
@@ -135,7 +140,8 @@ func (k *Keeper) Anew() {
 	k.said = Journal{Since: k.owner.Epoch}
 }
 
-// add takes a journal in that is durable. Of its entries those count as open that their streams have not learned in a snapshot.
+// add takes a journal in that is durable. Of its entries those count as open that their streams have not
+// learned in a snapshot.
 func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Place) {
 	w.answered = entries
 	for i := range entries {
@@ -178,13 +184,14 @@ func (k *Keeper) stream(s Stream) *kept {
 	return t
 }
 
-// Commit returns the records of the next commit: the journal first, so that a snapshot never stands without the journal
-// of its commit, then the snapshots, then the tombstones of what earlier commits made superfluous. It fills in the
-// journal's and the snapshots' numbers. Committed is called when all of it is durable, or when nothing of the next commit
-// will be written before it is.
+// Commit returns the records of the next commit: the journal first, so that a snapshot never stands without
+// the journal of its commit, then the snapshots, then the tombstones of what earlier commits made
+// superfluous. It fills in the journal's and the snapshots' numbers. Committed is called when all of it is
+// durable, or when nothing of the next commit will be written before it is.
 //
-// Where many episodes were answered, the journal is several records. All but the last repeat where reading started again
-// before this commit, so that each prefix of them is a state that the next owner can start from.
+// Where many episodes were answered, the journal is several records. All but the last repeat where reading
+// started again before this commit, so that each prefix of them is a state that the next owner can start
+// from.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, carried: map[*written]bool{}}
 	answered := append(k.carry(), j.Answered...)
@@ -216,7 +223,10 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 			keys.slot = 1 // never over the version that still has to count if this one is cut short
 		}
 		for i, value := range s.chunks() {
-			key := place{group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, chunk: i, stream: s.Stream}.String()
+			key := place{
+				group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, chunk: i,
+				stream: s.Stream,
+			}.String()
 			keys.keys = append(keys.keys, key)
 			again[key] = true
 			records = append(records, k.record(key, value))
@@ -364,8 +374,8 @@ func (k *Keeper) gone(t *kept) {
 	}
 }
 
-// Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is refused while a
-// journal that is needed names the stream, as the next owner would learn it again from there.
+// Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is
+// refused while a journal that is needed names the stream, as the next owner would learn it again from there.
 func (k *Keeper) Forget(s Stream) bool {
 	t := k.streams[s]
 	if t == nil {

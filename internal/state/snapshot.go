@@ -37,7 +37,8 @@ func (s *Snapshot) Bytes() int {
 	return n
 }
 
-// chunks cuts the snapshot into values. Each says which version it belongs to, so that a version is complete or ignored.
+// chunks cuts the snapshot into values. Each says which version it belongs to, so that a version is complete
+// or ignored.
 func (s *Snapshot) chunks() [][]byte {
 	body := make([]byte, 0, s.Bytes()+128)
 	body = binary.AppendVarint(body, s.Learned.Offset)

@@ -1,14 +1,15 @@
-// Package state is what the state topic holds, and how a partition's owner finds its way back from it. It is pure: records
-// in, records out.
+// Package state is what the state topic holds, and how a partition's owner finds its way back from it. It is
+// pure: records in, records out.
 //
-// Two kinds of record lie there for each input partition. Snapshots are what single streams remember, written now and
-// then. The journal is written with every commit and is small: which episodes were answered since, what decided their
-// bounds, the labels in force, and where reading has to start again. A new owner takes the snapshots, reads the input
-// again from the oldest episode that no snapshot covers, and learns the journal's episodes without answering them: then it
-// stands exactly where the last commit left the partition, whatever closed its episodes.
+// Two kinds of record lie there for each input partition. Snapshots are what single streams remember, written
+// now and then. The journal is written with every commit and is small: which episodes were answered since,
+// what decided their bounds, the labels in force, and where reading has to start again. A new owner takes the
+// snapshots, reads the input again from the oldest episode that no snapshot covers, and learns the journal's
+// episodes without answering them: then it stands exactly where the last commit left the partition, whatever
+// closed its episodes.
 //
-// Every key carries its owner. An owner says in its journal which earlier owners count, and up to which of their
-// commits, so that what an old owner writes late never wins.
+// Every key carries its owner. An owner says in its journal which earlier owners count, and up to which of
+// their commits, so that what an old owner writes late never wins.
 package state
 
 import (
@@ -21,11 +22,12 @@ import (
 	"strings"
 )
 
-// ErrUnreadable is wrapped by the error of a record that is cut, changed, or of a format this build cannot read.
+// ErrUnreadable is wrapped by the error of a record that is cut, changed, or of a format this build cannot
+// read.
 var ErrUnreadable = errors.New("not a readable state record")
 
-// Owner is one ownership of an input partition. Epoch grows with each owner that has seen the state of the one before;
-// the group's generation decides between two that have seen the same.
+// Owner is one ownership of an input partition. Epoch grows with each owner that has seen the state of the
+// one before; the group's generation decides between two that have seen the same.
 type Owner struct {
 	Epoch      int64
 	Generation int32
@@ -55,8 +57,9 @@ const (
 // groupMark begins the keys that name their group. No topic's name can begin with it.
 const groupMark = '@'
 
-// place is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM, so that
-// groups that share a state topic by mistake do not meet in it. Keys of older versions lack the group.
+// place is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or
+// @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM, so that groups that share a state topic by mistake do
+// not meet in it. Keys of older versions lack the group.
 type place struct {
 	group  string
 	topic  string
@@ -68,7 +71,8 @@ type place struct {
 }
 
 func (p place) String() string {
-	head := string(groupMark) + url.PathEscape(p.group) + "/" + p.topic + "/" + p.owner.String() + "/" + p.kind + "/" + strconv.Itoa(p.slot)
+	head := string(groupMark) + url.PathEscape(p.group) + "/" + p.topic + "/" + p.owner.String() + "/" + p.kind +
+		"/" + strconv.Itoa(p.slot)
 	if p.kind == journalKind || p.kind == hungKind {
 		return head
 	}

@@ -58,7 +58,10 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 	for range w.random.IntN(4) {
 		s := Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
 		at := record.Start(w.next)
-		answered = append(answered, Answered{Stream: s, First: at, Last: record.Start(w.next + 9), At: record.Start(w.next + 9), Closed: "size", Labels: []int64{w.next}})
+		answered = append(answered, Answered{
+			Stream: s, First: at, Last: record.Start(w.next + 9),
+			At: record.Start(w.next + 9), Closed: "size", Labels: []int64{w.next},
+		})
 		w.next += 10
 	}
 	j.Answered = answered
@@ -79,7 +82,10 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 			if w.large && w.random.IntN(5) == 0 {
 				size = chunkBytes + w.random.IntN(2*chunkBytes)
 			}
-			snapshots = append(snapshots, &Snapshot{Stream: s, Learned: end, Labels: []int64{end.Offset}, Pieces: []Piece{{Name: "head", Bytes: fmt.Append(make([]byte, size), end.Offset)}}})
+			snapshots = append(snapshots, &Snapshot{
+				Stream: s, Learned: end, Labels: []int64{end.Offset},
+				Pieces: []Piece{{Name: "head", Bytes: fmt.Append(make([]byte, size), end.Offset)}},
+			})
 		}
 	}
 	records := k.Commit(j, snapshots)
@@ -95,8 +101,8 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 	return done, answered
 }
 
-// check holds what was restored against what happened: each stream's snapshot and the episodes to learn again, together,
-// are all of its answered episodes, without a gap.
+// check holds what was restored against what happened: each stream's snapshot and the episodes to learn
+// again, together, are all of its answered episodes, without a gap.
 func (w *world) check(t *testing.T, r *Restored) {
 	t.Helper()
 	if len(r.Faults) > 0 {
@@ -142,8 +148,9 @@ func (w *world) late(k *Keeper) {
 	w.ends, w.next = ends, next+100
 }
 
-// Owners come and go, commits are cut short anywhere, the topic is compacted, and an owner that was put aside writes one
-// more commit: the next owner always finds exactly what was committed, or that and all of the commit that was cut short.
+// Owners come and go, commits are cut short anywhere, the topic is compacted, and an owner that was put aside
+// writes one more commit: the next owner always finds exactly what was committed, or that and all of the
+// commit that was cut short.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(400) {
 		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Place{}, large: seed%20 == 0}
@@ -258,7 +265,8 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// Two groups on one state topic do not see each other's records; those of older versions, whose keys name no group, are read.
+// Two groups on one state topic do not see each other's records; those of older versions, whose keys name no
+// group, are read.
 func TestGroupsAreKeptApart(t *testing.T) {
 	write := func(group string) *record.Raw {
 		k := NewKeeper(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
@@ -266,7 +274,10 @@ func TestGroupsAreKeptApart(t *testing.T) {
 		return &record.Raw{Key: out.Key, Value: out.Value}
 	}
 	mine, other := write("mine/and more"), write("other")
-	old := &record.Raw{Key: []byte(strings.Replace(string(mine.Key), "@mine%2Fand%20more/", "", 1)), Value: mine.Value}
+	old := &record.Raw{
+		Key:   []byte(strings.Replace(string(mine.Key), "@mine%2Fand%20more/", "", 1)),
+		Value: mine.Value,
+	}
 	for name, test := range map[string]struct {
 		raw  *record.Raw
 		read bool
@@ -279,8 +290,8 @@ func TestGroupsAreKeptApart(t *testing.T) {
 	}
 }
 
-// However many episodes one commit answers, no record of it outgrows what brokers take, and each prefix of its records is a
-// state to start from; however long streams go without a snapshot, a commit does not grow.
+// However many episodes one commit answers, no record of it outgrows what brokers take, and each prefix of
+// its records is a state to start from; however long streams go without a snapshot, a commit does not grow.
 func TestJournalIsBounded(t *testing.T) {
 	const streams = 40_000
 	name := func(i int) Stream { return Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))} }
@@ -289,9 +300,13 @@ func TestJournalIsBounded(t *testing.T) {
 	var answered []Answered
 	for i := range streams {
 		at := record.Start(int64(100 + i))
-		answered = append(answered, Answered{Stream: name(i), First: at, Last: at, At: at, Closed: "size", Labels: []int64{1, 2}})
+		answered = append(answered, Answered{
+			Stream: name(i), First: at, Last: at, At: at, Closed: "size",
+			Labels: []int64{1, 2},
+		})
 	}
-	out := k.Commit(&Journal{From: record.Start(200_000), Decided: record.Start(200_000), Answered: answered}, nil)
+	out := k.Commit(&Journal{From: record.Start(200_000), Decided: record.Start(200_000), Answered: answered},
+		nil)
 	for n := range out {
 		if size := len(out[n].Key) + len(out[n].Value); size > 512<<10 {
 			t.Errorf("a record of %d bytes", size)
@@ -305,8 +320,10 @@ func TestJournalIsBounded(t *testing.T) {
 		if n == len(out)-1 {
 			want = record.Start(200_000)
 		}
-		if len(r.Faults) > 0 || r.Journal.From != want || len(r.Relearn) == 0 || n == len(out)-1 && len(r.Relearn) != streams {
-			t.Fatalf("%d of %d records: from %v, %d to learn again, %v", n+1, len(out), r.Journal.From, len(r.Relearn), r.Faults)
+		if len(r.Faults) > 0 || r.Journal.From != want || len(r.Relearn) == 0 || n == len(out)-1 &&
+			len(r.Relearn) != streams {
+			t.Fatalf("%d of %d records: from %v, %d to learn again, %v", n+1, len(out), r.Journal.From, len(r.Relearn),
+				r.Faults)
 		}
 	}
 	k.Committed()
@@ -320,7 +337,10 @@ func TestJournalIsBounded(t *testing.T) {
 	const commits = 3000
 	for i := range commits {
 		at := record.Start(int64(300_000 + i))
-		out := k.Commit(&Journal{From: at, Decided: at.Next(), Answered: []Answered{{Stream: name(i % 700), First: at, Last: at, At: at}}}, nil)
+		out := k.Commit(&Journal{
+			From: at, Decided: at.Next(),
+			Answered: []Answered{{Stream: name(i % 700), First: at, Last: at, At: at}},
+		}, nil)
 		size := 0
 		for _, r := range out {
 			size += len(r.Value)

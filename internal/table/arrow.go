@@ -76,7 +76,8 @@ func openArrow(file *os.File) (Source, error) {
 	return b, nil
 }
 
-// boundedMemory refuses what a damaged file asks for beyond all proportion to its size. Its panic is caught by guard.
+// boundedMemory refuses what a damaged file asks for beyond all proportion to its size. Its panic is caught
+// by guard.
 type boundedMemory struct {
 	memory.Allocator
 	limit int
@@ -136,7 +137,8 @@ func (b *batches) readVector() error {
 	column := b.current.Column(b.vector)
 	list, ok := column.(array.ListLike)
 	if !ok {
-		return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector), column.DataType())
+		return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector),
+			column.DataType())
 	}
 	if column.IsNull(b.row) {
 		return fmt.Errorf("%w: a vector is missing", ErrFormat)
@@ -155,7 +157,8 @@ func (b *batches) readVector() error {
 		case *array.Float16:
 			b.numbers = append(b.numbers, v.Value(i).Float32())
 		default:
-			return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector), column.DataType())
+			return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector),
+				column.DataType())
 		}
 	}
 	return nil

@@ -69,7 +69,8 @@ type parquetEncoder struct {
 const groupOfRows = 8192
 
 func (o *Output) beginParquet() (encoder, error) {
-	return &parquetEncoder{to: parquet.NewGenericWriter[Answer](o.buffer, parquet.MaxRowsPerRowGroup(16*groupOfRows), parquet.Compression(&parquet.Zstd))}, nil
+	return &parquetEncoder{to: parquet.NewGenericWriter[Answer](o.buffer,
+		parquet.MaxRowsPerRowGroup(16*groupOfRows), parquet.Compression(&parquet.Zstd))}, nil
 }
 
 func (p *parquetEncoder) write(a *Answer) error {

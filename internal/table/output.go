@@ -37,14 +37,17 @@ type Output struct {
 	encoder encoder
 }
 
-// Create begins a file of answers, whose form its name tells. A file that exists is left alone unless force is set.
+// Create begins a file of answers, whose form its name tells. A file that exists is left alone unless force
+// is set.
 func Create(path string, force bool) (*Output, error) {
 	o := &Output{path: path, force: force}
 	begin := map[string]func() (encoder, error){
-		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".parquet": o.beginParquet, ".arrow": o.beginArrow,
+		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".parquet": o.beginParquet,
+		".arrow": o.beginArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if begin == nil {
-		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .npy, .parquet, .arrow", path, ErrFormat)
+		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .npy, .parquet, .arrow", path,
+			ErrFormat)
 	}
 	err := o.mayWrite()
 	if err != nil {

@@ -20,7 +20,10 @@ import (
 func answers() []Answer {
 	all := make([]Answer, 20000)
 	for i := range all {
-		all[i] = Answer{Row: int64(i), ID: fmt.Sprint("i", i), Label: fmt.Sprint(i % 7), Confidence: float64(i%100) / 100, Calibrated: i%2 == 0, Unknown: i%11 == 0, UnknownScore: .25}
+		all[i] = Answer{
+			Row: int64(i), ID: fmt.Sprint("i", i), Label: fmt.Sprint(i % 7),
+			Confidence: float64(i%100) / 100, Calibrated: i%2 == 0, Unknown: i%11 == 0, UnknownScore: .25,
+		}
 	}
 	return all
 }
@@ -65,7 +68,8 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 		}
 	}
 	labels, err := array.ReadIntegers(path(".npy"))
-	if err != nil || !slices.EqualFunc(labels.Integers, all, func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
+	if err != nil || !slices.EqualFunc(labels.Integers, all,
+		func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
 		t.Errorf("npy: %v", err)
 	}
 	file, err := os.Open(path(".arrow"))
@@ -118,7 +122,8 @@ func TestCreateRefuses(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "d.npy"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(filepath.Join(dir, "d.npy"), true); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := Create(filepath.Join(dir, "d.npy"), true); err == nil ||
+		!strings.Contains(err.Error(), "is a directory") {
 		t.Error(err)
 	}
 	forced, err := Create(existing, true)
@@ -134,7 +139,8 @@ func TestCreateRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer text.Discard()
-	if err := text.Write(&Answer{Label: "milk"}); err == nil || !strings.Contains(err.Error(), `label "milk" is no whole number`) {
+	if err := text.Write(&Answer{Label: "milk"}); err == nil ||
+		!strings.Contains(err.Error(), `label "milk" is no whole number`) {
 		t.Error(err)
 	}
 }

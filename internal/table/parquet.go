@@ -73,7 +73,8 @@ func findLeaf(p *parquet.File, names []string, kinds ...parquet.Kind) (*column, 
 					return &column{index: leaf.ColumnIndex}, nil
 				}
 			}
-			return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists", ErrFormat, name, leaf.Node.Type(), list)
+			return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists", ErrFormat, name, leaf.Node.Type(),
+				list)
 		}
 	}
 	return nil, nil

@@ -43,12 +43,12 @@ const Sources = ".npy, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
 // opener opens the file that it is given, which belongs to the caller.
 type opener func(*os.File) (Source, error)
 
-// Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension, of finite
-// numbers that are not all zero.
+// Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension,
+// of finite numbers that are not all zero.
 func Open(path string) (Source, error) { return openAs(path, openLines) }
 
-// OpenIDs opens a file for the ids of its rows. Where it is JSON Lines, its objects need hold nothing else, and rows
-// have no vector.
+// OpenIDs opens a file for the ids of its rows. Where it is JSON Lines, its objects need hold nothing else,
+// and rows have no vector.
 func OpenIDs(path string) (Source, error) { return openAs(path, openLineIDs) }
 
 func openAs(path string, lines opener) (Source, error) {

@@ -59,11 +59,13 @@ func files(t testing.TB, all []example) map[string][]byte {
 	for _, e := range all {
 		must(json.NewEncoder(&lines).Encode(e))
 	}
-	w := parquet.NewGenericWriter[example](&table, parquet.MaxRowsPerRowGroup(1000), parquet.PageBufferSize(2048))
+	w := parquet.NewGenericWriter[example](&table, parquet.MaxRowsPerRowGroup(1000),
+		parquet.PageBufferSize(2048))
 	_, err := w.Write(all)
 	must(err)
 	must(w.Close())
-	plain.Write(npy(fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(all), testColumns)))
+	plain.Write(npy(fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(all),
+		testColumns)))
 	for _, e := range all {
 		must(binary.Write(&plain, binary.LittleEndian, e.Vector))
 	}
@@ -80,7 +82,11 @@ func files(t testing.TB, all []example) map[string][]byte {
 
 func arrowFile(t testing.TB, all []example, list arrow.DataType, stream bool) []byte {
 	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "embedding", Type: list}, {Name: "id", Type: arrow.BinaryTypes.LargeString}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "label", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "embedding", Type: list},
+		{Name: "id", Type: arrow.BinaryTypes.LargeString},
+	}, nil)
 	var out bytes.Buffer
 	var writer interface {
 		Write(arrow.RecordBatch) error
@@ -183,11 +189,18 @@ func TestOpenRefuses(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"a.csv":     {[]byte("1,2"), "its name must end in one of .npy"},
-		"b.npy":     {nil, "shorter than a .npy header"},
-		"c.npy":     {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (400000000, 2), }", 0, 0), "400000000 rows of 2 columns are announced"},
-		"d.npy":     {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", 0, 0, 0, 0, 0, 0, 0, 0), "row 0: not a readable array: "},
-		"e.npy":     {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x3f), "want rows and columns"},
+		"a.csv": {[]byte("1,2"), "its name must end in one of .npy"},
+		"b.npy": {nil, "shorter than a .npy header"},
+		"c.npy": {
+			npy("{'descr': '<f4', 'fortran_order': False, 'shape': (400000000, 2), }", 0, 0),
+			"400000000 rows of 2 columns are announced",
+		},
+		"d.npy": {
+			npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", 0, 0, 0, 0, 0, 0, 0, 0),
+			"row 0: not a readable array: ",
+		},
+		"e.npy": {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 0, 0, 0x80, 0x3f, 0, 0, 0x80,
+			0x3f), "want rows and columns"},
 		"f.jsonl":   {[]byte("{\"vector\":[1,2]}\n\n{\"vector\":[1,"), "line 3:"},
 		"g.jsonl":   {nan, "line 2:"},
 		"h.jsonl":   {[]byte("{\"vector\":[1,2]}\n{\"vector\":[1,2,3]}\n"), "line 2:"},
@@ -276,7 +289,8 @@ func npy(header string, data ...byte) []byte {
 
 func TestOnlyIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.jsonl")
-	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n\n{\"id\":\"b\",\"vector\":[0]}\n{\"id\":3}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n\n{\"id\":\"b\",\"vector\":[0]}\n{\"id\":3}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	source, err := OpenIDs(path)

@@ -1,5 +1,5 @@
-// Package telemetry is what Prometheus sees of a process: a set of metrics on the Prometheus client library, with the
-// figures of the Go runtime, the process and the build beside them.
+// Package telemetry is what Prometheus sees of a process: a set of metrics on the Prometheus client library,
+// with the figures of the Go runtime, the process and the build beside them.
 package telemetry
 
 import (
@@ -13,8 +13,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Set is a set of metrics that are shown together. Its methods that add a metric panic on a name that is invalid or
-// taken, as both are mistakes in the program.
+// Set is a set of metrics that are shown together. Its methods that add a metric panic on a name that is
+// invalid or taken, as both are mistakes in the program.
 type Set struct {
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -23,8 +23,12 @@ type Set struct {
 // NewSet returns a set that holds the metrics of the Go runtime, of the process and of the build.
 func NewSet() *Set {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
-	return &Set{registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})}
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	return &Set{registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true,
+		Registry:          registry,
+	})}
 }
 
 // buildInfo is a constant 1 whose labels tell builds apart.
@@ -59,8 +63,8 @@ func (s *Set) Counter(name, help string, labels ...string) Counter {
 	return c
 }
 
-// Of is the counter at the given values of the labels. Where something is counted often, keep it: finding it hashes
-// the values.
+// Of is the counter at the given values of the labels. Where something is counted often, keep it: finding it
+// hashes the values.
 func (c Counter) Of(values ...string) prometheus.Counter { return c.vector.WithLabelValues(values...) }
 
 // Add counts n more, at least 0, at the given values of the labels.
@@ -115,7 +119,8 @@ func (g Gauge) Max() float64 {
 	return highest
 }
 
-// Drop forgets the gauge at the given values of the labels. One that was kept by Of is set in vain from then on.
+// Drop forgets the gauge at the given values of the labels. One that was kept by Of is set in vain from then
+// on.
 func (g Gauge) Drop(values ...string) { g.vector.DeleteLabelValues(values...) }
 
 // Histogram counts values by size.
@@ -123,7 +128,8 @@ type Histogram struct{ vector *prometheus.HistogramVec }
 
 // Histogram adds a histogram with these upper bounds, ascending.
 func (s *Set) Histogram(name, help string, bounds []float64, labels ...string) Histogram {
-	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)}
+	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds},
+		labels)}
 	s.registry.MustRegister(h.vector)
 	if len(labels) == 0 {
 		h.Of()
@@ -139,12 +145,13 @@ func (h Histogram) Of(values ...string) prometheus.Observer {
 // Observe counts a value.
 func (h Histogram) Observe(v float64, values ...string) { h.Of(values...).Observe(v) }
 
-// ObserveTraced counts a value and keeps the trace as its bucket's example, for a scraper that reads OpenMetrics.
-// traceparent is a W3C trace context; "" or anything else leaves the example out.
+// ObserveTraced counts a value and keeps the trace as its bucket's example, for a scraper that reads
+// OpenMetrics. traceparent is a W3C trace context; "" or anything else leaves the example out.
 func (h Histogram) ObserveTraced(v float64, traceparent string, values ...string) {
 	o := h.Of(values...)
 	parts := strings.Split(traceparent, "-")
-	if traced, ok := o.(prometheus.ExemplarObserver); ok && len(parts) >= 4 && len(parts[1]) == 32 && len(parts[2]) == 16 && hexadecimal(parts[1]+parts[2]) {
+	if traced, ok := o.(prometheus.ExemplarObserver); ok && len(parts) >= 4 && len(parts[1]) == 32 &&
+		len(parts[2]) == 16 && hexadecimal(parts[1]+parts[2]) {
 		traced.ObserveWithExemplar(v, prometheus.Labels{"trace_id": parts[1], "span_id": parts[2]})
 		return
 	}

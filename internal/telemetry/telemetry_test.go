@@ -54,7 +54,8 @@ func TestOpenMetricsCarriesExemplars(t *testing.T) {
 	h.ObserveTraced(.5, traceparent)
 	h.ObserveTraced(1.5, "not a trace")
 	text := scrape(t, s, openMetrics)
-	if !strings.Contains(text, `seconds_bucket{le="1.0"} 1 # {`) || !strings.Contains(text, `trace_id="0af7651916cd43dd8448eb211c80319c"`) {
+	if !strings.Contains(text, `seconds_bucket{le="1.0"} 1 # {`) ||
+		!strings.Contains(text, `trace_id="0af7651916cd43dd8448eb211c80319c"`) {
 		t.Errorf("no exemplar in\n%s", text)
 	}
 	if !strings.Contains(text, "seconds_bucket{le=\"2.0\"} 2\n") || !strings.HasSuffix(text, "# EOF\n") {

@@ -14,13 +14,15 @@ import (
 // Description is what a topic is made of.
 type Description struct {
 	Name       string
-	Partitions int               // 0 in a request: the cluster's default
-	Replicas   int               // 0 in a request: the cluster's default
-	Settings   map[string]string // as Kafka names them: cleanup.policy, segment.bytes...; nil: no right to see them
+	Partitions int // 0 in a request: the cluster's default
+	Replicas   int // 0 in a request: the cluster's default
+	// as Kafka names them: cleanup.policy, segment.bytes...; nil: no right to see them
+	Settings map[string]string
 }
 
-// StateSettings are the settings of a compacted topic that is read to its end at every start: small segments closed
-// early and cleaned early, as only a closed segment is compacted and everything not compacted yet is read again.
+// StateSettings are the settings of a compacted topic that is read to its end at every start: small segments
+// closed early and cleaned early, as only a closed segment is compacted and everything not compacted yet is
+// read again.
 func StateSettings() map[string]string {
 	return map[string]string{
 		"cleanup.policy":            "compact",
@@ -45,10 +47,14 @@ func (c *Client) Create(ctx context.Context, d Description) error {
 		request.ReplicationFactor = -1
 	}
 	for _, name := range sortedKeys(d.Settings) {
-		request.ConfigEntries = append(request.ConfigEntries, kafka.ConfigEntry{ConfigName: name, ConfigValue: d.Settings[name]})
+		request.ConfigEntries = append(request.ConfigEntries,
+			kafka.ConfigEntry{ConfigName: name, ConfigValue: d.Settings[name]})
 	}
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreateTopicsResponse, error) {
-		return c.kafka.CreateTopics(ctx, &kafka.CreateTopicsRequest{Addr: c.kafka.Addr, Topics: []kafka.TopicConfig{request}})
+		return c.kafka.CreateTopics(ctx, &kafka.CreateTopicsRequest{
+			Addr:   c.kafka.Addr,
+			Topics: []kafka.TopicConfig{request},
+		})
 	})
 	if err == nil {
 		err = answer.Errors[d.Name]
@@ -91,8 +97,8 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	return nil
 }
 
-// awaitLeaders waits until a new topic is known with leaders everywhere: right after it was made, single partitions
-// still answer that they have none.
+// awaitLeaders waits until a new topic is known with leaders everywhere: right after it was made, single
+// partitions still answer that they have none.
 func (c *Client) awaitLeaders(ctx context.Context, name string) error {
 	outage := c.Outage(nil, "making topic "+name)
 	for {
@@ -134,8 +140,11 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 	}
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.DescribeConfigsResponse, error) {
 		return c.kafka.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
-			Addr:      c.kafka.Addr,
-			Resources: []kafka.DescribeConfigRequestResource{{ResourceType: kafka.ResourceTypeTopic, ResourceName: name}},
+			Addr: c.kafka.Addr,
+			Resources: []kafka.DescribeConfigRequestResource{{
+				ResourceType: kafka.ResourceTypeTopic,
+				ResourceName: name,
+			}},
 		})
 	})
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16, checksum 17, attributes 21,
-// last offset delta 23, first time 27, highest time 35, producer id 43, epoch 51, base sequence 53, count 57, records 61.
-// The checksum covers everything from the attributes on; the length what follows it.
+// A record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16, checksum 17,
+// attributes 21, last offset delta 23, first time 27, highest time 35, producer id 43, epoch 51, base
+// sequence 53, count 57, records 61. The checksum covers everything from the attributes on; the length what
+// follows it.
 const (
 	atLength     = 8
 	atMagic      = 16
@@ -38,8 +39,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Stamp is a producer's identity on a batch. The broker takes a batch of an identified producer only if its sequence
-// follows the last one of that producer and epoch in the partition, and drops a repeat.
+// Stamp is a producer's identity on a batch. The broker takes a batch of an identified producer only if its
+// sequence follows the last one of that producer and epoch in the partition, and drops a repeat.
 type Stamp struct {
 	Producer      int64
 	Epoch         int16
@@ -51,7 +52,8 @@ type Stamp struct {
 type Compression string
 
 func (c Compression) codec() compress.Compression {
-	return map[Compression]compress.Compression{"lz4": compress.Lz4, "zstd": compress.Zstd}[c] // else none, which is 0
+	// else none, which is 0
+	return map[Compression]compress.Compression{"lz4": compress.Lz4, "zstd": compress.Zstd}[c]
 }
 
 // Anonymous is the stamp of a producer without an identity.
@@ -137,7 +139,8 @@ func appendBytes(buffer, b []byte) []byte {
 }
 
 func recordSize(r *record.Out, timeDelta int64, offsetDelta int) int {
-	n := 1 + sizeVarint(timeDelta) + sizeVarint(int64(offsetDelta)) + sizeBytes(r.Key) + sizeBytes(r.Value) + sizeVarint(int64(len(r.Headers)))
+	n := 1 + sizeVarint(timeDelta) + sizeVarint(int64(offsetDelta)) + sizeBytes(r.Key) + sizeBytes(r.Value) +
+		sizeVarint(int64(len(r.Headers)))
 	for _, h := range r.Headers {
 		n += sizeVarint(int64(len(h.Key))) + len(h.Key) + sizeBytes(h.Value)
 	}

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// certificates are the files that TLS goes by. They are read again when they change, so that whoever renews them need not
-// restart anything: a new connection goes by the new ones. Files that cannot be used leave those before in force.
+// certificates are the files that TLS goes by. They are read again when they change, so that whoever renews
+// them need not restart anything: a new connection goes by the new ones. Files that cannot be used leave
+// those before in force.
 type certificates struct {
 	ca, cert, key string
 	log           *slog.Logger
@@ -46,7 +47,10 @@ func (c *certificates) config() (*tls.Config, error) {
 			for _, certificate := range state.PeerCertificates[1:] {
 				between.AddCert(certificate)
 			}
-			_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: pool, Intermediates: between})
+			_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{
+				DNSName: state.ServerName, Roots: pool,
+				Intermediates: between,
+			})
 			return err
 		}
 	}

@@ -1,6 +1,6 @@
-// Package topic talks to Kafka below the level of groups: topics and their settings, offsets, batches of records
-// written and acknowledged, and one partition read in order. Everything a process does here shares one kafka-go
-// Transport, and so one pool of connections.
+// Package topic talks to Kafka below the level of groups: topics and their settings, offsets, batches of
+// records written and acknowledged, and one partition read in order. Everything a process does here shares
+// one kafka-go Transport, and so one pool of connections.
 package topic
 
 import (
@@ -21,10 +21,12 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
-// requestTimeout bounds every request but a waiting fetch, so that a broker that hangs is noticed and another asked.
+// requestTimeout bounds every request but a waiting fetch, so that a broker that hangs is noticed and another
+// asked.
 const requestTimeout = 10 * time.Second
 
-// Settings says how to reach the brokers. Connect reads the files, and new connections go by what has changed in them.
+// Settings says how to reach the brokers. Connect reads the files, and new connections go by what has changed
+// in them.
 type Settings struct {
 	Brokers  []string // host:port, any of the cluster
 	ClientID string
@@ -97,7 +99,8 @@ func Connect(s Settings) (*Client, error) {
 		ClientID: s.ClientID,
 		TLS:      encryption,
 		SASL:     mechanism,
-		// The layout is what a moved leader is found by: stale for six seconds, the default, is six seconds of silence.
+		// The layout is what a moved leader is found by: stale for six seconds, the default, is six seconds of
+		// silence.
 		MetadataTTL: 2 * time.Second,
 		Context:     ctx,
 	}
@@ -106,9 +109,12 @@ func Connect(s Settings) (*Client, error) {
 		transport: transport,
 		brokers:   s.Brokers,
 		clientID:  s.ClientID,
-		dialer:    &kafka.Dialer{ClientID: s.ClientID, Timeout: 5 * time.Second, DialFunc: withoutCreating(dial, encryption), SASLMechanism: mechanism},
-		log:       log,
-		stop:      stop,
+		dialer: &kafka.Dialer{
+			ClientID: s.ClientID, Timeout: 5 * time.Second,
+			DialFunc: withoutCreating(dial, encryption), SASLMechanism: mechanism,
+		},
+		log:  log,
+		stop: stop,
 	}, nil
 }
 
@@ -150,8 +156,8 @@ func (s *Settings) mechanism() (sasl.Mechanism, error) {
 	}
 }
 
-// call gives one request its deadline and asks a second time at once when a connection turned out to be dead, as every
-// pooled one does the first time after its broker restarted. Only for requests that may be repeated.
+// call gives one request its deadline and asks a second time at once when a connection turned out to be dead,
+// as every pooled one does the first time after its broker restarted. Only for requests that may be repeated.
 func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	try := func() (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)

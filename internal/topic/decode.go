@@ -15,16 +15,17 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ErrCorrupt is returned for bytes in a log that are not what was written: a checksum or a length that does not hold.
+// ErrCorrupt is returned for bytes in a log that are not what was written: a checksum or a length that does
+// not hold.
 var ErrCorrupt = errors.New("corrupt record batch")
 
-// aborted is a transaction that was given up, as a fetch tells of it: every transactional batch of the producer from
-// first on, until the marker of the abort, is void.
+// aborted is a transaction that was given up, as a fetch tells of it: every transactional batch of the
+// producer from first on, until the marker of the abort, is void.
 type aborted struct{ producer, first int64 }
 
 // decoder turns fetched bytes into records: those of committed transactions and of no transaction, in order.
-// A batch whose checksum holds is what its sender wrote: what cannot be read of it is rejected, record by record, and
-// reading goes on. One whose checksum does not hold is an error.
+// A batch whose checksum holds is what its sender wrote: what cannot be read of it is rejected, record by
+// record, and reading goes on. One whose checksum does not hold is an error.
 type decoder struct {
 	topic     string
 	partition int32
@@ -35,20 +36,25 @@ type decoder struct {
 	chunk     []byte            // what is left to hold inflated records
 }
 
-// decode appends the records at position and beyond to records, and returns them with the next position. Only whole
-// batches count, and each moves the position past its last offset, present or not: compaction, control batches
-// and aborted transactions leave gaps. gone lists the transactions to leave out; it is sorted in place.
-func (d *decoder) decode(data []byte, position int64, gone []aborted, records []record.Raw) ([]record.Raw, int64, error) {
+// decode appends the records at position and beyond to records, and returns them with the next position. Only
+// whole batches count, and each moves the position past its last offset, present or not: compaction, control
+// batches and aborted transactions leave gaps. gone lists the transactions to leave out; it is sorted in
+// place.
+func (d *decoder) decode(data []byte, position int64, gone []aborted,
+	records []record.Raw,
+) ([]record.Raw, int64, error) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.first, b.first) })
 	d.kept = 0
 	void := map[int64]bool{} // producers inside an aborted transaction here
 	for len(data) >= batchHead {
 		size := int(int32(binary.BigEndian.Uint32(data[atLength:]))) + atLength + 4
 		if magic := data[atMagic]; magic != 2 {
-			return records, position, fmt.Errorf("%w: %s/%d at %d: format version %d, only 2 is read", ErrCorrupt, d.topic, d.partition, position, magic)
+			return records, position, fmt.Errorf("%w: %s/%d at %d: format version %d, only 2 is read", ErrCorrupt,
+				d.topic, d.partition, position, magic)
 		}
 		if size < batchHead {
-			return records, position, fmt.Errorf("%w: %s/%d at %d: length %d", ErrCorrupt, d.topic, d.partition, position, size)
+			return records, position, fmt.Errorf("%w: %s/%d at %d: length %d", ErrCorrupt, d.topic, d.partition,
+				position, size)
 		}
 		if size > len(data) {
 			break // cut by the size of the answer: comes whole next time
@@ -85,7 +91,8 @@ func (d *decoder) decode(data []byte, position int64, gone []aborted, records []
 	return records, position, nil
 }
 
-// abortMarker says whether a control batch's record ends its transaction by giving it up (its key: version, then type 0).
+// abortMarker says whether a control batch's record ends its transaction by giving it up (its key: version,
+// then type 0).
 func abortMarker(b []byte) bool {
 	c := cursor{b: b}
 	c.varint() // length
@@ -118,9 +125,9 @@ func headOf(b []byte) head {
 	return h
 }
 
-// batch appends the records of a batch, from position on, and returns the position after them: the end of the batch, unless
-// what was read already holds as much as one call may. What the batch holds and cannot be read is not lost: it is
-// appended as rejected records.
+// batch appends the records of a batch, from position on, and returns the position after them: the end of the
+// batch, unless what was read already holds as much as one call may. What the batch holds and cannot be read
+// is not lost: it is appended as rejected records.
 func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
 	h := headOf(b)
 	codec := compress.Compression(binary.BigEndian.Uint16(b[atAttributes:]) & attributeCompression)
@@ -138,7 +145,8 @@ func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]recor
 			c.bad = true
 		}
 		if c.bad {
-			return d.reject(h, next, unreadable("a record at byte %d of %d cannot be read", c.at, len(c.b)), records), h.last + 1
+			return d.reject(h, next, unreadable("a record at byte %d of %d cannot be read", c.at, len(c.b)), records),
+				h.last + 1
 		}
 		body := c.b[c.at : c.at+int(n)]
 		c.at += int(n)
@@ -183,21 +191,29 @@ func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
 	if h.appended {
 		delta = 0
 	}
-	raw = record.Raw{Topic: d.topic, Partition: d.partition, Offset: h.base + c.varint(), Time: time.UnixMilli(h.first + delta)}
+	raw = record.Raw{
+		Topic: d.topic, Partition: d.partition, Offset: h.base + c.varint(),
+		Time: time.UnixMilli(h.first + delta),
+	}
 	return raw, raw.Offset < h.base || raw.Offset > h.last
 }
 
-// most rejected records that stand for their places one by one; more stand together for the rest of their batch.
+// most rejected records that stand for their places one by one; more stand together for the rest of their
+// batch.
 const mostRejected = 1000
 
 // reject appends the rest of a batch, from an offset on, as rejected records.
 func (d *decoder) reject(h head, from int64, why *record.Rejection, records []record.Raw) []record.Raw {
 	if h.last-from >= mostRejected {
-		why = &record.Rejection{Fault: why.Fault, Reason: fmt.Sprintf("offsets %d to %d: %s", from, h.last, why.Reason)}
+		why = &record.Rejection{Fault: why.Fault, Reason: fmt.Sprintf("offsets %d to %d: %s", from, h.last,
+			why.Reason)}
 		h.last = from
 	}
 	for offset := from; offset <= h.last; offset++ {
-		records = append(records, record.Raw{Topic: d.topic, Partition: d.partition, Offset: offset, Time: time.UnixMilli(h.first), Rejected: why})
+		records = append(records, record.Raw{
+			Topic: d.topic, Partition: d.partition, Offset: offset,
+			Time: time.UnixMilli(h.first), Rejected: why,
+		})
 	}
 	return records
 }

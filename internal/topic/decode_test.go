@@ -101,7 +101,10 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	var records []record.Out
 	for range 480 {
-		records = append(records, record.Out{Key: []byte("camera-1"), Value: make([]byte, 300), Time: time.UnixMilli(1000)})
+		records = append(records, record.Out{
+			Key: []byte("camera-1"), Value: make([]byte, 300),
+			Time: time.UnixMilli(1000),
+		})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,8 +13,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// OutOfRange is returned by a Reader whose position is not in the log: older than what retention kept, or past the end
-// (a log that was cut or made anew). The caller decides where to go on, with MoveTo, or gives up; nothing is skipped silently.
+// OutOfRange is returned by a Reader whose position is not in the log: older than what retention kept, or
+// past the end (a log that was cut or made anew). The caller decides where to go on, with MoveTo, or gives
+// up; nothing is skipped silently.
 type OutOfRange struct {
 	Topic      string
 	Partition  int32
@@ -23,7 +24,8 @@ type OutOfRange struct {
 }
 
 func (e *OutOfRange) Error() string {
-	return fmt.Sprintf("%s/%d: offset %d is outside the log, which holds %d to %d", e.Topic, e.Partition, e.Offset, e.First, e.End)
+	return fmt.Sprintf("%s/%d: offset %d is outside the log, which holds %d to %d", e.Topic, e.Partition,
+		e.Offset, e.First, e.End)
 }
 
 // Refused is a broker's no to one partition, inside an answer that was a success as a whole.
@@ -41,8 +43,9 @@ func (e *Refused) Error() string {
 // Unwrap gives the broker's error, so that errors.Is finds kafka's.
 func (e *Refused) Unwrap() error { return e.Err }
 
-// Temporary says whether waiting may cure an error: a connection lost, a leader or coordinator that moves, replicas that
-// are missing, a topic just made and not yet known everywhere. Rights, sizes and fences are not cured by waiting.
+// Temporary says whether waiting may cure an error: a connection lost, a leader or coordinator that moves,
+// replicas that are missing, a topic just made and not yet known everywhere. Rights, sizes and fences are not
+// cured by waiting.
 func Temporary(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -50,8 +53,10 @@ func Temporary(err error) bool {
 	var code kafka.Error
 	if errors.As(err, &code) {
 		switch code {
-		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions, kafka.UnstableOffsetCommit,
-			kafka.ThrottlingQuotaExceeded, kafka.Unknown: // Unknown stands for a part of a split request that got no answer
+		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions,
+			kafka.UnstableOffsetCommit,
+			// Unknown stands for a part of a split request that got no answer
+			kafka.ThrottlingQuotaExceeded, kafka.Unknown:
 			return true
 		case kafka.InvalidReplicationFactor: // too few brokers are up yet: those of the input's replicas come back
 			return true
@@ -61,7 +66,8 @@ func Temporary(err error) bool {
 		return code.Temporary()
 	}
 	var token tokenError
-	return errors.As(err, &token) || IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
+	return errors.As(err, &token) || IsMissing(err) || errors.Is(err, protocol.ErrNoLeader) ||
+		errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
 // Cause is what an error means for whoever wants a record written.
@@ -70,7 +76,8 @@ type Cause int
 const (
 	// Away: brokers, leaders or coordinators cannot be had just now; waiting cures it.
 	Away Cause = iota
-	// Rejected: this record will never be taken, whatever is done: it is too large, or its time or form is not allowed.
+	// Rejected: this record will never be taken, whatever is done: it is too large, or its time or form is not
+	// allowed.
 	Rejected
 	// Denied: it could be taken once somebody changes something: rights, a policy, a topic that does not exist.
 	Denied
@@ -85,10 +92,13 @@ func (c Cause) String() string { return [...]string{"away", "rejected", "denied"
 func CauseOf(err error) Cause {
 	var code kafka.Error
 	switch errors.As(err, &code); code {
-	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTimestamp, kafka.InvalidRecord, kafka.UnsupportedForMessageFormat:
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTimestamp, kafka.InvalidRecord,
+		kafka.UnsupportedForMessageFormat:
 		return Rejected
-	case kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed,
-		kafka.PolicyViolation, kafka.InvalidTopic, kafka.SASLAuthenticationFailed, kafka.SecurityDisabled, kafka.InvalidRequiredAcks:
+	case kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed,
+		kafka.TransactionalIDAuthorizationFailed,
+		kafka.PolicyViolation, kafka.InvalidTopic, kafka.SASLAuthenticationFailed, kafka.SecurityDisabled,
+		kafka.InvalidRequiredAcks:
 		return Denied
 	}
 	if Temporary(err) {
@@ -104,7 +114,8 @@ func forSize(err error) bool {
 
 // IsMissing says whether the cluster's layout, as last seen, lacks the topic or the partition.
 func IsMissing(err error) bool {
-	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) || errors.Is(err, kafka.UnknownTopicOrPartition)
+	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) ||
+		errors.Is(err, kafka.UnknownTopicOrPartition)
 }
 
 func brokenConnection(err error) bool {

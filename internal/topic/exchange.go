@@ -11,7 +11,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// correlation tells answers apart where requests are pipelined; here one connection has one request at a time.
+// correlation tells answers apart where requests are pipelined; here one connection has one request at a
+// time.
 const correlation = 1
 
 // maxAnswer bounds the size an answer may claim.
@@ -26,9 +27,11 @@ func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
 	return appendText(w, clientID)
 }
 
-// exchange sends a request over one of kafka-go's connections and reads the answer behind its head, into buffer where
-// that is large enough. When ctx ends first, the connection is given up at once.
-func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte, limit time.Duration) ([]byte, error) {
+// exchange sends a request over one of kafka-go's connections and reads the answer behind its head, into
+// buffer where that is large enough. When ctx ends first, the connection is given up at once.
+func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
+	limit time.Duration,
+) ([]byte, error) {
 	conn, ok := rw.(net.Conn)
 	if !ok {
 		return nil, fmt.Errorf("a request over %T, which is no connection", rw)

@@ -13,9 +13,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol/fetch"
 )
 
-// fetchRequest asks for one partition's batches. kafka-go routes it to the leader over its pooled connections and then
-// leaves the exchange of bytes to it: kafka-go's own decoding of the answer drops where a batch ends, which makes
-// positions wrong over gaps, and allocates for every record.
+// fetchRequest asks for one partition's batches. kafka-go routes it to the leader over its pooled connections
+// and then leaves the exchange of bytes to it: kafka-go's own decoding of the answer drops where a batch
+// ends, which makes positions wrong over gaps, and allocates for every record.
 type fetchRequest struct {
 	ctx       context.Context
 	clientID  string
@@ -54,7 +54,10 @@ func (a *fetchAnswer) ApiKey() protocol.ApiKey  { return protocol.Fetch }
 
 // Broker finds the leader, as kafka-go's own request does.
 func (r *fetchRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
-	like := fetch.Request{Topics: []fetch.RequestTopic{{Topic: r.topic, Partitions: []fetch.RequestPartition{{Partition: r.partition}}}}}
+	like := fetch.Request{Topics: []fetch.RequestTopic{{
+		Topic:      r.topic,
+		Partitions: []fetch.RequestPartition{{Partition: r.partition}},
+	}}}
 	return like.Broker(cluster)
 }
 
@@ -64,10 +67,12 @@ func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	return true
 }
 
-// RawExchange sends the request and reads the answer. When ctx ends first, the connection is given up at once.
+// RawExchange sends the request and reads the answer. When ctx ends first, the connection is given up at
+// once.
 func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if r.version < oldestFetch || r.version > newestFetch {
-		return nil, fmt.Errorf("the broker speaks version %d of fetch, not %d to %d", r.version, oldestFetch, newestFetch)
+		return nil, fmt.Errorf("the broker speaks version %d of fetch, not %d to %d", r.version, oldestFetch,
+			newestFetch)
 	}
 	body, err := exchange(r.ctx, rw, r.encode(), r.buffer, r.wait+fetchSlack)
 	if err != nil {
@@ -153,7 +158,8 @@ func (r *fetchRequest) decode(body []byte) (*fetchAnswer, error) {
 		return nil, fmt.Errorf("%w: answer to a fetch ends early", ErrCorrupt)
 	}
 	if topic != r.topic || partition != r.partition {
-		return nil, errors.Join(ErrCorrupt, fmt.Errorf("answer for %s/%d, asked for %s/%d", topic, partition, r.topic, r.partition))
+		return nil, errors.Join(ErrCorrupt, fmt.Errorf("answer for %s/%d, asked for %s/%d", topic, partition,
+			r.topic, r.partition))
 	}
 	return a, nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Identity gets a producer's identity that nobody has had, as a Stamp whose Sequence is for the caller to count.
-// kafka-go's own request would look for the coordinator of a transaction, and here there is none.
+// Identity gets a producer's identity that nobody has had, as a Stamp whose Sequence is for the caller to
+// count. kafka-go's own request would look for the coordinator of a transaction, and here there is none.
 func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &identityRequest{ctx, c.clientID})

@@ -16,10 +16,12 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// What a sender compressed may inflate without end. These bounds hold before memory is spent, whatever a batch claims.
+// What a sender compressed may inflate without end. These bounds hold before memory is spent, whatever a
+// batch claims.
 const (
 	defaultMaxRecord = 16 << 20
-	// mostKept are the bytes of inflated records after which a call of decode ends; the next one goes on where it ended.
+	// mostKept are the bytes of inflated records after which a call of decode ends; the next one goes on where
+	// it ended.
 	mostKept = 16 << 20
 	// mostInflated are the bytes that one batch is inflated to; what lies behind them is rejected.
 	mostInflated = 1 << 30
@@ -31,7 +33,9 @@ const (
 )
 
 // inflate is batch for a compressed one.
-func (d *decoder) inflate(codec compress.Compression, h head, body []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
+func (d *decoder) inflate(codec compress.Compression, h head, body []byte, position int64,
+	records []record.Raw,
+) ([]record.Raw, int64) {
 	next := max(h.base, position)
 	source, err := decompressor(codec, body)
 	if err != nil {
@@ -56,7 +60,10 @@ func (d *decoder) inflate(codec compress.Compression, h head, body []byte, posit
 			return d.reject(h, next, unreadable("%s: %v", codec, noEnd(err)), records), h.last + 1
 		}
 		if total += n; total > mostInflated {
-			why := &record.Rejection{Fault: record.TooLarge, Reason: fmt.Sprintf("its batch of %d bytes inflates to more than %d", len(body), int64(mostInflated))}
+			why := &record.Rejection{
+				Fault:  record.TooLarge,
+				Reason: fmt.Sprintf("its batch of %d bytes inflates to more than %d", len(body), int64(mostInflated)),
+			}
 			return d.reject(h, next, why, records), h.last + 1
 		}
 		raw, why := d.inflateRecord(h, n, next)
@@ -71,8 +78,8 @@ func (d *decoder) inflate(codec compress.Compression, h head, body []byte, posit
 	return records, h.last + 1
 }
 
-// inflateRecord reads the next record, of n bytes. Of one before from only the place is read; one that is too large is
-// cut, and says so.
+// inflateRecord reads the next record, of n bytes. Of one before from only the place is read; one that is too
+// large is cut, and says so.
 func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Rejection) {
 	beginning, err := d.stream.Peek(int(min(n, 32)))
 	if err != nil {
@@ -87,7 +94,8 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	if limit <= 0 {
 		limit = defaultMaxRecord
 	}
-	limit += mostOfRejected // for the key and the headers: how long the value may be is asked where it is decoded
+	// for the key and the headers: how long the value may be is asked where it is decoded
+	limit += mostOfRejected
 	keep := n
 	switch {
 	case raw.Offset < from:
@@ -115,7 +123,10 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	c = cursor{b: body, at: c.at}
 	raw.Key = c.atMost()
 	raw.Value = c.atMost()
-	raw.Rejected = &record.Rejection{Fault: record.TooLarge, Reason: fmt.Sprintf("the record is %d bytes long, more than %d", n, limit)}
+	raw.Rejected = &record.Rejection{
+		Fault:  record.TooLarge,
+		Reason: fmt.Sprintf("the record is %d bytes long, more than %d", n, limit),
+	}
 	return raw, nil
 }
 
@@ -168,7 +179,8 @@ func decompressor(codec compress.Compression, body []byte) (io.ReadCloser, error
 }
 
 var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(largestWindow), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(largestWindow),
+		zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // the settings are constants
 	}
@@ -193,7 +205,8 @@ func (z zstdReader) Close() error {
 	return err
 }
 
-// snappyReader reads snappy, plain or in the frames of Java's clients: 16 bytes, then blocks behind their length.
+// snappyReader reads snappy, plain or in the frames of Java's clients: 16 bytes, then blocks behind their
+// length.
 type snappyReader struct {
 	b       []byte // to be read
 	block   []byte // inflated, to be handed out

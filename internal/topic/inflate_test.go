@@ -57,7 +57,8 @@ func put(w io.Writer, delta int, key string, n int64) {
 	w.Write([]byte{0}) // no headers
 }
 
-// all decodes batches call after call until the position is past them, and gives the most memory that a call took.
+// all decodes batches call after call until the position is past them, and gives the most memory that a call
+// took.
 func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []record.Raw, most uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -74,8 +75,8 @@ func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []
 	return records, most
 }
 
-// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its place, with the
-// beginning of what it holds, and those around it are read.
+// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its place,
+// with the beginning of what it holds, and those around it are read.
 func TestARecordThatInflatesWithoutEnd(t *testing.T) {
 	for _, codec := range codecs {
 		t.Run(codec.String(), func(t *testing.T) {
@@ -86,11 +87,13 @@ func TestARecordThatInflatesWithoutEnd(t *testing.T) {
 			})
 			d := &decoder{topic: "t"}
 			got, most := all(t, d, batch, 10, 13)
-			if len(got) != 3 || len(got[0].Value) != 5 || len(got[2].Value) != 7 || string(got[2].Key) != "after" || got[0].Rejected != nil || got[2].Rejected != nil {
+			if len(got) != 3 || len(got[0].Value) != 5 || len(got[2].Value) != 7 || string(got[2].Key) != "after" ||
+				got[0].Rejected != nil || got[2].Rejected != nil {
 				t.Fatalf("%d records: %.300v", len(got), got)
 			}
 			bomb := got[1]
-			if bomb.Rejected == nil || bomb.Rejected.Fault != record.TooLarge || bomb.Offset != 11 || string(bomb.Key) != "bomb" || len(bomb.Value) < 1000 || len(bomb.Value) > mostOfRejected {
+			if bomb.Rejected == nil || bomb.Rejected.Fault != record.TooLarge || bomb.Offset != 11 ||
+				string(bomb.Key) != "bomb" || len(bomb.Value) < 1000 || len(bomb.Value) > mostOfRejected {
 				t.Errorf("offset %d, key %q, %d bytes, %v", bomb.Offset, bomb.Key, len(bomb.Value), bomb.Rejected)
 			}
 			if limit := uint64(24<<20 + 2*len(batch)); codec != compress.Snappy && most > limit {
@@ -142,17 +145,23 @@ func someBatchAt(offset int64) []byte { return at(someBatch(3, Anonymous), offse
 
 // What a sender wrote and nobody can read is rejected place by place, and what comes after is read.
 func TestWhatCannotBeInflatedIsRejected(t *testing.T) {
-	claim := binary.BigEndian.AppendUint32([]byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1}, 0xfffffff0)
+	claim := binary.BigEndian.AppendUint32([]byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1},
+		0xfffffff0)
 	for name, batch := range map[string][]byte{
-		"gzip": sealed(compress.Gzip, 0, 3, []byte("nothing of the kind")), "snappy": sealed(compress.Snappy, 0, 3, []byte("nothing of the kind")),
-		"lz4": sealed(compress.Lz4, 0, 3, []byte("nothing of the kind")), "zstd": sealed(compress.Zstd, 0, 3, []byte("nothing of the kind")),
+		"gzip": sealed(compress.Gzip, 0, 3, []byte("nothing of the kind")), "snappy": sealed(compress.Snappy, 0, 3,
+			[]byte("nothing of the kind")),
+		"lz4":           sealed(compress.Lz4, 0, 3, []byte("nothing of the kind")),
+		"zstd":          sealed(compress.Zstd, 0, 3, []byte("nothing of the kind")),
 		"unknown":       sealed(7, 0, 3, []byte("nothing of the kind")),
 		"plain":         sealed(compress.None, 0, 3, []byte("nothing of the kind")),
 		"snappy claims": sealed(compress.Snappy, 0, 3, append(claim, "xxxx"...)),
 		"snappy length": sealed(compress.Snappy, 0, 3, append(binary.AppendUvarint(nil, 1<<31), "xxxx"...)),
 		// a frame with a window of 2 GiB, and a block that would fill it
-		"zstd window": sealed(compress.Zstd, 0, 3, []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x03, 0xff, 0xff, 0x00}),
-		"count":       sealed(compress.Zstd, 0, 3, nil),
+		"zstd window": sealed(compress.Zstd, 0, 3, []byte{
+			0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x03, 0xff, 0xff,
+			0x00,
+		}),
+		"count": sealed(compress.Zstd, 0, 3, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, most := all(t, &decoder{topic: "t"}, append(batch, someBatchAt(3)...), 0, 6)
@@ -198,11 +207,17 @@ func TestCompression(t *testing.T) {
 		noise[i] = byte(random.Uint32())
 	}
 	for _, how := range []string{"none", "lz4", "zstd"} {
-		for name, value := range map[string][]byte{"text": bytes.Repeat([]byte(`{"label":"milk"}`), 300), "noise": noise} {
+		for name, value := range map[string][]byte{
+			"text":  bytes.Repeat([]byte(`{"label":"milk"}`), 300),
+			"noise": noise,
+		} {
 			var records []record.Out
 			for i := range 3 {
 				part := value[i*len(value)/3 : (i+1)*len(value)/3]
-				records = append(records, record.Out{Key: fmt.Append(nil, i), Value: part, Time: time.UnixMilli(int64(i))})
+				records = append(records, record.Out{
+					Key: fmt.Append(nil, i), Value: part,
+					Time: time.UnixMilli(int64(i)),
+				})
 			}
 			b := Encode(Place{}, records, Stamp{7, 1, 5, true}, Compression(how))
 			plain := Encode(Place{}, records, Stamp{7, 1, 5, true}, "")
@@ -210,7 +225,8 @@ func TestCompression(t *testing.T) {
 				t.Errorf("%s, %s: %d bytes of %d", how, name, len(b.Data), len(plain.Data))
 			}
 			got, next, err := (&decoder{}).decode(b.Data[4:], 0, nil, nil)
-			if err != nil || next != 3 || len(got) != 3 || !bytes.HasSuffix(value, got[2].Value) || string(got[1].Key) != "1" || got[2].Time.UnixMilli() != 2 || got[0].Rejected != nil {
+			if err != nil || next != 3 || len(got) != 3 || !bytes.HasSuffix(value, got[2].Value) ||
+				string(got[1].Key) != "1" || got[2].Time.UnixMilli() != 2 || got[0].Rejected != nil {
 				t.Errorf("%s, %s: %d records, %v", how, name, len(got), err)
 			}
 		}
@@ -223,10 +239,15 @@ func BenchmarkCompression(b *testing.B) {
 	var records []record.Out
 	for i := range 300 {
 		r := record.Result{
-			ID: fmt.Sprintf("embeddings/%d/%d", i%4, i), ItemID: fmt.Sprint("item-", i), Stream: fmt.Sprint("cam-", i%7), Episode: int64(i / 100), Label: "milk",
-			Confidence: random.Float64(), Calibrated: true, UnknownScore: random.Float64(), Time: time.UnixMilli(int64(1e12 + 40*i)), Model: "clip-vit-b32",
-			Alternatives: []record.Alternative{{Label: "juice", Confidence: random.Float64()}, {Label: "water", Confidence: random.Float64()}},
-			Source:       record.ResultSource{Topic: "embeddings", Partition: int32(i % 4), Offset: int64(i)},
+			ID: fmt.Sprintf("embeddings/%d/%d", i%4, i), ItemID: fmt.Sprint("item-", i),
+			Stream: fmt.Sprint("cam-", i%7), Episode: int64(i / 100), Label: "milk",
+			Confidence: random.Float64(), Calibrated: true, UnknownScore: random.Float64(),
+			Time: time.UnixMilli(int64(1e12 + 40*i)), Model: "clip-vit-b32",
+			Alternatives: []record.Alternative{
+				{Label: "juice", Confidence: random.Float64()},
+				{Label: "water", Confidence: random.Float64()},
+			},
+			Source: record.ResultSource{Topic: "embeddings", Partition: int32(i % 4), Offset: int64(i)},
 		}
 		records = append(records, record.Out{Key: []byte(r.Stream), Value: record.AppendResult(nil, &r)})
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Member asks a group whether member belongs to its generation, and returns nil if so; it counts as a sign of life.
-// kafka-go's own heartbeat request cannot be used: it takes the answer's fields in the wrong order, and so sees no error.
+// Member asks a group whether member belongs to its generation, and returns nil if so; it counts as a sign of
+// life. kafka-go's own heartbeat request cannot be used: it takes the answer's fields in the wrong order, and
+// so sees no error.
 func (c *Client) Member(ctx context.Context, group string, generation int32, member string) error {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &heartbeat{ctx, c.clientID, group, generation, member})

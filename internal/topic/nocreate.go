@@ -12,9 +12,9 @@ import (
 // dialing opens a connection.
 type dialing func(ctx context.Context, network, address string) (net.Conn, error)
 
-// withoutCreating gives connections over which nobody makes a topic by asking for it. kafka-go's consumer group asks for its
-// topics' partitions with leave to make them: an input that was deleted would be made again by its reader. encryption, if
-// not nil, is done here, as the requests are to be seen.
+// withoutCreating gives connections over which nobody makes a topic by asking for it. kafka-go's consumer
+// group asks for its topics' partitions with leave to make them: an input that was deleted would be made
+// again by its reader. encryption, if not nil, is done here, as the requests are to be seen.
 func withoutCreating(dial dialing, encryption *tls.Config) dialing {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -37,8 +37,8 @@ func withoutCreating(dial dialing, encryption *tls.Config) dialing {
 	}
 }
 
-// notCreating takes the leave to make topics out of the metadata requests that are written to it. A request may come in
-// several writes, and one write may hold several; only its head is never cut.
+// notCreating takes the leave to make topics out of the metadata requests that are written to it. A request
+// may come in several writes, and one write may hold several; only its head is never cut.
 type notCreating struct {
 	net.Conn
 	left     int  // bytes of the request that is being written

@@ -17,10 +17,12 @@ const (
 	Latest   int64 = -1
 )
 
-// Offset finds a place in a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it is the first
-// record at or after it, or Latest where there is none. Latest is the high watermark, or with committed the last
-// stable offset: before it lies everything that a reader of committed records can see now.
-func (c *Client) Offset(ctx context.Context, name string, partition int32, place int64, committed bool) (int64, error) {
+// Offset finds a place in a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it
+// is the first record at or after it, or Latest where there is none. Latest is the high watermark, or with
+// committed the last stable offset: before it lies everything that a reader of committed records can see now.
+func (c *Client) Offset(ctx context.Context, name string, partition int32, place int64,
+	committed bool,
+) (int64, error) {
 	offset, err := c.listOffset(ctx, name, partition, place, committed)
 	if err == nil && offset < 0 && place >= 0 {
 		offset, err = c.listOffset(ctx, name, partition, Latest, committed)
@@ -31,8 +33,11 @@ func (c *Client) Offset(ctx context.Context, name string, partition int32, place
 	return offset, err
 }
 
-// Place finds a place that a person named, within what the log holds: earliest, latest, an offset, or a time as RFC 3339.
-func (c *Client) Place(ctx context.Context, name string, partition int32, place string, committed bool) (int64, error) {
+// Place finds a place that a person named, within what the log holds: earliest, latest, an offset, or a time
+// as RFC 3339.
+func (c *Client) Place(ctx context.Context, name string, partition int32, place string,
+	committed bool,
+) (int64, error) {
 	first, err := c.Offset(ctx, name, partition, Earliest, committed)
 	if err != nil {
 		return 0, err
@@ -61,11 +66,15 @@ func (c *Client) Place(ctx context.Context, name string, partition int32, place 
 }
 
 // OffsetAt is Offset for a time.
-func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at time.Time, committed bool) (int64, error) {
+func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at time.Time,
+	committed bool,
+) (int64, error) {
 	return c.Offset(ctx, name, partition, max(at.UnixMilli(), 0), committed)
 }
 
-func (c *Client) listOffset(ctx context.Context, name string, partition int32, place int64, committed bool) (int64, error) {
+func (c *Client) listOffset(ctx context.Context, name string, partition int32, place int64,
+	committed bool,
+) (int64, error) {
 	isolation := kafka.ReadUncommitted
 	if committed {
 		isolation = kafka.ReadCommitted
@@ -74,8 +83,11 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, p
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &listoffsets.Request{
 			ReplicaID: -1, IsolationLevel: int8(isolation),
 			Topics: []listoffsets.RequestTopic{{
-				Topic:      name,
-				Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: place}},
+				Topic: name,
+				Partitions: []listoffsets.RequestPartition{{
+					Partition: partition, CurrentLeaderEpoch: -1,
+					Timestamp: place,
+				}},
 			}},
 		})
 	})

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Outage says once that something does not work, waits longer from try to try, and says once that it works again.
+// Outage says once that something does not work, waits longer from try to try, and says once that it works
+// again.
 type Outage struct {
 	failures *failures
 	log      *slog.Logger
@@ -27,8 +28,9 @@ func (c *Client) Outage(log *slog.Logger, what string) *Outage {
 	return &Outage{failures: &c.failures, log: log, what: what}
 }
 
-// Wait is called after a failure, before the next try. The first wait is short, as most faults are a connection that
-// broke or a leader that moved; the longest is two seconds. It returns ctx's error if that ends first.
+// Wait is called after a failure, before the next try. The first wait is short, as most faults are a
+// connection that broke or a leader that moved; the longest is two seconds. It returns ctx's error if that
+// ends first.
 func (o *Outage) Wait(ctx context.Context, err error) error {
 	if o.tries++; o.tries == 1 {
 		o.since = time.Now()
@@ -95,7 +97,8 @@ func (f *failures) set(what string, err error) {
 	f.list[what] = failure{err, time.Now()}
 }
 
-// Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and nil: nothing.
+// Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and
+// nil: nothing.
 func (c *Client) Failing(place Place, topics ...string) (what string, err error) {
 	const longest = 10 * time.Second // between two tries
 	f := &c.failures

@@ -16,21 +16,22 @@ type ReaderSettings struct {
 	Topic     string
 	Partition int32
 	Offset    int64 // where to start; see Client.Offset for the ends of the log
-	// Uncommitted also delivers records of transactions that are still open or were given up. Without it a reader
-	// never passes the last stable offset.
+	// Uncommitted also delivers records of transactions that are still open or were given up. Without it a
+	// reader never passes the last stable offset.
 	Uncommitted bool
-	MaxBytes    int           // of one fetch; default 1 MiB
-	MaxRecord   int           // bytes of a compressed record that are inflated; a larger one is Rejected; default 16 MiB
-	MaxWait     time.Duration // how long Read waits for a record at the end of the log; default 500 ms
+	MaxBytes    int // of one fetch; default 1 MiB
+	// bytes of a compressed record that are inflated; a larger one is Rejected; default 16 MiB
+	MaxRecord int
+	MaxWait   time.Duration // how long Read waits for a record at the end of the log; default 500 ms
 }
 
 // Batch is what one Read got.
 type Batch struct {
-	// Records in order. Their keys, values and headers' values are parts of one buffer, which lives as long as any of
-	// them is referenced: copy what is kept for long.
+	// Records in order. Their keys, values and headers' values are parts of one buffer, which lives as long as
+	// any of them is referenced: copy what is kept for long.
 	Records []record.Raw
-	// Next is where the reader stands now. It moves over gaps (compaction, transactions' markers and what they gave up),
-	// so that a bounded read ends when Next reaches its end, whether a record was there or not.
+	// Next is where the reader stands now. It moves over gaps (compaction, transactions' markers and what they
+	// gave up), so that a bounded read ends when Next reaches its end, whether a record was there or not.
 	Next int64
 	// HighWatermark is the end of what is replicated, LastStable the end of what is decided, LogStart the oldest
 	// offset kept. -1 where the broker did not say.
@@ -69,8 +70,8 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 // Position is the offset of the next record wanted.
 func (r *Reader) Position() int64 { return r.position }
 
-// Recycle hands a batch back whose records are no longer referenced by anything, not even a part of one, so that
-// its memory serves the next Read.
+// Recycle hands a batch back whose records are no longer referenced by anything, not even a part of one, so
+// that its memory serves the next Read.
 func (r *Reader) Recycle(b *Batch) {
 	if cap(b.buffer) > cap(r.spare) {
 		r.spare = b.buffer
@@ -82,9 +83,10 @@ func (r *Reader) Recycle(b *Batch) {
 	b.buffer, b.Records = nil, nil
 }
 
-// Read gets the next records. At the end of the log it waits, MaxWait at most, and then returns an empty batch and no
-// error. While brokers are away or a leader moves it waits for as long as ctx lasts, and says so once. Other errors are
-// final for this position: *OutOfRange, missing rights, ErrCorrupt, and a topic that is unknown for half a minute.
+// Read gets the next records. At the end of the log it waits, MaxWait at most, and then returns an empty
+// batch and no error. While brokers are away or a leader moves it waits for as long as ctx lasts, and says so
+// once. Other errors are final for this position: *OutOfRange, missing rights, ErrCorrupt, and a topic that
+// is unknown for half a minute.
 func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 	for {
 		b, err := r.read(ctx)
@@ -130,7 +132,8 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	}
 	if next == r.position && len(a.batches) > 0 {
 		if r.maxBytes >= maxAnswer/2 {
-			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition, r.position, r.maxBytes)
+			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition,
+				r.position, r.maxBytes)
 		}
 		r.maxBytes *= 2 // not one whole batch fits
 		r.spare = a.body
@@ -138,15 +141,19 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	}
 	r.maxBytes = s.MaxBytes
 	r.position = next
-	b := &Batch{Records: records, Next: next, HighWatermark: a.highWatermark, LastStable: a.lastStable, LogStart: a.logStart, buffer: a.body}
+	b := &Batch{
+		Records: records, Next: next, HighWatermark: a.highWatermark, LastStable: a.lastStable,
+		LogStart: a.logStart, buffer: a.body,
+	}
 	if len(records) == 0 {
 		r.Recycle(b)
 	}
 	return b, nil
 }
 
-// outOfRange finds out what the log holds. A position at or past the end right after a leader moved may be the new
-// leader's delay in learning how far the log is replicated; that is no fault, and told apart by asking.
+// outOfRange finds out what the log holds. A position at or past the end right after a leader moved may be
+// the new leader's delay in learning how far the log is replicated; that is no fault, and told apart by
+// asking.
 func (r *Reader) outOfRange(ctx context.Context) error {
 	s := &r.settings
 	first, err := r.client.Offset(ctx, s.Topic, s.Partition, Earliest, false)

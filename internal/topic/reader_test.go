@@ -45,7 +45,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	name := brokertest.Topic(t, client, "plain", 2, nil)
 	at := time.UnixMilli(1_700_000_000_123)
 	sent := []record.Out{
-		{Topic: name, Partition: 1, Key: []byte("k"), Value: []byte("v"), Time: at, Headers: []record.Header{{Key: "a", Value: []byte("1")}, {Key: "b"}}},
+		{
+			Topic: name, Partition: 1, Key: []byte("k"), Value: []byte("v"), Time: at,
+			Headers: []record.Header{{Key: "a", Value: []byte("1")}, {Key: "b"}},
+		},
 		{Topic: name, Partition: 1, Value: []byte{}, Time: at.Add(-time.Hour)},
 		{Topic: name, Partition: 1, Key: []byte{}, Time: at.Add(time.Hour)},
 		{Topic: name, Partition: 1, Key: []byte("big"), Value: bytes.Repeat([]byte("x"), 700_000), Time: at},
@@ -62,7 +65,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		s := sent[i]
 		if g.Offset != int64(i) || g.Topic != name || g.Partition != 1 || !g.Time.Equal(s.Time) ||
 			!bytes.Equal(g.Key, s.Key) || !bytes.Equal(g.Value, s.Value) ||
-			(g.Key == nil) != (s.Key == nil) || (g.Value == nil) != (s.Value == nil) || len(g.Headers) != len(s.Headers) {
+			(g.Key == nil) != (s.Key == nil) || (g.Value == nil) != (s.Value == nil) ||
+			len(g.Headers) != len(s.Headers) {
 			t.Errorf("record %d: got %d bytes at %d, time %v, key %q", i, len(g.Value), g.Offset, g.Time, g.Key)
 		}
 		for j := range s.Headers {
@@ -82,7 +86,10 @@ func TestKeysGoWhereJavaPutsThem(t *testing.T) {
 	name := brokertest.Topic(t, client, "keys", 5, nil)
 	var sent []record.Out
 	for i := range 100 {
-		sent = append(sent, record.Out{Topic: name, Partition: -1, Key: fmt.Append(nil, "key-", i%17), Value: fmt.Append(nil, i)})
+		sent = append(sent, record.Out{
+			Topic: name, Partition: -1, Key: fmt.Append(nil, "key-", i%17),
+			Value: fmt.Append(nil, i),
+		})
 	}
 	ctx := within(t, 20*time.Second)
 	if err := client.Write(ctx, sent); err != nil {
@@ -131,10 +138,12 @@ func TestAReadIsCancelledAtOnce(t *testing.T) {
 	r := client.NewReader(topic.ReaderSettings{Topic: name, MaxWait: time.Hour})
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
-	if _, err := r.Read(ctx); !errors.Is(err, context.Canceled) { // else the test ends by its own limit, an hour too late
+	// else the test ends by its own limit, an hour too late
+	if _, err := r.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if err := client.Write(within(t, 10*time.Second), []record.Out{{Topic: name, Value: []byte("later")}}); err != nil {
+	if err := client.Write(within(t, 10*time.Second),
+		[]record.Out{{Topic: name, Value: []byte("later")}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := readTo(t, r, 1); len(got) != 1 {
@@ -191,14 +200,21 @@ func TestEveryCompressionIsRead(t *testing.T) {
 		name := brokertest.Topic(t, client, "packed", 1, nil)
 		var records []kafka.Record
 		for i := range 50 {
-			records = append(records, kafka.Record{Key: kafka.NewBytes(fmt.Append(nil, i)), Value: kafka.NewBytes(bytes.Repeat([]byte{byte(i)}, 100))})
+			records = append(records, kafka.Record{
+				Key:   kafka.NewBytes(fmt.Append(nil, i)),
+				Value: kafka.NewBytes(bytes.Repeat([]byte{byte(i)}, 100)),
+			})
 		}
-		answer, err := client.Kafka().Produce(ctx, &kafka.ProduceRequest{Topic: name, RequiredAcks: kafka.RequireAll, Compression: c, Records: kafka.NewRecordReader(records...)})
+		answer, err := client.Kafka().Produce(ctx, &kafka.ProduceRequest{
+			Topic:        name,
+			RequiredAcks: kafka.RequireAll, Compression: c, Records: kafka.NewRecordReader(records...),
+		})
 		if err != nil || answer.Error != nil {
 			t.Fatal(err, answer)
 		}
 		got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: 20}), 50)
-		if len(got) != 30 || string(got[0].Key) != "20" || !bytes.Equal(got[29].Value, bytes.Repeat([]byte{49}, 100)) {
+		if len(got) != 30 || string(got[0].Key) != "20" ||
+			!bytes.Equal(got[29].Value, bytes.Repeat([]byte{49}, 100)) {
 			t.Errorf("%v: %d records", c, len(got))
 		}
 	}
@@ -269,9 +285,11 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	if end != stable+2 {
 		t.Errorf("last stable offset %d, end %d: the open transaction holds two records back", stable, end)
 	}
-	for start := int64(0); start < stable; start++ { // wherever a reader begins, and however little it takes at a time, it sees the same
+	// wherever a reader begins, and however little it takes at a time, it sees the same
+	for start := int64(0); start < stable; start++ {
 		for _, size := range []int{1, 300, 1 << 20} {
-			got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start, MaxBytes: size}), stable)
+			got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start, MaxBytes: size}),
+				stable)
 			expect := want[len(want)-min(len(got), len(want)):]
 			if start == 0 && len(got) != len(want) {
 				t.Errorf("%d records in fetches of %d bytes, want %d", len(got), size, len(want))
@@ -283,7 +301,8 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 			}
 		}
 	}
-	if all := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Uncommitted: true}), end); len(all) != 18 {
+	if all := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Uncommitted: true}),
+		end); len(all) != 18 {
 		t.Errorf("uncommitted: %d records, want 18", len(all))
 	}
 	if err := a.EndTransaction(ctx, kgo.TryAbort); err != nil {

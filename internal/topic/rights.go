@@ -16,8 +16,8 @@ type Rights struct {
 	Read, Write bool
 }
 
-// Rights asks the brokers what they would let this client do with a topic, so that a right that is missing is found before
-// anything has to be written.
+// Rights asks the brokers what they would let this client do with a topic, so that a right that is missing is
+// found before anything has to be written.
 func (c *Client) Rights(ctx context.Context, name string) (Rights, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &rightsRequest{ctx: ctx, clientID: c.clientID, topic: name})
@@ -32,8 +32,8 @@ func (c *Client) Rights(ctx context.Context, name string) (Rights, error) {
 	return a.rights, nil
 }
 
-// rightsRequest is a metadata request that asks for rights too: kafka-go answers its own kind from what it last heard,
-// without them.
+// rightsRequest is a metadata request that asks for rights too: kafka-go answers its own kind from what it
+// last heard, without them.
 type rightsRequest struct {
 	ctx      context.Context
 	clientID string
@@ -46,13 +46,15 @@ type rightsAnswer struct {
 	rights Rights
 }
 
-// rightsVersion is the only version that is spoken: before it nothing of rights was told, after it the encoding is another.
+// rightsVersion is the only version that is spoken: before it nothing of rights was told, after it the
+// encoding is another.
 const rightsVersion = 8
 
 func (r *rightsRequest) ApiKey() protocol.ApiKey { return protocol.Metadata }
 func (a *rightsAnswer) ApiKey() protocol.ApiKey  { return protocol.Metadata }
 
-// Required always claims the exchange, and learns the newest version that this broker and kafka-go have in common.
+// Required always claims the exchange, and learns the newest version that this broker and kafka-go have in
+// common.
 func (r *rightsRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	r.version = versions[protocol.Metadata]
 	return true

@@ -33,17 +33,25 @@ func TestRightsToEverything(t *testing.T) {
 // Who may only read is told so before anything is written.
 func TestRightsAreTold(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, name string) kfake.ACL {
-		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true}
+		return kfake.ACL{
+			Resource: kmsg.ACLResourceTypeTopic, Name: name,
+			Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: operation, Allow: true,
+		}
 	}
-	server, err := broker.Serve("", 0, slog.New(slog.NewTextHandler(io.Discard, nil)), kfake.EnableSASL(), kfake.EnableACLs(),
+	server, err := broker.Serve("", 0, slog.New(slog.NewTextHandler(io.Discard, nil)), kfake.EnableSASL(),
+		kfake.EnableACLs(),
 		kfake.Superuser("PLAIN", "root", "secret"),
-		kfake.User("PLAIN", "reader", "secret", allow(kmsg.ACLOperationRead, "in"), allow(kmsg.ACLOperationWrite, "out")))
+		kfake.User("PLAIN", "reader", "secret", allow(kmsg.ACLOperationRead, "in"),
+			allow(kmsg.ACLOperationWrite, "out")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	as := func(user string) *topic.Client {
-		client, err := topic.Connect(topic.Settings{Brokers: []string{server.Address}, ClientID: "test", SASL: "plain", User: user, Password: "secret"})
+		client, err := topic.Connect(topic.Settings{
+			Brokers: []string{server.Address}, ClientID: "test",
+			SASL: "plain", User: user, Password: "secret",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +65,10 @@ func TestRightsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]topic.Rights{"in": {Known: true, Read: true}, "out": {Known: true, Write: true}} {
+	for name, want := range map[string]topic.Rights{
+		"in":  {Known: true, Read: true},
+		"out": {Known: true, Write: true},
+	} {
 		if rights, err := as("reader").Rights(ctx, name); err != nil || rights != want {
 			t.Errorf("%s: rights %+v, error %v, not %+v", name, rights, err, want)
 		}

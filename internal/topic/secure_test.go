@@ -17,13 +17,16 @@ import (
 	"github.com/slkstream/slkstream/test/kafka"
 )
 
-// secured are the addresses and files of a broker that wants certificates and of one that wants a password: those of the
-// environment (see test/kafka/with), else embedded ones.
+// secured are the addresses and files of a broker that wants certificates and of one that wants a password:
+// those of the environment (see test/kafka/with), else embedded ones.
 func secured(t *testing.T) (withTLS, withSASL string, files kafka.Certificates) {
 	t.Helper()
 	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {
 		return os.Getenv("SLKSTREAM_TEST_TLS"), os.Getenv("SLKSTREAM_TEST_SASL"),
-			kafka.Certificates{CA: os.Getenv("SLKSTREAM_TEST_CA"), Cert: os.Getenv("SLKSTREAM_TEST_CERT"), Key: os.Getenv("SLKSTREAM_TEST_KEY")}
+			kafka.Certificates{
+				CA: os.Getenv("SLKSTREAM_TEST_CA"), Cert: os.Getenv("SLKSTREAM_TEST_CERT"),
+				Key: os.Getenv("SLKSTREAM_TEST_KEY"),
+			}
 	}
 	files, err := kafka.WriteCertificates(t.TempDir())
 	if err != nil {
@@ -47,11 +50,15 @@ func secured(t *testing.T) (withTLS, withSASL string, files kafka.Certificates) 
 		t.Cleanup(server.Close)
 		return server.Address
 	}
-	both := &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: authorities, ClientAuth: tls.RequireAndVerifyClientCert}
+	both := &tls.Config{
+		Certificates: []tls.Certificate{pair}, ClientCAs: authorities,
+		ClientAuth: tls.RequireAndVerifyClientCert,
+	}
 	own := &tls.Config{Certificates: []tls.Certificate{pair}}
 	return serve(kfake.TLS(both)),
 		serve(kfake.TLS(own), kfake.EnableSASL(), kfake.Superuser("PLAIN", kafka.User, kafka.Password),
-			kfake.Superuser("SCRAM-SHA-256", kafka.User, kafka.Password), kfake.Superuser("SCRAM-SHA-512", kafka.User, kafka.Password)), files
+			kfake.Superuser("SCRAM-SHA-256", kafka.User, kafka.Password), kfake.Superuser("SCRAM-SHA-512", kafka.User,
+				kafka.Password)), files
 }
 
 func TestCertificatesAndPasswords(t *testing.T) {
@@ -74,7 +81,8 @@ func TestCertificatesAndPasswords(t *testing.T) {
 		if err := client.Write(ctx, []record.Out{{Topic: "secured", Value: []byte("x")}}); err != nil {
 			return err
 		}
-		if got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: "secured", Offset: end}), end+1); len(got) != 1 {
+		if got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: "secured", Offset: end}),
+			end+1); len(got) != 1 {
 			t.Errorf("%d records", len(got))
 		}
 		conn, err := client.Dialer().DialContext(ctx, "tcp", s.Brokers[0])
@@ -85,7 +93,10 @@ func TestCertificatesAndPasswords(t *testing.T) {
 		_, err = conn.Brokers()
 		return err
 	}
-	if err := try(topic.Settings{Brokers: []string{withTLS}, CA: files.CA, Cert: files.Cert, Key: files.Key}); err != nil {
+	if err := try(topic.Settings{
+		Brokers: []string{withTLS}, CA: files.CA, Cert: files.Cert,
+		Key: files.Key,
+	}); err != nil {
 		t.Errorf("certificates: %v", err)
 	}
 	if err := try(topic.Settings{Brokers: []string{withTLS}, CA: files.CA}); err == nil {
@@ -95,7 +106,10 @@ func TestCertificatesAndPasswords(t *testing.T) {
 		t.Error("a broker of an unknown authority is trusted")
 	}
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
-		s := topic.Settings{Brokers: []string{withSASL}, CA: files.CA, SASL: mechanism, User: kafka.User, Password: kafka.Password}
+		s := topic.Settings{
+			Brokers: []string{withSASL}, CA: files.CA, SASL: mechanism, User: kafka.User,
+			Password: kafka.Password,
+		}
 		if err := try(s); err != nil {
 			t.Errorf("%s: %v", mechanism, err)
 		}

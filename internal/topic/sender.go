@@ -14,26 +14,28 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Sender writes records to their partitions, in order within each, and sends again whatever was not acknowledged. A
-// record that brokers reject for good is replaced by what its Fallback says. One goroutine uses it.
+// Sender writes records to their partitions, in order within each, and sends again whatever was not
+// acknowledged. A record that brokers reject for good is replaced by what its Fallback says. One goroutine
+// uses it.
 type Sender struct {
 	Client      *Client
 	Log         *slog.Logger // nil: the client's
 	Transaction string       // the transactional id; "": none
-	// Origin is the partition that records without a key go to, modulo how many there are. Who gives the input partition
-	// that the records answer keeps the order of its streams and still spreads the load.
+	// Origin is the partition that records without a key go to, modulo how many there are. Who gives the input
+	// partition that the records answer keeps the order of its streams and still spreads the load.
 	Origin int32
 	// Compression says how the records of a topic are compressed. nil: not at all.
 	Compression func(topic string) Compression
-	// Stamp gives the next batch for a place its identity; it is asked once a batch, however often that is sent. nil: none.
+	// Stamp gives the next batch for a place its identity; it is asked once a batch, however often that is sent.
+	// nil: none.
 	Stamp func(Place) Stamp
-	// Sent is told of a batch of n records that is written, and written once, and of the offset of its first record, -1 where
-	// the broker did not say. nil: nobody is.
+	// Sent is told of a batch of n records that is written, and written once, and of the offset of its first
+	// record, -1 where the broker did not say. nil: nobody is.
 	Sent func(place Place, n int, base int64)
 	// Enlist is called with partitions before anything is written to them for the first time. nil: nobody is.
 	Enlist func(context.Context, []Place) error
-	// Patient says whether to wait for an error to go away that has lasted so long. nil: Temporary, and for topics that
-	// nobody knows half a minute.
+	// Patient says whether to wait for an error to go away that has lasted so long. nil: Temporary, and for
+	// topics that nobody knows half a minute.
 	Patient func(err error, lasting time.Duration) bool
 
 	replaced int       // records since the log was told
@@ -75,8 +77,8 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 	}
 }
 
-// Send writes q, one batch a partition at a time, and returns when all of it is acknowledged, an error is not one to
-// wait for, or ctx ends. Some of q may have been written then.
+// Send writes q, one batch a partition at a time, and returns when all of it is acknowledged, an error is not
+// one to wait for, or ctx ends. Some of q may have been written then.
 func (s *Sender) Send(ctx context.Context, q Queue) error {
 	encoded := map[Place]*EncodedBatch{}
 	var outage *Outage
@@ -113,9 +115,11 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 	return nil
 }
 
-// outcome takes in what became of a batch that was sent: it leaves q, or is replaced in it, or its error is returned.
+// outcome takes in what became of a batch that was sent: it leaves q, or is replaced in it, or its error is
+// returned.
 func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
-	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) { // the acknowledgement of an earlier sending was lost
+	// the acknowledgement of an earlier sending was lost
+	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) {
 		if s.Sent != nil {
 			base := b.Base
 			if b.Err != nil {
@@ -137,14 +141,20 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	return b.Err
 }
 
-// next are the batches that are first in their places. One that no request can hold is replaced before it is encoded.
-func (s *Sender) next(ctx context.Context, q Queue, encoded map[Place]*EncodedBatch) ([]*EncodedBatch, error) {
+// next are the batches that are first in their places. One that no request can hold is replaced before it is
+// encoded.
+func (s *Sender) next(ctx context.Context, q Queue,
+	encoded map[Place]*EncodedBatch,
+) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, place := range q.Places() {
 		for encoded[place] == nil {
 			first := q[place][0]
 			if len(first) == 1 && sizeAtMost(&first[0]) > requestLimit {
-				b := &EncodedBatch{Place: place, Err: &Refused{"write", place.Topic, place.Partition, kafka.MessageSizeTooLarge}}
+				b := &EncodedBatch{Place: place, Err: &Refused{
+					"write", place.Topic, place.Partition,
+					kafka.MessageSizeTooLarge,
+				}}
 				replaced, err := s.replace(ctx, q, b)
 				if err != nil {
 					return nil, err
@@ -174,11 +184,12 @@ func (s *Sender) next(ctx context.Context, q Queue, encoded map[Place]*EncodedBa
 	return batches, nil
 }
 
-// brokenTries is how often a connection may break on a batch of one large record before the record counts as rejected:
-// a broker says of a request beyond its socket's limit only that.
+// brokenTries is how often a connection may break on a batch of one large record before the record counts as
+// rejected: a broker says of a request beyond its socket's limit only that.
 const brokenTries = 4
 
-// tooMuch says whether a batch breaks every connection it is sent over because it is larger than a broker's socket takes.
+// tooMuch says whether a batch breaks every connection it is sent over because it is larger than a broker's
+// socket takes.
 func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	if len(b.Data) <= BatchLimit || !brokenConnection(b.Err) {
 		return false
@@ -187,12 +198,13 @@ func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	return b.broken >= brokenTries
 }
 
-// leastLimit is what any record needs. A topic that takes less is to take nothing for a while: it is waited for, and no
-// record gives anything up for it.
+// leastLimit is what any record needs. A topic that takes less is to take nothing for a while: it is waited
+// for, and no record gives anything up for it.
 const leastLimit = 256
 
-// replace deals with the first batch of b's place, which is rejected for good. One of many records is taken apart, to find
-// out which it is; a single one gives way to what its Fallback says. False: there is nothing to put in its place.
+// replace deals with the first batch of b's place, which is rejected for good. One of many records is taken
+// apart, to find out which it is; a single one gives way to what its Fallback says. False: there is nothing
+// to put in its place.
 func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
 	first := q[b.Place][0]
 	if n := len(first) / 2; n > 0 {
@@ -250,7 +262,8 @@ func (s *Sender) tell(rejected, instead *record.Out, why error) {
 		return
 	}
 	s.log().Warn("a record was rejected for good; something smaller, or a dead letter, takes its place",
-		"topic", rejected.Topic, "key", fmt.Sprintf("%.64q", rejected.Key), "bytes", len(rejected.Value), "instead", instead.Topic, "records", s.replaced, "error", why)
+		"topic", rejected.Topic, "key", fmt.Sprintf("%.64q", rejected.Key), "bytes", len(rejected.Value), "instead",
+		instead.Topic, "records", s.replaced, "error", why)
 	s.replaced, s.told = 0, time.Now()
 }
 

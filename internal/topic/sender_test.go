@@ -66,18 +66,26 @@ func TestALargeResultIsWrittenWithoutWhatMakesItLarge(t *testing.T) {
 		item record.Item
 		left string
 	}{
-		"attributes": {record.Item{Key: []byte("k"), TraceParent: "00-t", Attributes: []byte(`"` + long + `"`)}, "attributes"},
-		"key":        {record.Item{Key: []byte(long), Attributes: []byte(`{"a":1}`)}, "key"},
-		"trace":      {record.Item{Key: []byte("k"), TraceParent: long}, "headers"},
-		"all":        {record.Item{Key: []byte(long), TraceParent: long + "x", Attributes: []byte(`"` + long + `"`)}, "headers,attributes,key"},
+		"attributes": {
+			record.Item{Key: []byte("k"), TraceParent: "00-t", Attributes: []byte(`"` + long + `"`)},
+			"attributes",
+		},
+		"key":   {record.Item{Key: []byte(long), Attributes: []byte(`{"a":1}`)}, "key"},
+		"trace": {record.Item{Key: []byte("k"), TraceParent: long}, "headers"},
+		"all": {record.Item{
+			Key: []byte(long), TraceParent: long + "x",
+			Attributes: []byte(`"` + long + `"`),
+		}, "headers,attributes,key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1, nil)
-			if err := client.Write(within(t, 30*time.Second), []record.Out{result(out, dead, &row.item, nil)}); err != nil {
+			if err := client.Write(within(t, 30*time.Second),
+				[]record.Out{result(out, dead, &row.item, nil)}); err != nil {
 				t.Fatal(err)
 			}
 			got := only(t, client, out)
-			if !bytes.Contains(got.Value, []byte(`"label":"milk"`)) || header(got, record.TruncatedHeader) != "true" || header(got, record.LeftOutHeader) != row.left {
+			if !bytes.Contains(got.Value, []byte(`"label":"milk"`)) || header(got, record.TruncatedHeader) != "true" ||
+				header(got, record.LeftOutHeader) != row.left {
 				t.Errorf("left out %q: %.200s", header(got, record.LeftOutHeader), got.Value)
 			}
 			if keep := row.left == "attributes"; keep != (header(got, "traceparent") == "00-t") {
@@ -87,26 +95,33 @@ func TestALargeResultIsWrittenWithoutWhatMakesItLarge(t *testing.T) {
 	}
 }
 
-// One that is too large without all that is a dead letter that can be fed again, and whatever the dead letters' topic
-// takes, it fits.
+// One that is too large without all that is a dead letter that can be fed again, and whatever the dead
+// letters' topic takes, it fits.
 func TestAResultThatCannotBeWrittenIsADeadLetter(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
-	out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1, map[string]string{"max.message.bytes": "10000"})
-	item := &record.Item{Key: bytes.Repeat([]byte("k"), 20_000), ItemID: "i", Attributes: []byte(`"` + strings.Repeat("a", 20_000) + `"`)}
+	out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1,
+		map[string]string{"max.message.bytes": "10000"})
+	item := &record.Item{
+		Key: bytes.Repeat([]byte("k"), 20_000), ItemID: "i",
+		Attributes: []byte(`"` + strings.Repeat("a", 20_000) + `"`),
+	}
 	large := result(out, dead, item, func(r *record.Result) { r.Stream = strings.Repeat("s", beyond) })
 	if err := client.Write(within(t, 30*time.Second), []record.Out{large}); err != nil {
 		t.Fatal(err)
 	}
 	got := only(t, client, dead)
-	if header(got, record.TruncatedHeader) != "true" || !strings.Contains(header(got, record.ErrorHeader), "Message Size Too Large") || header(got, record.OffsetHeader) != "14" {
+	if header(got, record.TruncatedHeader) != "true" || !strings.Contains(header(got, record.ErrorHeader),
+		"Message Size Too Large") || header(got, record.OffsetHeader) != "14" {
 		t.Errorf("headers %v", got.Headers)
 	}
-	if !bytes.HasPrefix(got.Value, []byte(`{"id":"i","stream":`)) && !bytes.HasPrefix(got.Value, []byte(`{"id":"i"`)) {
+	if !bytes.HasPrefix(got.Value, []byte(`{"id":"i","stream":`)) &&
+		!bytes.HasPrefix(got.Value, []byte(`{"id":"i"`)) {
 		t.Errorf("%.200s", got.Value)
 	}
 }
 
-// A dead letter always fits: the value is cut, then headers and key; no request is larger than a socket takes.
+// A dead letter always fits: the value is cut, then headers and key; no request is larger than a socket
+// takes.
 func TestADeadLetterAlwaysFits(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	var largest atomic.Int64
@@ -121,23 +136,32 @@ func TestADeadLetterAlwaysFits(t *testing.T) {
 	t.Cleanup(client.Close)
 	long := bytes.Repeat([]byte("x"), beyond)
 	for name, raw := range map[string]*record.Raw{
-		"value":   {Key: []byte("k"), Value: bytes.Repeat([]byte("x"), 110<<20)},
-		"key":     {Key: long, Value: []byte("v")},
-		"header":  {Key: []byte("k"), Value: []byte("v"), Headers: []record.Header{{Key: "h", Value: long}, {Key: "short", Value: []byte("kept")}}},
-		"headers": {Key: []byte("k"), Value: long, Headers: slices.Repeat([]record.Header{{Key: "h", Value: []byte("0123456789")}}, 100_000)},
-		"all":     {Key: long, Value: long, Headers: []record.Header{{Key: string(long), Value: long}}},
+		"value": {Key: []byte("k"), Value: bytes.Repeat([]byte("x"), 110<<20)},
+		"key":   {Key: long, Value: []byte("v")},
+		"header": {Key: []byte("k"), Value: []byte("v"), Headers: []record.Header{
+			{Key: "h", Value: long},
+			{Key: "short", Value: []byte("kept")},
+		}},
+		"headers": {Key: []byte("k"), Value: long, Headers: slices.Repeat([]record.Header{{
+			Key:   "h",
+			Value: []byte("0123456789"),
+		}}, 100_000)},
+		"all": {Key: long, Value: long, Headers: []record.Header{{Key: string(long), Value: long}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dead := brokertest.Topic(t, client, "dead", 1, nil)
 			raw.Topic, raw.Offset = "in", 5
-			if err := client.Write(within(t, time.Minute), []record.Out{record.DeadLetter(dead, raw, strings.Repeat("why ", 200_000), 0)}); err != nil {
+			if err := client.Write(within(t, time.Minute),
+				[]record.Out{record.DeadLetter(dead, raw, strings.Repeat("why ", 200_000), 0)}); err != nil {
 				t.Fatal(err)
 			}
 			got := only(t, client, dead)
-			if header(got, record.TruncatedHeader) != "true" || header(got, record.OffsetHeader) != "5" || !strings.HasPrefix(header(got, record.ErrorHeader), "why why") {
+			if header(got, record.TruncatedHeader) != "true" || header(got, record.OffsetHeader) != "5" ||
+				!strings.HasPrefix(header(got, record.ErrorHeader), "why why") {
 				t.Errorf("headers %.300v", got.Headers)
 			}
-			if !bytes.HasPrefix(raw.Value, got.Value) || name == "header" && (header(got, "short") != "kept" || string(got.Value) != "v") || name == "value" && len(got.Value) < 1_000_000 {
+			if !bytes.HasPrefix(raw.Value, got.Value) || name == "header" && (header(got, "short") != "kept" ||
+				string(got.Value) != "v") || name == "value" && len(got.Value) < 1_000_000 {
 				t.Errorf("%d bytes of the value: %.100s", len(got.Value), got.Value)
 			}
 		})
@@ -149,19 +173,23 @@ func TestADeadLetterAlwaysFits(t *testing.T) {
 
 // A broker that ends the connection at a large request never says why; a dead letter is cut all the same.
 func TestABrokerThatEndsTheConnectionAtALargeRequest(t *testing.T) {
-	client, err := topic.Connect(topic.Settings{Brokers: brokertest.Brokers(t), Dial: watched(func(n int64) error {
-		if n > 3<<20 {
-			return net.ErrClosed
-		}
-		return nil
-	})})
+	client, err := topic.Connect(topic.Settings{
+		Brokers: brokertest.Brokers(t),
+		Dial: watched(func(n int64) error {
+			if n > 3<<20 {
+				return net.ErrClosed
+			}
+			return nil
+		}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	dead := brokertest.Topic(t, client, "dead", 1, map[string]string{"max.message.bytes": "100000000"})
 	raw := &record.Raw{Topic: "in", Value: bytes.Repeat([]byte("x"), 8<<20)}
-	if err := client.Write(within(t, time.Minute), []record.Out{record.DeadLetter(dead, raw, "", 0)}); err != nil {
+	if err := client.Write(within(t, time.Minute),
+		[]record.Out{record.DeadLetter(dead, raw, "", 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := only(t, client, dead); header(got, record.TruncatedHeader) != "true" || len(got.Value) < 1<<20 {
@@ -169,8 +197,8 @@ func TestABrokerThatEndsTheConnectionAtALargeRequest(t *testing.T) {
 	}
 }
 
-// A topic that takes not even an ordinary record is waited for: nothing is cut, and nothing becomes a dead letter, however
-// large the record, and though the topic took large ones a moment ago.
+// A topic that takes not even an ordinary record is waited for: nothing is cut, and nothing becomes a dead
+// letter, however large the record, and though the topic took large ones a moment ago.
 func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 	long := strings.Repeat("x", 30_000)
 	for name, item := range map[string]record.Item{
@@ -182,7 +210,10 @@ func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))
 			ctx := within(t, time.Minute)
 			out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1, nil)
-			other := result(out, dead, &record.Item{Key: []byte("other"), Attributes: []byte(`"` + strings.Repeat("y", beyond) + `"`)}, nil)
+			other := result(out, dead, &record.Item{
+				Key:        []byte("other"),
+				Attributes: []byte(`"` + strings.Repeat("y", beyond) + `"`),
+			}, nil)
 			if err := client.Write(ctx, []record.Out{other}); err != nil { // its limit is known from now on
 				t.Fatal(err)
 			}
@@ -211,7 +242,8 @@ func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: out, Offset: 1}), 2)
-			if len(got) != 1 || !bytes.Equal(got[0].Value, wanted.Value) || !bytes.Equal(got[0].Key, wanted.Key) || len(got[0].Headers) > 0 {
+			if len(got) != 1 || !bytes.Equal(got[0].Value, wanted.Value) || !bytes.Equal(got[0].Key, wanted.Key) ||
+				len(got[0].Headers) > 0 {
 				t.Errorf("%.300v", got)
 			}
 		})
@@ -222,17 +254,24 @@ func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 func limit(t *testing.T, client *topic.Client, name, bytes string) {
 	t.Helper()
 	k := client.Kafka()
-	answer, err := k.IncrementalAlterConfigs(within(t, time.Minute), &kafka.IncrementalAlterConfigsRequest{Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
-		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "max.message.bytes", Value: bytes, ConfigOperation: kafka.ConfigOperationSet}},
-	}}})
+	answer, err := k.IncrementalAlterConfigs(within(t, time.Minute),
+		&kafka.IncrementalAlterConfigsRequest{
+			Addr: k.Addr,
+			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+				ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{
+					Name: "max.message.bytes", Value: bytes,
+					ConfigOperation: kafka.ConfigOperationSet,
+				}},
+			}},
+		})
 	if err != nil || answer.Resources[0].Error != nil {
 		t.Fatal(err, answer)
 	}
 }
 
-// Of a batch only the record at fault gives way: a time that brokers do not take becomes now, a record that the topic does
-// not allow a dead letter.
+// Of a batch only the record at fault gives way: a time that brokers do not take becomes now, a record that
+// the topic does not allow a dead letter.
 func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -278,21 +317,30 @@ func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 			t.Errorf("record %d is not result %d: %s", i, want, r.Value)
 		}
 	}
-	if letter := only(t, client, dead); !strings.Contains(header(letter, record.ErrorHeader), "the output rejects the result") {
+	if letter := only(t, client, dead); !strings.Contains(header(letter, record.ErrorHeader),
+		"the output rejects the result") {
 		t.Errorf("%v", letter.Headers)
 	}
-	faults := server.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: out, Err: kerr.InvalidTimestamp, Count: 1})
-	if err := client.Write(ctx, []record.Out{{Topic: out, Value: []byte("late"), Time: time.Now().Add(1000 * time.Hour)}}); err != nil || faults.Hits() != 1 {
+	faults := server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: out,
+		Err: kerr.InvalidTimestamp, Count: 1,
+	})
+	if err := client.Write(ctx, []record.Out{{
+		Topic: out, Value: []byte("late"),
+		Time: time.Now().Add(1000 * time.Hour),
+	}}); err != nil || faults.Hits() != 1 {
 		t.Fatal(err, faults.Hits())
 	}
-	if got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: out, Offset: 19}), 20); time.Until(got[0].Time) > time.Hour {
+	if got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: out, Offset: 19}),
+		20); time.Until(got[0].Time) > time.Hour {
 		t.Errorf("its time is %s", got[0].Time)
 	}
 }
 
 func TestCauses(t *testing.T) {
 	for err, want := range map[error]topic.Cause{
-		kafka.MessageSizeTooLarge: topic.Rejected, kafka.RecordListTooLarge: topic.Rejected, kafka.InvalidTimestamp: topic.Rejected, kafka.InvalidRecord: topic.Rejected,
+		kafka.MessageSizeTooLarge: topic.Rejected, kafka.RecordListTooLarge: topic.Rejected,
+		kafka.InvalidTimestamp: topic.Rejected, kafka.InvalidRecord: topic.Rejected,
 		kafka.TopicAuthorizationFailed: topic.Denied, kafka.PolicyViolation: topic.Denied,
 		kafka.NotLeaderForPartition: topic.Away, context.DeadlineExceeded: topic.Away, net.ErrClosed: topic.Away,
 		kafka.OutOfOrderSequenceNumber: topic.Broken, errors.New("?"): topic.Broken,
@@ -303,15 +351,18 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// Records without a key go where their input partition says, so that a stream's results stay in order and not all
-// of them are in one partition.
+// Records without a key go where their input partition says, so that a stream's results stay in order and not
+// all of them are in one partition.
 func TestRecordsWithoutAKeyAreSpreadByOrigin(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	out := brokertest.Topic(t, client, "out", 3, nil)
 	ctx := within(t, 30*time.Second)
 	for origin := range int32(5) {
 		sender := topic.Sender{Client: client, Origin: origin}
-		if err := sender.Write(ctx, []record.Out{{Topic: out, Partition: -1, Value: fmt.Append(nil, origin)}, {Topic: out, Partition: -1, Key: []byte("k"), Value: []byte("keyed")}}); err != nil {
+		if err := sender.Write(ctx, []record.Out{
+			{Topic: out, Partition: -1, Value: fmt.Append(nil, origin)},
+			{Topic: out, Partition: -1, Key: []byte("k"), Value: []byte("keyed")},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -322,7 +373,8 @@ func TestRecordsWithoutAKeyAreSpreadByOrigin(t *testing.T) {
 			n += 5
 		}
 		var got []string
-		for _, r := range readTo(t, client.NewReader(topic.ReaderSettings{Topic: out, Partition: int32(p)}), int64(n)) {
+		for _, r := range readTo(t, client.NewReader(topic.ReaderSettings{Topic: out, Partition: int32(p)}),
+			int64(n)) {
 			if r.Key == nil {
 				got = append(got, string(r.Value))
 			}
@@ -333,7 +385,8 @@ func TestRecordsWithoutAKeyAreSpreadByOrigin(t *testing.T) {
 	}
 }
 
-// watched dials as usual and asks see before each write how large the request is by then, whose error ends the connection.
+// watched dials as usual and asks see before each write how large the request is by then, whose error ends
+// the connection.
 func watched(see func(n int64) error) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)

@@ -17,7 +17,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// bearer is SASL OAUTHBEARER (RFC 7628): every new connection shows a token, which is fetched anew before it expires.
+// bearer is SASL OAUTHBEARER (RFC 7628): every new connection shows a token, which is fetched anew before it
+// expires.
 type bearer struct {
 	file    string
 	command string
@@ -66,7 +67,8 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 
 type bearerAnswer struct{ *bearer }
 
-// Next implements sasl.StateMachine: a broker that accepts the token says nothing, one that does not says why.
+// Next implements sasl.StateMachine: a broker that accepts the token says nothing, one that does not says
+// why.
 func (b bearerAnswer) Next(_ context.Context, challenge []byte) (bool, []byte, error) {
 	if len(challenge) == 0 {
 		return true, nil, nil
@@ -77,7 +79,8 @@ func (b bearerAnswer) Next(_ context.Context, challenge []byte) (bool, []byte, e
 	return false, nil, fmt.Errorf("sasl oauthbearer: the broker refuses the token: %.200q", challenge)
 }
 
-// current is a token that has not expired. One that can still be used stands in where no newer one can be had.
+// current is a token that has not expired. One that can still be used stands in where no newer one can be
+// had.
 func (b *bearer) current(ctx context.Context) (string, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -23,7 +23,8 @@ import (
 	"github.com/slkstream/slkstream/test/kafka"
 )
 
-// doorkeeper is a listener of the embedded broker that asks for a token, as OAUTHBEARER does, before anything else.
+// doorkeeper is a listener of the embedded broker that asks for a token, as OAUTHBEARER does, before anything
+// else.
 type doorkeeper struct {
 	net.Listener
 	mutex sync.Mutex
@@ -106,11 +107,12 @@ func (d *doorkeeper) admit(token string) {
 func guarded(t *testing.T) (address string, d *doorkeeper) {
 	t.Helper()
 	d = &doorkeeper{}
-	server, err := broker.Serve("", 0, slog.New(slog.NewTextHandler(io.Discard, nil)), kfake.ListenFn(func(network, address string) (net.Listener, error) {
-		var err error
-		d.Listener, err = net.Listen(network, address)
-		return d, err
-	}))
+	server, err := broker.Serve("", 0, slog.New(slog.NewTextHandler(io.Discard, nil)),
+		kfake.ListenFn(func(network, address string) (net.Listener, error) {
+			var err error
+			d.Listener, err = net.Listen(network, address)
+			return d, err
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +144,15 @@ func TestTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, s := range map[string]topic.Settings{"file": {TokenFile: file}, "command": {TokenCommand: "cat '" + file + "'"}} {
+	for name, s := range map[string]topic.Settings{
+		"file":    {TokenFile: file},
+		"command": {TokenCommand: "cat '" + file + "'"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var said lockedBuffer
 			s.Brokers, s.SASL, s.Log = []string{address}, "oauthbearer", slog.New(slog.NewTextHandler(&said, nil))
-			first, second := jwt("first", time.Now()), jwt("second", time.Now().Add(time.Hour)) // the first expires at once
+			// the first expires at once
+			first, second := jwt("first", time.Now()), jwt("second", time.Now().Add(time.Hour))
 			put(first)
 			door.admit(first)
 			client, err := topic.Connect(s)
@@ -168,7 +174,8 @@ func TestTokens(t *testing.T) {
 			}
 			conn.Close()
 			door.admit("another")
-			if conn, err := client.Dialer().DialContext(within(t, 10*time.Second), "tcp", address); err == nil || !strings.Contains(err.Error(), "invalid_token") {
+			if conn, err := client.Dialer().DialContext(within(t, 10*time.Second), "tcp", address); err == nil ||
+				!strings.Contains(err.Error(), "invalid_token") {
 				t.Errorf("a token that is refused: %v", err)
 				if conn != nil {
 					conn.Close()
@@ -177,7 +184,8 @@ func TestTokens(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]topic.Settings{
-		"neither": {}, "both": {TokenFile: file, TokenCommand: "true"}, "no file": {TokenFile: file + "x"}, "fails": {TokenCommand: "echo because >&2; exit 3"}, "empty": {TokenCommand: "true"},
+		"neither": {}, "both": {TokenFile: file, TokenCommand: "true"}, "no file": {TokenFile: file + "x"},
+		"fails": {TokenCommand: "echo because >&2; exit 3"}, "empty": {TokenCommand: "true"},
 	} {
 		s.Brokers, s.SASL = []string{address}, "oauthbearer"
 		if client, err := topic.Connect(s); err == nil {
@@ -187,8 +195,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A real Kafka closes connections whose token has expired: writing and reading go on with the next token, and end with
-// none. It takes tokens that nobody signed (see test/kafka).
+// A real Kafka closes connections whose token has expired: writing and reading go on with the next token, and
+// end with none. It takes tokens that nobody signed (see test/kafka).
 func TestTokensOfKafka(t *testing.T) {
 	if os.Getenv("SLKSTREAM_TEST_SASL") == "" {
 		t.Skip("only a real Kafka asks for tokens: go run ./test/kafka/with -secure go test ...")
@@ -207,7 +215,10 @@ func TestTokensOfKafka(t *testing.T) {
 	}
 	expiry := time.Now().Add(lives)
 	put(expiry)
-	settings := topic.Settings{Brokers: []string{address}, CA: certificates.CA, SASL: "oauthbearer", TokenFile: file}
+	settings := topic.Settings{
+		Brokers: []string{address}, CA: certificates.CA, SASL: "oauthbearer",
+		TokenFile: file,
+	}
 	client, err := topic.Connect(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -221,9 +232,13 @@ func TestTokensOfKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := client.NewReader(topic.ReaderSettings{Topic: "tokens", Offset: end, MaxWait: 100 * time.Millisecond})
+	reader := client.NewReader(topic.ReaderSettings{
+		Topic: "tokens", Offset: end,
+		MaxWait: 100 * time.Millisecond,
+	})
 	for expired := 0; expired < 3; {
-		if time.Now().After(expiry.Add(-lives / 2)) { // half of a token's life is left, as identity providers advise
+		// half of a token's life is left, as identity providers advise
+		if time.Now().After(expiry.Add(-lives / 2)) {
 			expiry = expiry.Add(lives)
 			put(expiry)
 			expired++
@@ -249,7 +264,8 @@ func TestTokensOfKafka(t *testing.T) {
 	}
 }
 
-// Certificates that were renewed are used by the next connection, without a restart; files that cannot be used are not.
+// Certificates that were renewed are used by the next connection, without a restart; files that cannot be
+// used are not.
 func TestRenewedCertificates(t *testing.T) {
 	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {
 		t.Skip("the certificates of the environment are not to be changed")
@@ -260,7 +276,10 @@ func TestRenewedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := topic.Settings{Brokers: []string{withTLS}, CA: filepath.Join(dir, "ca"), Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Log: slog.New(slog.DiscardHandler)}
+	s := topic.Settings{
+		Brokers: []string{withTLS}, CA: filepath.Join(dir, "ca"),
+		Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Log: slog.New(slog.DiscardHandler),
+	}
 	at := time.Now()
 	use := func(from kafka.Certificates) {
 		t.Helper()

@@ -16,11 +16,12 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// requestLimit is the most bytes that one request holds, below what a broker's socket takes by default (100 MiB).
+// requestLimit is the most bytes that one request holds, below what a broker's socket takes by default (100
+// MiB).
 const requestLimit = 32 << 20
 
-// BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A single larger
-// record goes alone, and it is the broker's to refuse it.
+// BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A
+// single larger record goes alone, and it is the broker's to refuse it.
 const BatchLimit = 1_000_000
 
 // Place is a partition of a topic.
@@ -54,7 +55,8 @@ func Encode(place Place, records []record.Out, stamp Stamp, how Compression) *En
 	return &EncodedBatch{Place: place, Data: data}
 }
 
-// Partition chooses the partition of a key, as Java's producer does. Records without a key go to that of their origin.
+// Partition chooses the partition of a key, as Java's producer does. Records without a key go to that of
+// their origin.
 func Partition(key []byte, origin int32, partitions int) int32 {
 	if key == nil {
 		return origin % int32(partitions)
@@ -68,8 +70,9 @@ func Partition(key []byte, origin int32, partitions int) int32 {
 
 var byKey = kafka.Murmur2Balancer{Consistent: true}
 
-// Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most BatchLimit.
-// The pieces of one place must be sent one after the other. origin is where records without a key go; see Partition.
+// Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most
+// BatchLimit. The pieces of one place must be sent one after the other. origin is where records without a key
+// go; see Partition.
 func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
 	type open struct {
 		pieces [][]record.Out
@@ -115,16 +118,17 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 	return spread, nil
 }
 
-// Write writes records and returns when all replicas in sync have them. Records of one partition keep their order, and
-// those of different partitions go together. While brokers are away it waits for as long as ctx lasts, and says so
-// once; it resends only what was not acknowledged, which may repeat records whose acknowledgement was lost. An error
-// is final (a *Refused: too large, no rights; or a topic unknown for half a minute); some records may have been written.
+// Write writes records and returns when all replicas in sync have them. Records of one partition keep their
+// order, and those of different partitions go together. While brokers are away it waits for as long as ctx
+// lasts, and says so once; it resends only what was not acknowledged, which may repeat records whose
+// acknowledgement was lost. An error is final (a *Refused: too large, no rights; or a topic unknown for half
+// a minute); some records may have been written.
 func (c *Client) Write(ctx context.Context, records []record.Out) error {
 	return (&Sender{Client: c}).Write(ctx, records)
 }
 
-// messageLimit is the size of the largest record that a topic takes alone, as far as that is known; 0: it is not. The
-// answer may be as old as age.
+// messageLimit is the size of the largest record that a topic takes alone, as far as that is known; 0: it is
+// not. The answer may be as old as age.
 func (c *Client) messageLimit(ctx context.Context, name string, age time.Duration) int {
 	c.mutex.Lock()
 	known := c.limits[name]
@@ -152,9 +156,10 @@ type messageLimit struct {
 	asked time.Time
 }
 
-// Send sends one batch to each of any number of partitions, in one request a leader, wanting the acknowledgement of all
-// replicas in sync, and sets each batch's Err and Base. It tries once: a batch whose Err is a broken connection or a
-// timeout may have been written. transaction is the transactional id, "" outside one.
+// Send sends one batch to each of any number of partitions, in one request a leader, wanting the
+// acknowledgement of all replicas in sync, and sets each batch's Err and Base. It tries once: a batch whose
+// Err is a broken connection or a timeout may have been written. transaction is the transactional id, ""
+// outside one.
 func (c *Client) Send(ctx context.Context, transaction string, batches []*EncodedBatch) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -177,7 +182,8 @@ var errNoAnswer = errors.New("the broker's answer leaves the partition out")
 
 func (s *sending) ApiKey() protocol.ApiKey { return protocol.Produce }
 
-// Split makes one request a leader, more where one would be too large. A batch whose leader is not known is left out, with its Err set.
+// Split makes one request a leader, more where one would be too large. A batch whose leader is not known is
+// left out, with its Err set.
 func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
 	type message struct {
 		*rawproduce.Request

@@ -25,15 +25,16 @@ import (
 func TestATooLargeRecordIsRefused(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name := brokertest.Topic(t, client, "large", 1, nil)
-	err := client.Write(within(t, 20*time.Second), []record.Out{{Topic: name, Value: bytes.Repeat([]byte("x"), 2_000_000)}})
+	err := client.Write(within(t, 20*time.Second),
+		[]record.Out{{Topic: name, Value: bytes.Repeat([]byte("x"), 2_000_000)}})
 	var refused *topic.Refused
 	if !errors.Is(err, kafka.MessageSizeTooLarge) || !errors.As(err, &refused) || refused.Topic != name {
 		t.Fatal(err)
 	}
 }
 
-// A fault in one partition of a request is seen although the request as a whole succeeds, and only that partition is
-// sent again.
+// A fault in one partition of a request is seen although the request as a whole succeeds, and only that
+// partition is sent again.
 func TestAFaultInOnePartitionIsSeen(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -58,7 +59,10 @@ func TestAFaultInOnePartitionIsSeen(t *testing.T) {
 			t.Errorf("partition %d: end %d, %v", p, end, err)
 		}
 	}
-	server.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: name, Partitions: []int32{2}, Err: kerr.TopicAuthorizationFailed})
+	server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: name, Partitions: []int32{2},
+		Err: kerr.TopicAuthorizationFailed,
+	})
 	if err := client.Write(within(t, 20*time.Second), sent); !errors.Is(err, kafka.TopicAuthorizationFailed) {
 		t.Errorf("missing rights: %v", err)
 	}
@@ -75,7 +79,10 @@ func TestABrokerThatComesBackIsWaitedFor(t *testing.T) {
 	_, text, _ := strings.Cut(server.Address, ":")
 	port, _ := strconv.Atoi(text)
 	var said lockedBuffer
-	client, err := topic.Connect(topic.Settings{Brokers: []string{server.Address}, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	client, err := topic.Connect(topic.Settings{
+		Brokers: []string{server.Address},
+		Log:     slog.New(slog.NewTextHandler(&said, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +98,8 @@ func TestABrokerThatComesBackIsWaitedFor(t *testing.T) {
 	r := client.NewReader(topic.ReaderSettings{Topic: name})
 	read := make(chan []record.Raw, 1)
 	go func() { read <- readTo(t, r, 2) }()
-	for deadline := time.Now().Add(20 * time.Second); strings.Count(said.String(), "level=WARN") < 2; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); strings.Count(said.String(),
+		"level=WARN") < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("said: %s", said.String())
 		}
@@ -118,11 +126,17 @@ func TestOffsetsByTimeAndGroup(t *testing.T) {
 	ctx := within(t, 30*time.Second)
 	base := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	for i := range 5 {
-		if err := client.Write(ctx, []record.Out{{Topic: name, Value: []byte("x"), Time: base.Add(time.Duration(i) * time.Minute)}}); err != nil {
+		if err := client.Write(ctx, []record.Out{{
+			Topic: name, Value: []byte("x"),
+			Time: base.Add(time.Duration(i) * time.Minute),
+		}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for at, want := range map[time.Duration]int64{-time.Minute: 0, 0: 0, 90 * time.Second: 2, 4 * time.Minute: 4, 5 * time.Minute: 5} {
+	for at, want := range map[time.Duration]int64{
+		-time.Minute: 0, 0: 0, 90 * time.Second: 2, 4 * time.Minute: 4,
+		5 * time.Minute: 5,
+	} {
 		if got, err := client.OffsetAt(ctx, name, 0, base.Add(at), true); err != nil || got != want {
 			t.Errorf("%v: offset %d, want %d (%v)", at, got, want, err)
 		}
@@ -136,7 +150,8 @@ func TestOffsetsByTimeAndGroup(t *testing.T) {
 	var committed int64
 	var err error
 	for range 100 { // a fresh coordinator takes a moment
-		if committed, err = client.Committed(ctx, brokertest.Name("group"), name, 0); err == nil || !topic.Temporary(err) {
+		if committed, err = client.Committed(ctx, brokertest.Name("group"), name, 0); err == nil ||
+			!topic.Temporary(err) {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -154,10 +169,12 @@ func TestTopicsAreMadeAndDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Partitions != 3 || d.Replicas < 1 || d.Settings["cleanup.policy"] != "compact" || d.Settings["segment.bytes"] != topic.StateSettings()["segment.bytes"] {
+	if d.Partitions != 3 || d.Replicas < 1 || d.Settings["cleanup.policy"] != "compact" ||
+		d.Settings["segment.bytes"] != topic.StateSettings()["segment.bytes"] {
 		t.Errorf("%+v", d)
 	}
-	if err := client.Create(ctx, topic.Description{Name: name, Partitions: 3}); !errors.Is(err, topic.ErrExists) {
+	if err := client.Create(ctx, topic.Description{Name: name, Partitions: 3}); !errors.Is(err,
+		topic.ErrExists) {
 		t.Errorf("made twice: %v", err)
 	}
 	if err := client.Ensure(ctx, topic.Description{Name: name, Partitions: 9}); err != nil {

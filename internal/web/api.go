@@ -24,7 +24,8 @@ const (
 	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
 )
 
-// routes are what a labelling tool needs: the items that the stage asks about, teaching, forgetting, and how it is.
+// routes are what a labelling tool needs: the items that the stage asks about, teaching, forgetting, and how
+// it is.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /api/review":       p.apiReview,
@@ -58,8 +59,10 @@ type reviewView struct {
 
 func (p *Page) reviewView(r *record.Review) reviewView {
 	v := reviewView{
-		ID: r.ID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label, Confidence: zeroIfNot(r.Guess.Confidence),
-		Unknown: r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil, r.Vector)),
+		ID: r.ID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label,
+		Confidence: zeroIfNot(r.Guess.Confidence),
+		Unknown:    r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil,
+			r.Vector)),
 		Attributes: r.Attributes, Image: p.image(&Item{Example: r.ID}, attributes(r.Attributes).Image),
 	}
 	for _, a := range r.Guess.Alternatives {
@@ -88,7 +91,8 @@ func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
 	}
 	holder := r.URL.Query().Get("who")
 	if holder == "" || len(holder) > longestLabel {
-		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item", http.StatusBadRequest)
+		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item",
+			http.StatusBadRequest)
 		return
 	}
 	views := []reviewView{}
@@ -114,7 +118,8 @@ func (p *Page) apiSkip(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector with an id of the caller's.
+// apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector with an id of
+// the caller's.
 func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID     string          `json:"id"`
@@ -139,7 +144,10 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("a label has 1 to %d letters", longestLabel), http.StatusBadRequest)
 		return
 	}
-	example := &record.Example{ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model, Time: time.Now()}
+	example := &record.Example{
+		ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model,
+		Time: time.Now(),
+	}
 	guess := ""
 	switch asked, found := p.options.Questions.find(body.ID); {
 	case len(body.Vector) > 0:
@@ -216,7 +224,8 @@ func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	status := statusView{p.status, p.speed.perSecond()}
 	p.mu.Unlock()
 	reply(w, map[string]any{
-		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Teach != nil, "waiting": waiting, "taught": said,
+		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Teach != nil,
+		"waiting": waiting, "taught": said,
 	})
 }
 
@@ -235,8 +244,8 @@ func (p *Page) labels() []string {
 	return labels
 }
 
-// read decodes a request's JSON. It has answered the request where it returns false. A form of another site cannot send
-// this type without asking first, and nobody says yes.
+// read decodes a request's JSON. It has answered the request where it returns false. A form of another site
+// cannot send this type without asking first, and nobody says yes.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		http.Error(w, "send application/json", http.StatusUnsupportedMediaType)

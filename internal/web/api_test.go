@@ -17,8 +17,12 @@ import (
 
 func review(id string) record.Review {
 	return record.Review{
-		ID: id, Stream: "door", Model: "m", Vector: []float32{1, 2}, Attributes: json.RawMessage(`{"image":"data:image/png;base64,AA"}`),
-		Guess: record.Guess{Result: "in/0/" + id, Label: "cat", Confidence: .5, Alternatives: []record.Alternative{{Label: "dog", Confidence: .4}}},
+		ID: id, Stream: "door", Model: "m", Vector: []float32{1, 2},
+		Attributes: json.RawMessage(`{"image":"data:image/png;base64,AA"}`),
+		Guess: record.Guess{
+			Result: "in/0/" + id, Label: "cat", Confidence: .5,
+			Alternatives: []record.Alternative{{Label: "dog", Confidence: .4}},
+		},
 	}
 }
 
@@ -29,8 +33,8 @@ func ids(reviews []record.Review) (out []string) {
 	return out
 }
 
-// Two people never get the same item at once; what one does not know goes to the other; what nobody looks at any more is
-// given on.
+// Two people never get the same item at once; what one does not know goes to the other; what nobody looks at
+// any more is given on.
 func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	now := time.Unix(1000, 0)
 	q := NewQuestions()
@@ -109,10 +113,12 @@ func TestLabellingTool(t *testing.T) {
 	var asked struct {
 		Items []reviewView
 	}
-	if err := json.NewDecoder(get(t, server, "/api/review?who=ann").Body).Decode(&asked); err != nil || len(asked.Items) != 1 {
+	if err := json.NewDecoder(get(t, server, "/api/review?who=ann").Body).Decode(&asked); err != nil ||
+		len(asked.Items) != 1 {
 		t.Fatal(err, asked)
 	}
-	if it := asked.Items[0]; it.ID != "b" || it.Why != "cat, or dog?" || it.Image == "" || it.Vector != "AACAPwAAAEA=" {
+	if it := asked.Items[0]; it.ID != "b" || it.Why != "cat, or dog?" || it.Image == "" ||
+		it.Vector != "AACAPwAAAEA=" {
 		t.Errorf("asked about %+v", it)
 	}
 	for _, c := range []struct {
@@ -138,13 +144,15 @@ func TestLabellingTool(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
 		}
 	}
-	if len(said) != 3 || said[0].ID != "b" || said[0].Label != "dog" || said[0].Model != "m" || said[1].Stream != "door" || said[2].Vector[1] != 2 {
+	if len(said) != 3 || said[0].ID != "b" || said[0].Label != "dog" || said[0].Model != "m" ||
+		said[1].Stream != "door" || said[2].Vector[1] != 2 {
 		t.Errorf("taught %+v", said)
 	}
 	if !slices.Equal(forgotten, []string{"mine"}) {
 		t.Errorf("forgotten %v", forgotten)
 	}
-	r, err := server.Client().Post(server.URL+"/api/teach", "text/plain", strings.NewReader(`{"id":"a","label":"dog"}`))
+	r, err := server.Client().Post(server.URL+"/api/teach", "text/plain",
+		strings.NewReader(`{"id":"a","label":"dog"}`))
 	if err != nil || r.StatusCode != http.StatusUnsupportedMediaType {
 		t.Error(r, err)
 	}
@@ -191,10 +199,14 @@ func TestOpenAPIIsTrue(t *testing.T) {
 	}
 }
 
-// What keeps the stage from its work is in the state that the API tells, though nobody has looked on, and is sent to the page.
+// What keeps the stage from its work is in the state that the API tells, though nobody has looked on, and is
+// sent to the page.
 func TestTroublesAreTold(t *testing.T) {
 	p := New(Options{Status: func() Status {
-		return Status{Answered: 7, Troubles: []Trouble{{What: "nothing of the input could be used", Cause: "dimension 3", Do: "look at the feed"}}}
+		return Status{Answered: 7, Troubles: []Trouble{{
+			What:  "nothing of the input could be used",
+			Cause: "dimension 3", Do: "look at the feed",
+		}}}
 	}})
 	answer := httptest.NewRecorder()
 	p.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/state", nil))

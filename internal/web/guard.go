@@ -19,9 +19,10 @@ type Access struct {
 // tokenCookie keeps the token of a visitor who came by a link that holds it.
 const tokenCookie = "slkstream-token"
 
-// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener without a token
-// answers to loopback names alone, so that no site can reach it under a name of its own; what changes anything must come from
-// a page of the same origin; and where there is a token it is asked for, as a bearer or once as ?token=.
+// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener
+// without a token answers to loopback names alone, so that no site can reach it under a name of its own; what
+// changes anything must come from a page of the same origin; and where there is a token it is asked for, as a
+// bearer or once as ?token=.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range a.Open {
@@ -40,14 +41,18 @@ func (a Access) Guard(next http.Handler) http.Handler {
 		}
 		if a.Token != "" {
 			if given := r.URL.Query().Get("token"); given != "" && a.matches(given) && r.Method == http.MethodGet {
-				http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: url.QueryEscape(given), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+				http.SetCookie(w, &http.Cookie{
+					Name: tokenCookie, Value: url.QueryEscape(given), Path: "/",
+					HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+				})
 				w.Header().Set("Referrer-Policy", "no-referrer")
 				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // out of the address bar and the history
 				return
 			}
 			if !a.matches(tokenOf(r)) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
-				http.Error(w, "a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token", http.StatusUnauthorized)
+				http.Error(w, "a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token",
+					http.StatusUnauthorized)
 				return
 			}
 		}

@@ -19,7 +19,10 @@ func (p *Page) Handler() http.Handler {
 	mux.Handle("GET /{$}", http.FileServerFS(files))
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	mux.HandleFunc("GET /events", p.events)
-	mux.HandleFunc("GET /review", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, "review.html") })
+	mux.HandleFunc("GET /review", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, files,
+			"review.html")
+	})
 	for route, serve := range p.routes() {
 		mux.HandleFunc(route, serve)
 	}

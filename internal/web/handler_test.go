@@ -99,7 +99,8 @@ func TestEvents(t *testing.T) {
 		}
 		items := seen["episode"]["items"].([]any)
 		first := items[0].(map[string]any)
-		if len(items) != 12 || first["name"] == "" || !strings.HasPrefix(first["image"].(string), "data:image/png") || first["truth"] == "" || len(seen["episode"]["edges"].([]any)) == 0 {
+		if len(items) != 12 || first["name"] == "" || !strings.HasPrefix(first["image"].(string),
+			"data:image/png") || first["truth"] == "" || len(seen["episode"]["edges"].([]any)) == 0 {
 			t.Errorf("%d items, the first %v", len(items), first)
 		}
 	}
@@ -134,11 +135,31 @@ func TestTeaching(t *testing.T) {
 		want       int
 	}{
 		{"right", `{"id":"` + id + `","label":" coat "}`, nil, http.StatusNoContent},
-		{"from the page", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "same-origin"}, http.StatusNoContent},
-		{"from another site", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
-		{"from another port", `{"id":"` + id + `","label":"coat"}`, []string{"Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
-		{"from another origin", `{"id":"` + id + `","label":"coat"}`, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
-		{"by a form", `{"id":"` + id + `","label":"coat"}`, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+		{
+			"from the page", `{"id":"` + id + `","label":"coat"}`,
+			[]string{"Sec-Fetch-Site", "same-origin"},
+			http.StatusNoContent,
+		},
+		{
+			"from another site", `{"id":"` + id + `","label":"coat"}`,
+			[]string{"Sec-Fetch-Site", "cross-site"},
+			http.StatusForbidden,
+		},
+		{
+			"from another port", `{"id":"` + id + `","label":"coat"}`,
+			[]string{"Sec-Fetch-Site", "same-site"},
+			http.StatusForbidden,
+		},
+		{
+			"from another origin", `{"id":"` + id + `","label":"coat"}`,
+			[]string{"Origin", "http://evil.example"},
+			http.StatusForbidden,
+		},
+		{
+			"by a form", `{"id":"` + id + `","label":"coat"}`,
+			[]string{"Content-Type", "text/plain"},
+			http.StatusUnsupportedMediaType,
+		},
 		{"unknown item", `{"id":"x","label":"coat"}`, nil, http.StatusNotFound},
 		{"no label", `{"id":"` + id + `","label":"  "}`, nil, http.StatusBadRequest},
 		{"no JSON", `coat`, nil, http.StatusBadRequest},
@@ -155,14 +176,19 @@ func TestTeaching(t *testing.T) {
 		}
 	}
 	lessons := s.lessons()
-	if len(lessons) != 2 || lessons[0].Label != "coat" || lessons[0].ID != example.Example || len(lessons[0].Vector) != len(example.Vector) {
+	if len(lessons) != 2 || lessons[0].Label != "coat" || lessons[0].ID != example.Example ||
+		len(lessons[0].Vector) != len(example.Vector) {
 		t.Errorf("lessons %v", lessons)
 	}
 }
 
 func TestTeachingThatCannotBe(t *testing.T) {
 	for want, teach := range map[int]func(context.Context, *record.Example) error{
-		http.StatusConflict: nil, http.StatusBadGateway: func(context.Context, *record.Example) error { return errors.New("no rights") },
+		http.StatusConflict: nil, http.StatusBadGateway: func(context.Context,
+			*record.Example,
+		) error {
+			return errors.New("no rights")
+		},
 	} {
 		p := New(Options{Teach: teach})
 		p.recent.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
@@ -199,7 +225,11 @@ func TestSlowVisitorsAreNotWaitedFor(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
-	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	next := http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request,
+	) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	const passed = http.StatusNoContent
 	ask := func(a Access, method, target, host string, headers ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, target, nil)
@@ -211,7 +241,10 @@ func TestGuard(t *testing.T) {
 		a.Guard(next).ServeHTTP(w, r)
 		return w
 	}
-	loopback, secret, open := Access{Loopback: true, Open: []string{"/livez"}}, Access{Token: "s", Open: []string{"/livez"}}, Access{}
+	loopback, secret, open := Access{Loopback: true, Open: []string{"/livez"}}, Access{
+		Token: "s",
+		Open:  []string{"/livez"},
+	}, Access{}
 	proxied := Access{Loopback: true, Token: "s", Open: []string{"/livez"}} // behind a proxy on the same machine
 	for _, c := range []struct {
 		name string
@@ -223,8 +256,14 @@ func TestGuard(t *testing.T) {
 		{"IPv6", ask(loopback, "GET", "/", "[::1]:8070"), passed},
 		{"a name that points here", ask(loopback, "GET", "/", "evil.example:8070"), http.StatusMisdirectedRequest},
 		{"loopback with a token, without it", ask(proxied, "GET", "/", "127.0.0.1:8070"), http.StatusUnauthorized},
-		{"metrics through a proxy, without it", ask(proxied, "GET", "/metrics", "stage.example"), http.StatusUnauthorized},
-		{"events through a proxy, without it", ask(proxied, "GET", "/events", "stage.example"), http.StatusUnauthorized},
+		{
+			"metrics through a proxy, without it", ask(proxied, "GET", "/metrics", "stage.example"),
+			http.StatusUnauthorized,
+		},
+		{
+			"events through a proxy, without it", ask(proxied, "GET", "/events", "stage.example"),
+			http.StatusUnauthorized,
+		},
 		{"through a proxy", ask(proxied, "GET", "/metrics", "stage.example", "Authorization", "Bearer s"), passed},
 		{"health through a proxy", ask(proxied, "GET", "/livez", "stage.example"), passed},
 		{"no token", ask(secret, "GET", "/", "stage:8070"), http.StatusUnauthorized},
@@ -235,14 +274,18 @@ func TestGuard(t *testing.T) {
 		{"link that posts", ask(secret, "POST", "/teach?token=s", "stage:8070"), http.StatusUnauthorized},
 		{"health", ask(secret, "GET", "/livez", "stage:8070"), passed},
 		{"open", ask(open, "GET", "/", "stage:8070"), passed},
-		{"open, another site", ask(open, "POST", "/teach", "stage:8070", "Origin", "http://evil.example"), http.StatusForbidden},
+		{
+			"open, another site", ask(open, "POST", "/teach", "stage:8070", "Origin", "http://evil.example"),
+			http.StatusForbidden,
+		},
 	} {
 		if c.got.Code != c.want {
 			t.Errorf("%s: %d, not %d", c.name, c.got.Code, c.want)
 		}
 	}
 	w := ask(secret, "GET", "/?token=s", "stage:8070")
-	if cookie := w.Header().Get("Set-Cookie"); !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || w.Header().Get("Location") != "/" {
+	if cookie := w.Header().Get("Set-Cookie"); !strings.Contains(cookie, "HttpOnly") ||
+		!strings.Contains(cookie, "SameSite=Strict") || w.Header().Get("Location") != "/" {
 		t.Errorf("cookie %q, location %q", cookie, w.Header().Get("Location"))
 	}
 }
@@ -263,17 +306,27 @@ func TestImages(t *testing.T) {
 		policy string
 	}{
 		{nil, nil, "img-src 'self' data:;"}, // a feed makes nobody's browser call anything
-		{[]string{"x", "y:8080"}, []string{mine, "http://X/a", "http://y:8080/z"}, "img-src 'self' data: http://x https://x http://y:8080 https://y:8080;"},
-		{[]string{"*"}, []string{mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/"}, "img-src 'self' data: http: https:;"},
+		{
+			[]string{"x", "y:8080"},
+			[]string{mine, "http://X/a", "http://y:8080/z"},
+			"img-src 'self' data: http://x https://x http://y:8080 https://y:8080;",
+		},
+		{
+			[]string{"*"},
+			[]string{mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/"},
+			"img-src 'self' data: http: https:;",
+		},
 	} {
 		p = New(Options{ImageHosts: c.hosts})
 		if policy := p.policy(); !strings.Contains(policy, c.policy) {
 			t.Errorf("policy for %v: %q", c.hosts, policy)
 		}
 		for _, attribute := range []string{
-			mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/", "data:image/png;base64,AA", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//x/y", "http://x@192.168.0.1/",
+			mine, inside, "http://X/a", "http://y:8080/z", "http://y:81/", "data:image/png;base64,AA",
+			"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//x/y", "http://x@192.168.0.1/",
 		} {
-			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" || slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
+			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" ||
+				slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
 			if got := p.image(item, attribute) == attribute; got != want {
 				t.Errorf("%v: %q shown: %v", c.hosts, attribute, got)
 			}

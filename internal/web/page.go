@@ -1,7 +1,8 @@
-// Package web is the live page of a stage: pictures with their labels as they come, how well and how fast they are
-// answered, a map of the last episode, and a way to teach. Everything it serves is in the binary.
+// Package web is the live page of a stage: pictures with their labels as they come, how well and how fast
+// they are answered, a map of the last episode, and a way to teach. Everything it serves is in the binary.
 //
-// The page only looks on. It takes what it is offered when it has time for it, and the stage never waits for it.
+// The page only looks on. It takes what it is offered when it has time for it, and the stage never waits for
+// it.
 package web
 
 import (
@@ -21,8 +22,8 @@ type Options struct {
 	Note     string          // a sentence under the title
 	Labels   func() []string // the labels a person can choose from, besides those seen; nil: none
 	ImageURL string          // where pictures are: {id} stands for the item's id; "": the attribute image
-	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in data: URLs are
-	// always shown.
+	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in
+	// data: URLs are always shown.
 	ImageHosts []string
 	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
 	Teach func(context.Context, *record.Example) error
@@ -119,13 +120,14 @@ func New(o Options) *Page {
 	return &Page{options: o, offered: make(chan *Episode, 1), recent: recent{items: map[string]*Item{}}}
 }
 
-// Wants says whether the page would take an episode now: somebody looks on, and has seen the last one. Ask before building
-// one.
+// Wants says whether the page would take an episode now: somebody looks on, and has seen the last one. Ask
+// before building one.
 func (p *Page) Wants() bool {
 	return time.Now().UnixNano() >= p.next.Load() && len(p.offered) == 0 && p.clients.any()
 }
 
-// Offer shows an episode, unless the page is busy with another. It never waits. The episode is the page's from then on.
+// Offer shows an episode, unless the page is busy with another. It never waits. The episode is the page's
+// from then on.
 func (p *Page) Offer(e *Episode) {
 	select {
 	case p.offered <- e:
@@ -222,7 +224,10 @@ func (p *Page) welcome() [][]byte {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hello := message("hello", helloView{p.options.Title, p.options.Note, labels, p.options.Teach != nil, p.curve.points})
+	hello := message("hello", helloView{
+		p.options.Title, p.options.Note, labels, p.options.Teach != nil,
+		p.curve.points,
+	})
 	messages := [][]byte{hello, message("status", statusView{p.status, p.speed.perSecond()})}
 	if p.last != nil {
 		messages = append(messages, p.last)

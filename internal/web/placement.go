@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// project lays the vectors out in the plane by their two principal components, within -1 to 1. The components come from
-// the Gram matrix: an episode has far fewer items than dimensions.
+// project lays the vectors out in the plane by their two principal components, within -1 to 1. The components
+// come from the Gram matrix: an episode has far fewer items than dimensions.
 func project(vectors [][]float32) [][2]float32 {
 	points := make([][2]float32, len(vectors))
 	n := len(vectors)
@@ -59,7 +59,8 @@ func project(vectors [][]float32) [][2]float32 {
 	return points
 }
 
-// placement remembers where labels lay on the map, so that it does not jump: principal components have no fixed direction.
+// placement remembers where labels lay on the map, so that it does not jump: principal components have no
+// fixed direction.
 type placement struct {
 	centres map[string][2]float64
 }

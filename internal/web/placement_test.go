@@ -78,7 +78,8 @@ func TestCurveSpansTheRun(t *testing.T) {
 	for i := range int64(100000) {
 		c.add([]Score{{Name: "warm start", Right: i, All: i + 1}})
 	}
-	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 || c.points[n-1].After < 99000 {
+	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 ||
+		c.points[n-1].After < 99000 {
 		t.Errorf("%d points from %d to %d", n, c.points[0].After, c.points[n-1].After)
 	}
 }
@@ -88,10 +89,14 @@ func TestRecentIsBounded(t *testing.T) {
 	vector := make([]float32, 1<<16) // shared: only its size counts
 	for i := range 1000 {
 		for range 2 { // a repeat takes the place of the first
-			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{Topic: "t", Offset: int64(i), Object: -1}.ID()}})
+			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{
+				Topic: "t", Offset: int64(i),
+				Object: -1,
+			}.ID()}})
 		}
 	}
-	if n := len(r.items); n != len(r.order) || n < 150 || r.bytes > keptBytes || r.items["t/0/999"] == nil || r.items["t/0/0"] != nil {
+	if n := len(r.items); n != len(r.order) || n < 150 || r.bytes > keptBytes || r.items["t/0/999"] == nil ||
+		r.items["t/0/0"] != nil {
 		t.Errorf("%d items of %d bytes", n, r.bytes)
 	}
 }

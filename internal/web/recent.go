@@ -37,8 +37,8 @@ type point struct {
 	Scores []Score `json:"scores"`
 }
 
-// curve is the accuracy so far over the items answered. When it has too many points every second one goes, so that it
-// spans the whole run however long.
+// curve is the accuracy so far over the items answered. When it has too many points every second one goes, so
+// that it spans the whole run however long.
 type curve struct {
 	points []point
 	stride int64 // items between points

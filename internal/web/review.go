@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	heldFor      = 2 * time.Minute // how long an item is one person's: long enough to look, short enough to be given on
-	keptQuestion = 1000            // items that wait for a person at most; older ones are in the review topic, if there is one
-	keptTaught   = 200             // of what was taught in this session
+	// how long an item is one person's: long enough to look, short enough to be given on
+	heldFor = 2 * time.Minute
+	// items that wait for a person at most; older ones are in the review topic, if there is one
+	keptQuestion = 1000
+	keptTaught   = 200 // of what was taught in this session
 )
 
 // question is an item that waits for a person's label.
@@ -31,8 +33,8 @@ type taught struct {
 	Since int64     `json:"since"` // items that were given this label since
 }
 
-// Questions are the items that the stage asks people about, and what they said in this session. Each is shown to one person
-// at a time. It is safe for any number of goroutines.
+// Questions are the items that the stage asks people about, and what they said in this session. Each is shown
+// to one person at a time. It is safe for any number of goroutines.
 type Questions struct {
 	mu      sync.Mutex
 	now     func() time.Time
@@ -49,8 +51,10 @@ func (q *Questions) Ask(reviews ...record.Review) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, r := range reviews {
-		r.Vector, r.Attributes = slices.Clone(r.Vector), slices.Clone(r.Attributes) // not to keep the batch they came in
-		q.remove(func(w *question) bool { return w.review.ID == r.ID })             // a repeat carries the newer answer
+		// not to keep the batch they came in
+		r.Vector, r.Attributes = slices.Clone(r.Vector), slices.Clone(r.Attributes)
+		// a repeat carries the newer answer
+		q.remove(func(w *question) bool { return w.review.ID == r.ID })
 		q.waiting = append(q.waiting, &question{review: r})
 		q.bytes += reviewBytes(&r)
 	}
@@ -75,8 +79,8 @@ func (q *Questions) remove(gone func(*question) bool) (removed *question) {
 	return removed
 }
 
-// Take gives a person up to n items, the newest first: those that the person holds already, then some that nobody does. What
-// somebody else holds, or the person has skipped, is not among them.
+// Take gives a person up to n items, the newest first: those that the person holds already, then some that
+// nobody does. What somebody else holds, or the person has skipped, is not among them.
 func (q *Questions) Take(holder string, n int) []record.Review {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,8 +106,8 @@ func (q *Questions) Take(holder string, n int) []record.Review {
 	return out
 }
 
-// Skip says that a person does not know an item: it goes to others, and not to this one again. It is false where nobody was
-// asked about it.
+// Skip says that a person does not know an item: it goes to others, and not to this one again. It is false
+// where nobody was asked about it.
 func (q *Questions) Skip(holder, id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

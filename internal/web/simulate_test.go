@@ -67,7 +67,10 @@ func (s *simulation) status() Status {
 func (s *simulation) episode(t testing.TB, n int) *Episode {
 	t.Helper()
 	s.number++
-	e := &Episode{Stream: "belt", Number: s.number, Closed: "size", Iterations: 7, Warm: true, Admitted: n / 2, Solve: 1800 * time.Microsecond}
+	e := &Episode{
+		Stream: "belt", Number: s.number, Closed: "size", Iterations: 7, Warm: true, Admitted: n / 2,
+		Solve: 1800 * time.Microsecond,
+	}
 	var rows []float32
 	for i := range n {
 		picture := s.belt.Next()
@@ -99,12 +102,17 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 		source := record.Source{Topic: "belt", Offset: s.all, Object: -1}
 		e.Items = append(e.Items, Item{Example: picture.ID, Vector: example.Vector, Result: record.Result{
 			ID: source.ID(), ItemID: picture.ID, Stream: "belt",
-			Episode: s.number, Label: order[0], Confidence: best[order[1]] / (best[order[0]] + best[order[1]]), Unknown: i%23 == 7,
-			Alternatives: []record.Alternative{{Label: order[1], Confidence: .2}}, Time: time.Now(), Attributes: example.Attributes,
+			Episode: s.number, Label: order[0], Confidence: best[order[1]] / (best[order[0]] + best[order[1]]),
+			Unknown:      i%23 == 7,
+			Alternatives: []record.Alternative{{Label: order[1], Confidence: .2}}, Time: time.Now(),
+			Attributes: example.Attributes,
 		}})
 	}
 	for i, name := range []string{"warm start", "no memory", "nearest prototype"} {
-		e.Scores = append(e.Scores, Score{Name: name, Right: s.right[i] - int64(i)*s.all/25, All: s.all, Late: 1, LateOf: 2})
+		e.Scores = append(e.Scores, Score{
+			Name: name, Right: s.right[i] - int64(i)*s.all/25, All: s.all, Late: 1,
+			LateOf: 2,
+		})
 	}
 	near, err := index.Build(context.Background(), rows, n, len(rows)/n, index.Options{Rho: 4})
 	if err != nil {
@@ -126,7 +134,10 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 }
 
 func (s *simulation) page() *Page {
-	return New(Options{Title: "demo", Note: "A sorting belt.", Labels: func() []string { return s.labels }, Teach: s.teach, Status: s.status})
+	return New(Options{
+		Title: "demo", Note: "A sorting belt.", Labels: func() []string { return s.labels },
+		Teach: s.teach, Status: s.status,
+	})
 }
 
 // read takes one event from a stream.

@@ -62,19 +62,24 @@ type alternativeView struct {
 
 func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 	v := &episodeView{
-		Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations, Admitted: e.Admitted,
-		Solve: float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges, Scores: e.Scores, Items: make([]itemView, len(e.Items)),
+		Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations,
+		Admitted: e.Admitted,
+		Solve:    float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges,
+		Scores: e.Scores, Items: make([]itemView, len(e.Items)),
 	}
 	for i := range e.Items {
 		item := &e.Items[i]
 		r := &item.Result
 		about := attributes(r.Attributes)
 		v.Items[i] = itemView{
-			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown,
-			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image), Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
+			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
+			Calibrated: r.Calibrated, Unknown: r.Unknown,
+			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image),
+			Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
 		}
 		for _, a := range r.Alternatives {
-			v.Items[i].Alternatives = append(v.Items[i].Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
+			v.Items[i].Alternatives = append(v.Items[i].Alternatives,
+				alternativeView{a.Label, zeroIfNot(a.Confidence)})
 		}
 	}
 	return v
@@ -83,7 +88,8 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 // about is what the page understands of an item's attributes.
 type about struct {
 	Image string `json:"image"`
-	Truth string `json:"truth"` // known to the sender, never to the stage; the page marks what was answered wrong
+	// known to the sender, never to the stage; the page marks what was answered wrong
+	Truth string `json:"truth"`
 }
 
 func attributes(b json.RawMessage) (a about) {
@@ -93,22 +99,27 @@ func attributes(b json.RawMessage) (a about) {
 	return a
 }
 
-// image is where the item's picture is, "" for none. A feed may point the browser at a picture in the record itself, and at
-// hosts that the operator allows: a browser reaches what its network does, and a request is more than a picture.
+// image is where the item's picture is, "" for none. A feed may point the browser at a picture in the record
+// itself, and at hosts that the operator allows: a browser reaches what its network does, and a request is
+// more than a picture.
 func (p *Page) image(item *Item, attribute string) string {
 	if p.options.ImageURL != "" {
 		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(item.Example))
 	}
 	switch u, err := url.Parse(attribute); {
 	case err != nil:
-	case u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"), (u.Scheme == "http" || u.Scheme == "https") && p.allowed(u.Host):
+	case u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"),
+		(u.Scheme == "http" || u.Scheme == "https") && p.allowed(u.Host):
 		return attribute
 	}
 	return ""
 }
 
 func (p *Page) allowed(host string) bool {
-	return slices.ContainsFunc(p.options.ImageHosts, func(h string) bool { return h == "*" || strings.EqualFold(h, host) })
+	return slices.ContainsFunc(p.options.ImageHosts, func(h string) bool {
+		return h == "*" ||
+			strings.EqualFold(h, host)
+	})
 }
 
 // policy lets the page run its own script and nothing else, and show pictures from where they may come.

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A page that nobody looks at wants nothing and computes nothing; the first visitor begins with what came last.
+// A page that nobody looks at wants nothing and computes nothing; the first visitor begins with what came
+// last.
 func TestNobodyLooksOn(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
@@ -18,7 +19,8 @@ func TestNobodyLooksOn(t *testing.T) {
 	e := s.episode(t, 40)
 	p.keep(e)
 	if p.last != nil || p.unseen != e || len(p.curve.points) != 1 || len(p.recent.items) != 0 {
-		t.Errorf("shown to nobody: %d bytes, %d points, %d items", len(p.last), len(p.curve.points), len(p.recent.items))
+		t.Errorf("shown to nobody: %d bytes, %d points, %d items", len(p.last), len(p.curve.points),
+			len(p.recent.items))
 	}
 	server := httptest.NewServer(p.Handler())
 	defer server.Close()

@@ -1,5 +1,5 @@
-// Package brokertest gives tests a Kafka to talk to: the embedded broker, or the real one that SLKSTREAM_TEST_BROKERS
-// names, so that the same tests run on both.
+// Package brokertest gives tests a Kafka to talk to: the embedded broker, or the real one that
+// SLKSTREAM_TEST_BROKERS names, so that the same tests run on both.
 package brokertest
 
 import (
@@ -17,14 +17,15 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Variable names the environment variable that holds the brokers to test against, host:port, separated by commas.
+// Variable names the environment variable that holds the brokers to test against, host:port, separated by
+// commas.
 const Variable = "SLKSTREAM_TEST_BROKERS"
 
 // Real says whether the tests run against the brokers that the environment names.
 func Real() bool { return os.Getenv(Variable) != "" }
 
-// Brokers are the addresses to test against: those of the environment, or of an embedded broker that lasts as long as
-// the test.
+// Brokers are the addresses to test against: those of the environment, or of an embedded broker that lasts as
+// long as the test.
 func Brokers(t testing.TB) []string {
 	t.Helper()
 	if Real() {
@@ -33,7 +34,8 @@ func Brokers(t testing.TB) []string {
 	return []string{Embedded(t).Address}
 }
 
-// Embedded starts an embedded broker for this test, whatever the environment says; its Cluster injects faults.
+// Embedded starts an embedded broker for this test, whatever the environment says; its Cluster injects
+// faults.
 func Embedded(t testing.TB) *broker.Server {
 	t.Helper()
 	server, err := broker.Serve(t.TempDir(), 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -56,12 +58,17 @@ func Connect(t testing.TB, brokers []string) *topic.Client {
 }
 
 // Topic makes a topic with a name of its own, which begins with the given one.
-func Topic(t testing.TB, client *topic.Client, name string, partitions int, settings map[string]string) string {
+func Topic(t testing.TB, client *topic.Client, name string, partitions int,
+	settings map[string]string,
+) string {
 	t.Helper()
 	name = Name(name)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := client.Create(ctx, topic.Description{Name: name, Partitions: partitions, Settings: settings}); err != nil {
+	if err := client.Create(ctx, topic.Description{
+		Name: name, Partitions: partitions,
+		Settings: settings,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -7,9 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// each runs body for every register of count elements, the last one masked. body loads and stores through what it is
-// given, and ends in advancing its pointers by step bytes.
-func (v vector) each(count reg.GPVirtual, mask reg.VecPhysical, advance []reg.GPVirtual, body func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem))) {
+// each runs body for every register of count elements, the last one masked. body loads and stores through
+// what it is given, and ends in advancing its pointers by step bytes.
+func (v vector) each(count reg.GPVirtual, mask reg.VecPhysical, advance []reg.GPVirtual,
+	body func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)),
+) {
 	whole, rest := v.split(count)
 	v.TESTQ(whole, whole)
 	v.JZ(LabelRef("tail"))
@@ -36,7 +38,9 @@ func (v vector) axpy() {
 	y, _ := v.slice("y")
 	r := v.registers
 	v.broadcast("alpha", r[0])
-	v.each(length, r[1], []reg.GPVirtual{x, y}, func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	v.each(length, r[1], []reg.GPVirtual{x, y}, func(load func(Mem, reg.VecPhysical),
+		store func(reg.VecPhysical, Mem),
+	) {
 		load(Mem{Base: x}, r[2])
 		load(Mem{Base: y}, r[3])
 		v.VFMADD231PS(r[2], r[0], r[3])
@@ -49,14 +53,17 @@ func (v vector) scale() {
 	x, length := v.slice("x")
 	r := v.registers
 	v.broadcast("alpha", r[0])
-	v.each(length, r[1], []reg.GPVirtual{x}, func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	v.each(length, r[1], []reg.GPVirtual{x}, func(load func(Mem, reg.VecPhysical),
+		store func(reg.VecPhysical, Mem),
+	) {
 		load(Mem{Base: x}, r[2])
 		v.VMULPS(r[0], r[2], r[2])
 		store(r[2], Mem{Base: x})
 	})
 }
 
-// threeQuarterPower is two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither overflows nor underflows.
+// threeQuarterPower is two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither overflows nor
+// underflows.
 func (v vector) threeQuarterPower(c constants) {
 	v.function("ThreeQuarterPower", "func(out, x []float32)", "fills out with sign(x)|x|^.75.")
 	out, _ := v.slice("out")
@@ -64,7 +71,9 @@ func (v vector) threeQuarterPower(c constants) {
 	value, sign, root, fourth := v.registers[0], v.registers[1], v.registers[2], v.registers[3]
 	signs := v.registers[4]
 	v.VMOVUPS(c["Sign"], signs)
-	v.each(length, v.registers[5], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	v.each(length, v.registers[5], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical),
+		store func(reg.VecPhysical, Mem),
+	) {
 		load(Mem{Base: x}, value)
 		v.VANDPS(signs, value, sign)
 		v.VANDNPS(value, signs, value)
@@ -85,7 +94,9 @@ func (v vector) exp(c constants) {
 	highest, lowest := v.registers[5], v.registers[6]
 	v.VMOVUPS(c["Highest"], highest)
 	v.VMOVUPS(c["Lowest"], lowest)
-	v.each(length, v.registers[7], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	v.each(length, v.registers[7], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical),
+		store func(reg.VecPhysical, Mem),
+	) {
 		load(Mem{Base: x}, value)
 		v.VMINPS(value, highest, value) // the second operand wins where one is NaN
 		v.VMAXPS(value, lowest, value)
@@ -110,10 +121,11 @@ func (v vector) exp(c constants) {
 	})
 }
 
-// accumulate adds weighted rows to a tile of classes x vectors sums that stay in registers over all rows. With one vector
-// it takes the columns that fill no tile, the last of them masked.
+// accumulate adds weighted rows to a tile of classes x vectors sums that stay in registers over all rows.
+// With one vector it takes the columns that fill no tile, the last of them masked.
 func (v vector) accumulate(classes, vectors int) {
-	v.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors), "func(out *float32, weights *float32, k int, rows *float32, d, n, columns int)",
+	v.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors),
+		"func(out *float32, weights *float32, k int, rows *float32, d, n, columns int)",
 		fmt.Sprintf("adds n weighted rows to %d rows of out, over columns of their d columns.", classes))
 	out, weights, k := v.integer("out"), v.integer("weights"), v.integer("k")
 	rows, d, n := v.integer("rows"), v.integer("d"), v.integer("n")
@@ -171,7 +183,8 @@ func (v vector) accumulate(classes, vectors int) {
 	v.Label("tile")
 	v.CMPQ(columns, U8(vectors*v.lanes))
 	v.JLT(LabelRef("tail"))
-	block("row", func(m Mem, r reg.VecPhysical) { v.VMOVUPS(m, r) }, func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+	block("row", func(m Mem, r reg.VecPhysical) { v.VMOVUPS(m, r) },
+		func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
 	v.ADDQ(I32(vectors*v.bytes()), out)
 	v.ADDQ(I32(vectors*v.bytes()), rows)
 	v.SUBQ(U8(vectors*v.lanes), columns)

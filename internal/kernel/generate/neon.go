@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// neon writes arm64 assembly as text. The Go assembler has no names for most vector instructions of float32; those are
-// written as words. Routines and their order of sums mirror the ones of vector, except that a tail is taken one lane at a
-// time: there are no masks.
+// neon writes arm64 assembly as text. The Go assembler has no names for most vector instructions of float32;
+// those are written as words. Routines and their order of sums mirror the ones of vector, except that a tail
+// is taken one lane at a time: there are no masks.
 type neon struct {
 	code, stubs strings.Builder
 	labels      int
@@ -63,7 +63,8 @@ func (n *neon) fresh(name string) string {
 
 // word writes a vector instruction d = n op m on four float32.
 func (n *neon) word(name string, base uint32, d, first, second int) {
-	n.emit("WORD $0x%08x // %s V%d.4S, V%d.4S, V%d.4S", base|uint32(second)<<16|uint32(first)<<5|uint32(d), name, d, first, second)
+	n.emit("WORD $0x%08x // %s V%d.4S, V%d.4S, V%d.4S", base|uint32(second)<<16|uint32(first)<<5|uint32(d), name,
+		d, first, second)
 }
 
 // unary writes a vector instruction d = op n.
@@ -135,7 +136,8 @@ func (n *neon) wholeAndRest(count int, body func(lanes int)) {
 }
 
 func (n *neon) strip(rows, columns int) {
-	n.function(fmt.Sprintf("Strip%dx%d", rows, columns), "(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)",
+	n.function(fmt.Sprintf("Strip%dx%d", rows, columns),
+		"(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)",
 		fmt.Sprintf("fills %d rows of out with the products of rows of a and groups of %d rows of b, over length of their d columns.", rows, columns), 64)
 	for i, name := range []string{"out", "stride", "a", "b", "d", "length", "groups", "add"} {
 		n.emit("MOVD %s+%d(FP), R%d", name, 8*i, i)
@@ -273,7 +275,8 @@ func (n *neon) scale() {
 	n.emit("RET")
 }
 
-// elements begins a routine from x to out and runs body on register 0, whose result is in the register that it returns.
+// elements begins a routine from x to out and runs body on register 0, whose result is in the register that
+// it returns.
 func (n *neon) elements(name, doc string, prepare func(), body func() int) {
 	n.function(name, "(out []float32, x []float32)", doc, 48)
 	n.emit("MOVD out_base+0(FP), R0")
@@ -296,7 +299,10 @@ func (n *neon) exp() {
 		for _, c := range []struct {
 			register int
 			number   float64
-		}{{highest, 89}, {lowest, -104}, {log2e, 1 / math.Ln2}, {ln2High, splitLn2}, {ln2Low, math.Ln2 - splitLn2}} {
+		}{{highest, 89}, {lowest, -104}, {log2e, 1 / math.Ln2}, {ln2High, splitLn2}, {
+			ln2Low,
+			math.Ln2 - splitLn2,
+		}} {
 			n.fill(c.register, math.Float32bits(float32(c.number)))
 		}
 		n.fill(bias, 127)
@@ -332,19 +338,21 @@ func (n *neon) exp() {
 }
 
 func (n *neon) threeQuarterPower() {
-	n.elements("ThreeQuarterPower", "fills out with sign(x)|x|^.75.", func() { n.fill(16, 0x80000000) }, func() int {
-		n.emit("VAND V16.B16, V0.B16, V1.B16")
-		n.unary("FABS", 0x4ea0f800, 0, 0)
-		n.unary("FSQRT", 0x6ea1f800, 2, 0)
-		n.unary("FSQRT", 0x6ea1f800, 3, 2)
-		n.mul(2, 2, 3)
-		n.emit("VORR V1.B16, V2.B16, V2.B16")
-		return 2
-	})
+	n.elements("ThreeQuarterPower", "fills out with sign(x)|x|^.75.", func() { n.fill(16, 0x80000000) },
+		func() int {
+			n.emit("VAND V16.B16, V0.B16, V1.B16")
+			n.unary("FABS", 0x4ea0f800, 0, 0)
+			n.unary("FSQRT", 0x6ea1f800, 2, 0)
+			n.unary("FSQRT", 0x6ea1f800, 3, 2)
+			n.mul(2, 2, 3)
+			n.emit("VORR V1.B16, V2.B16, V2.B16")
+			return 2
+		})
 }
 
 func (n *neon) accumulate(classes, vectors int) {
-	n.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors), "(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)",
+	n.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors),
+		"(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)",
 		fmt.Sprintf("adds n weighted rows to %d rows of out, over columns of their d columns.", classes), 56)
 	for i, name := range []string{"out", "weights", "k", "rows", "d", "n", "columns"} {
 		n.emit("MOVD %s+%d(FP), R%d", name, 8*i, i)
@@ -409,7 +417,8 @@ func (n *neon) accumulate(classes, vectors int) {
 }
 
 func (n *neon) groupMinima() {
-	n.function("GroupMinima", "(minima *[16]float32, norms []float32, products []float32)", "lowers minima to the smallest of norms - 2 products of each group.", 56)
+	n.function("GroupMinima", "(minima *[16]float32, norms []float32, products []float32)",
+		"lowers minima to the smallest of norms - 2 products of each group.", 56)
 	n.emit("MOVD minima+0(FP), R0")
 	n.emit("MOVD norms_base+8(FP), R1")
 	n.emit("MOVD products_base+32(FP), R2")
@@ -433,13 +442,15 @@ func (n *neon) groupMinima() {
 func (n *neon) below(each bool) {
 	const two, fixed = 20, 21
 	if each {
-		n.function("BelowEach", "(places []int32, norm float32, products []float32, limits []float32) int", "writes the places where norm - 2 products <= limits.", 88)
+		n.function("BelowEach", "(places []int32, norm float32, products []float32, limits []float32) int",
+			"writes the places where norm - 2 products <= limits.", 88)
 		n.emit("MOVWU norm+24(FP), R25")
 		n.emit("MOVD products_base+32(FP), R1")
 		n.emit("MOVD products_len+40(FP), R3")
 		n.emit("MOVD limits_base+56(FP), R2")
 	} else {
-		n.function("Below", "(places []int32, norms []float32, products []float32, limit float32) int", "writes the places where norms - 2 products <= limit.", 88)
+		n.function("Below", "(places []int32, norms []float32, products []float32, limit float32) int",
+			"writes the places where norms - 2 products <= limit.", 88)
 		n.emit("MOVWU limit+72(FP), R25")
 		n.emit("MOVD products_base+48(FP), R1")
 		n.emit("MOVD products_len+56(FP), R3")

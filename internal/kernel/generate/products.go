@@ -10,11 +10,12 @@ import (
 // unrolled is how many steps along the columns one round of a strip takes.
 const unrolled = 4
 
-// strip computes the inner products of some rows of a with groups of rows of b, one tile for each group. Every product
-// has one register of sums, filled in the order of the columns whatever the shape of the tile, and is reduced in one
-// order: a product has the same bits in every tile.
+// strip computes the inner products of some rows of a with groups of rows of b, one tile for each group.
+// Every product has one register of sums, filled in the order of the columns whatever the shape of the tile,
+// and is reduced in one order: a product has the same bits in every tile.
 func (v vector) strip(rows, columns int) {
-	v.function(fmt.Sprintf("Strip%dx%d", rows, columns), "func(out *float32, stride int, a, b *float32, d, length, groups, add int)",
+	v.function(fmt.Sprintf("Strip%dx%d", rows, columns),
+		"func(out *float32, stride int, a, b *float32, d, length, groups, add int)",
 		fmt.Sprintf("fills %d rows of out with the products of rows of a and groups of %d rows of b, over length of their d columns.", rows, columns))
 	out, stride := v.integer("out"), v.integer("stride")
 	a, b, d := v.integer("a"), v.integer("b"), v.integer("d")

@@ -18,7 +18,8 @@ func (v vector) two(r reg.VecPhysical) {
 
 // groupMinima takes a multiple of 16 values.
 func (v vector) groupMinima() {
-	v.function("GroupMinima", "func(minima *[16]float32, norms, products []float32)", "lowers minima to the smallest of norms - 2 products of each group.")
+	v.function("GroupMinima", "func(minima *[16]float32, norms, products []float32)",
+		"lowers minima to the smallest of norms - 2 products of each group.")
 	minima := v.integer("minima")
 	norms, _ := v.slice("norms")
 	products, length := v.slice("products")
@@ -49,9 +50,11 @@ func (v vector) groupMinima() {
 // below takes a multiple of 16 values. Candidates are rare, so they are written one by one.
 func (v vector) below(each bool) {
 	if each {
-		v.function("BelowEach", "func(places []int32, norm float32, products, limits []float32) int", "writes the places where norm - 2 products <= limits.")
+		v.function("BelowEach", "func(places []int32, norm float32, products, limits []float32) int",
+			"writes the places where norm - 2 products <= limits.")
 	} else {
-		v.function("Below", "func(places []int32, norms, products []float32, limit float32) int", "writes the places where norms - 2 products <= limit.")
+		v.function("Below", "func(places []int32, norms, products []float32, limit float32) int",
+			"writes the places where norms - 2 products <= limit.")
 	}
 	places, _ := v.slice("places")
 	products, length := v.slice("products")

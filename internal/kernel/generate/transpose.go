@@ -5,9 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose copies blocks of 8 x 8 to their mirror places, with registers of eight lanes in both instruction sets.
+// transpose copies blocks of 8 x 8 to their mirror places, with registers of eight lanes in both instruction
+// sets.
 func (v vector) transpose() {
-	v.function("Transpose", "func(to, from *float32, stride, blocks int)", "writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.")
+	v.function("Transpose", "func(to, from *float32, stride, blocks int)",
+		"writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.")
 	to, from, stride, blocks := v.integer("to"), v.integer("from"), v.integer("stride"), v.integer("blocks")
 	v.SHLQ(U8(2), stride)
 	three, row := v.GP64(), v.GP64()

@@ -10,7 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector is an instruction set seen as registers of a number of float32 lanes, and the shapes of tile that fill them.
+// vector is an instruction set seen as registers of a number of float32 lanes, and the shapes of tile that
+// fill them.
 type vector struct {
 	*build.Context
 	name             string
@@ -22,13 +23,22 @@ type vector struct {
 
 // AVX2 has 16 registers: 3 x 4 sums leave room for 3 rows of a and one of b. AVX-512 has 32.
 var (
-	avx2 = vector{name: "avx2", lanes: 8, rows: 3, columns: 4, classes: 4, vectors: 3, registers: []reg.VecPhysical{
-		reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
-	}}
-	avx512 = vector{name: "avx512", lanes: 16, rows: 4, columns: 4, classes: 4, vectors: 4, registers: []reg.VecPhysical{
-		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
-		reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
-	}}
+	avx2 = vector{
+		name: "avx2", lanes: 8, rows: 3, columns: 4, classes: 4, vectors: 3,
+		registers: []reg.VecPhysical{
+			reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12,
+			reg.Y13, reg.Y14, reg.Y15,
+		},
+	}
+	avx512 = vector{
+		name: "avx512", lanes: 16, rows: 4, columns: 4, classes: 4, vectors: 4,
+		registers: []reg.VecPhysical{
+			reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12,
+			reg.Z13, reg.Z14, reg.Z15,
+			reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27,
+			reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+		},
+	}
 )
 
 // function begins a routine.
@@ -61,7 +71,8 @@ func (v vector) zero(registers ...reg.VecPhysical) {
 	}
 }
 
-// tail is what is needed to touch fewer than a register's lanes: a mask in a vector register, or in a mask register.
+// tail is what is needed to touch fewer than a register's lanes: a mask in a vector register, or in a mask
+// register.
 type tail struct {
 	vector
 	mask reg.Register
@@ -149,8 +160,8 @@ func (v vector) sum(r, other reg.VecPhysical) {
 	v.VADDPS(y, x, x)
 }
 
-// sums4 adds the lanes of four registers and leaves the sums in the lowest four lanes of the first: within each half of
-// eight lanes (0+2)+(1+3), then lower half plus upper.
+// sums4 adds the lanes of four registers and leaves the sums in the lowest four lanes of the first: within
+// each half of eight lanes (0+2)+(1+3), then lower half plus upper.
 func (v vector) sums4(r []reg.VecPhysical, one, two reg.VecPhysical) {
 	for i := range 4 {
 		v.halve(r[i], one)
@@ -212,7 +223,10 @@ func (v vector) constants() constants {
 		}
 	}
 	// The same numbers as in portable.go.
-	floats := map[string]float64{"Lowest": -104, "Highest": 89, "Log2e": 1 / math.Ln2, "Ln2High": splitLn2, "Ln2Low": math.Ln2 - splitLn2}
+	floats := map[string]float64{
+		"Lowest": -104, "Highest": 89, "Log2e": 1 / math.Ln2, "Ln2High": splitLn2,
+		"Ln2Low": math.Ln2 - splitLn2,
+	}
 	for _, name := range []string{"Lowest", "Highest", "Log2e", "Ln2High", "Ln2Low"} {
 		number(name, math.Float32bits(float32(floats[name])))
 	}
