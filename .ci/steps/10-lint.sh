@@ -1,8 +1,9 @@
 #!/bin/bash
-# The stricter gofmt, and staticcheck, each at the release that is named here.
+# The stricter gofmt and staticcheck, each at the release that is named here, and lines that end before column 110.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 [ -z "$would" ] || { echo "gofumpt would change:"; echo "$would"; exit 1; }
 go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags browser,docs ./...
 echo "gofumpt and staticcheck have nothing to say"
+.ci/long-lines.sh
