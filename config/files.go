@@ -8,7 +8,7 @@ import (
 // Files is what label reads and writes.
 type Files struct {
 	Input  string
-	K      int
+	K      Clusters
 	Output string
 	Force  bool
 	Report string
@@ -22,8 +22,9 @@ func (f *Files) sections() []section {
 		define("input", &f.Input, []string{"label", "feed"}, "",
 			"file of embeddings: .npy, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
-		define("k", &f.K, label, 0, "clusters to find where there is no support", atLeast(0), atMost(1<<20)).
-			when("eval cluster", 10, "clusters to find", atLeast(2), atMost(1<<16)),
+		define("k", &f.K, label, 0, "clusters to find where there is no support; auto: as many as the graph falls into",
+			atMost[Clusters](1<<20)).
+			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into", atMost[Clusters](1<<16)),
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
@@ -41,7 +42,7 @@ func (f *Files) faults(c *Config) []Fault {
 	// other files may hold labels
 	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"):
 		return []Fault{{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"}}
-	case f.K > 0 && len(c.Stage.Support) > 0:
+	case f.K != 0 && len(c.Stage.Support) > 0:
 		return []Fault{{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"}}
 	}
 	return nil

@@ -66,6 +66,33 @@ func parseBytes(text string) (Bytes, error) {
 	return Bytes(v * float64(size)), nil
 }
 
+// Clusters is how many clusters to find, or Auto.
+type Clusters int
+
+// Auto is as many clusters as the data fall into.
+const Auto Clusters = -1
+
+func (c Clusters) String() string {
+	if c == Auto {
+		return "auto"
+	}
+	return strconv.Itoa(int(c))
+}
+
+func parseClusters(text string) (Clusters, error) {
+	if text == "auto" {
+		return Auto, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, notNumber(text, "whole number, nor auto", err)
+	}
+	if n < 0 {
+		return 0, fmt.Errorf("%d is less than none", n)
+	}
+	return Clusters(n), nil
+}
+
 func cutSuffixFold(s, suffix string) (string, bool) {
 	cut := len(s) - len(suffix)
 	if cut < 0 || !strings.EqualFold(s[cut:], suffix) {
@@ -113,6 +140,8 @@ func parse[T any](raw []string) (T, error) {
 		}
 	case *Bytes:
 		*p, err = parseBytes(text)
+	case *Clusters:
+		*p, err = parseClusters(text)
 	default:
 		panic(fmt.Sprintf("a setting cannot be a %T", v))
 	}
@@ -169,6 +198,8 @@ func kindOf[T any]() string {
 		return "duration"
 	case reflect.TypeFor[Bytes]():
 		return "size"
+	case reflect.TypeFor[Clusters]():
+		return "whole number or auto"
 	default:
 		return map[reflect.Kind]string{
 			reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number",

@@ -15,7 +15,8 @@ const (
 )
 
 // communities parts a graph into k clusters: local moving by modularity from single points, aggregated until few
-// communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left. It returns the cluster
+// communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k 0 until no pair is tied more
+// than chance would tie it, B_ij <= vol_i vol_j / total, where another merge would lower the modularity. It returns the cluster
 // of each point and their number; 0 where the graph falls into too many pieces.
 func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
 	net := fromAffinity(a)
@@ -171,7 +172,7 @@ func (g *network) aggregate(part []int32, count int) *network {
 }
 
 // merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left; where none is connected, the two
-// of the smallest volume. It returns the cluster of each node, numbered by their first node, and their number.
+// of the smallest volume. With k 0 it ends where no pair is tied more than by chance. It returns the cluster of each node, numbered by their first node, and their number.
 func (g *network) merge(k int) ([]int32, int) {
 	n := g.n()
 	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)
@@ -207,6 +208,9 @@ func (g *network) merge(k int) ([]int32, int) {
 			if with[i] >= 0 && (a < 0 || ratio[i] > ratio[a]) {
 				a, b = i, with[i]
 			}
+		}
+		if k == 0 && (a < 0 || ratio[a]*g.total <= 1) {
+			break
 		}
 		if a < 0 {
 			a, b = smallestPair(alive, volume)

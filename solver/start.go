@@ -50,7 +50,8 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	return nil
 }
 
-// Communities parts a graph into at most k clusters from the graph alone: what a clustering starts from. The error says that
+// Communities parts a graph into at most k clusters from the graph alone: what a clustering starts from. With k 0 there are as many as
+// its modularity says. The error says that
 // the graph is in too many pieces for that.
 func Communities(graph *index.Affinity, k int, seed uint64) ([]int32, error) {
 	cluster, found := communities(graph, k, rand.New(rand.NewPCG(seed, 0)))

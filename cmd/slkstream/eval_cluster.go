@@ -28,7 +28,7 @@ func newEvalClusterCommand() *cobra.Command {
 }
 
 func evalCluster(ctx context.Context, c *call) error {
-	e, k := c.Config.Evaluate, c.Config.Files.K
+	e, k := c.Config.Evaluate, max(0, int(c.Config.Files.K)) // 0 is auto
 	sets, err := evaluate.ReadSets(e.Data)
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func label(ctx context.Context, c *call) error {
 	if err := output.Commit(); err != nil {
 		return err
 	}
-	c.Log.Info("labelled", "rows", problem.N, "classes", problem.K, "order", fmt.Sprintf("%.2f", r.Coherence),
+	c.Log.Info("labelled", "rows", problem.N, "classes", r.K, "order", fmt.Sprintf("%.2f", r.Coherence),
 		"output", c.Config.Files.Output,
 		"took", time.Since(began).Round(time.Millisecond))
 	return nil
@@ -84,6 +84,7 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
 			if p.Code > 0 { // memory is short: collect more often
 				debug.SetGCPercent(20)
+				debug.SetMemoryLimit(min(max(p.Peak, p.Limit), debug.SetMemoryLimit(-1)))
 			}
 		}
 		shown := newProgress(c)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
@@ -14,8 +16,11 @@ import (
 // solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one
 // episode.
 func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
+	if c.Config.Files.K == config.Auto {
+		return nil, usageError{errors.New("k is auto: only the method slk-means and the preset default find the number of clusters")}
+	}
 	settings, err := solverSettings(c.Config.Solver, stream.SolverSettings)
-	if k := c.Config.Files.K; err == nil && k > 0 {
+	if k := c.Config.Files.K; err == nil && k != 0 {
 		if settings, err = solver.Clustering(settings.Method); err == nil {
 			for _, n := range numbers(&settings, c.Config.Solver) {
 				n.give()
@@ -56,7 +61,7 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		if err != nil {
 			return nil, err
 		}
-		r := &file.Result{Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
+		r := &file.Result{K: f.K, Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
 		if !p.Assess {
 			for i := range p.N {
 				r.Confidence = append(r.Confidence, slices.Max(solved.S[i*p.K:(i+1)*p.K]))

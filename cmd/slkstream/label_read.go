@@ -53,10 +53,10 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		return nil, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
 	}
 	switch f.K = len(f.names); {
-	case c.Files.K > 0 && f.N < c.Files.K:
+	case f.N < int(c.Files.K):
 		return nil, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
-	case c.Files.K > 0:
-		f.K = c.Files.K
+	case c.Files.K != 0:
+		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
 		return nil, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
 	}

@@ -18,7 +18,7 @@ var ClusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "
 
 // Cluster parts the rows of a set without labels, which only score the answer.
 type Cluster struct {
-	K        int
+	K        int // 0: as many as the graph falls into
 	Methods  []string
 	Seed     uint64
 	Settings func(method string) (solver.Settings, error) // nil: solver.Clustering
@@ -75,7 +75,7 @@ func NewSpace(ctx context.Context, set *Set, rho int, method string, progress fu
 
 // Run clusters the set by every method, over the same graph.
 func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
-	if c.K < 2 || c.K > set.N {
+	if c.K < 0 || c.K == 1 || c.K > set.N {
 		return nil, fmt.Errorf("data %s: k %d: between 2 and its %d rows", set.Name, c.K, set.N)
 	}
 	for _, method := range c.Methods {
@@ -90,6 +90,15 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 	space, err := NewSpace(ctx, set, settings.Rho, c.Index, c.Progress)
 	if err != nil {
 		return nil, err
+	}
+	if c.K == 0 {
+		cluster, err := solver.Communities(space.graph, 0, c.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("data %s: %w", set.Name, err)
+		}
+		own := *c
+		own.K = int(slices.Max(cluster)) + 1
+		c = &own
 	}
 	var results []ClusterResult
 	for _, method := range c.Methods {

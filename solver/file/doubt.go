@@ -133,73 +133,82 @@ func (e *descent) distances() []float32 {
 	return out
 }
 
-// enoughHeldOut is how many labelled rows, answered as if they were not labelled, a calibration must rest on.
-const enoughHeldOut = 20
+// A calibration rests on at least so many labelled rows, answered as if they were not labelled, from at most so many folds: each is a
+// solve without its rows.
+const (
+	enoughHeldOut = 20
+	mostFolds     = 4
+)
 
 // ordered is the coherence from which the order of the file counts for its answers.
 const ordered = .1
 
-// heldOut is class without one labelled row of each class that has two or more, chosen by where it stands among them, and the
-// rows held out.
-func (l *loaded) heldOut(seed uint64) ([]int32, []int32) {
+// folds are disjoint sets of labelled rows to hold out, enough of them for a calibration: of each class that has two or more a quarter
+// or one, spread over the class. They are nil where there are too few.
+func (l *loaded) folds(seed uint64) [][]int32 {
 	rows := make([][]int32, l.k)
 	for p, y := range l.class {
 		if y >= 0 {
 			rows[y] = append(rows[y], int32(p))
 		}
 	}
-	class := slices.Clone(l.class)
-	var held []int32
-	for y, of := range rows {
-		if len(of) < 2 {
-			continue
+	var folds [][]int32
+	for fold, held := 0, 0; held < enoughHeldOut; fold++ {
+		if fold == mostFolds {
+			return nil
 		}
-		count := max(1, len(of)/4)
-		for i := range count {
-			at := of[(int(seed%1024)+y+i*len(of)/count)%len(of)]
-			class[at] = -1
-			held = append(held, at)
+		var of []int32
+		for y, labelled := range rows {
+			n := len(labelled)
+			if n < 2 || fold >= n {
+				continue
+			}
+			count := max(1, n/mostFolds)
+			for i := range count {
+				of = append(of, labelled[(int(seed%1024)+y+fold+i*n/count)%n])
+			}
 		}
+		folds, held = append(folds, of), held+len(of)
 	}
-	return class, held
+	return folds
 }
 
 // calibrate labels the file again without some of its labelled rows, and fits confidence and the limit of the unknown score to
-// what it says of them.
+// what it says of them. The limit is a quantile of where their scores stand among those of the file: with fewer labels all scores are
+// higher.
 func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar *index.Affinity, s *Settings, r *Result) error {
-	class, held := l.heldOut(s.Seed)
-	outside := 0
-	for _, p := range held {
-		if int(p) >= l.n {
-			outside++
+	folds := l.folds(s.Seed)
+	outside, all := 0, 0
+	for _, held := range folds {
+		for _, p := range held {
+			if all++; int(p) >= l.n {
+				outside++
+			}
 		}
 	}
-	// Where order helps the rows of the file, what is said of rows that have no place in it says too little of them.
-	if len(held) < enoughHeldOut || r.Coherence > ordered && 2*outside > len(held) {
-		sorted := slices.Clone(r.UnknownScore)
-		slices.Sort(sorted)
-		r.UnknownLimit = vector.Quantile(sorted, 1-s.UnknownRate)
+	scores := l.unlabelled(r.UnknownScore)
+	if len(scores) == 0 { // every row is labelled
+		r.UnknownLimit = math.Inf(1)
 		return nil
 	}
-	answer, err := l.spreadLabels(ctx, similar, class, s.progress("calibrating"))
-	if err != nil {
-		return err
+	// Where order helps the rows of the file, what is said of rows that have no place in it says too little of them.
+	if folds == nil || r.Coherence > ordered && 2*outside > all {
+		r.UnknownLimit = vector.Quantile(scores, 1-s.UnknownRate)
+		return nil
 	}
-	constants := l.labelling(s)
-	e := newDescent(l, class, l.affinity(lists, class, constants.Rho, r.Coherence), r.Coherence, constants, answer)
-	if err := e.run(ctx, false, s.progress("calibrating"), nil); err != nil {
-		return err
-	}
-	labels := largest(e.s, l.k)
-	right, z, far := make([]bool, len(held)), make([]float32, len(held)), make([]float32, len(held))
-	for _, p := range held {
-		if int(p) >= l.n {
-			labels[p] = e.outside(int(p))
+	var right []bool
+	var z, stands []float32
+	for _, held := range folds {
+		labels, own, err := l.without(ctx, held, lists, similar, s, r.Coherence)
+		if err != nil {
+			return err
 		}
-	}
-	all := e.doubt(labels)
-	for i, p := range held {
-		right[i], z[i], far[i] = labels[p] == l.class[p], all.confidence[i], all.unknown[i]
+		among := l.unlabelled(own.unknown[:l.n])
+		for _, p := range held {
+			below, _ := slices.BinarySearch(among, own.unknown[p])
+			right, z = append(right, labels[p] == l.class[p]), append(z, own.confidence[p])
+			stands = append(stands, float32(below)/float32(max(1, len(among))))
+		}
 	}
 	slope, offset := logistic.Fit(len(z), func(i int) (float64, bool) { return logit(z[i]), right[i] }, 2, 50)
 	for p := range r.Confidence {
@@ -207,9 +216,45 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 			r.Confidence[p] = float32(logistic.Sigmoid(slope*logit(r.Confidence[p]) + offset))
 		}
 	}
-	slices.Sort(far)
-	r.UnknownLimit, r.Calibrated = vector.Quantile(far, 1-s.UnknownRate), true
+	slices.Sort(stands)
+	r.UnknownLimit, r.Calibrated = vector.Quantile(scores, vector.Quantile(stands, 1-s.UnknownRate)), true
 	return nil
+}
+
+// unlabelled are the scores of the unlabelled rows of the file, ascending.
+func (l *loaded) unlabelled(scores []float32) []float32 {
+	var out []float32
+	for p, v := range scores {
+		if l.class[p] < 0 {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// without solves the file as if some of its labelled rows had no label.
+func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar *index.Affinity, s *Settings, c float64) ([]int32, doubts, error) {
+	class := slices.Clone(l.class)
+	for _, p := range held {
+		class[p] = -1
+	}
+	answer, err := l.spreadLabels(ctx, similar, class, s.progress("calibrating"))
+	if err != nil {
+		return nil, doubts{}, err
+	}
+	constants := l.labelling(s)
+	e := newDescent(l, class, l.affinity(lists, class, constants.Rho, c), c, constants, answer)
+	if err := e.run(ctx, false, s.progress("calibrating"), nil); err != nil {
+		return nil, doubts{}, err
+	}
+	labels := largest(e.s, l.k)
+	for _, p := range held {
+		if int(p) >= l.n {
+			labels[p] = e.outside(int(p))
+		}
+	}
+	return labels, e.doubt(labels), nil
 }
 
 func logit(z float32) float64 { return logistic.Logit(float64(z), 1e-4) }

@@ -120,13 +120,15 @@ func TestShuffledOrderMeansNothing(t *testing.T) {
 
 func TestClusters(t *testing.T) {
 	p, truth := blobs(1500, 24, 6, 0, false, .5, 4)
-	r := solve(t, p, Settings{})
-	seen := map[[2]int32]bool{}
-	for i, y := range truth {
-		seen[[2]int32{y, r.Labels[i]}] = true
-	}
-	if len(seen) != 6 {
-		t.Errorf("%d pairs of class and cluster, not 6", len(seen))
+	for _, p.K = range []int{6, 0} { // 0: the graph says how many
+		r := solve(t, p, Settings{})
+		seen := map[[2]int32]bool{}
+		for i, y := range truth {
+			seen[[2]int32{y, r.Labels[i]}] = true
+		}
+		if len(seen) != 6 || r.K != 6 {
+			t.Errorf("k %d: %d pairs of class and cluster, %d clusters, not 6", p.K, len(seen), r.K)
+		}
 	}
 }
 
@@ -206,11 +208,32 @@ func TestDoubts(t *testing.T) {
 			right++
 		}
 	}
+	called := 0.
+	for i, y := range truth {
+		if y < 20 && float64(r.UnknownScore[i]) > r.UnknownLimit {
+			called++
+		}
+	}
+	if share := called / rows; share < .02 || share > .12 { // of 20 held-out rows the limit is the second highest
+		t.Errorf("%.3f of the labelled classes' rows are called unknown, not about .05", share)
+	}
 	if math.Abs(said-right)/rows > .1 {
 		t.Errorf("said %.3f, right %.3f", said/rows, right/rows)
 	}
 	if sums[1]/others < sums[0]/scores*1.05 {
 		t.Errorf("unknown score %.3f of labelled classes, %.3f of others", sums[0]/scores, sums[1]/others)
+	}
+}
+
+// A few labels of a few classes are held out in several folds.
+func TestFewLabelsAreCalibrated(t *testing.T) {
+	p, _ := blobs(1500, 24, 8, 3, false, .9, 9)
+	if r := solve(t, p, Settings{UnknownRate: .05}); !r.Calibrated {
+		t.Error("24 labelled rows calibrate nothing")
+	}
+	p, _ = blobs(1500, 24, 8, 1, false, .9, 9)
+	if r := solve(t, p, Settings{UnknownRate: .05}); r.Calibrated {
+		t.Error("one label a class is calibrated")
 	}
 }
 

@@ -37,12 +37,18 @@ const (
 const (
 	lists     = 8 * listed            // of neighbours
 	spreadOn  = 8 * 3 * spreading / 2 // the graph that labels are spread over
-	searching = 400                   // the search for neighbours, beside the rows and its answer
+	searching = 320                   // the search for neighbours, beside the rows and its answer
 	solving   = 300                   // both graphs while they are made, and the answers
 )
 
+// unknownClusters stands for their number where the graph is to say it.
+const unknownClusters = 50
+
 // size fills in the bytes of a plan.
 func (p *Plan) size(n, k int) {
+	if k == 0 {
+		k = unknownClusters
+	}
 	row := 4 * p.Dimension
 	search := row + lists + searching
 	if p.Code > 0 {

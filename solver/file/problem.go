@@ -14,7 +14,7 @@ import (
 
 // Problem is a file to be labelled.
 type Problem struct {
-	N, D, K int
+	N, D, K int // K 0, without labelled rows: as many clusters as the graph falls into
 
 	// Read gives every raw row of the file to use, in order, with the class of a labelled row or -1. The row is valid during the
 	// call. It is called once, or twice where codes are kept, and must give the same rows each time.
@@ -50,6 +50,7 @@ func (s *Settings) adjusted(c Constants) Constants {
 // Result is a labelled file. Classes are those of the problem; without support 0 to K-1.
 type Result struct {
 	Labels       []int32
+	K            int // classes or clusters
 	Confidence   []float32
 	UnknownScore []float32 // nil without support
 	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf where it cannot be said
@@ -70,8 +71,8 @@ type Result struct {
 
 func (p *Problem) check() error {
 	switch {
-	case p.N < 1 || p.D < 1 || p.K < 1:
-		return fmt.Errorf("file: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
+	case p.N < 1 || p.D < 1 || p.K < 0:
+		return fmt.Errorf("file: %d rows of dimension %d and %d classes: too few", p.N, p.D, p.K)
 	case p.N+p.Support.N > math.MaxInt32/2:
 		return fmt.Errorf("file: %d rows are more than %d", p.N, math.MaxInt32/2)
 	case p.Support.N != len(p.SupportClasses):

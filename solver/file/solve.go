@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
@@ -35,7 +36,7 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	if plan.Code > 0 && s.Plan != nil {
 		s.Plan(plan)
 	}
-	r := &Result{Plan: plan}
+	r := &Result{Plan: plan, K: p.K}
 	if l.support {
 		return r, l.labels(ctx, &s, r)
 	}
@@ -131,6 +132,10 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	answer, err := solver.Communities(graph, l.k, s.Seed)
 	if err != nil {
 		return err
+	}
+	if l.k == 0 {
+		l.k = int(slices.Max(answer)) + 1
+		r.K = l.k
 	}
 	e := newDescent(l, l.class, graph, 0, constants, answer)
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
