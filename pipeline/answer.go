@@ -104,7 +104,10 @@ func (j *job) summary() *record.Episode {
 		}
 	}
 	for _, event := range r.Events {
-		text := event.Kind + " " + event.Class
+		text := event.Kind
+		if event.Class != "" {
+			text += " " + event.Class
+		}
 		if event.Into != "" {
 			text += " " + event.Into
 		}

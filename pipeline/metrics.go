@@ -20,10 +20,12 @@ type Metrics struct {
 
 	records                     telemetry.Counter
 	taught                      telemetry.Counter
+	doubtful                    telemetry.Counter
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
 	troubles                    func() []Trouble
 	rejecting                   rejecting
+	doubts                      doubts
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
 	empty                       telemetry.Counter
@@ -54,6 +56,7 @@ func newMetrics() *Metrics {
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	m.records = s.Counter("slkstream_records_total", "embeddings whose answers are acknowledged: known, unknown (answered, but like nothing that is labelled), rejected (the episode could not be solved; they are in the dead letters)", "outcome")
 	m.taught = s.Counter("slkstream_taught_total", "embeddings that carried a label, whatever became of them")
+	m.doubtful = s.Counter("slkstream_doubtful_episodes_total", "episodes of streams that answer fewer than half of the items right that people label")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
 	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
 	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
@@ -175,6 +178,10 @@ func (m *Metrics) answered(j *job) {
 		if j.episode.Items[i].Label != "" {
 			taught++
 		}
+	}
+	if j.report.Doubtful {
+		m.doubtful.Add(1)
+		m.doubts.add(j.episode.Key.Stream, j.report.LabelledRight, j.report.Labelled, time.Now())
 	}
 	m.records.Add(float64(n-j.unknown), "known")
 	m.taught.Add(float64(taught))

@@ -48,7 +48,7 @@ func status(metrics *pipeline.Metrics) web.Status {
 		Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes,
 		Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds,
 	}
-	for _, t := range metrics.Troubles() {
+	for _, t := range append(metrics.Troubles(), metrics.Doubts()...) {
 		view.Troubles = append(view.Troubles, web.Trouble(t))
 	}
 	return view

@@ -184,7 +184,7 @@ type Episode struct {
 	Warm            bool      `json:"warm"`
 	Admitted        int       `json:"admitted"` // items that the memory learned from
 	SolveSeconds    float64   `json:"solveSeconds"`
-	Events          []string  `json:"events,omitempty"` // class born, merged, retired
+	Events          []string  `json:"events,omitempty"` // class born, merged, named, retired; the stream doubtful, trusted
 	Time            time.Time `json:"time"`             // the latest event time in the episode
 	Topic           string    `json:"topic"`
 	Partition       int32     `json:"partition"`

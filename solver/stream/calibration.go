@@ -54,12 +54,22 @@ func (c *calibration) observe(e *answered) {
 	if e.solved == nil {
 		return
 	}
+	before := doubtful(c.score())
 	c.answers = append(c.answers, e.tested...)
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
-	if right, all := c.score(); all >= doubtfulAfter && 2*right < all && e.number%doubtfulEvery == 0 {
-		e.report.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items", all, right)
+	r := e.report
+	r.LabelledRight, r.Labelled = c.score()
+	if r.Doubtful = doubtful(r.LabelledRight, r.Labelled); r.Doubtful != before {
+		kind := "trusted"
+		if r.Doubtful {
+			kind = "doubtful"
+		}
+		r.Events = append(r.Events, Event{Kind: kind})
+	}
+	if r.Doubtful && (!before || e.number%doubtfulEvery == 0) {
+		r.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items", r.Labelled, r.LabelledRight)
 	}
 	c.tested = map[uint64]bool{}
 	for i := range e.problem.force {
@@ -70,12 +80,14 @@ func (c *calibration) observe(e *answered) {
 }
 
 // A stream that answers fewer than half of the items right that people labelled says so, once it knows of doubtfulAfter of
-// them, in each doubtfulEvery-th episode.
+// them: at once, and then in each doubtfulEvery-th episode.
 const (
 	doubtfulAfter  = 20
 	doubtfulNewest = 100
 	doubtfulEvery  = 10
 )
+
+func doubtful(right, all int) bool { return all >= doubtfulAfter && 2*right < all }
 
 // score counts the right ones among the newest held-out answers.
 func (c *calibration) score() (right, all int) {

@@ -53,7 +53,7 @@ type Alternative struct {
 
 // Event is a change in the life of a class or cluster.
 type Event struct {
-	Kind  string // born, merged, retired, named
+	Kind  string // born, merged, retired, named; doubtful, trusted: the stream itself, Class is empty
 	Class string
 	Into  string // merged: the one that stays; named: its name
 }
@@ -71,6 +71,9 @@ type Report struct {
 	NotAdmitted   int     // items that were not sure enough to be learned from
 	PriorFraction float64 // the learned prototypes' part of the mass of labelled items and learned prototypes together
 	Unknown       int
+	Labelled      int  // of the newest items that people labelled: those whose answer without the label is known ...
+	LabelledRight int  // ... and was right
+	Doubtful      bool // fewer than half of them, and they are enough to tell
 	Events        []Event
 	Dropped       []string // ids of taught items no longer kept: their class was full
 	Notes         []string // what a person should know, such as a start from the labels alone

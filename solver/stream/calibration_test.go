@@ -1,0 +1,47 @@
+package stream
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A stream whose labels are wrong says that it is doubtful once people's labels show it, and that it is trusted again once
+// they have taught it better.
+func TestDoubtfulStream(t *testing.T) {
+	f := newCamera(5, 4, 16, 0)
+	set := settings(t)
+	s, e := New("cam", set), engine(t, set)
+	labels := f.labels(1)
+	for i := range labels.Everyone {
+		labels.Everyone[i].Label = "not " + labels.Everyone[i].Label
+	}
+	for c := range 4 { // the true labels are known, each by one example of another class
+		x := labels.Everyone[c]
+		x.ID, x.Label = fmt.Sprintf("wrong-%d", c), label((c+1)%4)
+		labels.Everyone = append(labels.Everyone, x)
+	}
+	said, doubtfulEpisodes := "", 0
+	for range 8 {
+		items, truth := f.episode(60, .1)
+		for i := range items {
+			if i%2 == 0 && s.Episode() > 0 {
+				items[i].Label = truth[i]
+			}
+		}
+		_, report := answer(t, s, e, items, labels)
+		if report.Doubtful {
+			doubtfulEpisodes++
+		}
+		for _, kind := range []string{"doubtful", "trusted"} {
+			if happened(report, kind, "") {
+				said += kind + " "
+			}
+		}
+		if happened(report, "doubtful", "") != noted(report, "looks unlike its labels") && s.Episode()%doubtfulEvery != 0 {
+			t.Errorf("episode %d: events %v, notes %q", s.Episode(), report.Events, report.Notes)
+		}
+	}
+	if said != "doubtful trusted " || doubtfulEpisodes == 0 || doubtfulEpisodes > 6 {
+		t.Errorf("said %q, doubtful in %d episodes", said, doubtfulEpisodes)
+	}
+}
