@@ -166,7 +166,7 @@ func (b *bench) grownGraph(ctx context.Context) error {
 		table = append(table, memoryRow(c.name, processSeconds()-cpu, 0, 0))
 		last := table[len(table)-1]
 		cpu = processSeconds()
-		recall := j.truth.Recall(func(p int32) []int32 { return searched(m, g, p) })
+		recall := j.truth.Recall(func(p int32) []int32 { return neighboursIn(m, g, p) })
 		last[2], last[3] = micro((processSeconds()-cpu)/float64(len(j.truth.Rows))), fmt.Sprintf("%.4f", recall)
 	}
 	b.Text("coder/hnsw on %s, CPU time; microseconds a query on rows of the set.", g.name)
@@ -174,8 +174,8 @@ func (b *bench) grownGraph(ctx context.Context) error {
 	return nil
 }
 
-// searched are the neighbours of a row that a Memory of all rows finds.
-func searched(m *index.Memory, g graph, p int32) []int32 {
+// neighboursIn are the neighbours of a row that a Memory of all rows finds.
+func neighboursIn(m *index.Memory, g graph, p int32) []int32 {
 	hits, err := m.Search(nil, g.rows[int(p)*g.d:(int(p)+1)*g.d], g.rho+1)
 	if err != nil {
 		panic(err) // rows that are drawn here are good

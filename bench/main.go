@@ -25,7 +25,7 @@ import (
 var sections = []section{
 	fewShotSection, learningSection, streamSection, streamsSection, solverSection, solverLargeSection,
 	solverImagesSection, solverGrowthSection,
-	indexSection, imagesSection, growthSection,
+	indexSection, imagesSection, growthSection, searchSection,
 }
 
 func main() {
