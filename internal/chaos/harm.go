@@ -114,6 +114,11 @@ func (w *world) squeeze() {
 }
 
 func limitTopic(client *topic.Client, name string, size int) error {
+	return setTopic(client, name, maxMessage, strconv.Itoa(size))
+}
+
+// setTopic changes one setting of a topic.
+func setTopic(client *topic.Client, name, setting, value string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	k := client.Kafka()
@@ -122,7 +127,7 @@ func limitTopic(client *topic.Client, name string, size int) error {
 		Resources: []kafka.IncrementalAlterConfigsRequestResource{{
 			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
 			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{
-				Name: maxMessage, Value: strconv.Itoa(size),
+				Name: setting, Value: value,
 				ConfigOperation: kafka.ConfigOperationSet,
 			}},
 		}},

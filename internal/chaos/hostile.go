@@ -102,6 +102,9 @@ func (h *hostile) topics(ctx context.Context) error {
 	if err := limitTopic(h.client, inTopic, hostileInput); err != nil {
 		return err
 	}
+	if err := setTopic(h.client, inTopic, "retention.ms", "-1"); err != nil { // records of 1999 must not take others with them
+		return err
+	}
 	return h.client.Ensure(ctx, topic.Description{Name: outTopic + "-dead", Partitions: 2})
 }
 
