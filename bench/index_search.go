@@ -16,45 +16,56 @@ import (
 )
 
 // searchSection is what a search among rows that stay takes, for vectors that are not among them.
-var searchSection = section{name: "index-search", title: "Searches of a standing set", run: func(ctx context.Context, b *bench) error {
-	large, small := 200_000, 50_000
-	if b.Quick {
-		large, small = 6_000, 3_000
-	}
-	folders, forget, err := b.Sets("mnist", "clip-caltech101", "mot17-05-reid")
-	if err != nil {
-		return err
-	}
-	defer forget()
-	real, err := evaluate.ReadSets(folders)
-	if err != nil {
-		return err
-	}
-	sets := []graph{{name: fmt.Sprintf("clustered, %d x 128", small), rows: clusteredRows(small+searched, 128, 3), d: 128}}
-	for _, set := range real {
-		set = b.some(set)
-		sets = append(sets, graph{name: fmt.Sprintf("%s, %d x %d", set.Name, set.N, set.D), rows: spread(set.Rows, set.D), d: set.D})
-	}
-	for _, n := range []int{large / 2, large} {
-		sets = append(sets, graph{name: fmt.Sprintf("clustered, %d x 512", n), rows: clusteredRows(n+searched, 512, 3), d: 512})
-	}
-	var table [][]string
-	for _, g := range sets {
-		row, err := b.standing(ctx, g)
+var searchSection = section{
+	name: "index-search", title: "Searches of a standing set",
+	run: func(ctx context.Context, b *bench) error {
+		large, small := 200_000, 50_000
+		if b.Quick {
+			large, small = 6_000, 3_000
+		}
+		folders, forget, err := b.Sets("mnist", "clip-caltech101", "mot17-05-reid")
 		if err != nil {
 			return err
 		}
-		slog.Info("searched", "row", row)
-		table = append(table, row)
-	}
-	if err := b.grownMemory(small); err != nil {
-		return err
-	}
-	b.Text("The %d nearest of %d vectors that are not in the set, CPU microseconds a query: an index.Memory that looks at all, one query after the other and a hundred side by side; one with a graph; hnswlib (M 16, construction 200, one thread) at the first of a few efforts with at least the graph's recall. The graph is built and tested on %d threads.",
-		nearestWanted, searched, runtime.GOMAXPROCS(0))
-	b.Table([]string{"rows", "all, one", "all, side by side", "graph, build s", "CPU s", "graph", "recall", "of one", "hnswlib", "its recall", "times hnswlib"}, table)
-	return nil
-}}
+		defer forget()
+		real, err := evaluate.ReadSets(folders)
+		if err != nil {
+			return err
+		}
+		sets := []graph{{name: fmt.Sprintf("clustered, %d x 128", small), rows: clusteredRows(small+searched, 128,
+			3), d: 128}}
+		for _, set := range real {
+			set = b.some(set)
+			sets = append(sets, graph{
+				name: fmt.Sprintf("%s, %d x %d", set.Name, set.N, set.D),
+				rows: spread(set.Rows, set.D), d: set.D,
+			})
+		}
+		for _, n := range []int{large / 2, large} {
+			sets = append(sets, graph{name: fmt.Sprintf("clustered, %d x 512", n), rows: clusteredRows(n+searched, 512,
+				3), d: 512})
+		}
+		var table [][]string
+		for _, g := range sets {
+			row, err := b.standing(ctx, g)
+			if err != nil {
+				return err
+			}
+			slog.Info("searched", "row", row)
+			table = append(table, row)
+		}
+		if err := b.grownMemory(small); err != nil {
+			return err
+		}
+		b.Text("The %d nearest of %d vectors that are not in the set, CPU microseconds a query: an index.Memory that looks at all, one query after the other and a hundred side by side; one with a graph; hnswlib (M 16, construction 200, one thread) at the first of a few efforts with at least the graph's recall. The graph is built and tested on %d threads.",
+			nearestWanted, searched, runtime.GOMAXPROCS(0))
+		b.Table([]string{
+			"rows", "all, one", "all, side by side", "graph, build s", "CPU s", "graph", "recall",
+			"of one", "hnswlib", "its recall", "times hnswlib",
+		}, table)
+		return nil
+	},
+}
 
 const (
 	searched      = 400 // rows that are searched for, the last ones, which are not in the set
@@ -123,7 +134,11 @@ func (b *bench) standing(ctx context.Context, g graph) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := []string{g.name, micro(measured[0]), micro(measured[1]), fmt.Sprintf("%.1f", build), fmt.Sprintf("%.1f", buildCPU), micro(measured[2]), fmt.Sprintf("%.4f", recall), fmt.Sprintf("%.3f", measured[2]/measured[0])}
+	row := []string{
+		g.name, micro(measured[0]), micro(measured[1]), fmt.Sprintf("%.1f", build),
+		fmt.Sprintf("%.1f", buildCPU), micro(measured[2]), fmt.Sprintf("%.4f", recall), fmt.Sprintf("%.3f",
+			measured[2]/measured[0]),
+	}
 	if len(g.rows) > 60_000_000 {
 		return append(row, "", "", ""), nil // its build takes minutes
 	}
@@ -132,10 +147,12 @@ func (b *bench) standing(ctx context.Context, g graph) ([]string, error) {
 		b.Missing("hnswlib on "+g.name, err)
 		return append(row, "", "", ""), nil
 	}
-	return append(row, micro(peer.Seconds), fmt.Sprintf("%.4f", peer.Recall), fmt.Sprintf("%.1f", measured[2]/peer.Seconds)), nil
+	return append(row, micro(peer.Seconds), fmt.Sprintf("%.4f", peer.Recall),
+		fmt.Sprintf("%.1f", measured[2]/peer.Seconds)), nil
 }
 
-// grownMemory shows what searches find in a Memory of n rows with a graph that then grows by a tenth and loses a tenth, and in the graph made anew.
+// grownMemory shows what searches find in a Memory of n rows with a graph that then grows by a tenth and
+// loses a tenth, and in the graph made anew.
 func (b *bench) grownMemory(n int) error {
 	const d = 128
 	total := n + n/10
@@ -190,7 +207,10 @@ func (b *bench) grownMemory(n int) error {
 		if err != nil {
 			return err
 		}
-		table = append(table, []string{step.name, fmt.Sprintf("%.4f", recall), micro((processSeconds() - cpu) / searched)})
+		table = append(table, []string{
+			step.name, fmt.Sprintf("%.4f", recall),
+			micro((processSeconds() - cpu) / searched),
+		})
 	}
 	b.Text("An index.Memory of %d x %d clustered rows with a graph, searched for %d vectors that it does not hold.", n, d, searched)
 	b.Table([]string{"", "recall", "CPU us a query"}, table)
@@ -230,7 +250,9 @@ func memoryOf(rows []float32, n, d, above int) (*index.Memory, error) {
 }
 
 // hnswlibSearch is what hnswlib takes for a query at a recall of at least that given.
-func (b *bench) hnswlibSearch(ctx context.Context, g graph, n int, truth [][]index.Hit, recall float64) (a answer, err error) {
+func (b *bench) hnswlibSearch(ctx context.Context, g graph, n int, truth [][]index.Hit,
+	recall float64,
+) (a answer, err error) {
 	if err := b.Has("hnswlib"); err != nil {
 		return a, err
 	}
@@ -251,5 +273,6 @@ func (b *bench) hnswlibSearch(ctx context.Context, g graph, n int, truth [][]ind
 	if err := array.WriteNPYFile(check, limits, len(limits)); err != nil {
 		return a, err
 	}
-	return a, b.Python(ctx, 0, &a, "index.py", "search", path, check, fmt.Sprint(nearestWanted), fmt.Sprint(recall))
+	return a, b.Python(ctx, 0, &a, "index.py", "search", path, check, fmt.Sprint(nearestWanted),
+		fmt.Sprint(recall))
 }

@@ -24,7 +24,8 @@ func (f *Files) sections() []section {
 			example("FILE").neededBy("label", "feed"),
 		define("k", &f.K, label, 0, "clusters to find where there is no support; auto: as many as the graph falls into",
 			atMost[Clusters](1<<20)).
-			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into", atMost[Clusters](1<<16)),
+			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into",
+				atMost[Clusters](1<<16)),
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",

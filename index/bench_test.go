@@ -13,7 +13,8 @@ func BenchmarkExact(b *testing.B) {
 			var w Workspace
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := w.Build(context.Background(), rows, size.n, size.d, Options{Rho: 5, Method: "exact", Workers: 1}); err != nil {
+				if _, err := w.Build(context.Background(), rows, size.n, size.d,
+					Options{Rho: 5, Method: "exact", Workers: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -80,7 +81,8 @@ func BenchmarkMemorySearch(b *testing.B) {
 	}
 }
 
-// BenchmarkGraphSearch searches a graph of 50,000 rows for vectors that it does not hold. Its profile says what the library takes.
+// BenchmarkGraphSearch searches a graph of 50,000 rows for vectors that it does not hold. Its profile says
+// what the library takes.
 func BenchmarkGraphSearch(b *testing.B) {
 	const n, d, held = 50_000, 128, 1000
 	all := clustered(n+held, d, n/100, .5, 1)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A stream counts as doubtful for doubtLasts after its last episode that was; no more than doubtsKept are remembered.
+// A stream counts as doubtful for doubtLasts after its last episode that was; no more than doubtsKept are
+// remembered.
 const (
 	doubtLasts = 5 * time.Minute
 	doubtsKept = 100
@@ -51,8 +52,9 @@ func (d *doubts) list(now time.Time) []Trouble {
 	var out []Trouble
 	for stream, x := range d.streams {
 		out = append(out, Trouble{
-			What: fmt.Sprintf("stream %s answers %d of the last %d items right that people labelled", stream, x.right, x.all),
-			Do:   "it looks unlike its labels: teach it some of its own items",
+			What: fmt.Sprintf("stream %s answers %d of the last %d items right that people labelled", stream, x.right,
+				x.all),
+			Do: "it looks unlike its labels: teach it some of its own items",
 		})
 	}
 	slices.SortFunc(out, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })

@@ -51,12 +51,12 @@ func (m *Metrics) Troubles() []Trouble {
 	return m.troubles()
 }
 
-// Doubts are the streams that lately answered fewer than half of the items right that people labelled. The stage does its work
-// on them; that it may be of no use is for a person to know.
+// Doubts are the streams that lately answered fewer than half of the items right that people labelled. The
+// stage does its work on them; that it may be of no use is for a person to know.
 func (m *Metrics) Doubts() []Trouble { return m.doubts.list(time.Now()) }
 
-// Ready says whether the labels are read, the stage takes part in its group, no partition is stuck, and something of the
-// input can be used: "" if so, else why not.
+// Ready says whether the labels are read, the stage takes part in its group, no partition is stuck, and
+// something of the input can be used: "" if so, else why not.
 func (m *Metrics) Ready() string {
 	if !m.ready.Load() {
 		return "reading labels, or stopping"

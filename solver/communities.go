@@ -7,17 +7,19 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the choice to merging.
-// mostCommunities is what the merging takes; a graph in more pieces says little about its clusters.
+// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the
+// choice to merging. mostCommunities is what the merging takes; a graph in more pieces says little about its
+// clusters.
 const (
 	fewCommunities  = 400
 	mostCommunities = 4096
 )
 
-// communities parts a graph into k clusters: local moving by modularity from single points, aggregated until few
-// communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k 0 until no pair is tied more
-// than chance would tie it, B_ij <= vol_i vol_j / total, where another merge would lower the modularity. It returns the cluster
-// of each point and their number; 0 where the graph falls into too many pieces.
+// communities parts a graph into k clusters: local moving by modularity from single points, aggregated until
+// few communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k
+// 0 until no pair is tied more than chance would tie it, B_ij <= vol_i vol_j / total, where another merge
+// would lower the modularity. It returns the cluster of each point and their number; 0 where the graph falls
+// into too many pieces.
 func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
 	net := fromAffinity(a)
 	member := make([]int32, a.N()) // of the present network
@@ -44,7 +46,8 @@ func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
 	return member, count
 }
 
-// network is a weighted graph whose nodes are sets of points; inside is the weight within a set, each pair counted twice.
+// network is a weighted graph whose nodes are sets of points; inside is the weight within a set, each pair
+// counted twice.
 type network struct {
 	offsets []int
 	columns []int32
@@ -58,7 +61,10 @@ func (g *network) n() int { return len(g.volume) }
 
 func fromAffinity(a *index.Affinity) *network {
 	n := a.N()
-	g := &network{offsets: make([]int, n+1), columns: a.Columns, weights: make([]float64, len(a.Weights)), inside: make([]float64, n), volume: make([]float64, n)}
+	g := &network{
+		offsets: make([]int, n+1), columns: a.Columns, weights: make([]float64, len(a.Weights)),
+		inside: make([]float64, n), volume: make([]float64, n),
+	}
 	for p := range n {
 		g.offsets[p+1] = int(a.Offsets[p+1])
 		for j := g.offsets[p]; j < g.offsets[p+1]; j++ {
@@ -70,8 +76,8 @@ func fromAffinity(a *index.Affinity) *network {
 	return g
 }
 
-// move puts each node into the neighbouring community that gains most modularity, again and again until few still move.
-// It returns the community of each node, numbered in order of their first node.
+// move puts each node into the neighbouring community that gains most modularity, again and again until few
+// still move. It returns the community of each node, numbered in order of their first node.
 func (g *network) move(random *rand.Rand) ([]int32, int) {
 	n := g.n()
 	community, volume := make([]int32, n), append([]float64(nil), g.volume...)
@@ -129,7 +135,10 @@ func (g *network) move(random *rand.Rand) ([]int32, int) {
 
 // aggregate makes each community one node.
 func (g *network) aggregate(part []int32, count int) *network {
-	out := &network{offsets: make([]int, count+1), inside: make([]float64, count), volume: make([]float64, count), total: g.total}
+	out := &network{
+		offsets: make([]int, count+1), inside: make([]float64, count),
+		volume: make([]float64, count), total: g.total,
+	}
 	nodes, first := make([]int32, g.n()), make([]int, count+1)
 	for _, c := range part {
 		first[c+1]++
@@ -171,8 +180,9 @@ func (g *network) aggregate(part []int32, count int) *network {
 	return out
 }
 
-// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left; where none is connected, the two
-// of the smallest volume. With k 0 it ends where no pair is tied more than by chance. It returns the cluster of each node, numbered by their first node, and their number.
+// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left; where none is
+// connected, the two of the smallest volume. With k 0 it ends where no pair is tied more than by chance. It
+// returns the cluster of each node, numbered by their first node, and their number.
 func (g *network) merge(k int) ([]int32, int) {
 	n := g.n()
 	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)

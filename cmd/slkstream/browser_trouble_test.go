@@ -24,7 +24,8 @@ func TestPageSaysTrouble(t *testing.T) {
 		}
 		return web.Status{Dead: 500, Troubles: []web.Trouble{{
 			What:  "nothing of the input could be used for 1m2s: all 500 records went to the dead letters",
-			Cause: "the vector has 249 numbers, the feed's have 1280", Do: "compare the feed with --format, --dimension and --support",
+			Cause: "the vector has 249 numbers, the feed's have 1280",
+			Do:    "compare the feed with --format, --dimension and --support",
 		}}}
 	}})
 	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))

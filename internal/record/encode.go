@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendResult appends the JSON of a result to dst. It is what encoding/json would decode to the same Result, scores
-// rounded to six decimals.
+// AppendResult appends the JSON of a result to dst. It is what encoding/json would decode to the same Result,
+// scores rounded to six decimals.
 func AppendResult(dst []byte, r *Result) []byte {
 	dst = appendString(append(dst, `{"id":`...), r.ID)
 	if r.ItemID != "" {
@@ -52,7 +52,8 @@ func AppendResult(dst []byte, r *Result) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendScore appends x with at most six decimals: more would be noise. What JSON has no number for becomes 0.
+// appendScore appends x with at most six decimals: more would be noise. What JSON has no number for becomes
+// 0.
 func appendScore(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return append(dst, '0')
@@ -173,23 +174,24 @@ func AppendExample(dst []byte, e *Example) []byte {
 
 // Episode is the audit record of one episode.
 type Episode struct {
-	Stream          string    `json:"stream"`
-	Episode         int64     `json:"episode"`
-	Count           int       `json:"count"`
-	Closed          string    `json:"closed"` // size, age, idle, marker, memory, drain, dimension
-	Unknown         int       `json:"unknown"`
-	Iterations      int       `json:"iterations"`
-	ObjectiveBefore float64   `json:"objectiveBefore"`
-	ObjectiveAfter  float64   `json:"objectiveAfter"`
-	Warm            bool      `json:"warm"`
-	Admitted        int       `json:"admitted"` // items that the memory learned from
-	SolveSeconds    float64   `json:"solveSeconds"`
-	Events          []string  `json:"events,omitempty"` // class born, merged, named, retired; the stream doubtful, trusted
-	Time            time.Time `json:"time"`             // the latest event time in the episode
-	Topic           string    `json:"topic"`
-	Partition       int32     `json:"partition"`
-	FirstOffset     int64     `json:"firstOffset"`
-	LastOffset      int64     `json:"lastOffset"`
+	Stream          string  `json:"stream"`
+	Episode         int64   `json:"episode"`
+	Count           int     `json:"count"`
+	Closed          string  `json:"closed"` // size, age, idle, marker, memory, drain, dimension
+	Unknown         int     `json:"unknown"`
+	Iterations      int     `json:"iterations"`
+	ObjectiveBefore float64 `json:"objectiveBefore"`
+	ObjectiveAfter  float64 `json:"objectiveAfter"`
+	Warm            bool    `json:"warm"`
+	Admitted        int     `json:"admitted"` // items that the memory learned from
+	SolveSeconds    float64 `json:"solveSeconds"`
+	// class born, merged, named, retired; the stream doubtful, trusted
+	Events      []string  `json:"events,omitempty"`
+	Time        time.Time `json:"time"` // the latest event time in the episode
+	Topic       string    `json:"topic"`
+	Partition   int32     `json:"partition"`
+	FirstOffset int64     `json:"firstOffset"`
+	LastOffset  int64     `json:"lastOffset"`
 }
 
 // AppendEpisode appends the JSON of an episode record to dst.
@@ -203,8 +205,8 @@ func AppendEpisode(dst []byte, e *Episode) []byte {
 	return appendJSON(dst, &c)
 }
 
-// Review asks a person for the label of an item. It is a record as a sender would write it, and so teaches as soon as a
-// label is added; Guess is what the stage made of it.
+// Review asks a person for the label of an item. It is a record as a sender would write it, and so teaches as
+// soon as a label is added; Guess is what the stage made of it.
 type Review struct {
 	ID         string          `json:"id"`
 	Stream     string          `json:"stream"`
@@ -230,9 +232,10 @@ type Guess struct {
 // NewReview asks for the label of an item whose answer is r.
 func NewReview(item *Item, r *Result) Review {
 	return Review{
-		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector, Attributes: item.Attributes,
-		Guess:  Guess{r.ID, r.Episode, r.Label, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives},
-		Source: r.Source,
+		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector,
+		Attributes: item.Attributes,
+		Guess:      Guess{r.ID, r.Episode, r.Label, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives},
+		Source:     r.Source,
 	}
 }
 
@@ -242,7 +245,8 @@ func AppendReview(dst []byte, r *Review) []byte { return appendJSON(dst, r) }
 func appendJSON(dst []byte, value any) []byte {
 	b, err := json.Marshal(value)
 	if err != nil {
-		// Every value that reaches this is made of checked parts; a reader still gets JSON that says what went wrong.
+		// Every value that reaches this is made of checked parts; a reader still gets JSON that says what went
+		// wrong.
 		return appendString(dst, err.Error())
 	}
 	return append(dst, b...)

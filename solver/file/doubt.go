@@ -18,8 +18,8 @@ type doubts struct {
 	unknown    []float32 // distance to the nearest labelled row, smoothed over the graph
 }
 
-// doubt takes the place of S: A = softmax(-a) of each row; the confidence of a label is its part in (W A + A), and the unknown
-// score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
+// doubt takes the place of S: A = softmax(-a) of each row; the confidence of a label is its part in (W A +
+// A), and the unknown score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
 func (e *descent) doubt(labels []int32) doubts {
 	k, d := e.k, e.points.d
 	out := doubts{make([]float32, e.all), make([]int32, e.all), make([]float32, e.all)}
@@ -86,7 +86,8 @@ func second(values []float32, beside int32) int32 {
 	return best
 }
 
-// outside is the answer for a row of the support that was held out: the descent passes it over, as it is none of the file's.
+// outside is the answer for a row of the support that was held out: the descent passes it over, as it is none
+// of the file's.
 func (e *descent) outside(p int) int32 {
 	scores := make([]float32, e.k)
 	kernel.Products(scores, e.points.rows(p, p+1, e.points.scratch(1)), e.file.rows.Values, 1, e.k, e.points.d)
@@ -133,8 +134,8 @@ func (e *descent) distances() []float32 {
 	return out
 }
 
-// A calibration rests on at least so many labelled rows, answered as if they were not labelled, from at most so many folds: each is a
-// solve without its rows.
+// A calibration rests on at least so many labelled rows, answered as if they were not labelled, from at most
+// so many folds: each is a solve without its rows.
 const (
 	enoughHeldOut = 20
 	mostFolds     = 4
@@ -143,8 +144,8 @@ const (
 // ordered is the coherence from which the order of the file counts for its answers.
 const ordered = .1
 
-// folds are disjoint sets of labelled rows to hold out, enough of them for a calibration: of each class that has two or more a quarter
-// or one, spread over the class. They are nil where there are too few.
+// folds are disjoint sets of labelled rows to hold out, enough of them for a calibration: of each class that
+// has two or more a quarter or one, spread over the class. They are nil where there are too few.
 func (l *loaded) folds(seed uint64) [][]int32 {
 	rows := make([][]int32, l.k)
 	for p, y := range l.class {
@@ -173,10 +174,12 @@ func (l *loaded) folds(seed uint64) [][]int32 {
 	return folds
 }
 
-// calibrate labels the file again without some of its labelled rows, and fits confidence and the limit of the unknown score to
-// what it says of them. The limit is a quantile of where their scores stand among those of the file: with fewer labels all scores are
-// higher.
-func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar *index.Affinity, s *Settings, r *Result) error {
+// calibrate labels the file again without some of its labelled rows, and fits confidence and the limit of the
+// unknown score to what it says of them. The limit is a quantile of where their scores stand among those of
+// the file: with fewer labels all scores are higher.
+func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar *index.Affinity, s *Settings,
+	r *Result,
+) error {
 	folds := l.folds(s.Seed)
 	outside, all := 0, 0
 	for _, held := range folds {
@@ -191,7 +194,8 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 		r.UnknownLimit = math.Inf(1)
 		return nil
 	}
-	// Where order helps the rows of the file, what is said of rows that have no place in it says too little of them.
+	// Where order helps the rows of the file, what is said of rows that have no place in it says too little of
+	// them.
 	if folds == nil || r.Coherence > ordered && 2*outside > all {
 		r.UnknownLimit = vector.Quantile(scores, 1-s.UnknownRate)
 		return nil
@@ -234,7 +238,9 @@ func (l *loaded) unlabelled(scores []float32) []float32 {
 }
 
 // without solves the file as if some of its labelled rows had no label.
-func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar *index.Affinity, s *Settings, c float64) ([]int32, doubts, error) {
+func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar *index.Affinity,
+	s *Settings, c float64,
+) ([]int32, doubts, error) {
 	class := slices.Clone(l.class)
 	for _, p := range held {
 		class[p] = -1

@@ -11,7 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// blobs is a problem of rows around k centres, in bursts of a class or in random order, with shots labelled rows of each.
+// blobs is a problem of rows around k centres, in bursts of a class or in random order, with shots labelled
+// rows of each.
 func blobs(n, d, k, shots int, bursts bool, spread float32, seed uint64) (*Problem, []int32) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	centres := vector.New(k, d)
@@ -34,14 +35,17 @@ func blobs(n, d, k, shots int, bursts bool, spread float32, seed uint64) (*Probl
 		truth[i] = int32(class)
 		copy(rows.Row(i), draw(class))
 	}
-	p := &Problem{N: n, D: d, K: k, Support: vector.New(k*shots, d), Read: func(use func([]float32, int32) error) error {
-		for i := range n {
-			if err := use(rows.Row(i), -1); err != nil {
-				return err
+	p := &Problem{
+		N: n, D: d, K: k, Support: vector.New(k*shots, d),
+		Read: func(use func([]float32, int32) error) error {
+			for i := range n {
+				if err := use(rows.Row(i), -1); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}}
+			return nil
+		},
+	}
 	for i := range k * shots {
 		p.SupportClasses = append(p.SupportClasses, int32(i%k))
 		copy(p.Support.Row(i), draw(i%k))
@@ -87,7 +91,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// In a file in random order its order is not used: the same rows in another order have the same labels but for ties.
+// In a file in random order its order is not used: the same rows in another order have the same labels but
+// for ties.
 func TestShuffledOrderMeansNothing(t *testing.T) {
 	p, _ := blobs(1500, 24, 8, 2, false, .9, 2)
 	r := solve(t, p, Settings{})
@@ -176,8 +181,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Confidence is calibrated where enough labelled rows can be held out, and is then about the share that is right; rows of a class
-// that nobody labelled score higher as unknown.
+// Confidence is calibrated where enough labelled rows can be held out, and is then about the share that is
+// right; rows of a class that nobody labelled score higher as unknown.
 func TestDoubts(t *testing.T) {
 	p, truth := blobs(1530, 16, 24, 4, false, 1.1, 8)
 	known, classes := vector.Matrix{D: p.D}, []int32{}
@@ -214,7 +219,8 @@ func TestDoubts(t *testing.T) {
 			called++
 		}
 	}
-	if share := called / rows; share < .02 || share > .12 { // of 20 held-out rows the limit is the second highest
+	// of 20 held-out rows the limit is the second highest
+	if share := called / rows; share < .02 || share > .12 {
 		t.Errorf("%.3f of the labelled classes' rows are called unknown, not about .05", share)
 	}
 	if math.Abs(said-right)/rows > .1 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A stream whose labels are wrong says that it is doubtful once people's labels show it, and that it is trusted again once
-// they have taught it better.
+// A stream whose labels are wrong says that it is doubtful once people's labels show it, and that it is
+// trusted again once they have taught it better.
 func TestDoubtfulStream(t *testing.T) {
 	f := newCamera(5, 4, 16, 0)
 	set := settings(t)
@@ -37,7 +37,8 @@ func TestDoubtfulStream(t *testing.T) {
 				said += kind + " "
 			}
 		}
-		if happened(report, "doubtful", "") != noted(report, "looks unlike its labels") && s.Episode()%doubtfulEvery != 0 {
+		if happened(report, "doubtful", "") != noted(report, "looks unlike its labels") &&
+			s.Episode()%doubtfulEvery != 0 {
 			t.Errorf("episode %d: events %v, notes %q", s.Episode(), report.Events, report.Notes)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Position is where an item stands in its partition: the offset of its record, and the object within it (-1 where the
-// record is the item).
+// Position is where an item stands in its partition: the offset of its record, and the object within it (-1
+// where the record is the item).
 type Position struct {
 	Offset int64
 	Object int32
@@ -24,10 +24,11 @@ var Start = Position{Offset: -1, Object: -1}
 
 // Item is one embedding of an episode. Its Label, where there is one, teaches.
 type Item struct {
-	ID       string    // the sender's name for it; a taught item is corrected and forgotten by it
-	Vector   []float32 // raw, of the stream's dimension; neither zero nor NaN nor Inf. The stream keeps no reference to it
-	Label    string    // "": to be answered
-	Model    string    // the embedder; all items of an episode have the same
+	ID string // the sender's name for it; a taught item is corrected and forgotten by it
+	// raw, of the stream's dimension; neither zero nor NaN nor Inf. The stream keeps no reference to it
+	Vector   []float32
+	Label    string // "": to be answered
+	Model    string // the embedder; all items of an episode have the same
 	Position Position
 
 	Frame string // items of one frame are different things; "": of none
@@ -69,9 +70,11 @@ type Report struct {
 	Warm          bool    // something learned took part in the answer
 	Admitted      int     // items learned from
 	NotAdmitted   int     // items that were not sure enough to be learned from
-	PriorFraction float64 // the learned prototypes' part of the mass of labelled items and learned prototypes together
+	// the learned prototypes' part of the mass of labelled items and learned prototypes together
+	PriorFraction float64
 	Unknown       int
-	Labelled      int  // of the newest items that people labelled: those whose answer without the label is known ...
+	// of the newest items that people labelled: those whose answer without the label is known ...
+	Labelled      int
 	LabelledRight int  // ... and was right
 	Doubtful      bool // fewer than half of them, and they are enough to tell
 	Events        []Event
@@ -79,7 +82,8 @@ type Report struct {
 	Notes         []string // what a person should know, such as a start from the labels alone
 }
 
-// ErrItem is wrapped by the error that names an item no episode may hold: another dimension, NaN, Inf, or all zeros.
+// ErrItem is wrapped by the error that names an item no episode may hold: another dimension, NaN, Inf, or all
+// zeros.
 var ErrItem = errors.New("bad item")
 
 // checkItems names the first item that no episode may hold.
