@@ -235,7 +235,7 @@ func (d *Delivery) sections() []section {
 			atLeast(100*time.Millisecond)),
 		define("drain-timeout", &d.DrainTimeout, stage, 10*time.Second,
 			"longest time a stop may take to finish what is being solved", above[time.Duration](0)),
-		define("session-timeout", &d.SessionTimeout, stage, 10*time.Second,
+		define("session-timeout", &d.SessionTimeout, stage, 6*time.Second,
 			"silence after which the group gives a process's partitions to others", atLeast(time.Second)),
 		define("drain-open", &d.DrainOpen, stage, false,
 			"answer open episodes at a stop in place of leaving them to the next owner"),

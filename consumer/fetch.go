@@ -13,12 +13,14 @@ import (
 
 // Batch is what one fetch of a partition brought, decoded.
 type Batch struct {
-	Records []Record  // those that hold anything
-	Next    int64     // offset of the record after all of this
-	End     int64     // of the partition, as far as it may be read now
-	Bytes   int64     // of what was fetched
-	Time    time.Time // of the last of them
-	Last    bool      // nothing comes after it
+	Records []Record      // those that hold anything
+	Next    int64         // offset of the record after all of this
+	End     int64         // of the partition, as far as it may be read now
+	Bytes   int64         // of what was fetched
+	Time    time.Time     // of the last of them
+	Last    bool          // nothing comes after it
+	Read    time.Duration // how long the brokers took to hand it over, where it was there to be read; 0: it was waited for
+	Decoded time.Duration // how long decoding took
 	// Dimensions of the models' vectors, where they have changed with this batch, else nil.
 	Dimensions map[string]int
 }
@@ -49,12 +51,18 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 	if bounds.End >= 0 && reader.Position() >= bounds.End {
 		return send(ctx, out, &Batch{Next: reader.Position(), End: bounds.End, Last: true})
 	}
+	more := false // there is something to read
 	for {
+		begin := time.Now()
 		raw, err := reader.Read(ctx)
 		if err != nil {
 			return err
 		}
+		read := time.Now()
 		b := &Batch{Next: raw.Next, End: raw.HighWatermark}
+		if more {
+			b.Read = read.Sub(begin)
+		}
 		if bounds.Committed && raw.LastStable >= 0 {
 			b.End = raw.LastStable
 		}
@@ -97,6 +105,8 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 		}
 		reader.Recycle(raw)
 		b.Dimensions = decoder.Agreed()
+		b.Decoded = time.Since(read)
+		more = b.Next < b.End
 		if err := send(ctx, out, b); err != nil || b.Last {
 			return err
 		}

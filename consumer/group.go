@@ -30,8 +30,10 @@ type Assignment struct {
 type GroupSettings struct {
 	ID     string
 	Topics []string
-	// Session is how long the group waits for a sign of life, default 10 s; Rebalance how long for a member to hand its
-	// partitions over, default 10 s. A partition must be handed over well within the smaller of both.
+	// Session is how long the group waits for a sign of life, default 6 s, the least that brokers take unless they are told
+	// otherwise (group.min.session.timeout.ms); Rebalance how long for a member to hand its partitions over, default half as
+	// much again, as a member learns of it with its next sign of life, a fifth of Session later at most. A partition must be
+	// handed over well within the smaller of both.
 	Session, Rebalance time.Duration
 	// Watch is how often topics are looked at for new partitions, default 5 s.
 	Watch time.Duration
@@ -41,10 +43,10 @@ type GroupSettings struct {
 
 func (s *GroupSettings) fill() {
 	if s.Session == 0 {
-		s.Session = 10 * time.Second
+		s.Session = 6 * time.Second
 	}
 	if s.Rebalance == 0 {
-		s.Rebalance = 10 * time.Second
+		s.Rebalance = s.Session + s.Session/2
 	}
 	if s.Watch == 0 {
 		s.Watch = 5 * time.Second
@@ -154,6 +156,9 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
+		// A broker that does not answer for a while is no reason to give everything back: whether the session is over is for
+		// the group to say.
+		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
 		GroupBalancers: balancers(&incomplete),
 	})

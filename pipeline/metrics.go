@@ -39,6 +39,7 @@ type Metrics struct {
 	inflight                    telemetry.Gauge
 	streams                     telemetry.Gauge
 	restoring                   telemetry.Gauge
+	recovery                    telemetry.Gauge
 	stateBytes                  telemetry.Counter
 	outBytes                    telemetry.Counter
 	snapshots                   telemetry.Histogram
@@ -69,6 +70,7 @@ func newMetrics() *Metrics {
 	m.inflight = s.Gauge("slkstream_inflight_bytes", "bytes of closed episodes that are not acknowledged", "topic", "partition")
 	m.streams = s.Gauge("slkstream_streams", "streams remembered", "topic", "partition")
 	m.restoring = s.Gauge("slkstream_relearning_episodes", "episodes that are still to be learned again after a change of owner", "topic", "partition")
+	m.recovery = s.Gauge("slkstream_recovery_seconds", "how long a new owner would be busy with what is in no snapshot, by the speed of this one", "topic", "partition")
 	m.stateBytes = s.Counter("slkstream_state_bytes_total", "bytes written to the state topic")
 	m.outBytes = s.Counter("slkstream_result_bytes_total", "bytes of results, episode and review records and dead letters written")
 	m.snapshots = s.Histogram("slkstream_snapshot_bytes", "size of what a stream remembers, as it is written", []float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20})
@@ -158,6 +160,7 @@ func (m *Metrics) size(p *partition) {
 	m.inflight.Set(float64(p.inFlight), p.tags()...)
 	m.streams.Set(float64(len(p.streams)), p.tags()...)
 	m.restoring.Set(float64(p.replay.left), p.tags()...)
+	m.recovery.Set(p.recovery().Seconds(), p.tags()...)
 }
 
 func (m *Metrics) saved(bytes int) { m.snapshots.Observe(float64(bytes)) }
@@ -218,7 +221,7 @@ func (m *Metrics) own(p *partition) { m.size(p) }
 
 // released forgets what is known of a partition that belongs to another process now.
 func (m *Metrics) released(place topic.Place) {
-	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.oldest, m.commitAge, m.takeover} {
+	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.recovery, m.oldest, m.commitAge, m.takeover} {
 		g.Drop(tags(place)...)
 	}
 }

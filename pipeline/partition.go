@@ -116,7 +116,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
 	p.fetchedAt = now
-	p.saver.spent.bytes += b.Bytes
+	p.saver.read(b)
 	if b.Dimensions != nil {
 		p.dimensions = b.Dimensions
 		p.stage.labels.agreed.agree(b.Dimensions)
@@ -243,7 +243,8 @@ func (p *partition) done(j *job) {
 	case j.relearn != nil:
 		p.inFlight -= j.episode.Bytes
 		s.answeredTime = j.episode.Reached
-		p.saver.changed(s, time.Now())
+		p.saver.relearned(s, time.Now())
+		p.saver.spent.solves += j.took
 	default:
 		j.answered = true
 		e := j.episode
@@ -383,16 +384,22 @@ func (p *partition) report(now time.Time) {
 	})
 }
 
+// recovery is how long a new owner would be busy with what is in no snapshot.
+func (p *partition) recovery() time.Duration {
+	return p.saver.recovery(p.stage.options.Workers, int(p.stage.owned.Load()))
+}
+
 // save asks for snapshots of the streams whose time has come, as far as state may be written now.
 func (p *partition) save(now time.Time) {
 	p.saver.refill(now)
+	// Half of the target is for reading the snapshots themselves.
+	hurry := func() bool { return p.recovery() > p.stage.options.RecoveryTarget/2 }
 	const most = 64 // at a time, so that episodes are not kept waiting
 	for range most {
 		if !p.caughtUp() {
 			return
 		}
-		// Half of the target is for reading the snapshots themselves.
-		s := p.saver.next(now, p.saver.recovery(p.stage.options.Workers) > p.stage.options.RecoveryTarget/2)
+		s := p.saver.next(now, hurry())
 		if s == nil {
 			return
 		}

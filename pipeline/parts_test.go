@@ -214,20 +214,41 @@ func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	}
 }
 
+// What a new owner had to learn again, the next one would have to learn again too, until it is saved.
+func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
+	now := time.Now()
+	s := &saver{}
+	s.read(&consumer.Batch{Read: 3 * time.Second})
+	s.relearned(&liveStream{}, now)
+	s.spent.solves += 4 * time.Second
+	if got := s.recovery(2, 1); got != 5*time.Second {
+		t.Errorf("recovery of %v", got)
+	}
+}
+
 // When a new owner would be busy for too long with what is not saved, streams are saved whatever may be written.
 func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
 	s.changed(&liveStream{}, now)
-	s.spent = effort{bytes: 10 * readingSpeed, solves: 8 * time.Second}
-	s.changed(&liveStream{}, now)
-	if got := s.recovery(4); got != 12*time.Second {
+	s.read(&consumer.Batch{Bytes: 10 * unmeasured, Decoded: 2 * time.Second}) // was waited for: at the speed assumed
+	s.spent.solves += 8 * time.Second
+	if got := s.recovery(4, 1); got != 14*time.Second {
 		t.Errorf("recovery of %v", got)
 	}
+	if got := s.recovery(4, 6); got != 24*time.Second {
+		t.Errorf("recovery of %v where six partitions share the workers", got)
+	}
+	s.read(&consumer.Batch{Bytes: 1 << 20, Read: time.Second}) // was there
+	s.read(&consumer.Batch{Bytes: 3 << 20})                    // at the speed measured
+	if got := s.recovery(4, 1); got.Round(time.Millisecond) != 18*time.Second {
+		t.Errorf("recovery of %v at a megabyte a second", got)
+	}
+	s.changed(&liveStream{}, now)
 	if s.next(now, false) != nil || s.next(now, true) == nil {
 		t.Error("the target does not stand above the budget")
 	}
-	if got := s.recovery(4); got != 0 {
+	if got := s.recovery(4, 1); got != 0 {
 		t.Errorf("recovery of %v, with the first saved", got)
 	}
 }

@@ -77,6 +77,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err := s.ensureState(ctx, a); err != nil {
 		return nil, err
 	}
+	defer s.turn(ctx)()
 	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group)
 	if err != nil {
 		return nil, err
@@ -120,6 +121,22 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"stateBytes", loaded.Bytes())
 	return p, nil
+}
+
+// turn waits until less than one partition a worker is being restored, and returns what ends this one's turn: while it is
+// restored a partition's state is in memory twice, as it was read and as it is used. It does not wait for ever, as a
+// partition whose brokers are away must not keep the others waiting.
+func (s *Stage) turn(ctx context.Context) (done func()) {
+	const patience = 5 * time.Second
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case s.restores <- struct{}{}:
+		return func() { <-s.restores }
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return func() {}
 }
 
 // load reads the partition's state, the group's or with "" that of any, to its end, which it returns.
@@ -178,6 +195,7 @@ func (p *partition) remember(r *state.Restored) {
 		s.learned, s.labels, s.learnedTime, s.answeredTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.size = snapshot.Bytes()
 		s.memory = p.memory(snapshot)
+		snapshot.Pieces = nil // so that no stream is in memory twice for long
 	}
 }
 

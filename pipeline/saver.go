@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+)
 
 // State may take a tenth of what results take, and a little always, so that slow streams are saved too.
 const (
@@ -15,7 +19,8 @@ type saver struct {
 	allowance float64   // bytes of state that may be written now
 	at        time.Time // when the allowance last grew by time; zero: never
 	spent     effort
-	typical   int // bytes of a snapshot, of those taken of late
+	perByte   float64 // seconds in which the brokers hand over a byte, as was measured of late; 0: it was not
+	typical   int     // bytes of a snapshot, of those taken of late
 }
 
 type unsaved struct {
@@ -26,28 +31,55 @@ type unsaved struct {
 
 // effort is what it took to read and answer the input so far, and would take again.
 type effort struct {
-	bytes  int64
-	solves time.Duration // of all workers
+	reading time.Duration // and decoding, one batch after the other
+	solves  time.Duration // of all workers
 }
 
-// readingSpeed is how many bytes of input a second a new owner reads again and decodes, on a slow core.
-const readingSpeed = 50 << 20
+// unmeasured is the speed of reading before any was measured, bytes a second.
+const unmeasured = 50 << 20
 
-// recovery is how long a new owner would be busy with what is not saved, by so many workers.
-func (s *saver) recovery(workers int) time.Duration {
+// read notes what it took to read a batch. Where records were waited for, a new owner, for whom they are there, reads them
+// as fast as others were read that were there.
+func (s *saver) read(b *consumer.Batch) {
+	took := b.Read
+	switch {
+	case took == 0:
+		perByte := s.perByte
+		if perByte == 0 {
+			perByte = 1. / unmeasured
+		}
+		took = time.Duration(perByte * float64(b.Bytes) * float64(time.Second))
+	case b.Bytes > 0:
+		measured := took.Seconds() / float64(b.Bytes)
+		if s.perByte == 0 {
+			s.perByte = measured
+		}
+		s.perByte += (measured - s.perByte) / 16
+	}
+	s.spent.reading += took + b.Decoded
+}
+
+// recovery is how long a new owner would be busy with what is not saved, where so many workers are shared by the streams of
+// so many partitions.
+func (s *saver) recovery(workers, partitions int) time.Duration {
 	if len(s.waiting) == 0 {
 		return 0
 	}
 	since := s.waiting[0].since
-	reading := time.Duration(float64(s.spent.bytes-since.bytes) / readingSpeed * float64(time.Second))
-	return reading + (s.spent.solves-since.solves)/time.Duration(max(workers, 1))
+	return s.spent.reading - since.reading + (s.spent.solves-since.solves)*time.Duration(max(partitions, 1))/time.Duration(max(workers, 1))
 }
 
 // changed queues a stream for its next snapshot, not before due, unless it is queued already.
-func (s *saver) changed(stream *liveStream, due time.Time) {
+func (s *saver) changed(stream *liveStream, due time.Time) { s.queue(stream, due, s.spent) }
+
+// relearned queues a stream that has learned again what no snapshot holds, for its next snapshot. The next owner would have
+// to read and learn from where this one has begun.
+func (s *saver) relearned(stream *liveStream, now time.Time) { s.queue(stream, now, effort{}) }
+
+func (s *saver) queue(stream *liveStream, due time.Time, since effort) {
 	if !stream.unsaved {
 		stream.unsaved = true
-		s.waiting = append(s.waiting, unsaved{stream, due, s.spent})
+		s.waiting = append(s.waiting, unsaved{stream, due, since})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -144,6 +145,8 @@ type Stage struct {
 	metrics  *Metrics
 	progress *progress
 	revoked  revoked
+	owned    atomic.Int32  // partitions of this process
+	restores chan struct{} // one for each restore that is going on; see turn
 	warned   warnings
 	ranges   map[topic.Place]Range // what a backfill answers; nil: everything, for ever
 }
@@ -170,7 +173,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress()}
+	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress(), restores: make(chan struct{}, o.Workers)}
 	s.metrics.troubles = func() []Trouble { return s.troubles(time.Now()) }
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	return s, nil
@@ -242,6 +245,7 @@ func (s *Stage) work(ctx context.Context) error {
 	group := s.options.group()
 	group.Rebalanced = func(_ int32, assigned []topic.Place) {
 		s.revoked.assigned(assigned)
+		s.owned.Store(int32(len(assigned)))
 		s.metrics.rebalanced(len(assigned))
 	}
 	return consumer.Work(ctx, s.client, group, s.log, s.own)

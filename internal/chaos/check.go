@@ -25,12 +25,14 @@ type answers struct {
 	byID    map[string][][]byte              // as they stand, in order of their appearance
 	streams map[string][]record.ResultSource // each stream's, in order of their appearance
 	total   int
+	at      map[string]time.Time // when the first of an id was written
 }
 
 // truth is what the input topic holds.
 type truth struct {
-	items  map[string]string // id -> stream
-	poison map[string]bool   // place
+	items  map[string]string    // id -> stream
+	poison map[string]bool      // place
+	sent   map[string]time.Time // by id, where the feed says so
 }
 
 // readAll reads what is visible of a topic, partition by partition, to its end.
@@ -77,12 +79,20 @@ func place(ctx context.Context, client *topic.Client, name string, partition int
 }
 
 func readTruth(ctx context.Context, client *topic.Client, name string) (*truth, error) {
-	t := &truth{map[string]string{}, map[string]bool{}}
+	t := &truth{map[string]string{}, map[string]bool{}, map[string]time.Time{}}
 	return t, readAll(ctx, client, name, func(r *record.Raw) error {
 		kind, _ := r.Header(kindHeader)
 		switch string(kind) {
 		case kindItem:
-			t.items[record.Source{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Object: -1}.ID()] = string(r.Key)
+			id := record.Source{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Object: -1}.ID()
+			t.items[id] = string(r.Key)
+			if text, ok := r.Header(sentHeader); ok {
+				at, err := time.Parse(time.RFC3339Nano, string(text))
+				if err != nil {
+					return err
+				}
+				t.sent[id] = at
+			}
 		case kindPoison:
 			t.poison[fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)] = true
 		}
@@ -91,11 +101,14 @@ func readTruth(ctx context.Context, client *topic.Client, name string) (*truth, 
 }
 
 func readAnswers(ctx context.Context, client *topic.Client, name string) (*answers, error) {
-	a := &answers{byID: map[string][][]byte{}, streams: map[string][]record.ResultSource{}}
+	a := &answers{byID: map[string][][]byte{}, streams: map[string][]record.ResultSource{}, at: map[string]time.Time{}}
 	return a, readAll(ctx, client, name, func(r *record.Raw) error {
 		var result record.Result
 		if err := json.Unmarshal(r.Value, &result); err != nil {
 			return fmt.Errorf("%s/%d/%d is no result: %w", r.Topic, r.Partition, r.Offset, err)
+		}
+		if at, ok := a.at[result.ID]; !ok || r.Time.Before(at) {
+			a.at[result.ID] = r.Time
 		}
 		a.byID[result.ID] = append(a.byID[result.ID], bytes.Clone(r.Value))
 		a.streams[result.Stream] = append(a.streams[result.Stream], result.Source)
@@ -129,6 +142,16 @@ func readLetters(ctx context.Context, client *topic.Client, name string) (map[st
 		letters[strings.Join(parts, "/")]++
 		return nil
 	})
+}
+
+// longestWait is the longest that any item waited from when it was sent until its first answer was written.
+func longestWait(in *truth, got *answers) (longest time.Duration) {
+	for id, sent := range in.sent {
+		if at, ok := got.at[id]; ok {
+			longest = max(longest, at.Sub(sent))
+		}
+	}
+	return longest
 }
 
 // verify holds what came out against what went in.

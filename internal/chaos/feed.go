@@ -16,6 +16,18 @@ import (
 // kindHeader says of an input record what is to become of it; the stage takes no notice.
 const kindHeader = "chaos-kind"
 
+// sentHeader says when a record was sent, by the wall clock.
+const sentHeader = "chaos-sent"
+
+// stamp writes into records when they are sent.
+func stamp(records []record.Out) []record.Out {
+	now := []byte(time.Now().Format(time.RFC3339Nano))
+	for i := range records {
+		records[i].Headers = append(records[i].Headers, record.Header{Key: sentHeader, Value: now})
+	}
+	return records
+}
+
 // What a record of the input is.
 const (
 	kindItem   = "item"   // to be answered

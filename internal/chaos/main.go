@@ -25,7 +25,7 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, cut, mixed, hostile: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, hostile, recovery: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")
@@ -43,6 +43,7 @@ func main() {
 	flag.Float64Var(&s.rubbish, "rubbish", .05, "share of hostile's records that do harm")
 	flag.StringVar(&s.csv, "csv", "", "file for hostile's memory, lag and waits over time")
 	flag.StringVar(&s.graph, "graph", "", "file for a picture (SVG) of the same")
+	flag.IntVar(&s.streams, "streams", recoveryStreams, "streams of recovery")
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
 	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")

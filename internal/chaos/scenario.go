@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ type scenario struct {
 	name, delivery, broker, binary                string
 	seed                                          uint64
 	brokers, records, events, brokerKills, stages int
+	streams                                       int // recovery: how many
 	pause, session                                time.Duration
 	away                                          time.Duration // of a killed broker; 0: up to three seconds
 	long                                          time.Duration // hostile: how long it lasts
@@ -70,8 +70,11 @@ func (s *scenario) run(ctx context.Context, verbose bool) error {
 		return errors.Join(err, s.close())
 	}
 	play := s.play
-	if s.name == "hostile" {
+	switch s.name {
+	case "hostile":
 		play = s.hostile
+	case "recovery":
+		play = s.recover
 	}
 	outcome, err := play(ctx)
 	if err != nil {
@@ -125,15 +128,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Marker: .005, Step: 5 * time.Millisecond,
 	})
 	s.teacher = newFeed(s.seed+1, s.feed.feedSettings)
-	var lines strings.Builder
-	for _, e := range s.feed.support() {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		lines.Write(append(line, '\n'))
-	}
-	return os.WriteFile(filepath.Join(s.dir, "support.jsonl"), []byte(lines.String()), 0o644)
+	return writeSupport(filepath.Join(s.dir, "support.jsonl"), s.feed)
 }
 
 func (s *scenario) close() error {
@@ -199,7 +194,7 @@ func (s *scenario) pour(ctx context.Context) error {
 	pause := time.Duration(s.events) * s.pause * share / time.Duration(s.records)
 	for s.feed.n < s.records {
 		s.feed.Partitions = int(s.partitions.Load())
-		if err := s.client.Write(ctx, s.feed.next(share)); err != nil {
+		if err := s.client.Write(ctx, stamp(s.feed.next(share))); err != nil {
 			return err
 		}
 		time.Sleep(pause)
@@ -255,6 +250,10 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 		return "", err
 	}
 	verify(s.h, p, in, got, letters, calm)
+	longest := longestWait(in, got).Round(100 * time.Millisecond)
+	if s.name == "upgrade" && longest > longestUpgradeWait {
+		s.h.violation("wait: an item waited %v for its answer", longest)
+	}
 	largest := s.judgeMemory()
 	lost, repeats, different := 0, got.total-len(got.byID), 0
 	for id := range in.items {
@@ -276,8 +275,8 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 	if !p.same {
 		unlike = "not compared with an undisturbed run"
 	}
-	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
-		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), largest>>20, len(s.h.failed())), nil
+	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; longest wait %v; largest stage %d MiB; violations: %d",
+		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, largest>>20, len(s.h.failed())), nil
 }
 
 // process is a stage.
@@ -308,10 +307,15 @@ func (s *scenario) launch(group, out, delivery string) error {
 	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(brokers, ","), "--in", inTopic, "--out", out, "--group", group,
 		"--episode-size", "20", "--episode-age", "5s", "--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
 		"--labels", labelsTopic, "--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
-	if s.name == "hostile" {
+	switch s.name {
+	case "hostile":
 		p.cmd.Args = append(p.cmd.Args, "--in", besideTopic)
 		p.cmd.Env = environment(hostileMemory)
-	} else {
+	case "recovery":
+		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--episode-size", "100", "--episode-age", "10m", "--episode-idle", "off", "--state-interval", "10s",
+			"--recovery-target", recoveryTarget.String(), "--max-memory", "256MiB")
+		p.cmd.Env = environment(recoveryMemory)
+	default:
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-idle", "off")
 	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log

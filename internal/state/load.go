@@ -115,7 +115,7 @@ type candidate struct {
 	slot   int
 }
 
-// Restore finds the last owner, what still counts of the ones before it, and each stream's newest complete snapshot.
+// Restore ends the loading, whose values are part of what it returns. It finds the last owner, what still counts of the ones before it, and each stream's newest complete snapshot.
 func (l *Loader) Restore() *Restored {
 	r := &Restored{Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Place{}, keys: map[Stream]snapshotKeys{}, bounds: map[Owner]int64{}}
 	var journals []journalRecord
@@ -167,6 +167,7 @@ func (l *Loader) Restore() *Restored {
 	r.cover()
 	r.hangs()
 	slices.Sort(r.stale)
+	l.values = nil // what still counts stands in r
 	for stream, keys := range r.keys {
 		for _, key := range keys.keys {
 			if at := l.written[key]; at.After(r.Snapshots[stream].Written) {

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// recovery is a stage that has much to remember, is killed, and has to answer again within its target, in little memory.
+// The feed is that of two hours by its bytes, as fast as the stage takes it.
+const (
+	recoveryDimension = 512
+	recoveryMemory    = 4 << 30 // GOMEMLIMIT of the stage
+	recoveryTarget    = 30 * time.Second
+	recoveryStreams   = 10_000
+)
+
+// recover plays it: half of what is left of the input after the kill is there for the new owner to answer.
+func (s *scenario) recover(ctx context.Context) (string, error) {
+	s.feed = newFeed(s.seed, feedSettings{
+		Topic: inTopic, Partitions: scenarioPartitions, Streams: s.streams, Records: s.records, Dimension: recoveryDimension, Classes: 5,
+		Step: 2 * time.Hour / time.Duration(s.records),
+	})
+	s.feed.begin = time.Now().Add(-2 * time.Hour)
+	if err := writeSupport(filepath.Join(s.dir, "support.jsonl"), s.feed); err != nil {
+		return "", err
+	}
+	if err := s.pourAll(ctx); err != nil {
+		return "", err
+	}
+	s.h.note("the input is fed")
+	if err := s.launch(groupName, outTopic, s.delivery); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	const killedAt = .8 // of the input
+	most := func(committed, end int64) bool { return float64(committed) >= killedAt*float64(end) }
+	if err := s.answeredTo(ctx, most, time.Hour); err != nil {
+		return "", err
+	}
+	worked := time.Since(began)
+	first := s.procs[0]
+	first.end(syscall.SIGKILL)
+	s.procs = nil
+	s.h.note("the stage is killed")
+	before, err := s.committed(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := s.launch(groupName, outTopic, s.delivery); err != nil {
+		return "", err
+	}
+	began = time.Now()
+	for p := range before { // the slowest partition counts
+		if err := s.waitFor(ctx, p, func(committed, _ int64) bool { return committed > before[p] }, 10*time.Minute); err != nil {
+			return "", err
+		}
+	}
+	took := time.Since(began).Round(100 * time.Millisecond)
+	if err := s.answeredTo(ctx, func(committed, end int64) bool { return committed >= end*99/100 }, time.Hour); err != nil {
+		return "", err
+	}
+	s.leave()
+	for _, p := range s.all {
+		<-p.observed
+	}
+	largest := [2]int64{slices.Max(append(s.all[0].resident, 0)), slices.Max(append(s.all[1].resident, 0))}
+	if took > s.session+recoveryTarget {
+		s.h.violation("recovery: answers again after %v, where the session of the dead takes %v and the target is %v", took, s.session, recoveryTarget)
+	}
+	for i, n := range largest {
+		if n > recoveryMemory+recoveryMemory/10 {
+			s.h.violation("memory: stage %d held %d MiB with a limit of %d", i+1, n>>20, recoveryMemory>>20)
+		}
+	}
+	state, err := sizeOf(ctx, s.client, groupName+"-state")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d streams of %d dimensions, %d records, %d MiB; the first stage answered %.0f%% in %v and held %d MiB\nthe second answered new records after %v (the dead one's session is %v), held %d MiB; state topic: %d MiB; violations: %d",
+		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, 100*killedAt, worked.Round(time.Second), largest[0]>>20,
+		took, s.session, largest[1]>>20, state>>20, len(s.h.failed())), nil
+}
+
+// pourAll feeds everything at once. Vectors are drawn from a few, as it is their number that counts.
+func (s *scenario) pourAll(ctx context.Context) error {
+	const drawn, share = 4096, 2000
+	values := make([][]byte, drawn)
+	for i := range values {
+		values[i] = raw(s.feed.vector(i % s.feed.Classes))
+	}
+	for n := 0; n < s.records; {
+		var out []record.Out
+		for ; len(out) < share && n < s.records; n++ {
+			s.feed.n = n
+			out = append(out, s.feed.record(n%s.feed.Streams, values[s.random.IntN(drawn)], kindItem, nil))
+		}
+		if err := s.client.Write(ctx, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// committed is the committed offset of each partition of the input.
+func (s *scenario) committed(ctx context.Context) ([]int64, error) {
+	list := make([]int64, s.partitions.Load())
+	for p := range list {
+		var err error
+		if list[p], err = s.client.Committed(ctx, groupName, inTopic, int32(p)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// answeredTo waits until enough of every partition is committed.
+func (s *scenario) answeredTo(ctx context.Context, enough func(committed, end int64) bool, limit time.Duration) error {
+	for p := range int(s.partitions.Load()) {
+		if err := s.waitFor(ctx, p, enough, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) waitFor(ctx context.Context, p int, enough func(committed, end int64) bool, limit time.Duration) error {
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		end, err := s.client.Offset(ctx, inTopic, int32(p), topic.Latest, false)
+		var at int64
+		if err == nil {
+			at, err = s.client.Committed(ctx, groupName, inTopic, int32(p))
+		}
+		switch {
+		case err == nil && enough(at, end):
+			return nil
+		case err != nil && !topic.Temporary(err):
+			return err
+		case time.Since(began) > limit:
+			return fmt.Errorf("partition %d stands at %d of %d: %w", p, at, end, err)
+		}
+	}
+}
+
+// sizeOf is how many bytes of keys and values a topic holds.
+func sizeOf(ctx context.Context, client *topic.Client, name string) (size int64, err error) {
+	return size, readAll(ctx, client, name, func(r *record.Raw) error {
+		size += int64(len(r.Key) + len(r.Value))
+		return nil
+	})
+}
+
+// writeSupport writes the feed's examples to a file.
+func writeSupport(path string, f *feed) error {
+	var lines strings.Builder
+	for _, e := range f.support() {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+	}
+	return os.WriteFile(path, []byte(lines.String()), 0o644)
+}
