@@ -141,6 +141,7 @@ type Memory struct {
 	ReviewRate       float64
 	StateTTL         time.Duration
 	MaxStreams       int
+	MaxLabels        int
 	StallAfter       time.Duration
 	RecoveryTarget   time.Duration
 }
@@ -172,6 +173,8 @@ func (m *Memory) sections() []section {
 			atLeast[time.Duration](0)),
 		define("max-streams", &m.MaxStreams, stage, 20000,
 			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
+		define("max-labels", &m.MaxLabels, stage, 100_000,
+			"examples of the labels topic that are in force; beyond, the ones written first are left out", atLeast(1), atMost(1<<24)),
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
 			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
 			atLeast(time.Second)),

@@ -1,9 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,6 +20,12 @@ var errGrown = errors.New("the labels topic has grown")
 type book struct {
 	support []stream.Example
 	words   map[string][]word // of each example's id, the last record of each partition
+	ids     []string          // of words, in order, but for the latest
+	latest  []string          // ids that came since ids was put in order
+	most    int               // examples of the topic that are in force, the latest; 0: all
+	last    *stream.Labels    // of the view made last
+	inForce int               // examples of the topic in it
+	leftOut int               // examples that it leaves out, as there are more than most
 	next    []int64
 	resets  []reset
 }
@@ -37,7 +43,7 @@ type word struct {
 }
 
 func (l *labels) begin(partitions int) *book {
-	return &book{support: l.support, words: map[string][]word{}, next: make([]int64, partitions)}
+	return &book{support: l.support, words: map[string][]word{}, next: make([]int64, partitions), most: l.most}
 }
 
 // apply takes in one record and returns what it says of an example; nil: nothing.
@@ -54,7 +60,10 @@ func (b *book) apply(partition int, offset int64, at time.Time, what record.Labe
 	default:
 		w.id, w.forget = what.Forget, true
 	}
-	list := b.words[w.id]
+	list, known := b.words[w.id]
+	if !known {
+		b.latest = append(b.latest, w.id)
+	}
 	for i := range list {
 		if list[i].partition == partition {
 			list[i] = w
@@ -80,6 +89,52 @@ func standing(list []word) *word {
 	return best
 }
 
+// before says whether the record of w came before that of x, by timestamp, then by partition and offset.
+func (w *word) before(x *word) bool {
+	return cmp.Or(w.at.Compare(x.at), cmp.Compare(w.partition, x.partition), cmp.Compare(w.offset, x.offset)) < 0
+}
+
+// order returns the ids of all words in order. What was in order stays so: one more costs no sort of the others.
+func (b *book) order() []string {
+	if len(b.latest) == 0 {
+		return b.ids
+	}
+	slices.Sort(b.latest)
+	merged := make([]string, 0, len(b.ids)+len(b.latest))
+	old := b.ids
+	for _, id := range b.latest {
+		n, _ := slices.BinarySearch(old, id)
+		merged = append(append(merged, old[:n]...), id)
+		old = old[n:]
+	}
+	b.ids, b.latest = append(merged, old...), b.latest[:0]
+	return b.ids
+}
+
+// oldest is the word of the oldest example that is in force where there are more than most; nil: all are. It depends on what
+// the topic holds, so that all processes leave out the same ones.
+func (b *book) oldest() *word {
+	if b.most == 0 || len(b.words) <= b.most {
+		return nil
+	}
+	list := make([]*word, 0, len(b.words))
+	for _, words := range b.words {
+		if w := standing(words); !w.forget {
+			list = append(list, w)
+		}
+	}
+	if len(list) <= b.most {
+		return nil
+	}
+	slices.SortFunc(list, func(x, y *word) int {
+		if x.before(y) {
+			return 1
+		}
+		return -1
+	})
+	return list[b.most-1]
+}
+
 func (b *book) view() *view {
 	v := &view{labels: &stream.Labels{Stream: map[string][]stream.Example{}}, next: slices.Clone(b.next), resets: slices.Clone(b.resets)}
 	dimensions := labelledDimensions{}
@@ -90,11 +145,16 @@ func (b *book) view() *view {
 		v.labels.Everyone = append(v.labels.Everyone, e)
 		dimensions.add(e.Model, len(e.Vector))
 	}
-	for _, id := range slices.Sorted(maps.Keys(b.words)) {
+	oldest := b.oldest()
+	b.inForce, b.leftOut = 0, 0
+	for _, id := range b.order() {
 		w := standing(b.words[id])
 		switch {
 		case w.forget:
 			v.labels.Forgotten = append(v.labels.Forgotten, id)
+			continue
+		case oldest != nil && w.before(oldest):
+			b.leftOut++
 			continue
 		case w.stream == "":
 			v.labels.Everyone = append(v.labels.Everyone, w.example)
@@ -102,8 +162,13 @@ func (b *book) view() *view {
 			v.labels.Stream[w.stream] = append(v.labels.Stream[w.stream], w.example)
 		}
 		dimensions.add(w.example.Model, len(w.example.Vector))
+		b.inForce++
 	}
 	v.dimensions = dimensions.most()
+	if b.last != nil {
+		v.labels.Follow(b.last)
+	}
+	b.last = v.labels
 	return v
 }
 
@@ -168,7 +233,7 @@ func (l *labels) misfit(w *word) (letter record.Out, bad bool) {
 
 // misfits are the dead letters of all examples that do not fit the feed and have none yet.
 func (b *book) misfits(l *labels) (letters []record.Out) {
-	for _, id := range slices.Sorted(maps.Keys(b.words)) {
+	for _, id := range b.order() {
 		if letter, bad := l.misfit(standing(b.words[id])); bad {
 			letters = append(letters, letter)
 		}

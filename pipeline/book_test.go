@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,29 @@ func TestTheSameWordStands(t *testing.T) {
 			t.Errorf("%+v stands although forgotten", v.labels.Everyone)
 		}
 	}
+}
+
+// Beyond the most that are in force, those written last are, whatever came first to this process; one that is forgotten makes room.
+func TestExamplesAreBounded(t *testing.T) {
+	now := time.Now()
+	b := (&labels{most: 3}).begin(2)
+	for i, age := range []int{4, 0, 3, 1, 2} {
+		what := record.Label{Teach: &record.Item{ItemID: fmt.Sprint("e", age), Label: "l", Vector: []float32{1}}}
+		b.apply(i%2, int64(i), now.Add(-time.Duration(age)*time.Second), what)
+	}
+	expect := func(leftOut int, ids ...string) {
+		t.Helper()
+		var got []string
+		for _, e := range b.view().labels.Everyone {
+			got = append(got, e.ID)
+		}
+		if !slices.Equal(got, ids) || b.inForce != len(ids) || b.leftOut != leftOut {
+			t.Errorf("%v in force, %d left out", got, b.leftOut)
+		}
+	}
+	expect(2, "e0", "e1", "e2")
+	b.apply(1, 9, now, record.Label{Forget: "e1"})
+	expect(1, "e0", "e2", "e3")
 }
 
 // Labels in partitions that the topic gains are read. A label of another dimension than the feed's goes to the dead letters,

@@ -23,6 +23,9 @@ type labels struct {
 	dead    string
 	decode  record.Options
 	support []stream.Example
+	most    int                        // examples of the topic that are in force, the latest; 0: all
+	shown   func(inForce, leftOut int) // told of each view of the topic; nil: nobody is
+	warned  warnings
 	log     *slog.Logger
 	current atomic.Pointer[view]
 	fixed   bool // of a backfill: what is current stays
@@ -151,7 +154,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			return ctx.Err()
 		case <-publish.C:
 			begin := time.Now()
-			l.current.Store(b.view())
+			l.show(b)
 			pause = max(20*time.Millisecond, 20*time.Since(begin)) // however many there are, a twentieth of a core
 			changed = false
 		case <-grown.C:
@@ -175,7 +178,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			if !atEnd[part.partition] && part.batch.Next >= part.batch.LastStable {
 				atEnd[part.partition] = true
 				if behind--; behind == 0 {
-					l.current.Store(b.view())
+					l.show(b)
 					l.log.Info("labels read", "topic", l.topic, "examples", len(b.words)+len(b.support))
 					ready()
 				}
@@ -183,6 +186,20 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			l.writeLetters(ctx, letters)
 		}
 	}
+}
+
+// show makes what the book says now current.
+func (l *labels) show(b *book) {
+	l.current.Store(b.view())
+	if l.shown != nil {
+		l.shown(b.inForce, b.leftOut)
+	}
+	if b.leftOut == 0 {
+		return
+	}
+	l.warned.once("most", func(int) {
+		l.log.Warn("the labels topic holds more examples than --max-labels: the oldest are not in force", "topic", l.topic, "most", l.most, "leftOut", b.leftOut)
+	})
 }
 
 // take takes in a batch and returns the dead letters of what cannot be used.

@@ -49,6 +49,7 @@ type Metrics struct {
 	restarts                    telemetry.Counter
 	retired                     telemetry.Counter
 	takeovers                   telemetry.Counter
+	labels                      telemetry.Gauge
 }
 
 func newMetrics() *Metrics {
@@ -84,6 +85,7 @@ func newMetrics() *Metrics {
 	m.rejectingFor = s.Gauge("slkstream_rejecting_seconds", "for how long every record of the input has been rejected; 0 while some can be used")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
+	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are more than max-labels", "state")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
 	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the start.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
@@ -224,6 +226,11 @@ func (m *Metrics) released(place topic.Place) {
 	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.recovery, m.oldest, m.commitAge, m.takeover} {
 		g.Drop(tags(place)...)
 	}
+}
+
+func (m *Metrics) labelled(inForce, leftOut int) {
+	m.labels.Set(float64(inForce), "in-force")
+	m.labels.Set(float64(leftOut), "left-out")
 }
 
 func (m *Metrics) rebalanced(partitions int) {

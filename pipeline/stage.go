@@ -40,6 +40,7 @@ type Options struct {
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
 	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
+	MaxLabels      int           // examples of the labels topic that are in force, the latest; default 100,000
 	MaxStreams     int           // of a partition; beyond, the longest silent are forgotten; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
 
@@ -111,6 +112,9 @@ func (o *Options) fill() {
 	if o.HandOver == 0 {
 		o.HandOver = o.group().HandOver()
 	}
+	if o.MaxLabels == 0 {
+		o.MaxLabels = 100_000
+	}
 	if o.MaxStreams == 0 {
 		o.MaxStreams = 20_000
 	}
@@ -176,6 +180,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress(), restores: make(chan struct{}, o.Workers)}
 	s.metrics.troubles = func() []Trouble { return s.troubles(time.Now()) }
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
+	s.labels.most, s.labels.shown = o.MaxLabels, s.metrics.labelled
 	return s, nil
 }
 

@@ -26,12 +26,12 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 		doubts, alone = append(doubts, found...), alone+single
 		return err
 	}
-	everyone := newExampleSet(labels.Everyone).examples
+	everyone := newExampleSet(labels.Everyone, nil).examples
 	if err := audit("", everyone, nil); err != nil {
 		return nil, 0, err
 	}
 	for name, own := range labels.Stream {
-		if err := audit(name, newExampleSet(own).examples, everyone); err != nil {
+		if err := audit(name, newExampleSet(own, nil).examples, everyone); err != nil {
 			return nil, 0, err
 		}
 	}

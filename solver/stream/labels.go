@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"sync"
-
-	"github.com/slkstream/slkstream/index"
 )
 
 // Example is a labelled embedding, known by its id: teaching the same id again corrects it.
@@ -31,6 +30,26 @@ type Labels struct {
 	forgot   map[string]bool
 	mutex    sync.Mutex
 	streams  map[string]*exampleSet
+
+	everyoneBefore *exampleSet            // of the labels before these, until it is used
+	before         map[string]*exampleSet // the same of single streams
+}
+
+// Follow takes over what was worked out for the labels before these, so that only what has changed is worked out again. It
+// is called before anybody else knows l; before may be in use, and its examples' vectors must be the same slices where they
+// have not changed.
+func (l *Labels) Follow(before *Labels) {
+	before.prepare()
+	before.mutex.Lock()
+	l.before = maps.Clone(before.before)
+	if l.before == nil {
+		l.before = map[string]*exampleSet{}
+	}
+	maps.Copy(l.before, before.streams)
+	before.mutex.Unlock()
+	maps.DeleteFunc(l.before, func(stream string, _ *exampleSet) bool { return len(l.Stream[stream]) == 0 })
+	l.everyoneBefore = before.everyone
+	l.prepare()
 }
 
 // exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether anything changed.
@@ -40,13 +59,16 @@ type exampleSet struct {
 	sum      uint64             // of sums: their order does not matter
 	classes  map[string][]int32 // the examples of each label
 
-	searched sync.Once
-	search   map[int]*index.Memory // the examples of each dimension, by their place in the list
+	mutex  sync.Mutex
+	search *exampleSearch    // nil: nobody has searched yet
+	home   []*exampleSegment // of each example, in the search
+
+	hashed, indexed int // examples whose content was looked at to make this set and its search
 }
 
 // newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived; of one id the
-// last stands.
-func newExampleSet(list []Example) *exampleSet {
+// last stands. What has not changed since before, which may be nil, is taken over from there.
+func newExampleSet(list []Example, before *exampleSet) *exampleSet {
 	last := make(map[string]int, len(list))
 	for i, e := range list {
 		last[e.ID] = i
@@ -57,53 +79,96 @@ func newExampleSet(list []Example) *exampleSet {
 			set.examples = append(set.examples, e)
 		}
 	}
-	slices.SortFunc(set.examples, func(a, b Example) int { return cmp.Compare(a.ID, b.ID) })
+	byID := func(a, b Example) int { return cmp.Compare(a.ID, b.ID) }
+	if !slices.IsSortedFunc(set.examples, byID) {
+		slices.SortFunc(set.examples, byID)
+	}
+	if before == nil {
+		before = &exampleSet{}
+	}
+	before.mutex.Lock()
+	defer before.mutex.Unlock()
+	set.sums, set.home = make([]uint64, len(set.examples)), make([]*exampleSegment, len(set.examples))
+	var fresh []int32
+	gone := map[*exampleSegment]int{}
+	old := 0
+	leave := func() {
+		if before.search != nil {
+			gone[before.home[old]]++
+		}
+		old++
+	}
 	for i, e := range set.examples {
-		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
-		set.sums = append(set.sums, e.sum())
+		for old < len(before.examples) && before.examples[old].ID < e.ID {
+			leave()
+		}
+		there := old < len(before.examples) && before.examples[old].ID == e.ID
+		if there && same(before.examples[old], e) {
+			set.sums[i] = before.sums[old]
+		} else {
+			set.sums[i] = e.sum()
+			set.hashed++
+		}
+		switch {
+		case there && set.sums[i] == before.sums[old]:
+			set.home[i] = before.home[old]
+			old++
+		case there:
+			leave()
+			fresh = append(fresh, int32(i))
+		default:
+			fresh = append(fresh, int32(i))
+		}
 		set.sum += set.sums[i]
+		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
+	}
+	for old < len(before.examples) {
+		leave()
+	}
+	if before.search != nil {
+		set.search = before.search.follow(set, fresh, gone)
 	}
 	return set
 }
 
+// same says whether two examples of one id are one and the same, without looking at their vectors.
+func same(a, b Example) bool {
+	return a.Label == b.Label && a.Model == b.Model && len(a.Vector) == len(b.Vector) && len(a.Vector) > 0 && &a.Vector[0] == &b.Vector[0]
+}
+
+// searched returns the set's search, which is made when it is first asked for.
+func (s *exampleSet) searched() *exampleSearch {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.search == nil {
+		s.search = &exampleSearch{stale: map[*exampleSegment]int{}}
+		places := make([]int32, len(s.examples))
+		for i := range places {
+			places[i] = int32(i)
+		}
+		s.search.add(s, places)
+	}
+	return s.search
+}
+
 // near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream. It is nil
 // where there are no more than most examples: all of them are near.
-func (s *exampleSet) near(items []Item, d, most int) (map[string]bool, error) {
+func (s *exampleSet) near(items []Item, most int) (map[string]bool, error) {
 	if len(s.examples) <= most {
 		return nil, nil
-	}
-	s.searched.Do(func() {
-		s.search = map[int]*index.Memory{}
-		for i, e := range s.examples {
-			m := s.search[len(e.Vector)]
-			if m == nil {
-				// Exact, however many they are: a repeat of an episode, by a process that made its graph at another moment, would
-				// otherwise find other examples near.
-				var err error
-				if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true, Above: -1}); err != nil {
-					continue // an example without a vector is of no use to any stream
-				}
-				s.search[len(e.Vector)] = m
-			}
-			_ = m.Add(uint64(i), e.Vector) // refuses rows that have no direction: nothing is near them
-		}
-	})
-	out := map[string]bool{}
-	m := s.search[d]
-	if m == nil {
-		return out, nil
 	}
 	queries := make([][]float32, len(items))
 	for i := range items {
 		queries[i] = items[i].Vector
 	}
-	each, err := m.SearchEach(queries, candidatesEach)
+	each, err := s.searched().nearest(s, queries, candidatesEach)
 	if err != nil {
 		return nil, err
 	}
+	out := map[string]bool{}
 	for _, hits := range each {
 		for _, h := range hits {
-			out[s.examples[h.ID].Label] = true
+			out[s.examples[h.place].Label] = true
 		}
 	}
 	return out, nil
@@ -130,7 +195,8 @@ func (e Example) sum() uint64 {
 
 func (l *Labels) prepare() {
 	l.once.Do(func() {
-		l.everyone = newExampleSet(l.Everyone)
+		l.everyone = newExampleSet(l.Everyone, l.everyoneBefore)
+		l.everyoneBefore = nil
 		l.forgot = make(map[string]bool, len(l.Forgotten))
 		for _, id := range l.Forgotten {
 			l.forgot[id] = true
@@ -156,7 +222,8 @@ func (l *Labels) of(stream string) *followedLabels {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
 		if l.streams[stream] == nil {
-			l.streams[stream] = newExampleSet(list)
+			l.streams[stream] = newExampleSet(list, l.before[stream])
+			delete(l.before, stream)
 		}
 		out.own = l.streams[stream]
 	}
@@ -174,9 +241,14 @@ func (l *followedLabels) label(id string) (string, bool) {
 // forgotten tells whether an id was taken back.
 func (l *followedLabels) forgotten(id string) bool { return l.forgot[id] }
 
+// place is where the set has an id.
+func (s *exampleSet) place(id string) (int, bool) {
+	return slices.BinarySearchFunc(s.examples, id, func(e Example, id string) int { return cmp.Compare(e.ID, id) })
+}
+
 // label is the label of an id in the set.
 func (s *exampleSet) label(id string) (string, bool) {
-	i, ok := slices.BinarySearchFunc(s.examples, id, func(e Example, id string) int { return cmp.Compare(e.ID, id) })
+	i, ok := s.place(id)
 	if !ok {
 		return "", false
 	}

@@ -61,7 +61,7 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 		}
 		return ok
 	}
-	near, err := own.near(items, d, labelledMost)
+	near, err := own.near(items, labelledMost)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 		}
 		p.force = append(p.force, inForce{id: e.ID, label: e.Label, vector: e.Vector, own: true, sum: own.sums[i]})
 	}
-	if near, err = everyone.near(items, d, labelledMost); err != nil {
+	if near, err = everyone.near(items, labelledMost); err != nil {
 		return 0, err
 	}
 	for i := range everyone.examples {
