@@ -43,8 +43,8 @@ type Record struct {
 	Stream   string // of a marker
 }
 
-// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends, reading fails for good, or
-// the bounds are reached, which is no error. At the end of the partition it hands on empty batches.
+// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends, reading fails for
+// good, or the bounds are reached, which is no error. At the end of the partition it hands on empty batches.
 func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds Bounds, out chan<- *Batch) error {
 	keys := keyCache{}
 	var items []record.Item
@@ -144,8 +144,8 @@ func copied(r *record.Raw) *record.Raw {
 	return &c
 }
 
-// keyCache keeps one copy of each of the few keys that most records repeat. A long key is no name that is repeated, and is
-// copied each time.
+// keyCache keeps one copy of each of the few keys that most records repeat. A long key is no name that is
+// repeated, and is copied each time.
 type keyCache map[string][]byte
 
 func (c keyCache) keep(key []byte) []byte {

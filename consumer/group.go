@@ -30,10 +30,10 @@ type Assignment struct {
 type GroupSettings struct {
 	ID     string
 	Topics []string
-	// Session is how long the group waits for a sign of life, default 6 s, the least that brokers take unless they are told
-	// otherwise (group.min.session.timeout.ms); Rebalance how long for a member to hand its partitions over, default half as
-	// much again, as a member learns of it with its next sign of life, a fifth of Session later at most. A partition must be
-	// handed over well within the smaller of both.
+	// Session is how long the group waits for a sign of life, default 6 s, the least that brokers take unless
+	// they are told otherwise (group.min.session.timeout.ms); Rebalance how long for a member to hand its
+	// partitions over, default half as much again, as a member learns of it with its next sign of life, a fifth
+	// of Session later at most. A partition must be handed over well within the smaller of both.
 	Session, Rebalance time.Duration
 	// Watch is how often topics are looked at for new partitions, default 5 s.
 	Watch time.Duration
@@ -53,20 +53,21 @@ func (s *GroupSettings) fill() {
 	}
 }
 
-// HandOver is how long a partition may take to be handed over once it is revoked: nobody sends signs of life any more,
-// so that the group gives the partition away after the smaller of both timeouts, whatever its owner is still doing.
+// HandOver is how long a partition may take to be handed over once it is revoked: nobody sends signs of life
+// any more, so that the group gives the partition away after the smaller of both timeouts, whatever its owner
+// is still doing.
 func (s GroupSettings) HandOver() time.Duration {
 	s.fill()
 	return min(s.Session, s.Rebalance) / 3
 }
 
-// Work joins the group and calls own for each partition it is given, in a goroutine of its own, until ctx ends; then it
-// waits for all of them and leaves the group. The context that own gets ends with ctx, or with ErrRevoked as its cause.
-// own returns only then; an error from it is final. A topic that is missing is left out until it is there: the group would
-// come to nothing for the others too.
+// Work joins the group and calls own for each partition it is given, in a goroutine of its own, until ctx
+// ends; then it waits for all of them and leaves the group. The context that own gets ends with ctx, or with
+// ErrRevoked as its cause. own returns only then; an error from it is final. A topic that is missing is left
+// out until it is there: the group would come to nothing for the others too.
 //
-// Generations are used rather than kafka-go's group Reader because that one commits partitions it no longer owns and
-// sends their new owner back.
+// Generations are used rather than kafka-go's group Reader because that one commits partitions it no longer
+// owns and sends their new owner back.
 func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.Logger, own func(context.Context, Assignment) error) error {
 	s.fill()
 	ctx, fail := context.WithCancelCause(ctx)
@@ -156,8 +157,8 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
-		// A broker that does not answer for a while is no reason to give everything back: whether the session is over is for
-		// the group to say.
+		// A broker that does not answer for a while is no reason to give everything back: whether the session is
+		// over is for the group to say.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
 		GroupBalancers: balancers(&incomplete),

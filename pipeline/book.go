@@ -75,9 +75,9 @@ func (b *book) apply(partition int, offset int64, at time.Time, what record.Labe
 	return &list[len(list)-1]
 }
 
-// standing is the word that stands of an id: in a partition the last, of several partitions the one with the latest
-// timestamp, of equals the one in the highest partition. So it depends on what the topic holds and not on who reads which
-// partition first, and compaction changes nothing.
+// standing is the word that stands of an id: in a partition the last, of several partitions the one with the
+// latest timestamp, of equals the one in the highest partition. So it depends on what the topic holds and not
+// on who reads which partition first, and compaction changes nothing.
 func standing(list []word) *word {
 	best := &list[0]
 	for i := range list[1:] {
@@ -94,7 +94,8 @@ func (w *word) before(x *word) bool {
 	return cmp.Or(w.at.Compare(x.at), cmp.Compare(w.partition, x.partition), cmp.Compare(w.offset, x.offset)) < 0
 }
 
-// order returns the ids of all words in order. What was in order stays so: one more costs no sort of the others.
+// order returns the ids of all words in order. What was in order stays so: one more costs no sort of the
+// others.
 func (b *book) order() []string {
 	if len(b.latest) == 0 {
 		return b.ids
@@ -111,8 +112,8 @@ func (b *book) order() []string {
 	return b.ids
 }
 
-// oldest is the word of the oldest example that is in force where there are more than most; nil: all are. It depends on what
-// the topic holds, so that all processes leave out the same ones.
+// oldest is the word of the oldest example that is in force where there are more than most; nil: all are. It
+// depends on what the topic holds, so that all processes leave out the same ones.
 func (b *book) oldest() *word {
 	if b.most == 0 || len(b.words) <= b.most {
 		return nil
@@ -179,7 +180,8 @@ type agreed struct {
 	changed    chan struct{} // holds one when they have changed
 }
 
-// agree is told by partitions what their records agree on. Examples of another dimension are of no use to anybody.
+// agree is told by partitions what their records agree on. Examples of another dimension are of no use to
+// anybody.
 func (a *agreed) agree(dimensions map[string]int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -211,8 +213,8 @@ func (a *agreed) of(model string) int {
 	return a.dimensions[model]
 }
 
-// misfit makes the dead letter of an example whose dimension is not the feed's, once. It is not in force anywhere, as
-// streams leave it out; the others are.
+// misfit makes the dead letter of an example whose dimension is not the feed's, once. It is not in force
+// anywhere, as streams leave it out; the others are.
 func (l *labels) misfit(w *word) (letter record.Out, bad bool) {
 	if w == nil || w.forget || w.told {
 		return letter, false

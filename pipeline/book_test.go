@@ -43,7 +43,8 @@ func TestTheSameWordStands(t *testing.T) {
 	}
 }
 
-// Beyond the most that are in force, those written last are, whatever came first to this process; one that is forgotten makes room.
+// Beyond the most that are in force, those written last are, whatever came first to this process; one that is
+// forgotten makes room.
 func TestExamplesAreBounded(t *testing.T) {
 	now := time.Now()
 	b := (&labels{most: 3}).begin(2)
@@ -66,8 +67,8 @@ func TestExamplesAreBounded(t *testing.T) {
 	expect(1, "e0", "e2", "e3")
 }
 
-// Labels in partitions that the topic gains are read. A label of another dimension than the feed's goes to the dead letters,
-// and keeps neither the feed nor the good labels, before it and after it, from their work.
+// Labels in partitions that the topic gains are read. A label of another dimension than the feed's goes to
+// the dead letters, and keeps neither the feed nor the good labels, before it and after it, from their work.
 func TestLabelsThatDoNotFit(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)

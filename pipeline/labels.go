@@ -16,7 +16,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// labels follows the labels topic for the whole process: what it says is held once, however many streams answer by it.
+// labels follows the labels topic for the whole process: what it says is held once, however many streams
+// answer by it.
 type labels struct {
 	client  *topic.Client
 	topic   string // "": there is none
@@ -42,8 +43,8 @@ type view struct {
 	dimensions map[string]labelledDimension // of the examples, by model
 }
 
-// reset is an order to forget, at its place in the labels topic: a stream obeys it once, before the first episode that it
-// answers by a view which knows the order.
+// reset is an order to forget, at its place in the labels topic: a stream obeys it once, before the first
+// episode that it answers by a view which knows the order.
 type reset struct {
 	partition int
 	offset    int64
@@ -224,8 +225,8 @@ func (l *labels) take(ctx context.Context, b *book, decoder *record.Decoder, par
 	return letters, nil
 }
 
-// writeLetters writes dead letters. Every process reads the topic to its end when it starts, so that a letter may be there
-// more than once; what a topic refuses for good is said, and keeps no label from taking effect.
+// writeLetters writes dead letters. Every process reads the topic to its end when it starts, so that a letter
+// may be there more than once; what a topic refuses for good is said, and keeps no label from taking effect.
 func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 	for i := range letters {
 		if err := l.client.Write(ctx, letters[i:i+1]); err != nil && ctx.Err() == nil {
@@ -234,8 +235,8 @@ func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 	}
 }
 
-// at is the view that ended at these offsets, read again from the topic unless it is the current one: what a stream has to
-// learn again, it learns by the labels that it answered with.
+// at is the view that ended at these offsets, read again from the topic unless it is the current one: what a
+// stream has to learn again, it learns by the labels that it answered with.
 func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 	now := l.current.Load()
 	if l.topic == "" || slices.Equal(now.next, next) {

@@ -87,7 +87,8 @@ func newMetrics() *Metrics {
 	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
 	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are more than max-labels", "state")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
-	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the start.
+	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the
+	// start.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
 	}
@@ -214,7 +215,8 @@ func (m *Metrics) committed(err error) {
 	m.commits.Add(1, outcome)
 }
 
-// acknowledged counts an episode that took this long from its close; traceparent is that of its first item, "" for none.
+// acknowledged counts an episode that took this long from its close; traceparent is that of its first item,
+// "" for none.
 func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
 	m.delay.ObserveTraced(took.Seconds(), traceparent)
 }

@@ -20,8 +20,8 @@ func answeredEpisode(stream string, first, last int64) state.Answered {
 	return state.Answered{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
 }
 
-// A replay hands an episode over when its last item is there, each stream's in order, and does not wait for what the log
-// does not hold any more.
+// A replay hands an episode over when its last item is there, each stream's in order, and does not wait for
+// what the log does not hold any more.
 func TestReplay(t *testing.T) {
 	r := newReplay()
 	r.from, r.decided = record.Start(6), record.Start(8)
@@ -67,8 +67,8 @@ func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
 func (n *noted) Close(context.Context) error { return nil }
 func (n *noted) StateEnd() (int64, bool)     { return -1, true }
 
-// Results leave at once, one commit at a time; what the journal says of them waits for the journal, which leaves with the
-// interval.
+// Results leave at once, one commit at a time; what the journal says of them waits for the journal, which
+// leaves with the interval.
 func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
@@ -123,7 +123,8 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// A restart goes back to the first item of what is closed and not answered, and of what the same item has closed with it.
+// A restart goes back to the first item of what is closed and not answered, and of what the same item has
+// closed with it.
 func TestClosings(t *testing.T) {
 	c := closings{}
 	add := func(first, at int64) *job {
@@ -150,8 +151,9 @@ func TestClosings(t *testing.T) {
 	}
 }
 
-// Silence closes episodes before the item that is read next, at one place again and again. What it closed and what was
-// answered needs no second decision when more is closed there, by silence or by that item: the offset does not go back.
+// Silence closes episodes before the item that is read next, at one place again and again. What it closed and
+// what was answered needs no second decision when more is closed there, by silence or by that item: the
+// offset does not go back.
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}
 	add := func(first int64, why consumer.Reason) *job {
@@ -196,7 +198,8 @@ func TestSaver(t *testing.T) {
 	}
 }
 
-// However many streams wait, what is asked for before the first snapshot is there stays within what may be written.
+// However many streams wait, what is asked for before the first snapshot is there stays within what may be
+// written.
 func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
@@ -226,7 +229,8 @@ func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
 	}
 }
 
-// When a new owner would be busy for too long with what is not saved, streams are saved whatever may be written.
+// When a new owner would be busy for too long with what is not saved, streams are saved whatever may be
+// written.
 func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	now := time.Now()
 	s := &saver{}

@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// claim takes a partition over: first it fences whoever had it, then it reads the committed offset, then the state, and
-// only then does it write.
+// claim takes a partition over: first it fences whoever had it, then it reads the committed offset, then the
+// state, and only then does it write.
 func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
@@ -42,9 +42,9 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 
 // open prepares to read the input from where p stands.
 //
-// The group refuses its commit if another member owns the partition by now. It comes before anything is written to the
-// state topic and after everything was read from it, so that of two owners the one that sees more of the state, or else has
-// the later generation, is also the one that owns the partition.
+// The group refuses its commit if another member owns the partition by now. It comes before anything is
+// written to the state topic and after everything was read from it, so that of two owners the one that sees
+// more of the state, or else has the later generation, is also the one that owns the partition.
 func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, error) {
 	decoder, err := p.newDecoder()
 	if err != nil {
@@ -123,9 +123,9 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	return p, nil
 }
 
-// turn waits until less than one partition a worker is being restored, and returns what ends this one's turn: while it is
-// restored a partition's state is in memory twice, as it was read and as it is used. It does not wait for ever, as a
-// partition whose brokers are away must not keep the others waiting.
+// turn waits until less than one partition a worker is being restored, and returns what ends this one's turn:
+// while it is restored a partition's state is in memory twice, as it was read and as it is used. It does not
+// wait for ever, as a partition whose brokers are away must not keep the others waiting.
 func (s *Stage) turn(ctx context.Context) (done func()) {
 	const patience = 5 * time.Second
 	timer := time.NewTimer(patience)
@@ -158,7 +158,8 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 	return loader, end, nil
 }
 
-// ensureState gives the state topic as many partitions as the input has: a partition's state lies under its own number.
+// ensureState gives the state topic as many partitions as the input has: a partition's state lies under its
+// own number.
 func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 	have, err := s.client.Partitions(ctx, s.options.State)
 	if err != nil {
@@ -199,8 +200,8 @@ func (p *partition) remember(r *state.Restored) {
 	}
 }
 
-// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a place, is a stream
-// that starts cold.
+// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a place,
+// is a stream that starts cold.
 func (p *partition) memory(snapshot *state.Snapshot) *stream.Stream {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
@@ -213,7 +214,8 @@ func (p *partition) memory(snapshot *state.Snapshot) *stream.Stream {
 	return stream.New(name, p.stage.options.Memory)
 }
 
-// inherit starts streams with what another group's state holds of them. It comes before what is this group's own.
+// inherit starts streams with what another group's state holds of them. It comes before what is this group's
+// own.
 func (p *partition) inherit(ctx context.Context) error {
 	from := p.stage.options.FromState
 	if n, err := p.stage.client.Partitions(ctx, from); err != nil {
@@ -247,8 +249,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		return start, nil
 	}
 	if j.From.Offset > end || committed > end || j.Input != "" && p.inputName() != "" && j.Input != p.inputName() {
-		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember still
-		// holds, the places where they learned it do not.
+		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember
+		// still holds, the places where they learned it do not.
 		p.log.Error("the input was deleted and made again: it is read from its start, memories stay", "was", j.From.Offset, "end", end)
 		p.commits.keeper.Anew()
 		for _, s := range p.streams {
@@ -298,8 +300,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	return start, nil
 }
 
-// trustTimes gives streams whose last item has a time that cannot be true, as older versions kept the sender's, the
-// partition's own: they would be retired at once, or never.
+// trustTimes gives streams whose last item has a time that cannot be true, as older versions kept the
+// sender's, the partition's own: they would be retired at once, or never.
 func (p *partition) trustTimes() {
 	ttl, high := p.stage.options.StateTTL, p.buffer.High()
 	for _, s := range p.streams {

@@ -13,7 +13,8 @@ const (
 	stateMost  = 64 << 20
 )
 
-// saver says which stream is to be saved next: the one that has waited longest, as far as state may be written now.
+// saver says which stream is to be saved next: the one that has waited longest, as far as state may be
+// written now.
 type saver struct {
 	waiting   []unsaved // streams that have learned what no snapshot holds, in the order in which they are to be saved
 	allowance float64   // bytes of state that may be written now
@@ -38,8 +39,8 @@ type effort struct {
 // unmeasured is the speed of reading before any was measured, bytes a second.
 const unmeasured = 50 << 20
 
-// read notes what it took to read a batch. Where records were waited for, a new owner, for whom they are there, reads them
-// as fast as others were read that were there.
+// read notes what it took to read a batch. Where records were waited for, a new owner, for whom they are
+// there, reads them as fast as others were read that were there.
 func (s *saver) read(b *consumer.Batch) {
 	took := b.Read
 	switch {
@@ -59,21 +60,22 @@ func (s *saver) read(b *consumer.Batch) {
 	s.spent.reading += took + b.Decoded
 }
 
-// recovery is how long a new owner would be busy with what is not saved, where so many workers are shared by the streams of
-// so many partitions.
+// recovery is how long a new owner would be busy with what is not saved, where so many workers are shared by
+// the streams of so many partitions.
 func (s *saver) recovery(workers, partitions int) time.Duration {
 	if len(s.waiting) == 0 {
 		return 0
 	}
 	since := s.waiting[0].since
-	return s.spent.reading - since.reading + (s.spent.solves-since.solves)*time.Duration(max(partitions, 1))/time.Duration(max(workers, 1))
+	solves := (s.spent.solves - since.solves) * time.Duration(max(partitions, 1)) / time.Duration(max(workers, 1))
+	return s.spent.reading - since.reading + solves
 }
 
 // changed queues a stream for its next snapshot, not before due, unless it is queued already.
 func (s *saver) changed(stream *liveStream, due time.Time) { s.queue(stream, due, s.spent) }
 
-// relearned queues a stream that has learned again what no snapshot holds, for its next snapshot. The next owner would have
-// to read and learn from where this one has begun.
+// relearned queues a stream that has learned again what no snapshot holds, for its next snapshot. The next
+// owner would have to read and learn from where this one has begun.
 func (s *saver) relearned(stream *liveStream, now time.Time) { s.queue(stream, now, effort{}) }
 
 func (s *saver) queue(stream *liveStream, due time.Time, since effort) {
@@ -105,9 +107,10 @@ func (s *saver) refill(now time.Time) {
 	s.at = now
 }
 
-// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written. What its
-// snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes its time, and many
-// could be asked for meanwhile. hurry is when a new owner would be busy for too long: then what may be written does not count.
+// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written.
+// What its snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes
+// its time, and many could be asked for meanwhile. hurry is when a new owner would be busy for too long: then
+// what may be written does not count.
 func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	s.skip()
 	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) {

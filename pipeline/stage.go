@@ -1,5 +1,6 @@
-// Package pipeline is the straight line: partition, episode, graph, solve, remember, results. consumer feeds it, producer
-// carries its answers away, and what it promises about repeats is kept here: see partition, and internal/state.
+// Package pipeline is the straight line: partition, episode, graph, solve, remember, results. consumer feeds
+// it, producer carries its answers away, and what it promises about repeats is kept here: see partition, and
+// internal/state.
 package pipeline
 
 import (
@@ -31,8 +32,8 @@ type Options struct {
 	Review   string // "": none
 
 	Delivery producer.Delivery
-	// Eager hands results over as soon as they are there, ahead of the commit that covers them: at least once. Without it
-	// all of a commit goes together.
+	// Eager hands results over as soon as they are there, ahead of the commit that covers them: at least once.
+	// Without it all of a commit goes together.
 	Eager          bool
 	Committed      bool          // leave out records of transactions that are open or were given up
 	CommitInterval time.Duration // default 100 ms
@@ -55,28 +56,30 @@ type Options struct {
 	Workers    int   // default: one a core
 	InFlight   int64 // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
 	FetchBytes int   // of one fetch, default 1 MiB
-	// RecoveryTarget is how long a new owner may be busy with what it has to learn again, default 30 s: where it would take
-	// longer, state is written beyond its share of the results' bytes.
+	// RecoveryTarget is how long a new owner may be busy with what it has to learn again, default 30 s: where it
+	// would take longer, state is written beyond its share of the results' bytes.
 	RecoveryTarget time.Duration
 	StallAfter     time.Duration // without getting on, after which a partition with input is stuck, default 1 minute
 	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
 
-	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is open.
+	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is
+	// open.
 	Bounded bool
-	// FromState is another group's state topic: a stream of which nothing is known starts with what it holds there.
+	// FromState is another group's state topic: a stream of which nothing is known starts with what it holds
+	// there.
 	FromState string
 
 	Observer Observer // nil: nobody watches
-	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the acknowledgement of its
-	// results, from several goroutines; nil: nobody asks.
+	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the
+	// acknowledgement of its results, from several goroutines; nil: nobody asks.
 	Acknowledged func(episode int64, took time.Duration)
 	Log          *slog.Logger
 }
 
-// Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep the stage
-// waiting, nor change what it is given.
+// Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep
+// the stage waiting, nor change what it is given.
 type Observer interface {
 	Answered(*Answered)
 }
@@ -155,7 +158,8 @@ type Stage struct {
 	ranges   map[topic.Place]Range // what a backfill answers; nil: everything, for ever
 }
 
-// ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions belong to others.
+// ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions
+// belong to others.
 var ErrHung = errors.New("an episode does not end")
 
 // New prepares a stage; nothing is asked of the brokers yet.
@@ -187,8 +191,8 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 // Metrics are the stage's figures.
 func (s *Stage) Metrics() *Metrics { return s.metrics }
 
-// Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot go on at all:
-// brokers that are away, topics that refuse, records that are rubbish are waited for and said.
+// Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot go on
+// at all: brokers that are away, topics that refuse, records that are rubbish are waited for and said.
 func (s *Stage) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -290,8 +294,9 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// hold is one ownership from claim to hand-over; claimed says whether the claim came through. Only an answer that is
-// acknowledged ends an outage: a partition that can be claimed and not answered is claimed again ever more slowly.
+// hold is one ownership from claim to hand-over; claimed says whether the claim came through. Only an answer
+// that is acknowledged ends an outage: a partition that can be claimed and not answered is claimed again ever
+// more slowly.
 func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (claimed bool, err error) {
 	p, reader, decoder, err := s.claim(ctx, a)
 	if err != nil {
@@ -319,8 +324,8 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	return true, err
 }
 
-// leave waits until no commit is on its way. A worker may still be busy with an episode of the partition: nobody wants what
-// becomes of it.
+// leave waits until no commit is on its way. A worker may still be busy with an episode of the partition:
+// nobody wants what becomes of it.
 func (p *partition) leave(limit time.Duration) bool {
 	if p.commits.sending == nil {
 		return true

@@ -89,8 +89,8 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		StateInterval: d.StateInterval,
 		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,
 		StateTTL:   c.Config.Memory.StateTTL,
-		MaxStreams: c.Config.Memory.MaxStreams, MaxLabels: c.Config.Memory.MaxLabels, StallAfter: c.Config.Memory.StallAfter,
-		RecoveryTarget: c.Config.Memory.RecoveryTarget,
+		MaxStreams: c.Config.Memory.MaxStreams, MaxLabels: c.Config.Memory.MaxLabels,
+		StallAfter: c.Config.Memory.StallAfter, RecoveryTarget: c.Config.Memory.RecoveryTarget,
 		Limits: consumer.Limits{
 			Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle,
 			Memory: int64(s.MaxMemory),

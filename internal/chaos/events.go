@@ -82,7 +82,8 @@ func (s *scenario) joinOrLeave(_ context.Context, i int) error {
 	return s.launch(groupName, outTopic, s.delivery)
 }
 
-// freeze holds a stage for three times its session timeout, so that others have its partitions when it goes on.
+// freeze holds a stage for three times its session timeout, so that others have its partitions when it goes
+// on.
 func (s *scenario) freeze(ctx context.Context, _ int) error {
 	p := s.procs[s.random.IntN(len(s.procs))]
 	s.h.note("%s is frozen", p.name)

@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// recovery is a stage that has much to remember, is killed, and has to answer again within its target, in little memory.
-// The feed is that of two hours by its bytes, as fast as the stage takes it.
+// recovery is a stage that has much to remember, is killed, and has to answer again within its target, in
+// little memory. The feed is that of two hours by its bytes, as fast as the stage takes it.
 const (
 	recoveryDimension = 512
 	recoveryMemory    = 4 << 30 // GOMEMLIMIT of the stage
@@ -27,7 +27,8 @@ const (
 // recover plays it: half of what is left of the input after the kill is there for the new owner to answer.
 func (s *scenario) recover(ctx context.Context) (string, error) {
 	s.feed = newFeed(s.seed, feedSettings{
-		Topic: inTopic, Partitions: scenarioPartitions, Streams: s.streams, Records: s.records, Dimension: recoveryDimension, Classes: 5,
+		Topic: inTopic, Partitions: scenarioPartitions, Streams: s.streams, Records: s.records,
+		Dimension: recoveryDimension, Classes: 5,
 		Step: 2 * time.Hour / time.Duration(s.records),
 	})
 	s.feed.begin = time.Now().Add(-2 * time.Hour)
@@ -61,13 +62,15 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	}
 	began = time.Now()
 	for p := range before { // the slowest partition counts
-		if err := s.waitFor(ctx, p, func(committed, _ int64) bool { return committed > before[p] }, 10*time.Minute); err != nil {
+		moved := func(committed, _ int64) bool { return committed > before[p] }
+		if err := s.waitFor(ctx, p, moved, 10*time.Minute); err != nil {
 			return "", err
 		}
 	}
 	took := time.Since(began).Round(100 * time.Millisecond)
 	s.h.note("new records are answered in every partition")
-	if err := s.answeredTo(ctx, func(committed, end int64) bool { return committed >= end*99/100 }, time.Hour); err != nil {
+	nearlyAll := func(committed, end int64) bool { return committed >= end*99/100 }
+	if err := s.answeredTo(ctx, nearlyAll, time.Hour); err != nil {
 		return "", err
 	}
 	s.leave()
@@ -76,7 +79,8 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	}
 	largest := [2]int64{slices.Max(append(s.all[0].resident, 0)), slices.Max(append(s.all[1].resident, 0))}
 	if took > s.session+recoveryTarget {
-		s.h.violation("recovery: answers again after %v, where the session of the dead takes %v and the target is %v", took, s.session, recoveryTarget)
+		s.h.violation("recovery: answers again after %v; the dead one's session takes %v, the target is %v",
+			took, s.session, recoveryTarget)
 	}
 	for i, n := range largest {
 		if n > recoveryMemory+recoveryMemory/10 {
@@ -87,9 +91,12 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d streams of %d dimensions, %d records, %d MiB; the first stage answered %.0f%% in %v and held %d MiB\nthe second answered new records after %v (the dead one's session is %v), held %d MiB; state topic: %d MiB; violations: %d",
-		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, 100*killedAt, worked.Round(time.Second), largest[0]>>20,
-		took, s.session, largest[1]>>20, state>>20, len(s.h.failed())), nil
+	return fmt.Sprintf("%d streams of %d dimensions, %d records, %d MiB; state topic: %d MiB\n"+
+		"the first stage answered %.0f%% in %v and held %d MiB\n"+
+		"the second answered new records after %v (the dead one's session is %v) and held %d MiB; violations: %d",
+		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, state>>20,
+		100*killedAt, worked.Round(time.Second), largest[0]>>20,
+		took, s.session, largest[1]>>20, len(s.h.failed())), nil
 }
 
 // pourAll feeds everything at once. Vectors are drawn from a few, as it is their number that counts.
@@ -111,7 +118,8 @@ func (s *scenario) pourAll(ctx context.Context) error {
 	}
 	var markers []record.Out // so that everything can be answered
 	for stream := range s.feed.Streams {
-		markers = append(markers, s.feed.record(stream, []byte{}, kindMarker, []record.Header{{Key: record.MarkerHeader}}))
+		mark := []record.Header{{Key: record.MarkerHeader}}
+		markers = append(markers, s.feed.record(stream, []byte{}, kindMarker, mark))
 	}
 	return s.client.Write(ctx, markers)
 }
@@ -128,8 +136,11 @@ func (s *scenario) committed(ctx context.Context) ([]int64, error) {
 	return list, nil
 }
 
+// progress says whether enough of a partition is committed.
+type progress func(committed, end int64) bool
+
 // answeredTo waits until enough of every partition is committed.
-func (s *scenario) answeredTo(ctx context.Context, enough func(committed, end int64) bool, limit time.Duration) error {
+func (s *scenario) answeredTo(ctx context.Context, enough progress, limit time.Duration) error {
 	for p := range int(s.partitions.Load()) {
 		if err := s.waitFor(ctx, p, enough, limit); err != nil {
 			return err
@@ -138,7 +149,8 @@ func (s *scenario) answeredTo(ctx context.Context, enough func(committed, end in
 	return nil
 }
 
-func (s *scenario) waitFor(ctx context.Context, p int, enough func(committed, end int64) bool, limit time.Duration) error {
+// waitFor waits until enough of one partition is committed.
+func (s *scenario) waitFor(ctx context.Context, p int, enough progress, limit time.Duration) error {
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		end, err := s.client.Offset(ctx, inTopic, int32(p), topic.Latest, false)
 		var at int64

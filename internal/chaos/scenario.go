@@ -275,7 +275,8 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 	if !p.same {
 		unlike = "not compared with an undisturbed run"
 	}
-	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; longest wait %v; largest stage %d MiB; violations: %d",
+	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; "+
+		"longest wait %v; largest stage %d MiB; violations: %d",
 		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, largest>>20, len(s.h.failed())), nil
 }
 
@@ -312,7 +313,8 @@ func (s *scenario) launch(group, out, delivery string) error {
 		p.cmd.Args = append(p.cmd.Args, "--in", besideTopic)
 		p.cmd.Env = environment(hostileMemory)
 	case "recovery":
-		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--episode-size", "100", "--episode-age", "10m", "--episode-idle", "off", "--state-interval", "10s",
+		p.cmd.Args = append(p.cmd.Args, "--format", "f32",
+			"--episode-size", "100", "--episode-age", "10m", "--episode-idle", "off", "--state-interval", "10s",
 			"--recovery-target", recoveryTarget.String(), "--max-memory", "256MiB")
 		p.cmd.Env = environment(recoveryMemory)
 	default:

@@ -17,8 +17,8 @@ type Example struct {
 	Model     string // the embedder; empty fits any
 }
 
-// Labels is what the labels topic says at one moment: examples for every stream, and for single ones. It is never
-// changed, only replaced, so that any number of streams may read it at once and none holds a copy.
+// Labels is what the labels topic says at one moment: examples for every stream, and for single ones. It is
+// never changed, only replaced, so that any number of streams may read it at once and none holds a copy.
 type Labels struct {
 	Everyone []Example
 	Stream   map[string][]Example
@@ -35,9 +35,9 @@ type Labels struct {
 	before         map[string]*exampleSet // the same of single streams
 }
 
-// Follow takes over what was worked out for the labels before these, so that only what has changed is worked out again. It
-// is called before anybody else knows l; before may be in use, and its examples' vectors must be the same slices where they
-// have not changed.
+// Follow takes over what was worked out for the labels before these, so that only what has changed is worked
+// out again. It is called before anybody else knows l; before may be in use, and its examples' vectors must
+// be the same slices where they have not changed.
 func (l *Labels) Follow(before *Labels) {
 	before.prepare()
 	before.mutex.Lock()
@@ -52,7 +52,8 @@ func (l *Labels) Follow(before *Labels) {
 	l.prepare()
 }
 
-// exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether anything changed.
+// exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether
+// anything changed.
 type exampleSet struct {
 	examples []Example
 	sums     []uint64           // of each example's content
@@ -66,8 +67,8 @@ type exampleSet struct {
 	hashed, indexed int // examples whose content was looked at to make this set and its search
 }
 
-// newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived; of one id the
-// last stands. What has not changed since before, which may be nil, is taken over from there.
+// newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived;
+// of one id the last stands. What has not changed since before, which may be nil, is taken over from there.
 func newExampleSet(list []Example, before *exampleSet) *exampleSet {
 	last := make(map[string]int, len(list))
 	for i, e := range list {
@@ -151,8 +152,8 @@ func (s *exampleSet) searched() *exampleSearch {
 	return s.search
 }
 
-// near returns the labels of the examples nearest to the items, in raw space, where one index serves every stream. It is nil
-// where there are no more than most examples: all of them are near.
+// near returns the labels of the examples nearest to the items, in raw space, where one index serves every
+// stream. It is nil where there are no more than most examples: all of them are near.
 func (s *exampleSet) near(items []Item, most int) (map[string]bool, error) {
 	if len(s.examples) <= most {
 		return nil, nil
@@ -174,7 +175,8 @@ func (s *exampleSet) near(items []Item, most int) (map[string]bool, error) {
 	return out, nil
 }
 
-// candidatesEach is how many of the nearest examples of each item bring their class into an episode that cannot hold all.
+// candidatesEach is how many of the nearest examples of each item bring their class into an episode that
+// cannot hold all.
 const candidatesEach = 16
 
 // sum identifies an example's whole content.

@@ -7,11 +7,13 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// exampleSearch finds the examples of a set that are nearest to an item, exactly: a repeat of an episode, by a process that
-// made its indexes at other moments, must find the same ones. It is never changed; the next set's is made from it.
+// exampleSearch finds the examples of a set that are nearest to an item, exactly: a repeat of an episode, by
+// a process that made its indexes at other moments, must find the same ones. It is never changed; the next
+// set's is made from it.
 //
-// Examples lie in segments, each with indexes of its own. A new one makes a small segment, which takes in those that are no
-// larger, so that an example is indexed again about as often as the number of examples can be halved, however many there are.
+// Examples lie in segments, each with indexes of its own. A new one makes a small segment, which takes in
+// those that are no larger, so that an example is indexed again about as often as the number of examples can
+// be halved, however many there are.
 type exampleSearch struct {
 	segments []*exampleSegment // the largest first
 	stale    map[*exampleSegment]int
@@ -24,7 +26,8 @@ type exampleSegment struct {
 	memories map[int]*index.Memory // of each dimension; ids are places in examples
 }
 
-// newExampleSegment indexes those of the set's examples. Rows that have no direction are left out: nothing is near them.
+// newExampleSegment indexes those of the set's examples. Rows that have no direction are left out: nothing is
+// near them.
 func newExampleSegment(s *exampleSet, places []int32) *exampleSegment {
 	g := &exampleSegment{memories: map[int]*index.Memory{}}
 	for i, place := range places {
@@ -61,14 +64,15 @@ func (s *exampleSet) holds(g *exampleSegment, i int) (int32, bool) {
 	return int32(place), ok && s.sums[place] == g.sums[i]
 }
 
-// staleMost is the share of a segment that may be gone, and how many always may, before the rest is indexed again.
+// staleMost is the share of a segment that may be gone, and how many always may, before the rest is indexed
+// again.
 const (
 	staleMost  = 1. / 16
 	staleFloor = 64
 )
 
-// follow makes the search of s from that of the set before. fresh are the places of the examples that it does not have,
-// gone how many of each segment's are not in s any more.
+// follow makes the search of s from that of the set before. fresh are the places of the examples that it does
+// not have, gone how many of each segment's are not in s any more.
 func (x *exampleSearch) follow(s *exampleSet, fresh []int32, gone map[*exampleSegment]int) *exampleSearch {
 	next := &exampleSearch{stale: map[*exampleSegment]int{}}
 	for _, g := range x.segments {
@@ -102,7 +106,9 @@ func (x *exampleSearch) add(s *exampleSet, places []int32) {
 		s.home[place] = g
 	}
 	x.segments = append(x.segments, g)
-	slices.SortStableFunc(x.segments, func(a, b *exampleSegment) int { return cmp.Compare(len(b.examples), len(a.examples)) })
+	slices.SortStableFunc(x.segments, func(a, b *exampleSegment) int {
+		return cmp.Compare(len(b.examples), len(a.examples))
+	})
 }
 
 // found is an example near an item.

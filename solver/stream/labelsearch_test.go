@@ -18,8 +18,8 @@ func labelsOf(examples map[string]Example) *Labels {
 	return l
 }
 
-// Labels that follow others find the same examples as labels that are worked out from the start, whatever was taught,
-// corrected and forgotten in between.
+// Labels that follow others find the same examples as labels that are worked out from the start, whatever was
+// taught, corrected and forgotten in between.
 func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 	const d, start, rounds = 8, 200, 100
 	for seed := range uint64(4) {
@@ -81,8 +81,8 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 	}
 }
 
-// What one more label costs does not depend on how many there are: its own content is looked at, and few examples are indexed
-// again.
+// What one more label costs does not depend on how many there are: its own content is looked at, and few
+// examples are indexed again.
 func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 	const more = 120
 	random := rand.New(rand.NewPCG(1, 6))
@@ -115,7 +115,8 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 		}
 		changes := more + more/4
 		if most := changes * (bits.Len(uint(n)) + 4); hashed != changes || indexed > most {
-			t.Errorf("%d labels beside %d: %d looked at, %d indexed, at most %d expected", changes, n, hashed, indexed, most)
+			t.Errorf("%d labels beside %d: %d looked at, %d indexed, at most %d expected",
+				changes, n, hashed, indexed, most)
 		}
 		t.Logf("%d labels beside %d: %d looked at, %d indexed", changes, n, hashed, indexed)
 	}
