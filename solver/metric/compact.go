@@ -85,9 +85,8 @@ var decoded = func() (table [256]float32) {
 	return table
 }()
 
-// unpack fills a scatter.
+// unpack fills a scatter's mean and point residuals; what else is in it stays.
 func (r *Compact) unpack(w *Scatter) {
-	w.Reset()
 	w.Count = r.Count
 	copy(w.Sum, r.Sum)
 	d := len(r.Sum)
@@ -95,6 +94,7 @@ func (r *Compact) unpack(w *Scatter) {
 		defer func() { w.Points.Add(r.Pending, d, r.PendingFreedom) }()
 	}
 	if r.Scales == nil {
+		w.Points.reset()
 		return
 	}
 	w.Points.Freedom, w.Points.Trace = r.Freedom, r.Trace

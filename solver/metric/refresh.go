@@ -78,6 +78,7 @@ func (f *Material) metric() (*Metric, error) {
 	w := workspace(d)
 	defer workspaces.Put(w)
 	f.Seen.unpack(w)
+	w.Labelled.reset()
 	if f.Shared != nil {
 		w.Points = *f.Shared
 	}

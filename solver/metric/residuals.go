@@ -21,6 +21,12 @@ func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
 }
 
+// reset takes away what is in it. Residuals may have no degree of freedom and still not be zero.
+func (r *Residuals) reset() {
+	clear(r.Values)
+	r.Freedom, r.Trace = 0, 0
+}
+
 // Clone returns a copy that shares nothing.
 func (r *Residuals) Clone() *Residuals {
 	c := *r

@@ -36,10 +36,8 @@ func (s *Scatter) Reset() {
 	clear(s.Sum)
 	s.Count = 0
 	s.Between = Means{Rows: s.Between.Rows[:0], Weight: s.Between.Weight[:0]}
-	for _, r := range []*Residuals{&s.Labelled, &s.Points} {
-		clear(r.Values) // residuals may have no degree of freedom and still not be zero
-		r.Freedom, r.Trace = 0, 0
-	}
+	s.Labelled.reset()
+	s.Points.reset()
 }
 
 // Observe adds rows to the mean of all z, the centre of the next metric.
@@ -182,18 +180,17 @@ func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, er
 	if !Determined(freedom, d) || s.Count == 0 {
 		return nil, nil
 	}
-	s.full = vector.Zeroed(s.full, d*d)
-	full, trace := s.full, s.Labelled.Trace
-	parts := []*Residuals{&s.Labelled}
+	trace := s.Labelled.Trace
+	s.full = append(s.full[:0], s.Labelled.Values...)
 	if freedom > s.Labelled.Freedom {
-		parts = append(parts, &s.Points)
 		trace += s.Points.Trace
-	}
-	for _, part := range parts {
-		if part.Values != nil {
-			kernel.Axpy(1, part.Values, full)
+		if len(s.full) == 0 {
+			s.full = append(s.full, s.Points.Values...)
+		} else {
+			kernel.Axpy(1, s.Points.Values, s.full)
 		}
 	}
+	full := s.full
 	kernel.Mirror(full, d)
 	t := trace / freedom / float64(d)
 	if !(t > 0) {
