@@ -35,7 +35,7 @@ func TestWaits(t *testing.T) {
 		t.Error("late right after an outage")
 	}
 	age("c", 2*mostWait)
-	if !w.late() || !w.late() || len(h.failed()) != 1 {
+	if first, again := w.late(), w.late(); !first || !again || len(h.failed()) != 1 {
 		t.Errorf("violations %q, want one", h.failed())
 	}
 	w.forget(besideTopic)

@@ -187,6 +187,14 @@ func (r *Restored) counts(o Owner, commit int64) bool {
 	return o == r.Journal.Owner || ok && commit <= bound
 }
 
+// last is the owner's last commit that counts.
+func (r *Restored) last(o Owner) int64 {
+	if o == r.Journal.Owner {
+		return r.Journal.Sequence
+	}
+	return r.bounds[o]
+}
+
 func (r *Restored) journals(list []journalRecord) {
 	slices.SortFunc(list, func(a, b journalRecord) int {
 		if c := a.journal.Owner.Compare(b.journal.Owner); c != 0 {
@@ -220,9 +228,11 @@ func (r *Restored) snapshots(versions map[string]*candidate) {
 		}
 		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
 		if len(v.chunks) != v.chunks[0].count {
-			// A write that was cut short, or chunks of an older version that the newer has not overwritten: nothing is
-			// missing unless there is no other.
-			broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, len(v.chunks), v.chunks[0].count)
+			// A write that was cut short ended its owner's last commit, whose journal says what it would have saved. Chunks
+			// of an older version that the newer has not overwritten are no loss either, unless there is no other.
+			if v.commit != r.last(v.place.owner) {
+				broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, len(v.chunks), v.chunks[0].count)
+			}
 			r.stale = append(r.stale, v.keys...)
 			continue
 		}
