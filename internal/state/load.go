@@ -228,10 +228,11 @@ func (r *Restored) snapshots(versions map[string]*candidate) {
 		}
 		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
 		if len(v.chunks) != v.chunks[0].count {
-			// A write that was cut short ended its owner's last commit, whose journal says what it would have saved. Chunks
-			// of an older version that the newer has not overwritten are no loss either, unless there is no other.
-			if v.commit != r.last(v.place.owner) {
-				broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, len(v.chunks), v.chunks[0].count)
+			// A write that was cut short ended its owner's last commit, whose journal says what it would have
+			// saved. Chunks of an older version that the newer has not overwritten are no loss either, unless
+			// there is no other.
+			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.place.owner) {
+				broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
 			}
 			r.stale = append(r.stale, v.keys...)
 			continue

@@ -202,13 +202,14 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// The first snapshot of a stream, cut short: its episodes are learned again, and no fault is told; nor by the owner after
-// next, which may find what is left of it.
+// The first snapshot of a stream, cut short: its episodes are learned again, and no fault is told; nor by the
+// owner after next, which may find what is left of it.
 func TestFirstSnapshotCutShort(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Place{}}
 	s := Stream{Name: "s1"}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
-	j := &Journal{Answered: []Answered{{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}}}
+	episode := Answered{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
+	j := &Journal{Answered: []Answered{episode}}
 	j.From, j.Decided = record.Start(10), record.Start(10)
 	records := k.Commit(j, []*Snapshot{{
 		Stream: s, Learned: record.Start(9), Pieces: []Piece{{Name: "head", Bytes: make([]byte, 2*chunkBytes)}},
