@@ -91,7 +91,7 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 		var failed error
 		for _, b := range batches {
 			err := s.outcome(ctx, q, b)
-			if err != nil && !s.patient(err, outage.Lasting()) {
+			if err != nil && !b.again && !s.patient(err, outage.Lasting()) {
 				return err
 			}
 			if err != nil {
@@ -118,6 +118,7 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 // outcome takes in what became of a batch that was sent: it leaves q, or is replaced in it, or its error is
 // returned.
 func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
+	b.again = false
 	// the acknowledgement of an earlier sending was lost
 	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) {
 		if s.Sent != nil {
@@ -198,6 +199,10 @@ func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	return b.broken >= brokenTries
 }
 
+// fittingTries is how often a record is rejected for its size, although its topic says that it takes that
+// much, before it is made smaller: the limit may have been raised since the rejection.
+const fittingTries = 4
+
 // leastLimit is what any record needs. A topic that takes less is to take nothing for a while: it is waited
 // for, and no record gives anything up for it.
 const leastLimit = 256
@@ -228,6 +233,10 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 			limit = s.Client.messageLimit(ctx, b.Topic, 0)
 		}
 		switch {
+		case limit >= size && size <= requestLimit && b.broken == 0 && b.fitting < fittingTries:
+			b.fitting++
+			b.again = true
+			return false, nil
 		case limit >= size:
 			limit = size / 2 // it is not the topic's limit that it meets
 		case limit > 0 && limit < leastLimit:

@@ -37,7 +37,9 @@ type EncodedBatch struct {
 	Err  error  // what became of it, after Send
 	Base int64  // the offset it got
 
-	broken int // connections that broke on it
+	broken  int  // connections that broke on it
+	fitting int  // rejections for its size, although the topic says that it takes that much
+	again   bool // it is to be sent again, whatever the error
 }
 
 // Encode makes a batch ready to be sent.
