@@ -8,6 +8,7 @@ const hnswBuilt = false
 type libraryGraph struct {
 	row        func(number int32) []float32
 	candidates int
+	entries    entryRows
 }
 
 func newLibraryGraph([]layer, entryRows, func(int32) []float32) (*libraryGraph, error) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The live page in a headless Chromium: it loads, moves, fits every window, a click teaches, and the console stays silent.
+# The live page in a headless Chromium: it loads, moves, fits every window, a click teaches, the review queue takes every key, and the console stays silent.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if ! command -v chromium >/dev/null; then
@@ -9,4 +9,4 @@ if ! command -v chromium >/dev/null; then
 	$sudo apt-get install -y -qq --no-install-recommends chromium
 fi
 go vet -tags browser ./cmd/slkstream
-go test -tags browser -count=1 -timeout 10m -run Page ./cmd/slkstream
+go test -tags browser -count=1 -timeout 10m -run 'Page|Review' ./cmd/slkstream

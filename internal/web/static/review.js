@@ -4,7 +4,7 @@ import { picture } from "./tile.js";
 const at = (id) => document.getElementById(id);
 const nobody = "nobody"; // the class of what is no thing to be named: false detections, people in passing
 const who = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
-let item = null, labels = [], busy = false;
+let item = null, labels = [], doing = Promise.resolve(), waiting = 0;
 
 async function ask(path, body) {
   const request = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
@@ -53,10 +53,10 @@ function show(next) {
 }
 
 async function next() {
-  const answer = await ask(`api/review?count=1&who=${encodeURIComponent(who)}`);
-  labels = answer.labels;
-  at("waiting").textContent = `${answer.waiting} waiting`;
-  const first = answer.items[0] || null;
+  const queue = await ask(`api/review?count=1&who=${encodeURIComponent(who)}`);
+  labels = queue.labels;
+  at("waiting").textContent = `${queue.waiting} waiting`;
+  const first = queue.items[0] || null;
   if (first?.id !== item?.id) show(first);
 }
 
@@ -82,40 +82,44 @@ async function session() {
   }));
 }
 
-// act does one thing at a time, and shows what came of it.
-async function act(what) {
-  if (busy) return;
-  busy = true;
-  try {
-    say(null);
-    await what();
-    await next();
-    await session();
-  } catch (error) {
-    if (error instanceof TypeError) live("lost", "not reached");
-    say(error);
-  } finally {
-    busy = false;
-  }
+// act does what is asked one after the other, and shows what came of each.
+function act(what) {
+  waiting++;
+  doing = doing.then(async () => {
+    try {
+      say(null);
+      await what();
+      await next();
+      await session();
+    } catch (error) {
+      if (error instanceof TypeError) live("lost", "not reached");
+      say(error);
+    } finally {
+      waiting--;
+    }
+  });
+}
+
+// answer acts on the item that is shown, unless what was asked before has put another in its place.
+function answer(what) {
+  const shown = item;
+  act(async () => {
+    if (item !== shown) return;
+    await what(shown.id);
+    show(null);
+  });
 }
 
 function teach(label) {
   if (!item || !label.trim()) return;
-  const id = item.id;
-  act(async () => {
+  answer(async (id) => {
     await ask("api/teach", { id, label });
     at("name").value = "";
-    show(null);
   });
 }
 
 function skip() {
-  if (!item) return;
-  const id = item.id;
-  act(async () => {
-    await ask("api/review/skip", { id, who });
-    show(null);
-  });
+  if (item) answer((id) => ask("api/review/skip", { id, who }));
 }
 
 at("nobody").addEventListener("click", () => teach(nobody));
@@ -133,4 +137,4 @@ document.addEventListener("keydown", (event) => {
 
 show(null);
 act(async () => {});
-setInterval(() => document.hidden || act(async () => {}), 2000);
+setInterval(() => document.hidden || waiting || act(async () => {}), 2000);
