@@ -17,7 +17,6 @@ wait "$histories" || status=1
 cat "$work/histories"
 [ "$status" = 0 ]
 chaos -scenario mixed -delivery at-least-once -records 4000 -events 8 -pause 1s
-chaos -scenario hostile -delivery exactly-once -for 60s
 chaos -scenario zombie -delivery exactly-once -records 3000 -events 2
 chaos -scenario cut -delivery exactly-once -records 4000 -events 10 -pause 1s
 chaos -scenario rolling -delivery exactly-once -brokers 3 -records 4000 -events 3
