@@ -126,10 +126,7 @@ func (g *membership) look(ctx context.Context) map[string]int {
 }
 
 func (g *membership) pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(min(g.settings.Watch, time.Second)):
-	}
+	_ = topic.Pause(ctx, min(g.settings.Watch, time.Second))
 }
 
 // changed returns when the layout is another one for sure, or ctx ends.

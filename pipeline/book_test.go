@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -93,13 +92,7 @@ func TestLabelsThatDoNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.labels.watch = 100 * time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	defer func() {
-		cancel()
-		<-done
-	}()
+	run(t, s)
 	all := 0
 	labels := func() map[string]bool {
 		t.Helper()
@@ -125,7 +118,7 @@ func TestLabelsThatDoNotFit(t *testing.T) {
 	if reason, _ := letters[0].Header(record.ErrorHeader); string(letters[0].Key) != "bad" || !strings.Contains(string(reason), "dimension 32") {
 		t.Errorf("letter %q: %q", letters[0].Key, reason)
 	}
-	if err := client.Grow(ctx, o.Labels, 2); err != nil {
+	if err := client.Grow(t.Context(), o.Labels, 2); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "grown", func() bool { return said.count("has more partitions") > 0 })

@@ -82,13 +82,7 @@ func TestTroubleShows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithCancel(context.Background())
-			done := make(chan error, 1)
-			go func() { done <- s.Run(ctx) }()
-			defer func() {
-				cancel()
-				<-done
-			}()
+			run(t, s)
 			eventually(t, "ready", func() bool { return s.metrics.Ready() == "" })
 			const n = 40
 			write(t, client, f.records(in, 1, n))

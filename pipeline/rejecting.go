@@ -60,6 +60,11 @@ func (r *rejecting) add(n int, why string, now time.Time) {
 func (r *rejecting) lasting(now time.Time) time.Duration {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	return r.lasted(now)
+}
+
+// lasted is lasting, for who holds the mutex.
+func (r *rejecting) lasted(now time.Time) time.Duration {
 	if r.records < fewRejected {
 		return 0
 	}
@@ -68,12 +73,12 @@ func (r *rejecting) lasting(now time.Time) time.Duration {
 
 // trouble says that every record has been rejected for longer than limit, if so.
 func (r *rejecting) trouble(now time.Time, limit time.Duration) (Trouble, bool) {
-	lasting := r.lasting(now)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	lasting := r.lasted(now)
 	if lasting < limit || lasting == 0 {
 		return Trouble{}, false
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
 	return Trouble{
 		What:  fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), r.records),
 		Cause: r.why,

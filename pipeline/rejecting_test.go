@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -28,13 +27,7 @@ func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	defer func() {
-		cancel()
-		<-done
-	}()
+	run(t, s)
 	eventually(t, "ready", func() bool { return s.metrics.Ready() == "" })
 	var bad []record.Out
 	for range 500 {

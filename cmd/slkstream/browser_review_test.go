@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -50,26 +48,12 @@ func TestReviewInABrowser(t *testing.T) {
 	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))
 	defer server.Close()
 	ctx, complaints := browse(t)
-	run := func(actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(ctx, actions...); err != nil {
-			complaints.check(t)
-			t.Fatal(err)
-		}
-	}
+	run := runner(t, ctx, complaints)
 	rows := `document.querySelectorAll("#said tr").length`
 	run(chromedp.Navigate(server.URL+"/review"), waitUntil(`document.querySelector("#picture img")?.naturalWidth > 0`))
 	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("2"),
 		waitUntil(rows+` === 1`))
-	if folder := os.Getenv("SLKSTREAM_SCREENSHOTS"); folder != "" {
-		shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "review.png"), shot, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	screenshot(t, ctx, "review.png")
 	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"),
 		waitUntil(rows+` === 2`))
 	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))

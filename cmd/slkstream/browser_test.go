@@ -77,6 +77,33 @@ func browse(t *testing.T) (context.Context, *complaints) {
 	return ctx, c
 }
 
+// runner makes a function that does actions in the browser, one after the other.
+func runner(t *testing.T, ctx context.Context, c *complaints) func(...chromedp.Action[chromedp.Void]) {
+	return func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, actions...); err != nil {
+			c.check(t)
+			t.Fatal(err)
+		}
+	}
+}
+
+// screenshot keeps what the browser shows in the folder that SLKSTREAM_SCREENSHOTS names, if it names one.
+func screenshot(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	folder := os.Getenv("SLKSTREAM_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), shot, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // waitUntil waits until the script says true.
 func waitUntil(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -105,13 +132,7 @@ func TestPageInABrowser(t *testing.T) {
 	address, broker := d.line(t, `page +(http://\S+)`)[1], d.line(t, `broker +(\S+),`)[1]
 	d.discard(t)
 	ctx, complaints := browse(t)
-	run := func(actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(ctx, actions...); err != nil {
-			complaints.check(t)
-			t.Fatal(err)
-		}
-	}
+	run := runner(t, ctx, complaints)
 	run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address),
 		waitUntil(`document.querySelectorAll("#strip .tile").length > 5`))
 	title, first := value[string](t, ctx, `document.title`), value[string](t, ctx,

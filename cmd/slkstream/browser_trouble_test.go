@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -34,27 +32,13 @@ func TestPageSaysTrouble(t *testing.T) {
 	defer stop() // ends the event streams, which would hold the server open
 	go page.Run(showing)
 	ctx, complaints := browse(t)
-	run := func(actions ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		if err := chromedp.Do(ctx, actions...); err != nil {
-			complaints.check(t)
-			t.Fatal(err)
-		}
-	}
+	run := runner(t, ctx, complaints)
 	run(chromedp.Navigate(server.URL), waitUntil(`!document.getElementById("trouble").hidden`),
 		waitUntil(`document.getElementById("trouble").textContent.includes("249 numbers, the feed's have 1280What to do: compare the feed")`),
 		waitUntil(`document.getElementById("live").dataset.state === "trouble"`),
 		waitUntil(`(() => { const [r, g, b] = getComputedStyle(document.querySelector("#trouble strong")).color.match(/\d+/g); return r > 2 * g && r > 2 * b || r > 200 && g < 130; })()`),
 		waitUntil(`document.documentElement.scrollWidth <= innerWidth`))
-	if folder := os.Getenv("SLKSTREAM_SCREENSHOTS"); folder != "" {
-		shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "trouble.png"), shot, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	screenshot(t, ctx, "trouble.png")
 	well.Store(true)
 	run(waitUntil(`document.getElementById("trouble").hidden && document.getElementById("live").dataset.state === "live"`))
 	complaints.check(t)

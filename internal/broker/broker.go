@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Files in the directory.
@@ -108,7 +110,7 @@ func (b *Broker) begin(ctx context.Context, port int) error {
 		} else if served || b.address != "" {
 			return nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := topic.Pause(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("embedded-dir %s is in use, but nothing answers at the address it names: %w", b.dir, err)
 		}
 	}
@@ -118,7 +120,7 @@ func (b *Broker) begin(ctx context.Context, port int) error {
 func (b *Broker) standBy(ctx context.Context) {
 	defer close(b.done)
 	for !b.Serving() {
-		if pause(ctx, 250*time.Millisecond) != nil {
+		if topic.Pause(ctx, 250*time.Millisecond) != nil {
 			return
 		}
 		if served, err := b.tryServe(portOf(b.address)); err != nil {
@@ -231,15 +233,4 @@ func answers(ctx context.Context, address string) bool {
 	}
 	conn.Close()
 	return true
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

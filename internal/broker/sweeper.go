@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -66,7 +67,7 @@ func (s *sweeper) listen(request kmsg.Request) (kmsg.Response, error, bool) {
 }
 
 func (s *sweeper) sweep(ctx context.Context) {
-	for pause(ctx, 500*time.Millisecond) == nil {
+	for topic.Pause(ctx, 500*time.Millisecond) == nil {
 		s.mu.Lock()
 		groups := make([]string, 0, len(s.sessions))
 		for g := range s.sessions {

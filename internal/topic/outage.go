@@ -42,7 +42,12 @@ func (o *Outage) Wait(ctx context.Context, err error) error {
 	}
 	pause := min(20*time.Millisecond<<min(o.tries-1, 10), 2*time.Second)
 	pause = pause/2 + rand.N(pause/2+1) // not all partitions at once
-	timer := time.NewTimer(pause)
+	return Pause(ctx, pause)
+}
+
+// Pause waits for d. It returns ctx's error if that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
