@@ -1,10 +1,6 @@
 package index
 
-import (
-	"slices"
-
-	"github.com/slkstream/slkstream/internal/vector"
-)
+import "github.com/slkstream/slkstream/internal/vector"
 
 // Affinity is a sparse matrix in compressed rows: row p holds Columns[Offsets[p]:Offsets[p+1]], ascending, and their Weights.
 type Affinity struct {
@@ -30,66 +26,95 @@ func (b *Neighbours) Symmetric() *Affinity {
 }
 
 // SymmetricInto is Symmetric into a, whose memory is used again where it is large enough.
-func (b *Neighbours) SymmetricInto(a *Affinity) { b.LabelledInto(a, b.N, nil) }
+func (b *Neighbours) SymmetricInto(a *Affinity) { b.LabelledInto(a, b.N, nil, nil) }
 
-// LabelledInto fills a with the graph of an episode of which some rows are labelled: between unlabelled rows (A + A')/2, as
-// Symmetric has it, and from an unlabelled row to each labelled neighbour 1. label holds the class of every row of the lists, or
-// a number below zero for an unlabelled one; nil is all unlabelled. a gets n rows, which may leave out labelled rows at the end
-// of the lists; those of labelled rows are empty. The memory of a is used again where it is large enough.
-func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32) {
+// LabelledInto fills a with the graph of an episode of which some rows are labelled: between unlabelled rows
+// (A + A')/2, as Symmetric has it, and from an unlabelled row to each labelled neighbour its weight in A.
+// label holds the class of every row of the lists, or a number below zero for an unlabelled one; nil is all
+// unlabelled. ranked holds what the first, second and further neighbour of a row weighs in A; nil is 1. a
+// gets n rows, which may leave out labelled rows at the end of the lists; those of labelled rows are empty.
+// The memory of a is used again where it is large enough.
+func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []float32) {
 	labelled := func(p int32) bool { return label != nil && label[p] >= 0 }
 	// A pair of unlabelled rows is entered at both ends by each row that lists the other: sorted, a mutual pair stands twice.
 	a.Offsets = vector.Zeroed(a.Offsets, n+1)
-	b.entries(n, labelled, func(p, _ int32) { a.Offsets[p+1]++ })
+	for p := range int32(n) {
+		if labelled(p) {
+			continue
+		}
+		for _, q := range b.IDs[int(p)*b.Rho : int(p+1)*b.Rho] {
+			if q < 0 {
+				continue
+			}
+			a.Offsets[p+1]++
+			if !labelled(q) {
+				a.Offsets[q+1]++
+			}
+		}
+	}
 	for p := range n {
 		a.Offsets[p+1] += a.Offsets[p]
 	}
 	total := int(a.Offsets[n])
 	a.Columns, a.Weights = vector.Resize(a.Columns, total), vector.Resize(a.Weights, total)
 	// Until row p is written, Offsets[p] is where its next entry goes: it ends as the beginning of row p+1.
-	b.entries(n, labelled, func(p, q int32) {
-		a.Columns[a.Offsets[p]] = q
+	enter := func(p, q int32, weight float32) {
+		at := a.Offsets[p]
+		a.Columns[at], a.Weights[at] = q, weight
 		a.Offsets[p]++
-	})
+	}
+	for p := range int32(n) {
+		if labelled(p) {
+			continue
+		}
+		for r, q := range b.IDs[int(p)*b.Rho : int(p+1)*b.Rho] {
+			weight := float32(1)
+			if ranked != nil {
+				weight = ranked[r]
+			}
+			switch {
+			case q < 0:
+			case labelled(q):
+				enter(p, q, weight)
+			default:
+				enter(p, q, weight/2)
+				enter(q, p, weight/2)
+			}
+		}
+	}
 	copy(a.Offsets[1:], a.Offsets[:n])
 	a.Offsets[0] = 0
 	var from, written int64
 	for p := range n {
-		row := a.Columns[from:a.Offsets[p+1]]
+		columns, weights := a.Columns[from:a.Offsets[p+1]], a.Weights[from:a.Offsets[p+1]]
 		from = a.Offsets[p+1]
-		slices.Sort(row)
 		a.Offsets[p] = written
-		for i := 0; i < len(row); i++ {
-			weight := float32(.5)
-			if labelled(row[i]) {
-				weight = 1
-			} else if i+1 < len(row) && row[i+1] == row[i] {
-				weight = 1
-				i++
-			}
-			a.Columns[written], a.Weights[written] = row[i], weight
-			written++
-		}
+		written += sortRow(columns, weights, a.Columns[written:], a.Weights[written:])
 	}
 	a.Offsets[n] = written
 	a.Columns, a.Weights = a.Columns[:written], a.Weights[:written]
 }
 
-// entries calls enter for every entry of the graph of n rows, twice for a pair of unlabelled rows that list each other.
-func (b *Neighbours) entries(n int, labelled func(int32) bool, enter func(row, column int32)) {
-	for p := range int32(n) {
-		if labelled(p) {
+// sortRow sorts the entries of a row by column, adds up those of one column, moves them to where the row
+// begins and returns how many are left. Those that other rows have entered ascend already: only the row's own
+// few are out of order.
+func sortRow(columns []int32, weights []float32, toColumns []int32, toWeights []float32) int64 {
+	for i := 1; i < len(columns); i++ {
+		column, weight := columns[i], weights[i]
+		at := i
+		for ; at > 0 && columns[at-1] > column; at-- {
+			columns[at], weights[at] = columns[at-1], weights[at-1]
+		}
+		columns[at], weights[at] = column, weight
+	}
+	written := 0
+	for i, column := range columns {
+		if written > 0 && toColumns[written-1] == column {
+			toWeights[written-1] += weights[i]
 			continue
 		}
-		ids, _ := b.Row(int(p))
-		for _, q := range ids {
-			if q < 0 {
-				continue
-			}
-			enter(p, q)
-			if !labelled(q) {
-				enter(q, p)
-			}
-		}
+		toColumns[written], toWeights[written] = column, weights[i]
+		written++
 	}
+	return int64(written)
 }

@@ -1,6 +1,8 @@
 package solver
 
 import (
+	"math"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -55,21 +57,16 @@ func (s *assignments) prefetch(rows []int32) {
 	kernel.Prefetch(s.entries, sparseWidth, rows)
 }
 
-// add adds w s_p to a row over k classes.
-func (s *assignments) add(w float32, p int, row []float32) {
-	if s.sparse() {
-		for _, v := range s.elements(p) {
-			row[v.class] += w * v.value
+// add adds w times the weighted sum of some rows to a row over k classes.
+func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
+	if !s.sparse() {
+		kernel.AddRows(row, w, s.values, rows, weights)
+		return
+	}
+	for j, p := range rows {
+		for _, v := range s.elements(int(p)) {
+			row[v.class] += w * weights[j] * v.value
 		}
-		return
-	}
-	values := s.row(p)
-	if s.k >= 32 {
-		kernel.Axpy(w, values, row)
-		return
-	}
-	for c, v := range values {
-		row[c] += w * v
 	}
 }
 
@@ -150,11 +147,7 @@ func (s *assignments) copyFrom(other *assignments) {
 func replace(s, next []float32) float64 {
 	var change float32
 	for c, v := range next {
-		if d := v - s[c]; d > 0 {
-			change += d
-		} else {
-			change -= d
-		}
+		change += math.Float32frombits(math.Float32bits(v-s[c]) &^ (1 << 31)) // |v-s| without a branch
 		s[c] = v
 	}
 	return float64(change)

@@ -255,14 +255,13 @@ func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
 // addNeighbours adds lambda (W S + b)_p to a row of scores.
 func (e *episode) addNeighbours(p int, row []float32) {
 	columns, weights := e.graph.Row(p)
-	for j, q := range columns {
-		w := float32(e.lambda) * weights[j]
-		if int(q) < e.n { // labelled rows are one-hot in S: they need no case of their own
-			e.s.add(w, int(q), row)
-			continue
-		}
-		row[e.label[q]] += w
+	rows := len(columns) // those before the anchors: columns ascend
+	for rows > 0 && int(columns[rows-1]) >= e.n {
+		rows--
+		row[e.label[columns[rows]]] += float32(e.lambda) * weights[rows]
 	}
+	// Labelled rows are one-hot in S: they need no case of their own.
+	e.s.add(float32(e.lambda), columns[:rows], weights, row)
 	e.addEvidence(p, row)
 }
 

@@ -172,7 +172,7 @@ func (e *episode) embedRows(p *Problem) {
 		}
 	}
 	if learned != nil {
-		e.scratch = vector.Resize(e.scratch, len(learned.Scales))
+		e.scratch = vector.Resize(e.scratch, metric.ScratchRows*len(learned.Scales))
 		learned.Apply(e.u[:own], e.scratch)
 		for from := own; from < len(e.u); from += d {
 			row := e.u[from : from+d]

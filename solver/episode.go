@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -228,8 +227,8 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 // link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the mean weight 1,
 // symmetrised as without.
 func (e *episode) link(lists *index.Neighbours) {
-	lists.LabelledInto(&e.graph.built, e.n, e.label)
 	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
+		lists.LabelledInto(&e.graph.built, e.n, e.label, nil)
 		return
 	}
 	width := lists.Rho
@@ -241,28 +240,7 @@ func (e *episode) link(lists *index.Neighbours) {
 		weight *= e.settings.EdgeDecay
 	}
 	kernel.Scale(float32(float64(width)/sum), e.graph.ranked)
-	clear(e.graph.built.Weights)
-	add := func(p int, q int32, weight float32) {
-		columns, weights := e.graph.built.Row(p)
-		j, _ := slices.BinarySearch(columns, q)
-		weights[j] += weight
-	}
-	for p, y := range e.label[:e.n] {
-		if y >= 0 {
-			continue
-		}
-		ids, _ := lists.Row(p)
-		for r, q := range ids {
-			switch {
-			case q < 0:
-			case e.label[q] >= 0:
-				add(p, q, e.graph.ranked[r])
-			default:
-				add(p, q, e.graph.ranked[r]/2)
-				add(int(q), int32(p), e.graph.ranked[r]/2)
-			}
-		}
-	}
+	lists.LabelledInto(&e.graph.built, e.n, e.label, e.graph.ranked)
 }
 
 // estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of neighbours.

@@ -210,32 +210,60 @@ func (g *gramSpace) place(count int, base, density bool) {
 	for lo := 0; lo < count; lo += tile {
 		n := min(tile, count-lo)
 		weights := e.weigh(w, lo, n, density)
-		pending := g.pending[lo*k : (lo+n)*k]
 		for i := 0; i < len(weights); i += k {
 			for c, v := range weights[i : i+k] {
 				e.soft[c] += float64(v)
-				pending[i+c] += v
 			}
 		}
+		kernel.Axpy(1, weights, g.pending[lo*k:(lo+n)*k])
 		kernel.Accumulate(g.next, weights, g.g[lo*t:(lo+n)*t], n, k, t)
 	}
+	empty := false
 	for c := range k {
 		mass := e.soft[c]
 		if base {
 			mass += e.held[c]
 		}
-		if mass > 0 {
-			g.factor[c] = float32(1 / mass)
-			copy(g.product[c*t:c*t+t], g.next[c*t:c*t+t])
-			kernel.Scale(g.factor[c], g.product[c*t:c*t+t])
-			var length float64
+		next, product := g.next[c*t:c*t+t], g.product[c*t:c*t+t]
+		if empty = empty || !(mass > 0); !(mass > 0) {
+			copy(next, product) // it stays where it is
+			continue
+		}
+		g.factor[c] = float32(1 / mass)
+		kernel.Scale(g.factor[c], next)
+		e.length[c] = max(0, weighted(g.pending[c:], next, k)/mass)
+	}
+	g.product, g.next = g.next, g.product
+	if !empty {
+		g.weights, g.pending = g.pending, g.weights
+		return
+	}
+	for c := range k {
+		if e.soft[c] > 0 || base && e.held[c] > 0 {
 			for p := range t {
 				g.weights[p*k+c] = g.pending[p*k+c]
-				length += float64(g.pending[p*k+c]) * float64(g.product[c*t+p])
 			}
-			e.length[c] = max(0, length/mass)
 		}
 	}
+}
+
+// weighted is the sum of x with weights that lie stride apart, in float64. Four sums do not wait for each
+// other.
+func weighted(weights, x []float32, stride int) float64 {
+	var s0, s1, s2, s3 float64
+	at, p := 0, 0
+	for ; p+4 <= len(x); p += 4 {
+		s0 += float64(weights[at]) * float64(x[p])
+		s1 += float64(weights[at+stride]) * float64(x[p+1])
+		s2 += float64(weights[at+2*stride]) * float64(x[p+2])
+		s3 += float64(weights[at+3*stride]) * float64(x[p+3])
+		at += 4 * stride
+	}
+	for ; p < len(x); p++ {
+		s0 += float64(weights[at]) * float64(x[p])
+		at += stride
+	}
+	return s0 + s1 + s2 + s3
 }
 
 func (g *gramSpace) scale(c int, by float64) {
@@ -274,10 +302,8 @@ func (g *gramSpace) prototypes(out []float32) {
 	if g.metric == nil {
 		return
 	}
-	e.scratch = vector.Resize(e.scratch, len(g.metric.Scales))
-	for c := range k {
-		g.metric.Shrink(out[c*d:c*d+d], e.scratch)
-	}
+	e.scratch = vector.Resize(e.scratch, k*len(g.metric.Scales))
+	g.metric.Shrink(out, e.scratch)
 }
 
 // labelledDots returns products of each of the first n rows with the unit mean of each class's labelled items.

@@ -118,6 +118,18 @@ func (s shape) agreesWith(v, other version) error {
 			}
 			return sum
 		}, func(out []float32) { Accumulate(out, weights, b, s.n, s.m, s.d) })
+		ids := make([]int32, s.n*2)
+		for j := range ids {
+			ids[j] = int32((j*7 + int(s.seed%97)) % max(1, s.n))
+		}
+		many, _ := s.guarded(len(ids), 5)
+		keep("rows by id", s.d, false, func(i int) float64 {
+			sum := math.Pow(10, s.spread)
+			for j, id := range ids {
+				sum += math.Abs(float64(alpha) * float64(many[j]) * float64(b[int(id)*s.d+i]))
+			}
+			return sum
+		}, func(out []float32) { AddRows(out, alpha, b, ids, many) })
 		side := min(s.d, 130)
 		keep("outer products", side*side, false, func(i int) float64 {
 			sum := math.Pow(10, s.spread)

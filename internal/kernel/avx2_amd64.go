@@ -54,6 +54,16 @@ func avx2Exp(out []float32, x []float32)
 //go:noescape
 func avx2ThreeQuarterPower(out []float32, x []float32)
 
+// avx2Softmax replaces x by exp(x)/sum exp(x).
+//
+//go:noescape
+func avx2Softmax(x []float32)
+
+// avx2AddRows adds alpha times some weighted rows to out.
+//
+//go:noescape
+func avx2AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
+
 // avx2Accumulate4x3 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

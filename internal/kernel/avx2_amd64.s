@@ -152,6 +152,34 @@ DATA avx2Bias<>+24(SB)/4, $0x0000007f
 DATA avx2Bias<>+28(SB)/4, $0x0000007f
 GLOBL avx2Bias<>(SB), RODATA|NOPTR, $32
 
+DATA avx2Least<>+0(SB)/4, $0xff800000
+DATA avx2Least<>+4(SB)/4, $0xff800000
+DATA avx2Least<>+8(SB)/4, $0xff800000
+DATA avx2Least<>+12(SB)/4, $0xff800000
+DATA avx2Least<>+16(SB)/4, $0xff800000
+DATA avx2Least<>+20(SB)/4, $0xff800000
+DATA avx2Least<>+24(SB)/4, $0xff800000
+DATA avx2Least<>+28(SB)/4, $0xff800000
+GLOBL avx2Least<>(SB), RODATA|NOPTR, $32
+
+DATA avx2Fill<>+0(SB)/4, $0x00000000
+DATA avx2Fill<>+4(SB)/4, $0x00000000
+DATA avx2Fill<>+8(SB)/4, $0x00000000
+DATA avx2Fill<>+12(SB)/4, $0x00000000
+DATA avx2Fill<>+16(SB)/4, $0x00000000
+DATA avx2Fill<>+20(SB)/4, $0x00000000
+DATA avx2Fill<>+24(SB)/4, $0x00000000
+DATA avx2Fill<>+28(SB)/4, $0x00000000
+DATA avx2Fill<>+32(SB)/4, $0xff800000
+DATA avx2Fill<>+36(SB)/4, $0xff800000
+DATA avx2Fill<>+40(SB)/4, $0xff800000
+DATA avx2Fill<>+44(SB)/4, $0xff800000
+DATA avx2Fill<>+48(SB)/4, $0xff800000
+DATA avx2Fill<>+52(SB)/4, $0xff800000
+DATA avx2Fill<>+56(SB)/4, $0xff800000
+DATA avx2Fill<>+60(SB)/4, $0xff800000
+GLOBL avx2Fill<>(SB), RODATA|NOPTR, $64
+
 DATA avx2Sign<>+0(SB)/4, $0x80000000
 DATA avx2Sign<>+4(SB)/4, $0x80000000
 DATA avx2Sign<>+8(SB)/4, $0x80000000
@@ -947,16 +975,36 @@ step:
 	JNZ         step
 
 tail:
-	TESTQ       CX, CX
-	JZ          end
-	LEAQ        avx2Mask<>+0(SB), BX
-	NEGQ        CX
-	VMOVUPS     32(BX)(CX*4), Y1
-	VMASKMOVPS  (AX), Y1, Y2
-	VMASKMOVPS  (DX), Y1, Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMASKMOVPS  Y3, Y1, (DX)
+	TESTQ        CX, CX
+	JZ           end
+	LEAQ         avx2Mask<>+0(SB), BX
+	MOVQ         CX, SI
+	NEGQ         SI
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VMASKMOVPS   (DX), Y1, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	LEAQ         (DX), AX
+	TESTQ        $0x00000004, CX
+	JZ           two1
+	VMOVUPS      X3, (AX)
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVUPS      Y1, Y3
+	ADDQ         $0x10, AX
 
+two1:
+	TESTQ     $0x00000002, CX
+	JZ        one1
+	VMOVLPS   X3, (AX)
+	VPERMILPS $0x0e, X3, X3
+	ADDQ      $0x08, AX
+
+one1:
+	TESTQ  $0x00000001, CX
+	JZ     stored1
+	VMOVSS X3, (AX)
+
+stored1:
 end:
 	VZEROUPPER
 	RET
@@ -982,15 +1030,35 @@ step:
 	JNZ     step
 
 tail:
-	TESTQ      CX, CX
-	JZ         end
-	LEAQ       avx2Mask<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    32(DX)(CX*4), Y1
-	VMASKMOVPS (AX), Y1, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)
+	TESTQ        CX, CX
+	JZ           end
+	LEAQ         avx2Mask<>+0(SB), DX
+	MOVQ         CX, BX
+	NEGQ         BX
+	VMOVUPS      32(DX)(BX*4), Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, CX
+	JZ           two2
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVUPS      Y1, Y2
+	ADDQ         $0x10, AX
 
+two2:
+	TESTQ     $0x00000002, CX
+	JZ        one2
+	VMOVLPS   X2, (AX)
+	VPERMILPS $0x0e, X2, X2
+	ADDQ      $0x08, AX
+
+one2:
+	TESTQ  $0x00000001, CX
+	JZ     stored2
+	VMOVSS X2, (AX)
+
+stored2:
 end:
 	VZEROUPPER
 	RET
@@ -1045,8 +1113,9 @@ tail:
 	TESTQ        DX, DX
 	JZ           end
 	LEAQ         avx2Mask<>+0(SB), BX
-	NEGQ         DX
-	VMOVUPS      32(BX)(DX*4), Y7
+	MOVQ         DX, SI
+	NEGQ         SI
+	VMOVUPS      32(BX)(SI*4), Y7
 	VMASKMOVPS   (CX), Y7, Y0
 	VMINPS       Y0, Y5, Y0
 	VMAXPS       Y0, Y6, Y0
@@ -1071,8 +1140,27 @@ tail:
 	VPADDD       avx2Bias<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
-	VMASKMOVPS   Y3, Y7, (AX)
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, DX
+	JZ           two3
+	VMOVUPS      X3, (AX)
+	VEXTRACTF128 $0x01, Y3, X7
+	VMOVUPS      Y7, Y3
+	ADDQ         $0x10, AX
 
+two3:
+	TESTQ     $0x00000002, DX
+	JZ        one3
+	VMOVLPS   X3, (AX)
+	VPERMILPS $0x0e, X3, X3
+	ADDQ      $0x08, AX
+
+one3:
+	TESTQ  $0x00000001, DX
+	JZ     stored3
+	VMOVSS X3, (AX)
+
+stored3:
 end:
 	VZEROUPPER
 	RET
@@ -1106,20 +1194,330 @@ step:
 	JNZ     step
 
 tail:
-	TESTQ      DX, DX
-	JZ         end
-	LEAQ       avx2Mask<>+0(SB), BX
-	NEGQ       DX
-	VMOVUPS    32(BX)(DX*4), Y5
-	VMASKMOVPS (CX), Y5, Y0
-	VANDPS     Y4, Y0, Y1
-	VANDNPS    Y0, Y4, Y0
-	VSQRTPS    Y0, Y2
-	VSQRTPS    Y2, Y3
-	VMULPS     Y3, Y2, Y2
-	VORPS      Y1, Y2, Y2
-	VMASKMOVPS Y2, Y5, (AX)
+	TESTQ        DX, DX
+	JZ           end
+	LEAQ         avx2Mask<>+0(SB), BX
+	MOVQ         DX, SI
+	NEGQ         SI
+	VMOVUPS      32(BX)(SI*4), Y5
+	VMASKMOVPS   (CX), Y5, Y0
+	VANDPS       Y4, Y0, Y1
+	VANDNPS      Y0, Y4, Y0
+	VSQRTPS      Y0, Y2
+	VSQRTPS      Y2, Y3
+	VMULPS       Y3, Y2, Y2
+	VORPS        Y1, Y2, Y2
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, DX
+	JZ           two4
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X5
+	VMOVUPS      Y5, Y2
+	ADDQ         $0x10, AX
 
+two4:
+	TESTQ     $0x00000002, DX
+	JZ        one4
+	VMOVLPS   X2, (AX)
+	VPERMILPS $0x0e, X2, X2
+	ADDQ      $0x08, AX
+
+one4:
+	TESTQ  $0x00000001, DX
+	JZ     stored4
+	VMOVSS X2, (AX)
+
+stored4:
+end:
+	VZEROUPPER
+	RET
+
+// func avx2Softmax(x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Softmax(SB), NOSPLIT, $0-24
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	MOVQ    CX, DX
+	SHRQ    $0x03, DX
+	ANDQ    $0x07, CX
+	LEAQ    avx2Fill<>+0(SB), BX
+	MOVQ    CX, SI
+	NEGQ    SI
+	VMOVUPS 32(BX)(SI*4), Y8
+	VMOVUPS avx2Highest<>+0(SB), Y5
+	VMOVUPS avx2Lowest<>+0(SB), Y6
+	VMOVUPS avx2Least<>+0(SB), Y9
+	MOVQ    AX, BX
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      largestTail
+
+largest:
+	VMOVUPS (BX), Y0
+	VMAXPS  Y0, Y9, Y9
+	ADDQ    $0x20, BX
+	DECQ    SI
+	JNZ     largest
+
+largestTail:
+	TESTQ      CX, CX
+	JZ         largestEnd
+	LEAQ       avx2Mask<>+0(SB), SI
+	MOVQ       CX, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y7
+	VMASKMOVPS (BX), Y7, Y0
+	VORPS      Y8, Y0, Y0
+	VMAXPS     Y0, Y9, Y9
+
+largestEnd:
+	VPERMILPS    $0x4e, Y9, Y0
+	VMAXPS       Y0, Y9, Y9
+	VPERMILPS    $0xb1, Y9, Y0
+	VMAXPS       Y0, Y9, Y9
+	VEXTRACTF128 $0x01, Y9, X0
+	VMAXPS       X0, X9, X9
+	VBROADCASTSS X9, Y9
+	VXORPS       Y10, Y10, Y10
+	MOVQ         AX, BX
+	MOVQ         DX, SI
+	TESTQ        SI, SI
+	JZ           exponentialsTail
+
+exponentials:
+	VMOVUPS      (BX), Y0
+	VSUBPS       Y9, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y3, Y10, Y10
+	VMOVUPS      Y3, (BX)
+	ADDQ         $0x20, BX
+	DECQ         SI
+	JNZ          exponentials
+
+exponentialsTail:
+	TESTQ        CX, CX
+	JZ           exponentialsEnd
+	LEAQ         avx2Mask<>+0(SB), SI
+	MOVQ         CX, DI
+	NEGQ         DI
+	VMOVUPS      32(SI)(DI*4), Y7
+	VMASKMOVPS   (BX), Y7, Y0
+	VORPS        Y8, Y0, Y0
+	VSUBPS       Y9, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y3, Y10, Y10
+	LEAQ         (BX), BX
+	TESTQ        $0x00000004, CX
+	JZ           two5
+	VMOVUPS      X3, (BX)
+	VEXTRACTF128 $0x01, Y3, X7
+	VMOVUPS      Y7, Y3
+	ADDQ         $0x10, BX
+
+two5:
+	TESTQ     $0x00000002, CX
+	JZ        one5
+	VMOVLPS   X3, (BX)
+	VPERMILPS $0x0e, X3, X3
+	ADDQ      $0x08, BX
+
+one5:
+	TESTQ  $0x00000001, CX
+	JZ     stored5
+	VMOVSS X3, (BX)
+
+stored5:
+exponentialsEnd:
+	VPERMILPS    $0x4e, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERMILPS    $0xb1, Y10, Y0
+	VADDPS       Y0, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X0
+	VADDPS       X0, X10, X10
+	VBROADCASTSS X10, Y10
+	VMOVUPS      avx2Taylor1<>+0(SB), Y9
+	VDIVPS       Y10, Y9, Y9
+	MOVQ         AX, BX
+	MOVQ         DX, SI
+	TESTQ        SI, SI
+	JZ           sharesTail
+
+shares:
+	VMOVUPS (BX), Y0
+	VMULPS  Y9, Y0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ    $0x20, BX
+	DECQ    SI
+	JNZ     shares
+
+sharesTail:
+	TESTQ        CX, CX
+	JZ           sharesEnd
+	LEAQ         avx2Mask<>+0(SB), AX
+	MOVQ         CX, DX
+	NEGQ         DX
+	VMOVUPS      32(AX)(DX*4), Y7
+	VMASKMOVPS   (BX), Y7, Y0
+	VORPS        Y8, Y0, Y0
+	VMULPS       Y9, Y0, Y0
+	LEAQ         (BX), AX
+	TESTQ        $0x00000004, CX
+	JZ           two6
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X7
+	VMOVUPS      Y7, Y0
+	ADDQ         $0x10, AX
+
+two6:
+	TESTQ     $0x00000002, CX
+	JZ        one6
+	VMOVLPS   X0, (AX)
+	VPERMILPS $0x0e, X0, X0
+	ADDQ      $0x08, AX
+
+one6:
+	TESTQ  $0x00000001, CX
+	JZ     stored6
+	VMOVSS X0, (AX)
+
+stored6:
+sharesEnd:
+	VZEROUPPER
+	RET
+
+// func avx2AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
+// Requires: AVX, FMA3
+TEXT ·avx2AddRows(SB), NOSPLIT, $0-72
+	MOVQ         out_base+0(FP), AX
+	MOVQ         out_len+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         ids_base+40(FP), BX
+	MOVQ         ids_len+48(FP), SI
+	MOVQ         weights+64(FP), DI
+	VBROADCASTSS alpha+24(FP), Y0
+	TESTQ        SI, SI
+	JZ           end
+	MOVQ         CX, R8
+	SHRQ         $0x03, R8
+	MOVQ         CX, R9
+	ANDQ         $0x07, R9
+	SHLQ         $0x02, CX
+	TESTQ        R8, R8
+	JZ           tail
+
+columns:
+	MOVQ   BX, R10
+	MOVQ   DI, R11
+	MOVQ   SI, R12
+	VXORPS Y1, Y1, Y1
+
+row:
+	MOVL         (R10), R13
+	IMULQ        CX, R13
+	VMOVUPS      (DX)(R13*1), Y2
+	VBROADCASTSS (R11), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNZ          row
+	VMOVUPS      (AX), Y2
+	VFMADD231PS  Y1, Y0, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, DX
+	DECQ         R8
+	JNZ          columns
+
+tail:
+	TESTQ   R9, R9
+	JZ      end
+	LEAQ    avx2Mask<>+0(SB), R8
+	MOVQ    R9, R10
+	NEGQ    R10
+	VMOVUPS 32(R8)(R10*4), Y4
+	MOVQ    BX, R10
+	MOVQ    DI, R11
+	MOVQ    SI, R12
+	VXORPS  Y1, Y1, Y1
+
+tailRow:
+	MOVL         (R10), R13
+	IMULQ        CX, R13
+	VMASKMOVPS   (DX)(R13*1), Y4, Y2
+	VBROADCASTSS (R11), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNZ          tailRow
+	VMASKMOVPS   (AX), Y4, Y2
+	VFMADD231PS  Y1, Y0, Y2
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, R9
+	JZ           two7
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y2, X4
+	VMOVUPS      Y4, Y2
+	ADDQ         $0x10, AX
+
+two7:
+	TESTQ     $0x00000002, R9
+	JZ        one7
+	VMOVLPS   X2, (AX)
+	VPERMILPS $0x0e, X2, X2
+	ADDQ      $0x08, AX
+
+one7:
+	TESTQ  $0x00000001, R9
+	JZ     stored7
+	VMOVSS X2, (AX)
+
+stored7:
 end:
 	VZEROUPPER
 	RET
@@ -1254,8 +1652,9 @@ tail:
 	TESTQ      R8, R8
 	JZ         end
 	LEAQ       avx2Mask<>+0(SB), R10
-	NEGQ       R8
-	VMOVUPS    32(R10)(R8*4), Y6
+	MOVQ       R8, R11
+	NEGQ       R11
+	VMOVUPS    32(R10)(R11*4), Y6
 	VMASKMOVPS (AX), Y6, Y0
 	VMASKMOVPS (AX)(SI*1), Y6, Y1
 	VMASKMOVPS (AX)(SI*2), Y6, Y2
@@ -1278,11 +1677,90 @@ tailRow:
 	ADDQ         SI, R11
 	DECQ         R12
 	JNZ          tailRow
-	VMASKMOVPS   Y0, Y6, (AX)
-	VMASKMOVPS   Y1, Y6, (AX)(SI*1)
-	VMASKMOVPS   Y2, Y6, (AX)(SI*2)
-	VMASKMOVPS   Y3, Y6, (AX)(R9*1)
+	LEAQ         (AX), CX
+	TESTQ        $0x00000004, R8
+	JZ           two8
+	VMOVUPS      X0, (CX)
+	VEXTRACTF128 $0x01, Y0, X6
+	VMOVUPS      Y6, Y0
+	ADDQ         $0x10, CX
 
+two8:
+	TESTQ     $0x00000002, R8
+	JZ        one8
+	VMOVLPS   X0, (CX)
+	VPERMILPS $0x0e, X0, X0
+	ADDQ      $0x08, CX
+
+one8:
+	TESTQ  $0x00000001, R8
+	JZ     stored8
+	VMOVSS X0, (CX)
+
+stored8:
+	LEAQ         (AX)(SI*1), CX
+	TESTQ        $0x00000004, R8
+	JZ           two9
+	VMOVUPS      X1, (CX)
+	VEXTRACTF128 $0x01, Y1, X6
+	VMOVUPS      Y6, Y1
+	ADDQ         $0x10, CX
+
+two9:
+	TESTQ     $0x00000002, R8
+	JZ        one9
+	VMOVLPS   X1, (CX)
+	VPERMILPS $0x0e, X1, X1
+	ADDQ      $0x08, CX
+
+one9:
+	TESTQ  $0x00000001, R8
+	JZ     stored9
+	VMOVSS X1, (CX)
+
+stored9:
+	LEAQ         (AX)(SI*2), CX
+	TESTQ        $0x00000004, R8
+	JZ           two10
+	VMOVUPS      X2, (CX)
+	VEXTRACTF128 $0x01, Y2, X6
+	VMOVUPS      Y6, Y2
+	ADDQ         $0x10, CX
+
+two10:
+	TESTQ     $0x00000002, R8
+	JZ        one10
+	VMOVLPS   X2, (CX)
+	VPERMILPS $0x0e, X2, X2
+	ADDQ      $0x08, CX
+
+one10:
+	TESTQ  $0x00000001, R8
+	JZ     stored10
+	VMOVSS X2, (CX)
+
+stored10:
+	LEAQ         (AX)(R9*1), AX
+	TESTQ        $0x00000004, R8
+	JZ           two11
+	VMOVUPS      X3, (AX)
+	VEXTRACTF128 $0x01, Y3, X6
+	VMOVUPS      Y6, Y3
+	ADDQ         $0x10, AX
+
+two11:
+	TESTQ     $0x00000002, R8
+	JZ        one11
+	VMOVLPS   X3, (AX)
+	VPERMILPS $0x0e, X3, X3
+	ADDQ      $0x08, AX
+
+one11:
+	TESTQ  $0x00000001, R8
+	JZ     stored11
+	VMOVSS X3, (AX)
+
+stored11:
 end:
 	VZEROUPPER
 	RET
@@ -1375,8 +1853,9 @@ tail:
 	TESTQ      R8, R8
 	JZ         end
 	LEAQ       avx2Mask<>+0(SB), R9
-	NEGQ       R8
-	VMOVUPS    32(R9)(R8*4), Y3
+	MOVQ       R8, R10
+	NEGQ       R10
+	VMOVUPS    32(R9)(R10*4), Y3
 	VMASKMOVPS (AX), Y3, Y0
 	MOVQ       CX, R9
 	MOVQ       BX, R10
@@ -1390,8 +1869,27 @@ tailRow:
 	ADDQ         SI, R10
 	DECQ         R11
 	JNZ          tailRow
-	VMASKMOVPS   Y0, Y3, (AX)
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, R8
+	JZ           two12
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X3
+	VMOVUPS      Y3, Y0
+	ADDQ         $0x10, AX
 
+two12:
+	TESTQ     $0x00000002, R8
+	JZ        one12
+	VMOVLPS   X0, (AX)
+	VPERMILPS $0x0e, X0, X0
+	ADDQ      $0x08, AX
+
+one12:
+	TESTQ  $0x00000001, R8
+	JZ     stored12
+	VMOVSS X0, (AX)
+
+stored12:
 end:
 	VZEROUPPER
 	RET

@@ -54,6 +54,16 @@ func avx512Exp(out []float32, x []float32)
 //go:noescape
 func avx512ThreeQuarterPower(out []float32, x []float32)
 
+// avx512Softmax replaces x by exp(x)/sum exp(x).
+//
+//go:noescape
+func avx512Softmax(x []float32)
+
+// avx512AddRows adds alpha times some weighted rows to out.
+//
+//go:noescape
+func avx512AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
+
 // avx512Accumulate4x4 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

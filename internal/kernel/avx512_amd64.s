@@ -238,6 +238,58 @@ DATA avx512Bias<>+56(SB)/4, $0x0000007f
 DATA avx512Bias<>+60(SB)/4, $0x0000007f
 GLOBL avx512Bias<>(SB), RODATA|NOPTR, $64
 
+DATA avx512Least<>+0(SB)/4, $0xff800000
+DATA avx512Least<>+4(SB)/4, $0xff800000
+DATA avx512Least<>+8(SB)/4, $0xff800000
+DATA avx512Least<>+12(SB)/4, $0xff800000
+DATA avx512Least<>+16(SB)/4, $0xff800000
+DATA avx512Least<>+20(SB)/4, $0xff800000
+DATA avx512Least<>+24(SB)/4, $0xff800000
+DATA avx512Least<>+28(SB)/4, $0xff800000
+DATA avx512Least<>+32(SB)/4, $0xff800000
+DATA avx512Least<>+36(SB)/4, $0xff800000
+DATA avx512Least<>+40(SB)/4, $0xff800000
+DATA avx512Least<>+44(SB)/4, $0xff800000
+DATA avx512Least<>+48(SB)/4, $0xff800000
+DATA avx512Least<>+52(SB)/4, $0xff800000
+DATA avx512Least<>+56(SB)/4, $0xff800000
+DATA avx512Least<>+60(SB)/4, $0xff800000
+GLOBL avx512Least<>(SB), RODATA|NOPTR, $64
+
+DATA avx512Fill<>+0(SB)/4, $0x00000000
+DATA avx512Fill<>+4(SB)/4, $0x00000000
+DATA avx512Fill<>+8(SB)/4, $0x00000000
+DATA avx512Fill<>+12(SB)/4, $0x00000000
+DATA avx512Fill<>+16(SB)/4, $0x00000000
+DATA avx512Fill<>+20(SB)/4, $0x00000000
+DATA avx512Fill<>+24(SB)/4, $0x00000000
+DATA avx512Fill<>+28(SB)/4, $0x00000000
+DATA avx512Fill<>+32(SB)/4, $0x00000000
+DATA avx512Fill<>+36(SB)/4, $0x00000000
+DATA avx512Fill<>+40(SB)/4, $0x00000000
+DATA avx512Fill<>+44(SB)/4, $0x00000000
+DATA avx512Fill<>+48(SB)/4, $0x00000000
+DATA avx512Fill<>+52(SB)/4, $0x00000000
+DATA avx512Fill<>+56(SB)/4, $0x00000000
+DATA avx512Fill<>+60(SB)/4, $0x00000000
+DATA avx512Fill<>+64(SB)/4, $0xff800000
+DATA avx512Fill<>+68(SB)/4, $0xff800000
+DATA avx512Fill<>+72(SB)/4, $0xff800000
+DATA avx512Fill<>+76(SB)/4, $0xff800000
+DATA avx512Fill<>+80(SB)/4, $0xff800000
+DATA avx512Fill<>+84(SB)/4, $0xff800000
+DATA avx512Fill<>+88(SB)/4, $0xff800000
+DATA avx512Fill<>+92(SB)/4, $0xff800000
+DATA avx512Fill<>+96(SB)/4, $0xff800000
+DATA avx512Fill<>+100(SB)/4, $0xff800000
+DATA avx512Fill<>+104(SB)/4, $0xff800000
+DATA avx512Fill<>+108(SB)/4, $0xff800000
+DATA avx512Fill<>+112(SB)/4, $0xff800000
+DATA avx512Fill<>+116(SB)/4, $0xff800000
+DATA avx512Fill<>+120(SB)/4, $0xff800000
+DATA avx512Fill<>+124(SB)/4, $0xff800000
+GLOBL avx512Fill<>(SB), RODATA|NOPTR, $128
+
 DATA avx512Sign<>+0(SB)/4, $0x80000000
 DATA avx512Sign<>+4(SB)/4, $0x80000000
 DATA avx512Sign<>+8(SB)/4, $0x80000000
@@ -1346,6 +1398,239 @@ tail:
 	VMULPS    Z3, Z2, Z2
 	VORPS     Z1, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func avx512Softmax(x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·avx512Softmax(SB), NOSPLIT, $0-24
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	MOVQ    CX, DX
+	SHRQ    $0x04, DX
+	ANDQ    $0x0f, CX
+	LEAQ    avx512Fill<>+0(SB), BX
+	MOVQ    CX, SI
+	NEGQ    SI
+	VMOVUPS 64(BX)(SI*4), Z8
+	VMOVUPS avx512Highest<>+0(SB), Z5
+	VMOVUPS avx512Lowest<>+0(SB), Z6
+	VMOVUPS avx512Least<>+0(SB), Z9
+	MOVQ    AX, BX
+	MOVQ    DX, SI
+	TESTQ   SI, SI
+	JZ      largestTail
+
+largest:
+	VMOVUPS (BX), Z0
+	VMAXPS  Z0, Z9, Z9
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     largest
+
+largestTail:
+	TESTQ     CX, CX
+	JZ        largestEnd
+	MOVL      $-1, SI
+	BZHIL     CX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (BX), K1, Z0
+	VORPS     Z8, Z0, Z0
+	VMAXPS    Z0, Z9, Z9
+
+largestEnd:
+	VEXTRACTF64X4 $0x01, Z9, Y0
+	VMAXPS        Y0, Y9, Y9
+	VPERMILPS     $0x4e, Y9, Y0
+	VMAXPS        Y0, Y9, Y9
+	VPERMILPS     $0xb1, Y9, Y0
+	VMAXPS        Y0, Y9, Y9
+	VEXTRACTF32X4 $0x01, Y9, X0
+	VMAXPS        X0, X9, X9
+	VBROADCASTSS  X9, Z9
+	VPXORD        Z10, Z10, Z10
+	MOVQ          AX, BX
+	MOVQ          DX, SI
+	TESTQ         SI, SI
+	JZ            exponentialsTail
+
+exponentials:
+	VMOVUPS      (BX), Z0
+	VSUBPS       Z9, Z0, Z0
+	VMINPS       Z0, Z5, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMULPS       avx512Log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ    Z1, Z1
+	VCVTDQ2PS    Z1, Z2
+	VFNMADD231PS avx512Ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS avx512Ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      avx512Taylor7<>+0(SB), Z3
+	VFMADD213PS  avx512Taylor6<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor5<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor4<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor3<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor2<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor1<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor1<>+0(SB), Z0, Z3
+	VPSRAD       $0x01, Z1, Z4
+	VPSUBD       Z4, Z1, Z1
+	VPADDD       avx512Bias<>+0(SB), Z4, Z4
+	VPSLLD       $0x17, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VPADDD       avx512Bias<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VMULPS       Z1, Z3, Z3
+	VADDPS       Z3, Z10, Z10
+	VMOVUPS      Z3, (BX)
+	ADDQ         $0x40, BX
+	DECQ         SI
+	JNZ          exponentials
+
+exponentialsTail:
+	TESTQ        CX, CX
+	JZ           exponentialsEnd
+	MOVL         $-1, SI
+	BZHIL        CX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (BX), K1, Z0
+	VORPS        Z8, Z0, Z0
+	VSUBPS       Z9, Z0, Z0
+	VMINPS       Z0, Z5, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMULPS       avx512Log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ    Z1, Z1
+	VCVTDQ2PS    Z1, Z2
+	VFNMADD231PS avx512Ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS avx512Ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      avx512Taylor7<>+0(SB), Z3
+	VFMADD213PS  avx512Taylor6<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor5<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor4<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor3<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor2<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor1<>+0(SB), Z0, Z3
+	VFMADD213PS  avx512Taylor1<>+0(SB), Z0, Z3
+	VPSRAD       $0x01, Z1, Z4
+	VPSUBD       Z4, Z1, Z1
+	VPADDD       avx512Bias<>+0(SB), Z4, Z4
+	VPSLLD       $0x17, Z4, Z4
+	VMULPS       Z4, Z3, Z3
+	VPADDD       avx512Bias<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VMULPS       Z1, Z3, Z3
+	VADDPS       Z3, Z10, Z10
+	VMOVUPS      Z3, K1, (BX)
+
+exponentialsEnd:
+	VEXTRACTF64X4 $0x01, Z10, Y0
+	VADDPS        Y0, Y10, Y10
+	VPERMILPS     $0x4e, Y10, Y0
+	VADDPS        Y0, Y10, Y10
+	VPERMILPS     $0xb1, Y10, Y0
+	VADDPS        Y0, Y10, Y10
+	VEXTRACTF32X4 $0x01, Y10, X0
+	VADDPS        X0, X10, X10
+	VBROADCASTSS  X10, Z10
+	VMOVUPS       avx512Taylor1<>+0(SB), Z9
+	VDIVPS        Z10, Z9, Z9
+	MOVQ          AX, BX
+	MOVQ          DX, SI
+	TESTQ         SI, SI
+	JZ            sharesTail
+
+shares:
+	VMOVUPS (BX), Z0
+	VMULPS  Z9, Z0, Z0
+	VMOVUPS Z0, (BX)
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     shares
+
+sharesTail:
+	TESTQ     CX, CX
+	JZ        sharesEnd
+	MOVL      $-1, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (BX), K1, Z0
+	VORPS     Z8, Z0, Z0
+	VMULPS    Z9, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)
+
+sharesEnd:
+	VZEROUPPER
+	RET
+
+// func avx512AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·avx512AddRows(SB), NOSPLIT, $0-72
+	MOVQ         out_base+0(FP), AX
+	MOVQ         out_len+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         ids_base+40(FP), BX
+	MOVQ         ids_len+48(FP), SI
+	MOVQ         weights+64(FP), DI
+	VBROADCASTSS alpha+24(FP), Z0
+	TESTQ        SI, SI
+	JZ           end
+	MOVQ         CX, R8
+	SHRQ         $0x04, R8
+	MOVQ         CX, R9
+	ANDQ         $0x0f, R9
+	SHLQ         $0x02, CX
+	TESTQ        R8, R8
+	JZ           tail
+
+columns:
+	MOVQ   BX, R10
+	MOVQ   DI, R11
+	MOVQ   SI, R12
+	VPXORD Z1, Z1, Z1
+
+row:
+	MOVL         (R10), R13
+	IMULQ        CX, R13
+	VMOVUPS      (DX)(R13*1), Z2
+	VBROADCASTSS (R11), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNZ          row
+	VMOVUPS      (AX), Z2
+	VFMADD231PS  Z1, Z0, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	DECQ         R8
+	JNZ          columns
+
+tail:
+	TESTQ  R9, R9
+	JZ     end
+	MOVL   $-1, R8
+	BZHIL  R9, R8, R8
+	KMOVW  R8, K1
+	MOVQ   BX, R10
+	MOVQ   DI, R11
+	MOVQ   SI, R12
+	VPXORD Z1, Z1, Z1
+
+tailRow:
+	MOVL         (R10), R13
+	IMULQ        CX, R13
+	VMOVUPS.Z    (DX)(R13*1), K1, Z2
+	VBROADCASTSS (R11), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         $0x04, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNZ          tailRow
+	VMOVUPS.Z    (AX), K1, Z2
+	VFMADD231PS  Z1, Z0, Z2
+	VMOVUPS      Z2, K1, (AX)
 
 end:
 	VZEROUPPER

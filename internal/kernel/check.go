@@ -30,6 +30,10 @@ func check(v version) error {
 			{"scale", func(v version, out []float32) { v.scale(b[0], out[:n]) }},
 			{"power", func(v version, out []float32) { v.threeQuarterPower(out[:n], a[:n]) }},
 			{"exp", func(v version, out []float32) { v.exp(out[:n], a[:n]) }},
+			{"softmax", func(v version, out []float32) { v.softmax(out[:n]) }},
+			{"weighted rows by id", func(v version, out []float32) {
+				v.addRows(out[:n], b[0], &b[0], []int32{2, 0, 1}[:n%4], &a[0])
+			}},
 			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
 			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},

@@ -19,6 +19,8 @@ type version struct {
 	scale             func(alpha float32, x []float32)
 	exp               func(out, x []float32)
 	threeQuarterPower func(out, x []float32)
+	softmax           func(x []float32)
+	addRows           func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 	strip             func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
 	accumulate        func(out, weights, rows []float32, n, k, d int)
 	outer             func(t *panel, out, rows []float32, n, d int)

@@ -5,6 +5,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -78,6 +79,19 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 		threeQuarterPower: func(out, x []float32) {
 			m.pin(out, x)
 			m.run(name+"ThreeQuarterPower", frame("out", out, "x", x))
+		},
+		softmax: func(x []float32) {
+			m.pin(x)
+			m.run(name+"Softmax", frame("x", x))
+		},
+		addRows: func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32) {
+			if len(ids) == 0 {
+				return
+			}
+			high := int(slices.Max(ids)) + 1
+			all := unsafe.Slice(rows, high*len(out))
+			m.pin(out, all, ids, unsafe.Slice(weights, len(ids)))
+			m.run(name+"AddRows", frame("out", out, "alpha", alpha, "rows", rows, "ids", ids, "weights", weights))
 		},
 		strip: func(out []float32, stride int, a, b []float32, length, d, r, c int, add bool) {
 			m.pin(out, a, b)

@@ -110,6 +110,8 @@ func (m *interpreter) step(i instruction) {
 		result = m.scalar(last) + m.scalar(o[0])
 	case "ADDL":
 		result = uint64(uint32(m.scalar(last) + m.scalar(o[0])))
+	case "IMULQ":
+		result = m.scalar(last) * m.scalar(o[0])
 	case "SUBQ":
 		result = m.scalar(last) - m.scalar(o[0])
 	case "CMPQ":
@@ -220,6 +222,10 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		default:
 			panic("VMOVSS into a register")
 		}
+	case "VMOVLPS":
+		for i := range 2 {
+			binary.LittleEndian.PutUint32(m.word(m.effective(last)+4*uint64(i)), m.vectors[o[0].number][i])
+		}
 	case "VADDSS":
 		r := m.vectors[o[1].number]
 		r[0] = math.Float32bits(float(r[0]) + float(m.lane(o[0], 0)))
@@ -249,6 +255,8 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		floats(func(a, b float32) float32 { return a - b })
 	case "VMULPS":
 		floats(func(a, b float32) float32 { return a * b })
+	case "VDIVPS":
+		floats(func(a, b float32) float32 { return a / b })
 	case "VMINPS":
 		floats(func(a, b float32) float32 {
 			if a < b {

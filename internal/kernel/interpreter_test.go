@@ -87,7 +87,7 @@ func interpret(path string) (*interpreter, error) {
 			name, rest, _ := strings.Cut(fields[1], "<>")
 			if _, known := m.symbols[name]; !known {
 				m.symbols[name] = next
-				m.segments = append(m.segments, segment{next, make([]byte, 64)})
+				m.segments = append(m.segments, segment{next, make([]byte, 128)})
 				next += 4096
 			}
 			var at int
@@ -251,6 +251,8 @@ func (m *interpreter) scalar(o operand) uint64 {
 		return m.general[o.number]
 	case maskRegister:
 		return m.masks[o.number]
+	case memory:
+		return uint64(binary.LittleEndian.Uint32(m.word(m.effective(o))))
 	case parameter:
 		v, known := m.frame[o.name]
 		if !known {

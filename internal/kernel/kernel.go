@@ -45,39 +45,29 @@ func ThreeQuarterPower(out, x []float32) {
 
 // Softmax replaces x by exp(x)/sum exp(x), shifted by its maximum so that nothing overflows.
 func Softmax(x []float32) {
-	SoftmaxRows(x, 1, len(x))
+	if len(x) > 0 {
+		active.softmax(x)
+	}
 }
 
-// SoftmaxRows is Softmax of each of the n rows of x, which have k values each. It is the faster way to many short rows.
+// SoftmaxRows is Softmax of each of the n rows of x, which have k values each.
 func SoftmaxRows(x []float32, n, k int) {
-	x = x[:n*k]
-	for i := range n {
-		row := x[i*k : i*k+k]
-		if k == 0 {
-			return
-		}
-		top := row[0]
-		for _, v := range row[1:] {
-			if v > top {
-				top = v
-			}
-		}
-		for j := range row {
-			row[j] -= top
-		}
+	for from := 0; from < n*k; from += k {
+		active.softmax(x[from : from+k])
 	}
-	Exp(x, x)
-	for i := range n {
-		row := x[i*k : i*k+k]
-		var sum float32
-		for _, v := range row {
-			sum += v
-		}
-		inverse := 1 / sum
-		for j := range row {
-			row[j] *= inverse
-		}
+}
+
+// AddRows adds alpha sum_j weights[j] rows[ids[j]] to out, for rows as long as out. weights is at least as
+// long as ids.
+func AddRows(out []float32, alpha float32, rows []float32, ids []int32, weights []float32) {
+	k := len(out)
+	if k == 0 || len(ids) == 0 {
+		return
 	}
+	for _, id := range ids { // assembly knows no bounds
+		_ = rows[int(id)*k : int(id)*k+k]
+	}
+	active.addRows(out, alpha, &rows[0], ids, &weights[:len(ids)][0])
 }
 
 // Prefetch asks the memory for the rows of x, of width values each, that ids name: rows far apart that are read a moment

@@ -4,7 +4,7 @@ package kernel
 func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
-		threeQuarterPower: neonThreeQuarterPower, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
+		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax, addRows: portableAddRows, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
@@ -12,6 +12,9 @@ func native() []version {
 func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
 	stripOf(4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1, out, stride, a, b, length, d, rows, columns, add)
 }
+
+// neonSoftmax takes the exponentials from assembly.
+func neonSoftmax(x []float32) { softmaxBy(neonExp, x) }
 
 func neonAccumulate(out, weights, rows []float32, n, k, d int) {
 	accumulateOf(16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, out, weights, rows, n, k, d)

@@ -20,6 +20,8 @@ var portable = version{
 	scale:             portableScale,
 	exp:               portableExp,
 	threeQuarterPower: portableThreeQuarterPower,
+	softmax:           func(x []float32) { softmaxBy(portableExp, x) },
+	addRows:           portableAddRows,
 	strip:             portableStrip,
 	accumulate:        portableAccumulate,
 	outer:             portableOuter,
@@ -120,6 +122,40 @@ func portableThreeQuarterPower(out, x []float32) {
 		root := float32(math.Sqrt(math.Abs(float64(v))))
 		fourth := float32(math.Sqrt(float64(root)))
 		out[i] = float32(math.Copysign(float64(root*fourth), float64(v)))
+	}
+}
+
+// softmaxBy is the softmax of one row with the exponentials of exp.
+func softmaxBy(exp func(out, x []float32), x []float32) {
+	top := x[0]
+	for _, v := range x[1:] {
+		if v > top {
+			top = v
+		}
+	}
+	for j := range x {
+		x[j] -= top
+	}
+	exp(x, x)
+	var sum float32
+	for _, v := range x {
+		sum += v
+	}
+	inverse := 1 / sum
+	for j := range x {
+		x[j] *= inverse
+	}
+}
+
+func portableAddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32) {
+	k := len(out)
+	for c := range out {
+		var sum float32
+		for j, id := range ids {
+			weight := *(*float32)(unsafe.Add(unsafe.Pointer(weights), 4*j))
+			sum += float32(weight * *(*float32)(unsafe.Add(unsafe.Pointer(rows), 4*(int(id)*k+c))))
+		}
+		out[c] += float32(alpha * sum)
 	}
 }
 

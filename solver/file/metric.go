@@ -49,7 +49,7 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64) error {
 	}
 	eachChunk(l.all, func(_, from, to int) {
 		rows := l.points.rows(from, to, l.points.scratch(to-from))
-		m.Apply(rows, make([]float32, len(m.Scales)))
+		m.Apply(rows, nil)
 		if l.points.codes != nil {
 			for p := from; p < to; p++ {
 				l.points.write(p, rows[(p-from)*d:(p-from+1)*d])

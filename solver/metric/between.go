@@ -76,11 +76,9 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	}
 	total := 0.
 	rows := slices.Clone(s.Between.Rows)
-	scratch := make([]float32, len(m.Scales))
+	m.Shrink(rows, nil)
 	for i, w := range s.Between.Weight {
-		row := rows[i*d : i*d+d]
-		m.Shrink(row, scratch)
-		kernel.Scale(float32(math.Sqrt(w)), row)
+		kernel.Scale(float32(math.Sqrt(w)), rows[i*d:i*d+d])
 		total += w
 	}
 	between := make([]float32, d*d)
@@ -111,9 +109,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	}
 	rest = gain(rest / float64(max(1, d-top)))
 	// M = rest P P + (P Q) diag(gain - rest) (P Q)': it is rest in all directions but those of P and Q.
-	for j := range top {
-		m.Shrink(vectors[j*d:j*d+d], scratch)
-	}
+	m.Shrink(vectors[:top*d], nil)
 	width := len(m.Scales) + top
 	span, basis := slices.Concat(m.Vectors, vectors), make([]float32, width*d)
 	vector.Orthonormal(basis, span, d, 2)
@@ -181,11 +177,9 @@ func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest flo
 
 // mapped replaces a symmetric d x d matrix a by P a P, P the linear part of m.
 func mapped(a []float32, m *Metric, d int) {
-	scratch := make([]float32, len(m.Scales))
+	scratch := make([]float32, d*len(m.Scales))
 	for range 2 { // rows, and of the transpose rows again
-		for i := range d {
-			m.Shrink(a[i*d:i*d+d], scratch)
-		}
+		m.Shrink(a, scratch)
 		for i := range d {
 			for j := range i {
 				a[i*d+j], a[j*d+i] = a[j*d+i], a[i*d+j]

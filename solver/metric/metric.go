@@ -31,24 +31,35 @@ func (m *Metric) Check(d int) error {
 	return nil
 }
 
-// Apply takes z-rows, in place, to u-space. A row at the centre becomes zero. scratch holds len(Scales) values; nil: it is
-// allocated.
+// ScratchRows is how many rows Apply maps at once.
+const ScratchRows = 64
+
+// Apply takes z-rows, in place, to u-space. A row at the centre becomes zero. It works in scratch where that
+// holds ScratchRows len(Scales) values, else in memory of its own.
 func (m *Metric) Apply(rows, scratch []float32) {
 	d := len(m.Centre)
-	scratch = vector.Resize(scratch, len(m.Scales))
-	for from := 0; from < len(rows); from += d {
-		row := rows[from : from+d]
-		kernel.Axpy(-1, m.Centre, row)
-		m.Shrink(row, scratch)
-		vector.Unit(row, row)
+	scratch = vector.Resize(scratch, min(ScratchRows, len(rows)/d)*len(m.Scales))
+	for from := 0; from < len(rows); from += ScratchRows * d {
+		some := rows[from:min(from+ScratchRows*d, len(rows))]
+		for at := 0; at < len(some); at += d {
+			kernel.Axpy(-1, m.Centre, some[at:at+d])
+		}
+		m.Shrink(some, scratch)
+		for at := 0; at < len(some); at += d {
+			vector.Unit(some[at:at+d], some[at:at+d])
+		}
 	}
 }
 
-// Shrink is the linear part of Apply, in place: v + V((Scales-1) * V'v) of one row v. scratch holds len(Scales) values.
-func (m *Metric) Shrink(row, scratch []float32) {
-	d := len(m.Centre)
-	kernel.Products(scratch, row, m.Vectors, 1, len(scratch), d)
-	for j, b := range scratch {
-		kernel.Axpy((m.Scales[j]-1)*b, m.Vectors[j*d:j*d+d], row)
+// Shrink is the linear part of Apply, in place: v + V((Scales-1) * V'v) of each row v. It works in scratch
+// where that holds len(Scales) values a row, else in memory of its own.
+func (m *Metric) Shrink(rows, scratch []float32) {
+	d, r := len(m.Centre), len(m.Scales)
+	n := len(rows) / d
+	scratch = vector.Resize(scratch, r*n)
+	kernel.Products(scratch, m.Vectors, rows, r, n, d)
+	for j, s := range m.Scales {
+		kernel.Scale(s-1, scratch[j*n:j*n+n])
 	}
+	kernel.Accumulate(rows, scratch, m.Vectors, r, n, d)
 }

@@ -206,7 +206,7 @@ func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
 		length := func(axis int) float64 { // of a unit vector once it is mapped
 			row := make([]float32, d)
 			row[axis] = 1
-			m.Shrink(row, make([]float32, len(m.Scales)))
+			m.Shrink(row, nil)
 			return math.Sqrt(float64(kernel.Dot(row, row)))
 		}
 		for axis := range 6 {

@@ -90,35 +90,45 @@ func (v vector) exp(c constants) {
 	v.function("Exp", "func(out, x []float32)", "fills out with the exponentials of x.")
 	out, _ := v.slice("out")
 	x, length := v.slice("x")
-	value, whole, n, p, half := v.registers[0], v.registers[1], v.registers[2], v.registers[3], v.registers[4]
-	highest, lowest := v.registers[5], v.registers[6]
-	v.VMOVUPS(c["Highest"], highest)
-	v.VMOVUPS(c["Lowest"], lowest)
+	v.limits(c)
 	v.each(length, v.registers[7], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical),
 		store func(reg.VecPhysical, Mem),
 	) {
-		load(Mem{Base: x}, value)
-		v.VMINPS(value, highest, value) // the second operand wins where one is NaN
-		v.VMAXPS(value, lowest, value)
-		v.VMULPS(c["Log2e"], value, whole)
-		v.VCVTPS2DQ(whole, whole)
-		v.VCVTDQ2PS(whole, n)
-		v.VFNMADD231PS(c["Ln2High"], n, value)
-		v.VFNMADD231PS(c["Ln2Low"], n, value)
-		v.VMOVUPS(c["Taylor7"], p)
-		for k := 6; k >= 1; k-- {
-			v.VFMADD213PS(c[fmt.Sprintf("Taylor%d", k)], value, p)
-		}
-		v.VFMADD213PS(c["Taylor1"], value, p)
-		v.VPSRAD(U8(1), whole, half)
-		v.VPSUBD(half, whole, whole)
-		for _, r := range []reg.VecPhysical{half, whole} {
-			v.VPADDD(c["Bias"], r, r)
-			v.VPSLLD(U8(23), r, r)
-			v.VMULPS(r, p, p)
-		}
-		store(p, Mem{Base: out})
+		load(Mem{Base: x}, v.registers[0])
+		store(v.power(c), Mem{Base: out})
 	})
+}
+
+// limits readies registers 5 and 6 for power.
+func (v vector) limits(c constants) {
+	v.VMOVUPS(c["Highest"], v.registers[5])
+	v.VMOVUPS(c["Lowest"], v.registers[6])
+}
+
+// power makes the exponentials of register 0, in the register that it returns. It uses the first five, and
+// what limits has readied.
+func (v vector) power(c constants) reg.VecPhysical {
+	value, whole, n, p, half := v.registers[0], v.registers[1], v.registers[2], v.registers[3], v.registers[4]
+	v.VMINPS(value, v.registers[5], value) // the second operand wins where one is NaN
+	v.VMAXPS(value, v.registers[6], value)
+	v.VMULPS(c["Log2e"], value, whole)
+	v.VCVTPS2DQ(whole, whole)
+	v.VCVTDQ2PS(whole, n)
+	v.VFNMADD231PS(c["Ln2High"], n, value)
+	v.VFNMADD231PS(c["Ln2Low"], n, value)
+	v.VMOVUPS(c["Taylor7"], p)
+	for k := 6; k >= 1; k-- {
+		v.VFMADD213PS(c[fmt.Sprintf("Taylor%d", k)], value, p)
+	}
+	v.VFMADD213PS(c["Taylor1"], value, p)
+	v.VPSRAD(U8(1), whole, half)
+	v.VPSUBD(half, whole, whole)
+	for _, r := range []reg.VecPhysical{half, whole} {
+		v.VPADDD(c["Bias"], r, r)
+		v.VPSLLD(U8(23), r, r)
+		v.VMULPS(r, p, p)
+	}
+	return p
 }
 
 // accumulate adds weighted rows to a tile of classes x vectors sums that stay in registers over all rows.

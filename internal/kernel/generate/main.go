@@ -49,7 +49,7 @@ func generate(directory string) error {
 
 // file builds every routine of a vector width.
 func (v vector) file() (*ir.File, error) {
-	v.Context = build.NewContext()
+	v.Context, v.stores = build.NewContext(), new(int)
 	v.Constraint(buildtags.Any(buildtags.Opt(buildtags.Term("amd64"))))
 	constants := v.constants()
 	for _, rows := range []int{v.rows, 1} {
@@ -63,6 +63,8 @@ func (v vector) file() (*ir.File, error) {
 	v.scale()
 	v.exp(constants)
 	v.threeQuarterPower(constants)
+	v.softmax(constants)
+	v.addRows()
 	for _, classes := range []int{v.classes, 1} {
 		for _, vectors := range []int{v.vectors, 1} {
 			v.accumulate(classes, vectors)

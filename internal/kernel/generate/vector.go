@@ -17,8 +17,9 @@ type vector struct {
 	name             string
 	lanes            int
 	registers        []reg.VecPhysical
-	rows, columns    int // of a tile of inner products
-	classes, vectors int // of a tile of Accumulate
+	rows, columns    int  // of a tile of inner products
+	classes, vectors int  // of a tile of Accumulate
+	stores           *int // so far: it tells their labels apart
 }
 
 // AVX2 has 16 registers: 3 x 4 sums leave room for 3 rows of a and one of b. AVX-512 has 32.
@@ -75,7 +76,8 @@ func (v vector) zero(registers ...reg.VecPhysical) {
 // register.
 type tail struct {
 	vector
-	mask reg.Register
+	mask  reg.Register
+	count reg.GPVirtual
 }
 
 // tailOf makes the mask of count lanes, 0 < count < lanes. AVX2 keeps it in the vector register given.
@@ -85,14 +87,14 @@ func (v vector) tailOf(count reg.GPVirtual, mask reg.VecPhysical) tail {
 		v.MOVL(I32(-1), ones)
 		v.BZHIL(count.As32(), ones, ones)
 		v.KMOVW(ones, k)
-		return tail{v, k}
+		return tail{v, k, count}
 	}
 	at, minus := v.GP64(), v.GP64()
 	v.LEAQ(NewDataAddr(Symbol{Name: v.name + "Mask", Static: true}, 0), at)
 	v.MOVQ(count, minus)
 	v.NEGQ(minus)
 	v.VMOVUPS(Mem{Base: at, Index: minus, Scale: 4, Disp: v.bytes()}, mask)
-	return tail{v, mask}
+	return tail{v, mask, count}
 }
 
 // load fills r with the masked lanes at m, and zeros.
@@ -104,13 +106,35 @@ func (t tail) load(m Mem, r reg.VecPhysical) {
 	}
 }
 
-// store writes the masked lanes of r to m.
+// store writes the masked lanes of r to m. On AVX2 that ends the use of r and of the mask, so that it comes
+// after the last load: four lanes, two and one are stored for themselves, as masked stores take several times
+// as long on some processors.
 func (t tail) store(r reg.VecPhysical, m Mem) {
 	if t.lanes == 16 {
 		t.VMOVUPS(r, t.mask, m)
-	} else {
-		t.VMASKMOVPS(r, t.mask, m)
+		return
 	}
+	at, spare := t.GP64(), t.mask.(reg.VecPhysical)
+	t.LEAQ(m, at)
+	*t.stores++
+	label := func(name string) string { return fmt.Sprintf("%s%d", name, *t.stores) }
+	t.TESTQ(U32(4), t.count)
+	t.JZ(LabelRef(label("two")))
+	t.VMOVUPS(r.AsX(), Mem{Base: at})
+	t.upper(r, spare.AsX())
+	t.VMOVUPS(spare, r)
+	t.ADDQ(U8(16), at)
+	t.Label(label("two"))
+	t.TESTQ(U32(2), t.count)
+	t.JZ(LabelRef(label("one")))
+	t.VMOVLPS(r.AsX(), Mem{Base: at})
+	t.VPERMILPS(U8(0x0e), r.AsX(), r.AsX())
+	t.ADDQ(U8(8), at)
+	t.Label(label("one"))
+	t.TESTQ(U32(1), t.count)
+	t.JZ(LabelRef(label("stored")))
+	t.VMOVSS(r.AsX(), Mem{Base: at})
+	t.Label(label("stored"))
 }
 
 // split divides count into whole registers and what is left over.
@@ -236,6 +260,15 @@ func (v vector) constants() constants {
 		number(fmt.Sprintf("Taylor%d", k), math.Float32bits(float32(1/factorial)))
 	}
 	number("Bias", 127)
+	number("Least", 0xff800000)
+	v.data("Fill") // zeros, then what is less than everything
+	for i := range 2 * v.lanes {
+		if i < v.lanes {
+			v.AddDatum(4*i, U32(0))
+		} else {
+			v.AddDatum(4*i, U32(0xff800000))
+		}
+	}
 	number("Sign", 1<<31)
 	return c
 }
