@@ -93,7 +93,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		loader, _, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State, o.Group)
+		loader, _, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State, o.Group, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -248,15 +248,10 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 		return nil, err
 	}
 	for p, end := range next {
-		var failed error
-		_, err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) {
-			if failed == nil {
-				_, failed = l.take(ctx, b, decoder, p, batch)
-			}
+		_, err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) error {
+			_, err := l.take(ctx, b, decoder, p, batch)
+			return err
 		})
-		if err == nil {
-			err = failed
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -64,8 +65,9 @@ func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
 	n.commits <- c
 	return n.err
 }
-func (n *noted) Close(context.Context) error { return nil }
-func (n *noted) StateEnd() (int64, bool)     { return -1, true }
+func (n *noted) Close(context.Context) error                      { return nil }
+func (n *noted) GiveUpHanging(context.Context, topic.Place) error { return nil }
+func (n *noted) StateEnd() (int64, bool)                          { return -1, true }
 
 // Results leave at once, one commit at a time; what the journal says of them waits for the journal, which
 // leaves with the interval.

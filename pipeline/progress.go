@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,6 +163,11 @@ func (s *Stage) sayStuck(list []stuck) {
 func remedy(err error) string {
 	if err == nil {
 		return "look at the CPU and at slow solves: slkstream_solve_seconds"
+	}
+	var open *topic.Undecided
+	if errors.As(err, &open) {
+		return fmt.Sprintf("if it lasts longer than its timeout, find whose it is with kafka-transactions.sh describe-producers --topic %s --partition %d, and end it with abort --topic %s --partition %d --start-offset %d",
+			open.Topic, open.Partition, open.Topic, open.Partition, open.Offset)
 	}
 	switch topic.CauseOf(err) {
 	case topic.Away:

@@ -39,7 +39,7 @@ func bounds(ctx context.Context, client *topic.Client, name string, partition in
 // readTo reads a partition from its start to end, -1 for where it ends now, and returns that: its very end, not only what
 // is decided, as a transaction of another owner may be open before what this one has committed, and is waited for. The
 // position decides, not the records: there are gaps where records were compacted away.
-func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64)) (int64, error) {
+func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64) error) (int64, error) {
 	first, last, err := bounds(ctx, client, name, partition, false)
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func readTo(ctx context.Context, client *topic.Client, name string, partition in
 }
 
 // readBetween reads a partition from the offset first to end, as readTo does.
-func readBetween(ctx context.Context, client *topic.Client, at topic.Place, first, end int64, take func(b *topic.Batch, first, end int64)) error {
+func readBetween(ctx context.Context, client *topic.Client, at topic.Place, first, end int64, take func(b *topic.Batch, first, end int64) error) error {
 	reader := client.NewReader(topic.ReaderSettings{Topic: at.Topic, Partition: at.Partition, Offset: first, MaxBytes: 8 << 20})
 	for position := first; position < end; {
 		b, err := reader.Read(ctx)
@@ -62,16 +62,19 @@ func readBetween(ctx context.Context, client *topic.Client, at topic.Place, firs
 		for n := len(b.Records); n > 0 && b.Records[n-1].Offset >= end; n = len(b.Records) {
 			b.Records = b.Records[:n-1]
 		}
-		take(b, first, end)
+		if err := take(b, first, end); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // each calls take with every record.
-func each(take func(*record.Raw)) func(*topic.Batch, int64, int64) {
-	return func(b *topic.Batch, _, _ int64) {
+func each(take func(*record.Raw)) func(*topic.Batch, int64, int64) error {
+	return func(b *topic.Batch, _, _ int64) error {
 		for i := range b.Records {
 			take(&b.Records[i])
 		}
+		return nil
 	}
 }

@@ -78,7 +78,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		return nil, err
 	}
 	defer s.turn(ctx)()
-	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group)
+	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group, committer.GiveUpHanging)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,17 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 	return func() {}
 }
 
-// load reads the partition's state, the group's or with "" that of any, to its end, which it returns.
-func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string) (*state.Loader, int64, error) {
+// load reads the partition's state, the group's or with "" that of any, to its end, which it returns. Where it
+// stands before a transaction that does not end, it calls giveUp once: longer than a moment no owner of another
+// input that shares the state's partition is likely to keep one open, and giving up is right at any time. Where giveUp is
+// nil, it is waited for.
+func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string,
+	giveUp func(context.Context, topic.Place) error,
+) (*state.Loader, int64, error) {
+	const moment = 3 * time.Second
 	loader := state.NewLoader(group, a.Topic)
-	said := time.Now()
-	end, err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) {
+	said, moved, given := time.Now(), time.Now(), false
+	end, err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) error {
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
@@ -151,6 +157,17 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 			said = time.Now()
 			s.log.Info("restoring", "topic", a.Topic, "partition", a.Partition, "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())
 		}
+		if b.Next >= end || !b.Undecided() {
+			moved = time.Now()
+			return nil
+		}
+		if giveUp == nil || given || time.Since(moved) < moment {
+			return nil
+		}
+		given = true
+		s.log.Warn("the state ends in a transaction that nobody has ended: if an earlier owner of this partition left it, it is given up",
+			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
+		return giveUp(ctx, topic.Place{Topic: name, Partition: a.Partition})
 	})
 	if err != nil {
 		return nil, 0, err
@@ -223,7 +240,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	} else if n <= int(p.number) {
 		return nil
 	}
-	loaded, _, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "")
+	loaded, _, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "", nil)
 	if err != nil {
 		return err
 	}

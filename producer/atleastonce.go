@@ -117,6 +117,9 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 	return nil
 }
 
+// GiveUpHanging implements Committer: without transactions there is nothing to give up.
+func (a *atLeastOnce) GiveUpHanging(context.Context, topic.Place) error { return nil }
+
 // StateEnd implements Committer.
 func (a *atLeastOnce) StateEnd() (int64, bool) {
 	end, known := a.written.end(a.place)

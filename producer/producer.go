@@ -9,6 +9,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // ErrFenced is returned when another owner has taken the partition over: whatever this one still does is in
@@ -37,6 +38,10 @@ type Commit struct {
 type Committer interface {
 	Commit(ctx context.Context, c *Commit) error
 	Close(ctx context.Context) error
+	// GiveUpHanging gives up what a transaction of the claim's earlier owners has left open in a partition,
+	// though their claims are fenced: readers of what is committed stand before it. What nobody of them left is
+	// not touched. It is called before the first Commit.
+	GiveUpHanging(ctx context.Context, place topic.Place) error
 	// StateEnd returns the offset after the last record of state that was written: -1 if none was, ok false if
 	// that is not known. It is called after Close.
 	StateEnd() (end int64, ok bool)

@@ -18,6 +18,7 @@ type Outage struct {
 	what     string
 	since    time.Time
 	tries    int
+	noted    bool
 }
 
 // Outage watches what, which reads like "reading in/0". It tells log; nil: the client's own.
@@ -57,10 +58,20 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Note keeps a cause for whoever asks what does not work, until Over: something that works, and does not get on.
+func (o *Outage) Note(err error) {
+	o.noted = true
+	o.failures.set(o.what, err)
+}
+
 // Over is called after a success. There is no outage where o is nil.
 func (o *Outage) Over() {
 	if o == nil {
 		return
+	}
+	if o.noted {
+		o.noted = false
+		o.failures.set(o.what, nil)
 	}
 	if o.tries >= 4 {
 		o.failures.set(o.what, nil)

@@ -40,6 +40,9 @@ type Batch struct {
 	buffer []byte
 }
 
+// Undecided says whether a transaction that has not ended is what comes next.
+func (b *Batch) Undecided() bool { return b.Next == b.LastStable && b.LastStable < b.HighWatermark }
+
 // Reader reads one partition in order. One goroutine uses it.
 type Reader struct {
 	client   *Client
@@ -93,6 +96,9 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 		switch {
 		case err == nil:
 			r.outage.Over()
+			if !r.settings.Uncommitted && b.Undecided() { // for whoever asks why nothing gets on
+				r.outage.Note(&Undecided{Topic: r.settings.Topic, Partition: r.settings.Partition, Offset: b.LastStable})
+			}
 			return b, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
