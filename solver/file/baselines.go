@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Baselines are known ways to label a file from few labels, over the same embedding and graph that Solve begins with.
+// Baselines are known ways to label a file from few labels, over the same embedding and graph that Solve
+// begins with.
 var Baselines = []string{"poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
 
 // Baseline labels the rows by one of Baselines.
@@ -51,7 +52,8 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	return largest(x, l.k)[:l.n], nil
 }
 
-// nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled rows.
+// nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled
+// rows.
 func (l *loaded) nearest(means bool) []int32 {
 	d := l.points.d
 	examples := vector.New(l.k, d)

@@ -9,12 +9,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// stretch is how many rows in a row are compared with prototypes of their own, as far as the order of the rows means something.
-// A stream's episode has as many.
+// stretch is how many rows in a row are compared with prototypes of their own, as far as the order of the
+// rows means something. A stream's episode has as many.
 const stretch = 100
 
-// coherence is how much the order of the file's rows tells, 0 to 1: the square root, as it takes two rows to lie side by side,
-// of the share of the nearest of a row that lie within half a stretch of it, less what chance puts there. What chance alone could make, three standard errors, is no order.
+// coherence is how much the order of the file's rows tells, 0 to 1: the square root, as it takes two rows to
+// lie side by side, of the share of the nearest of a row that lie within half a stretch of it, less what
+// chance puts there. What chance alone could make, three standard errors, is no order.
 func coherence(lists *index.Neighbours, n int) float64 {
 	const nearest, window = 4, stretch / 2
 	near, all := 0., 0.
@@ -46,13 +47,15 @@ func coherence(lists *index.Neighbours, n int) float64 {
 }
 
 // Rows far apart in a file whose order means something are set apart in the choice of neighbours, by up to
-// apart x coherence x the median nearest squared distance, reached at lag rows. Support stands as at half of it.
+// apart x coherence x the median nearest squared distance, reached at lag rows. Support stands as at half of
+// it.
 const (
 	apart = 1.8
 	lag   = 100
 )
 
-// mostScanned bounds the labelled rows that each row is compared with beside those that the search for neighbours found.
+// mostScanned bounds the labelled rows that each row is compared with beside those that the search for
+// neighbours found.
 const mostScanned = 2048
 
 // candidate is a possible neighbour.
@@ -61,8 +64,9 @@ type candidate struct {
 	distance float64 // squared, and what order adds
 }
 
-// affinity is the graph of R: the rho nearest of each unlabelled row among all rows, of which those of a labelled row weigh 1
-// and those of an unlabelled pair (A + A')/2. The rows of labelled rows are not to be read.
+// affinity is the graph of R: the rho nearest of each unlabelled row among all rows, of which those of a
+// labelled row weigh 1 and those of an unlabelled pair (A + A')/2. The rows of labelled rows are not to be
+// read.
 func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
 	rho = min(rho, l.all-1)
 	pick := func(p, j int) (int32, float32) {
@@ -92,7 +96,8 @@ func pairWeight(class []int32, q int32) float32 {
 	return 1
 }
 
-// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows lie in the file.
+// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows lie in the
+// file.
 func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c float64) []int32 {
 	first := make([]float32, l.all)
 	for p := range first {

@@ -19,9 +19,10 @@ type Constants struct {
 	MetricShrink                  float64
 }
 
-// labelling are the constants with support. Where a class is many rows side by side, means say less and neighbours more.
+// labelling are the constants with support. Where a class is many rows side by side, means say less and
+// neighbours more.
 func (l *loaded) labelling(s *Settings) Constants {
-	x := l.manifold()
+	x := manifold(l.n, l.k)
 	return s.adjusted(Constants{
 		Lambda: .8 * (1 + 1.5*x), Tau: 5 / (1 + 1.5*x), U: .75, Beta: .25, CPI: 10, Drawn: 20,
 		WS: max(1, .5*math.Log2(float64(l.k))), Rho: int(math.Round(4 * (1 + x))), Outer: 12, Inner: 1, Tolerance: .01,
@@ -40,10 +41,11 @@ func clustering(s *Settings) Constants {
 //	    + sum_p s_p . log s_p + ws sum_l [ c sum_b a(x_l, C_b,y) + (1-c) a(x_l, G_y) ]
 //	    - beta sum_p s_p . [ g log pi_b(p) + (1-g) log pi ] - beta drawn sum_b sum_k pi_k log pi_bk
 //
-// over S, the prototypes G of the file, the prototypes C_b of each stretch b of rows, and its proportions pi_b; c is the
-// coherence, pi the proportions of the start. A row is compared with the prototypes of its stretch as far as the order of rows
-// means something and with those of the file for the rest. Every step is an exact minimiser of its block, so R falls. With c = 0
-// it is the objective of package solver with proportions that stand.
+// over S, the prototypes G of the file, the prototypes C_b of each stretch b of rows, and its proportions
+// pi_b; c is the coherence, pi the proportions of the start. A row is compared with the prototypes of its
+// stretch as far as the order of rows means something and with those of the file for the rest. Every step is
+// an exact minimiser of its block, so R falls. With c = 0 it is the objective of package solver with
+// proportions that stand.
 type descent struct {
 	*loaded
 	Constants
@@ -61,7 +63,8 @@ type descent struct {
 	scores           []float32    // of the rows of a batch
 }
 
-// stretches of a batch: their prototypes are placed side by side, then their rows are updated one after the other.
+// stretches of a batch: their prototypes are placed side by side, then their rows are updated one after the
+// other.
 const batched = 16
 
 // prototypes are k rows, psi of the length of each, and log proportions.
@@ -141,7 +144,8 @@ func (e *descent) add(from, to int, sum []float32, mass []float64) {
 	}
 }
 
-// place turns sums into prototypes, C = m / |m|^u with m the weighted mean of labelled and unlabelled rows: the minimiser of R.
+// place turns sums into prototypes, C = m / |m|^u with m the weighted mean of labelled and unlabelled rows:
+// the minimiser of R.
 func (e *descent) place(at *prototypes) {
 	for c := range e.k {
 		row := at.rows.Row(c)
@@ -207,8 +211,8 @@ func (e *descent) base(at *prototypes, ofDistance, ofProportions float64) {
 	}
 }
 
-// sweep updates each stretch: its prototypes and proportions, then the S of its rows one after the other. It returns the mean L1
-// change of S.
+// sweep updates each stretch: its prototypes and proportions, then the S of its rows one after the other. It
+// returns the mean L1 change of S.
 func (e *descent) sweep() float64 {
 	k, d := e.k, e.points.d
 	change, solved := 0., 0

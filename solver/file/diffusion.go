@@ -8,16 +8,17 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// system is (D + decay D + held - W) x = b over a graph, for several right sides at once: symmetric and positive definite.
+// system is (D + decay D + held - W) x = b over a graph, for several right sides at once: symmetric and
+// positive definite.
 type system struct {
 	graph    *index.Affinity
 	diagonal []float32 // of the whole matrix
 	fixed    []bool    // rows that are not solved for: their x is given and stands in b already; nil: none
 }
 
-// Conjugate gradients stop when what is left of every right side is below this share of it, or after most steps: fewer than 300 where
-// that would be more than mostVisits visits to rows. Labels have then gone that many steps through the graph, and no two rows of a
-// large graph without long chains are that far apart.
+// Conjugate gradients stop when what is left of every right side is below this share of it, or after most
+// steps: fewer than 300 where that would be more than mostVisits visits to rows. Labels have then gone that
+// many steps through the graph, and no two rows of a large graph without long chains are that far apart.
 const (
 	leftOver   = 1e-3
 	mostVisits = 1e8
@@ -25,8 +26,8 @@ const (
 
 func mostSteps(n int) int { return max(50, min(300, int(mostVisits)/n)) }
 
-// solve returns x, N x k, from b, N x k, which it overwrites, by conjugate gradients with the diagonal as preconditioner: one
-// step size for each of the k columns, one pass over the graph for all.
+// solve returns x, N x k, from b, N x k, which it overwrites, by conjugate gradients with the diagonal as
+// preconditioner: one step size for each of the k columns, one pass over the graph for all.
 func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, error) {
 	n := len(s.diagonal)
 	x, p, q := make([]float32, n*k), make([]float32, n*k), make([]float32, n*k)
@@ -130,16 +131,16 @@ func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, erro
 	return x, nil
 }
 
-// decay keeps a label's weight finite where a part of the graph holds labels of some classes only: without it the solution
-// there is not defined.
+// decay keeps a label's weight finite where a part of the graph holds labels of some classes only: without it
+// the solution there is not defined.
 const decay = 1e-3
 
 // leastDegree stands for that of a row without neighbours.
 const leastDegree = 1e-6
 
-// poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is a source of its
-// class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns a value for each row and class;
-// class is -1 where there is none.
+// poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is
+// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns
+// a value for each row and class; class is -1 where there is none.
 func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int) ([]float32, error) {
 	n, k := graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
@@ -166,8 +167,9 @@ func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to
 	return s.solve(ctx, b, k)
 }
 
-// laplace is the harmonic solution: labelled rows hold their class, every other row is the mean of its neighbours, drawn to 0 by
-// decay. With zeroMean each class's mean over the rows is taken off, which spares small classes from large ones.
+// laplace is the harmonic solution: labelled rows hold their class, every other row is the mean of its
+// neighbours, drawn to 0 by decay. With zeroMean each class's mean over the rows is taken off, which spares
+// small classes from large ones.
 func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to int, zeroMean bool) ([]float32, error) {
 	n, k := graph.N(), to-from
 	degree := degrees(graph)
@@ -197,7 +199,8 @@ func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to
 	return x, err
 }
 
-// lessMean takes from each column its mean over the rows, weighed by degree, and so spares small classes from large ones.
+// lessMean takes from each column its mean over the rows, weighed by degree, and so spares small classes from
+// large ones.
 func lessMean(x []float32, weight []float32, k int) {
 	mean, total := make([]float64, k), 0.
 	for p, w := range weight {

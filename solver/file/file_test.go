@@ -251,3 +251,48 @@ func TestCancelled(t *testing.T) {
 		t.Error("a cancelled solve has an answer")
 	}
 }
+
+// Many rows a class are kept in the directions in which they vary, few are kept whole.
+func TestPrincipalDirections(t *testing.T) {
+	for _, c := range []struct {
+		n, k    int
+		reduced bool
+	}{{300, 6, false}, {3000, 3, true}} {
+		random := rand.New(rand.NewPCG(4, 4))
+		const d, varied = 96, 12
+		rows, support := vector.New(c.n, d), vector.New(c.k, d)
+		fill := func(row []float32, class int) {
+			for j := range row {
+				row[j] = .02 * float32(random.NormFloat64())
+				if j < varied {
+					row[j] += .4 * float32(random.NormFloat64())
+				}
+			}
+			row[class] += 3
+		}
+		p := &Problem{N: c.n, D: d, K: c.k, Support: support, Read: func(use func([]float32, int32) error) error {
+			for i := range c.n {
+				if err := use(rows.Row(i), -1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+		truth := make([]int32, c.n)
+		for i := range truth {
+			truth[i] = int32(random.IntN(c.k))
+			fill(rows.Row(i), int(truth[i]))
+		}
+		for i := range c.k {
+			p.SupportClasses = append(p.SupportClasses, int32(i))
+			fill(support.Row(i), i)
+		}
+		r := solve(t, p, Settings{})
+		if reduced := r.Plan.Directions > 0; reduced != c.reduced || r.Plan.Directions > 2*varied {
+			t.Errorf("%d rows of %d classes: %v", c.n, c.k, r.Plan)
+		}
+		if a := accuracy(r.Labels, truth); a < .98 {
+			t.Errorf("%d rows of %d classes: accuracy %.3f", c.n, c.k, a)
+		}
+	}
+}

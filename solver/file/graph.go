@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// similarities is the graph that labels are spread over: the width nearest of each row's list, weighed exp(-4 d2 / d2_k), d2_k
-// the squared distance of the last of them, and made symmetric, (A + A')/2.
+// similarities is the graph that labels are spread over: the width nearest of each row's list, weighed exp(-4
+// d2 / d2_k), d2_k the squared distance of the last of them, and made symmetric, (A + A')/2.
 func similarities(lists *index.Neighbours, width int) *index.Affinity {
 	width = min(width, lists.Rho)
 	return symmetric(lists.N, width, func(p, j int) (int32, float32) {
@@ -25,8 +25,8 @@ func similarities(lists *index.Neighbours, width int) *index.Affinity {
 	})
 }
 
-// symmetric returns (A + A')/2, where entry(p, j) is the j-th of width entries of row p of A: a column, -1 for none, and its
-// weight.
+// symmetric returns (A + A')/2, where entry(p, j) is the j-th of width entries of row p of A: a column, -1
+// for none, and its weight.
 func symmetric(n, width int, entry func(p, j int) (int32, float32)) *index.Affinity {
 	a := &index.Affinity{Offsets: make([]int64, n+1)}
 	for p := range n {

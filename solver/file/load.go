@@ -19,7 +19,8 @@ type loaded struct {
 // power is what values are raised to before anything else where a file is labelled, as in a stream.
 const power = .75
 
-// load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the codes.
+// load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the
+// codes.
 func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, error) {
 	l := &loaded{n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
@@ -88,11 +89,12 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 			copy(kept.Row(i), row)
 		}
 	})
+	floor := keptFloor(p.N, p.K)
 	if plan.Code == 0 {
 		l.points = points{n: l.all, d: p.D, values: kept.Values}
-		return l, nil
+		return l, l.reduce(floor, plan)
 	}
-	c, recall, err := newCoder(kept, plan.Code)
+	c, recall, err := newCoder(kept, plan.Code, floor)
 	if err != nil {
 		return nil, err
 	}
@@ -115,4 +117,30 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 		encode(i, x)
 		return nil
 	})
+}
+
+// reduce keeps the principal directions of the rows that keep the floor of their neighbours, or the whole
+// rows where no number of directions that is worth it does.
+func (l *loaded) reduce(floor float64, plan *Plan) error {
+	if d := l.points.d; floor >= 1 || d <= leastCode {
+		return nil
+	}
+	rows := vector.Rows(l.points.values, l.points.d)
+	every := max(1, l.n/sampleRows)
+	sample := vector.New((l.n+every-1)/every, rows.D)
+	for i := range sample.N {
+		copy(sample.Row(i), rows.Row(i*every))
+	}
+	c, recall, err := newCoder(sample, mostCode, floor)
+	if err != nil || recall < floor || c.directions.N == rows.D {
+		return err
+	}
+	code, out := c.directions.N, make([]float32, c.directions.N)
+	for i := range rows.N { // each into the place of rows that have been read
+		c.project(out, rows.Row(i))
+		copy(rows.Values[i*code:], out)
+	}
+	l.points = points{n: l.all, d: code, values: rows.Values[:l.all*code]}
+	plan.Directions, plan.Recall = code, recall
+	return nil
 }

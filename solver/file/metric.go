@@ -9,14 +9,19 @@ import (
 // metricStretches is from how many stretches, spread over the file, residuals are taken.
 const metricStretches = 400
 
-// manifold is how far a class is many rows that lie side by side rather than a spread around a mean: 0 up to a hundred rows a
-// class, 1 from a thousand on. Then what one class's rows have in common is no direction, and neighbours say more than means.
-func (l *loaded) manifold() float64 {
-	return min(1, max(0, math.Log10(float64(l.n)/float64(l.k)/100)))
+// manifold is how far a class is many rows that lie side by side rather than a spread around a mean, n rows
+// in k classes: 0 up to a hundred rows a class, 1 from a thousand on. Then what one class's rows have in
+// common is no direction, and neighbours say more than means.
+func manifold(n, k int) float64 {
+	if k == 0 {
+		k = unknownClusters
+	}
+	return min(1, max(0, math.Log10(float64(n)/float64(k)/100)))
 }
 
-// learnMetric moves the points to a space in which the directions along which one class's rows spread count less, learned from
-// an answer for all rows, stretch by stretch: rows side by side share what the moment did to them.
+// learnMetric moves the points to a space in which the directions along which one class's rows spread count
+// less, learned from an answer for all rows, stretch by stretch: rows side by side share what the moment did
+// to them.
 func (l *loaded) learnMetric(answer []int32, rank int, shrink float64) error {
 	d := l.points.d
 	s := metric.NewScatter(d)

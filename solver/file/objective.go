@@ -6,7 +6,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// objective is R in float64, with C_b and pi_b at their minimisers for the present S: they are kept for no longer than a batch.
+// objective is R in float64, with C_b and pi_b at their minimisers for the present S: they are kept for no
+// longer than a batch.
 func (e *descent) objective() float64 {
 	k, d := e.k, e.points.d
 	parts := (e.n + stretch - 1) / stretch
@@ -39,8 +40,8 @@ func (e *descent) objective() float64 {
 	return total
 }
 
-// ofRow is what R holds of an unlabelled row: from its squared length, its products with the prototypes of the file and with own,
-// those of its stretch.
+// ofRow is what R holds of an unlabelled row: from its squared length, its products with the prototypes of
+// the file and with own, those of its stretch.
 func (e *descent) ofRow(p int, square float64, far, near []float32, own *prototypes) float64 {
 	k, sum := e.k, 0.
 	around := make([]float64, k) // (W S + b)_p, of which pairs count half

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many rows one worker takes at a time. Sums are kept a chunk and added in order, so that no answer depends on
-// how many cores there are.
+// chunk is how many rows one worker takes at a time. Sums are kept a chunk and added in order, so that no
+// answer depends on how many cores there are.
 const chunk = 1024
 
 // chunks is how many chunks n rows make.

@@ -8,21 +8,24 @@ type Plan struct {
 	Bytes           int64   // that rows, graph and answers take, about
 	Peak            int64   // that all memory takes at its height, about
 	Limit           int64   // that Bytes may be; 0: no limit
-	Code            int     // dimensions kept of each row, one byte each; 0: all of them, in full
-	Recall          float64 // share of a row's true neighbours that codes find, measured on a sample; 0 until it is, and without codes
+	Code            int     // principal directions kept of each row, one byte each; 0: float32
+	Directions      int     // principal directions kept of each row as float32, once that is known; 0: codes, or the whole row
+	Recall          float64 // share of a row's true neighbours that directions keep, measured on a sample; 0 until it is, and for whole rows
 }
 
 func (p Plan) String() string {
-	if p.Code == 0 {
-		return fmt.Sprintf("%d rows of dimension %d in one solve: about %s, and %s at its height", p.Rows, p.Dimension,
-			megabytes(p.Bytes), megabytes(p.Peak))
+	kept, recall := "", ""
+	switch {
+	case p.Code > 0:
+		kept = fmt.Sprintf(" as codes of %d bytes", p.Code)
+	case p.Directions > 0:
+		kept = fmt.Sprintf(" in %d principal directions", p.Directions)
 	}
-	recall := ""
 	if p.Recall > 0 {
-		recall = fmt.Sprintf(", which keep %.0f %% of the neighbours of a row", 100*p.Recall)
+		recall = fmt.Sprintf(", which keep %.0f %% of the neighbours of a row,", 100*p.Recall)
 	}
-	return fmt.Sprintf("%d rows of dimension %d as codes of %d bytes%s, in one solve: about %s, and %s at its height", p.Rows,
-		p.Dimension, p.Code, recall, megabytes(p.Bytes), megabytes(p.Peak))
+	return fmt.Sprintf("%d rows of dimension %d%s%s in one solve: about %s, and %s at its height", p.Rows, p.Dimension, kept,
+		recall, megabytes(p.Bytes), megabytes(p.Peak))
 }
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20) }
@@ -59,8 +62,8 @@ func (p *Plan) size(n, k int) {
 	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*min(k, columnsAtOnce), 4*k)))
 }
 
-// plan chooses whole rows where they fit, else the longest code with which all of the work does, or, where that is none, with which
-// what is kept does; measured recall may shorten it later.
+// plan chooses whole rows where they fit, else the longest code with which all of the work does, or, where
+// that is none, with which what is kept does; measured recall may shorten it later.
 func (p *Problem) plan(limit int64) (Plan, error) {
 	n := p.N + p.Support.N
 	out := Plan{Rows: p.N, Dimension: p.D, Limit: limit}

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// points are the embedded rows of a problem: the file's first, then the support's. They are float32 rows, or codes of a byte a
-// dimension, in which case a value is step times its code.
+// points are the embedded rows of a problem: the file's first, then the support's. They are float32 rows, or
+// codes of a byte a dimension, in which case a value is step times its code.
 type points struct {
 	n, d   int
 	values []float32 // n x d; nil with codes
@@ -51,7 +51,8 @@ func (x *points) write(p int, row []float32) {
 	}
 }
 
-// embedding takes a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support, to x scaled to length 1 less mean.
+// embedding takes a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support, to x scaled to
+// length 1 less mean.
 type embedding struct {
 	power   float64
 	mean    []float32
@@ -83,7 +84,8 @@ func (e *embedding) embed(out, x []float32) {
 	}
 }
 
-// mean gathers the mean of embeddings: with support of the labelled rows, with equal weight a class; else of all rows.
+// mean gathers the mean of embeddings: with support of the labelled rows, with equal weight a class; else of
+// all rows.
 type mean struct {
 	sums   [][]float64 // of each class, the last of all rows
 	counts []float64

@@ -1,6 +1,6 @@
-// Package file labels a whole file of embeddings as one problem: one graph over all rows, one start, one objective that only
-// falls. Where the rows do not fit into the memory given, it keeps a code of each, and still solves them as one. It knows nothing
-// of file formats.
+// Package file labels a whole file of embeddings as one problem: one graph over all rows, one start, one
+// objective that only falls. Where the rows do not fit into the memory given, it keeps a code of each, and
+// still solves them as one. It knows nothing of file formats.
 package file
 
 import (
@@ -16,8 +16,9 @@ import (
 type Problem struct {
 	N, D, K int // K 0, without labelled rows: as many clusters as the graph falls into
 
-	// Read gives every raw row of the file to use, in order, with the class of a labelled row or -1. The row is valid during the
-	// call. It is called once, or twice where codes are kept, and must give the same rows each time.
+	// Read gives every raw row of the file to use, in order, with the class of a labelled row or -1. The row is
+	// valid during the call. It is called once, or twice where codes are kept, and must give the same rows each
+	// time.
 	Read func(use func(row []float32, class int32) error) error
 
 	Support        vector.Matrix // labelled raw rows outside the file; none: N is 0

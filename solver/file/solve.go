@@ -10,14 +10,15 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// listed is how many neighbours of each row are searched for, spreading how many of them labels are spread over.
+// listed is how many neighbours of each row are searched for, spreading how many of them labels are spread
+// over.
 const (
 	listed    = 12
 	spreading = 10
 )
 
-// Solve labels every row of the file: by the classes of its labelled rows and its support, or, where there are none, by K
-// clusters. The answer depends on the problem and the settings, not on the cores.
+// Solve labels every row of the file: by the classes of its labelled rows and its support, or, where there
+// are none, by K clusters. The answer depends on the problem and the settings, not on the cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plan.Code > 0 && s.Plan != nil {
+	if plan.Recall > 0 && s.Plan != nil { // what was kept of the rows is known now
 		s.Plan(plan)
 	}
 	r := &Result{Plan: plan, K: p.K}
@@ -43,11 +44,12 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	return r, l.clusters(ctx, &s, r)
 }
 
-// mostExact is up to how many rows neighbours are searched for exactly where the approximate search misses its floor: beyond, that
-// takes hours, and what is found instead lies about as near.
+// mostExact is up to how many rows neighbours are searched for exactly where the approximate search misses
+// its floor: beyond, that takes hours, and what is found instead lies about as near.
 const mostExact = 100_000
 
-// search finds the neighbours of all rows. Where rows are codes it need not find more of the neighbours than codes keep.
+// search finds the neighbours of all rows. Where rows are codes it need not find more of the neighbours than
+// codes keep.
 func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
 	floor := s.RecallFloor
 	if floor == 0 && l.recall > 0 {
@@ -71,8 +73,8 @@ func (s *Settings) progress(stage string) func(done, total int) {
 	}
 }
 
-// labels solves a file with labelled rows: labels spread over the graph, the metric that the answer teaches, labels spread
-// again, and the descent from there.
+// labels solves a file with labelled rows: labels spread over the graph, the metric that the answer teaches,
+// labels spread again, and the descent from there.
 func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	lists, err := l.search(ctx, s)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce is how many classes labels are spread for at a time, at most: memory is so many values a row, not one for each
-// class. One row's fill a line of the cache.
+// columnsAtOnce is how many classes labels are spread for at a time, at most: memory is so many values a row,
+// not one for each class. One row's fill a line of the cache.
 const columnsAtOnce = 16
 
-// spreadLabels is the class of each row that the graph alone would give it: the largest of the sum of two solutions, each
-// scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where labels are few beside the
-// rows, where the harmonic one is flat; that, with its means taken off, holds where labels are many, as a class with many rows
-// cannot drown a small one in it.
+// spreadLabels is the class of each row that the graph alone would give it: the largest of the sum of two
+// solutions, each scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's
+// holds where labels are few beside the rows, where the harmonic one is flat; that, with its means taken off,
+// holds where labels are many, as a class with many rows cannot drown a small one in it.
 func (l *loaded) spreadLabels(ctx context.Context, graph *index.Affinity, class []int32, progress func(done, total int)) ([]int32, error) {
 	answer, best := make([]int32, l.all), make([]float32, l.all)
 	var byX, byY float32

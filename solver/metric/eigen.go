@@ -9,6 +9,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
+// Principal returns the eigenvectors of a symmetric d x d matrix of the rank largest eigenvalues, as rows, the
+// largest first.
+func Principal(full []float32, d, rank int) (vector.Matrix, error) {
+	_, rows, err := topEigenpairs(full, d, rank, nil)
+	return vector.Rows(rows, d), err
+}
+
 // topEigenpairs returns the top eigenpairs of a symmetric d x d matrix by subspace iteration: thousands of times cheaper
 // than all of them, and the metric's scales do not feel an error in the lowest.
 func topEigenpairs(full []float32, d, rank int, before *Metric) ([]float64, []float32, error) {
