@@ -23,8 +23,8 @@ import (
 
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
-	fewShotSection, learningSection, streamSection, streamsSection, solverSection, solverLargeSection,
-	solverImagesSection, solverGrowthSection,
+	fewShotSection, filesSection, learningSection, streamSection, streamsSection, solverSection,
+	solverLargeSection, solverImagesSection, solverGrowthSection,
 	indexSection, imagesSection, growthSection, searchSection,
 }
 

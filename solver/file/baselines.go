@@ -38,13 +38,14 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	}
 	graph := similarities(lists, spreading)
 	var x []float32
+	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = poisson(ctx, graph, l.class, 0, l.k)
+		x, err = poisson(ctx, graph, l.class, 0, l.k, told)
 	case "label-spreading":
-		x, err = spread(ctx, graph, l.class, l.k, .9)
+		x, err = spread(ctx, graph, l.class, l.k, .9, told)
 	default:
-		x, err = laplace(ctx, graph, l.class, 0, l.k, method == "zero-mean-laplace")
+		x, err = laplace(ctx, graph, l.class, 0, l.k, method == "zero-mean-laplace", told)
 	}
 	if err != nil {
 		return nil, err

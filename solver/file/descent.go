@@ -213,11 +213,12 @@ func (e *descent) base(at *prototypes, ofDistance, ofProportions float64) {
 
 // sweep updates each stretch: its prototypes and proportions, then the S of its rows one after the other. It
 // returns the mean L1 change of S.
-func (e *descent) sweep() float64 {
+func (e *descent) sweep(told progress) float64 {
 	k, d := e.k, e.points.d
 	change, solved := 0., 0
 	for first := 0; first < e.n; first += batched * stretch {
 		last := min(e.n, first+batched*stretch)
+		told(first, e.n)
 		eachOf((last-first+stretch-1)/stretch, func(i int) {
 			from, to := first+i*stretch, min(last, first+(i+1)*stretch)
 			scores := e.scores[(from-first)*k : (to-first)*k]
@@ -260,7 +261,7 @@ func (e *descent) sweep() float64 {
 }
 
 // run descends until S stands still, and fills in what the result says of it; r may be nil.
-func (e *descent) run(ctx context.Context, check bool, progress func(done, total int), r *Result) error {
+func (e *descent) run(ctx context.Context, check bool, told progress, r *Result) error {
 	note := func() {
 		if !check || r == nil {
 			return
@@ -281,8 +282,8 @@ func (e *descent) run(ctx context.Context, check bool, progress func(done, total
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			progress(step*e.Inner+i, e.Outer*e.Inner)
-			change := e.sweep()
+			sweep := step*e.Inner + i
+			change := e.sweep(func(done, total int) { told(sweep*total+done, e.Outer*e.Inner*total) })
 			if r != nil {
 				r.Sweeps++
 			}

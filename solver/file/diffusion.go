@@ -28,7 +28,7 @@ func mostSteps(n int) int { return max(50, min(300, int(mostVisits)/n)) }
 
 // solve returns x, N x k, from b, N x k, which it overwrites, by conjugate gradients with the diagonal as
 // preconditioner: one step size for each of the k columns, one pass over the graph for all.
-func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, error) {
+func (s *system) solve(ctx context.Context, b []float32, k int, told progress) ([]float32, error) {
 	n := len(s.diagonal)
 	x, p, q := make([]float32, n*k), make([]float32, n*k), make([]float32, n*k)
 	r := b
@@ -68,7 +68,9 @@ func (s *system) solve(ctx context.Context, b []float32, k int) ([]float32, erro
 			p[c] = r[c] * inverse
 		}
 	}
-	for range mostSteps(n) {
+	most := mostSteps(n)
+	for at := range most {
+		told(at, most)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -141,7 +143,8 @@ const leastDegree = 1e-6
 // poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is
 // a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns
 // a value for each row and class; class is -1 where there is none.
-func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int) ([]float32, error) {
+func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int, told progress,
+) ([]float32, error) {
 	n, k := graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
 	for _, y := range class {
@@ -164,13 +167,15 @@ func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to
 			}
 		}
 	}
-	return s.solve(ctx, b, k)
+	return s.solve(ctx, b, k, told)
 }
 
 // laplace is the harmonic solution: labelled rows hold their class, every other row is the mean of its
 // neighbours, drawn to 0 by decay. With zeroMean each class's mean over the rows is taken off, which spares
 // small classes from large ones.
-func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to int, zeroMean bool) ([]float32, error) {
+func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to int, zeroMean bool,
+	told progress,
+) ([]float32, error) {
 	n, k := graph.N(), to-from
 	degree := degrees(graph)
 	s := system{graph: graph, diagonal: make([]float32, n), fixed: make([]bool, n)}
@@ -192,7 +197,7 @@ func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to
 			}
 		}
 	}
-	x, err := s.solve(ctx, b, k)
+	x, err := s.solve(ctx, b, k, told)
 	if err == nil && zeroMean {
 		lessMean(x, degree, k)
 	}
@@ -215,7 +220,8 @@ func lessMean(x []float32, weight []float32, k int) {
 }
 
 // spread is label spreading: (I - alpha D^-1/2 W D^-1/2) x = y.
-func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, alpha float32) ([]float32, error) {
+func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, alpha float32, told progress,
+) ([]float32, error) {
 	n := graph.N()
 	degree := degrees(graph)
 	scaled := &index.Affinity{Offsets: graph.Offsets, Columns: graph.Columns, Weights: make([]float32, len(graph.Weights))}
@@ -231,7 +237,7 @@ func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, al
 			b[p*k+int(y)] = 1
 		}
 	}
-	return s.solve(ctx, b, k)
+	return s.solve(ctx, b, k, told)
 }
 
 // largest is the column of the largest value of each row, the first of equals.

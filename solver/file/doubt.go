@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -202,8 +203,9 @@ func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar
 	}
 	var right []bool
 	var z, stands []float32
-	for _, held := range folds {
-		labels, own, err := l.without(ctx, held, lists, similar, s, r.Coherence)
+	for fold, held := range folds {
+		stage := fmt.Sprintf("calibrating %d of %d: ", fold+1, len(folds))
+		labels, own, err := l.without(ctx, held, lists, similar, s, r.Coherence, stage)
 		if err != nil {
 			return err
 		}
@@ -239,19 +241,19 @@ func (l *loaded) unlabelled(scores []float32) []float32 {
 
 // without solves the file as if some of its labelled rows had no label.
 func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar *index.Affinity,
-	s *Settings, c float64,
+	s *Settings, c float64, stage string,
 ) ([]int32, doubts, error) {
 	class := slices.Clone(l.class)
 	for _, p := range held {
 		class[p] = -1
 	}
-	answer, err := l.spreadLabels(ctx, similar, class, s.progress("calibrating"))
+	answer, err := l.spreadLabels(ctx, similar, class, s.progress(stage+"spreading labels"))
 	if err != nil {
 		return nil, doubts{}, err
 	}
 	constants := l.labelling(s)
 	e := newDescent(l, class, l.affinity(lists, class, constants.Rho, c), c, constants, answer)
-	if err := e.run(ctx, false, s.progress("calibrating"), nil); err != nil {
+	if err := e.run(ctx, false, s.progress(stage+"solving"), nil); err != nil {
 		return nil, doubts{}, err
 	}
 	labels := largest(e.s, l.k)

@@ -296,3 +296,32 @@ func TestPrincipalDirections(t *testing.T) {
 		}
 	}
 }
+
+// Every stage tells of itself within it, and never goes back.
+func TestProgress(t *testing.T) {
+	p, _ := blobs(3000, 24, 20, 4, true, .9, 1)
+	type step struct{ done, total int64 }
+	told, last := map[string]int{}, map[string]step{}
+	var order []string
+	solve(t, p, Settings{Progress: func(stage string, done, total int64) {
+		before := last[stage]
+		if len(order) == 0 || order[len(order)-1] != stage { // a stage may come again, after another
+			order, before = append(order, stage), step{}
+		}
+		if done < before.done || total > 0 && done > total {
+			t.Fatalf("%s: %d of %d after %d of %d", stage, done, total, before.done, before.total)
+		}
+		told[stage]++
+		last[stage] = step{done, total}
+	}})
+	for _, stage := range []string{
+		"reading", "spreading labels", "learning the metric", "graph", "solving",
+	} {
+		if told[stage] == 0 {
+			t.Errorf("nothing was told of %s: %v", stage, order)
+		}
+	}
+	if told["spreading labels"] < 20 || told["solving"] < 3 {
+		t.Errorf("stages that take long tell too little: %v", told)
+	}
+}

@@ -90,6 +90,9 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 		}
 	})
 	floor := keptFloor(p.N, p.K)
+	if floor < 1 {
+		progress("principal directions", 0)
+	}
 	if plan.Code == 0 {
 		l.points = points{n: l.all, d: p.D, values: kept.Values}
 		return l, l.reduce(floor, plan)

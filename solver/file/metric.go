@@ -22,12 +22,13 @@ func manifold(n, k int) float64 {
 // learnMetric moves the points to a space in which the directions along which one class's rows spread count
 // less, learned from an answer for all rows, stretch by stretch: rows side by side share what the moment did
 // to them.
-func (l *loaded) learnMetric(answer []int32, rank int, shrink float64) error {
+func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told progress) error {
 	d := l.points.d
 	s := metric.NewScatter(d)
 	scratch := l.points.scratch(chunk)
 	for from := 0; from < l.all; from += chunk {
 		to := min(l.all, from+chunk)
+		told(from, l.all)
 		s.Observe(l.points.rows(from, to, scratch))
 		s.AddLabelled(l.points.rows(from, to, scratch), l.class[from:to], l.k)
 	}

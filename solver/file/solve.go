@@ -64,8 +64,11 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 	return lists, nil
 }
 
+// progress is told how many of a stage's steps are done. A stage may end before its last step.
+type progress func(done, total int)
+
 // progress reports a stage's steps.
-func (s *Settings) progress(stage string) func(done, total int) {
+func (s *Settings) progress(stage string) progress {
 	return func(done, total int) {
 		if s.Progress != nil {
 			s.Progress(stage, int64(done), int64(total))
@@ -86,7 +89,8 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		if err != nil {
 			return err
 		}
-		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink); err != nil {
+		told := s.progress("learning the metric")
+		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink, told); err != nil {
 			return err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
@@ -94,6 +98,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		}
 	}
 	r.Coherence = l.coherence(lists, s)
+	s.progress("graph")(0, 1)
 	graph, similar := l.affinity(lists, l.class, constants.Rho, r.Coherence), similarities(lists, spreading)
 	answer, err := l.spreadLabels(ctx, similar, l.class, s.progress("spreading labels"))
 	if err != nil {

@@ -16,19 +16,23 @@ const columnsAtOnce = 16
 // solutions, each scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's
 // holds where labels are few beside the rows, where the harmonic one is flat; that, with its means taken off,
 // holds where labels are many, as a class with many rows cannot drown a small one in it.
-func (l *loaded) spreadLabels(ctx context.Context, graph *index.Affinity, class []int32, progress func(done, total int)) ([]int32, error) {
+func (l *loaded) spreadLabels(ctx context.Context, graph *index.Affinity, class []int32, told progress,
+) ([]int32, error) {
 	answer, best := make([]int32, l.all), make([]float32, l.all)
 	var byX, byY float32
 	blocks := (l.k + columnsAtOnce - 1) / columnsAtOnce
 	columns := (l.k + blocks - 1) / blocks
 	for from := 0; from < l.k; from += columns {
 		to := min(l.k, from+columns)
-		progress(from, l.k)
-		x, err := laplace(ctx, graph, class, from, to, true)
+		block := from / columns
+		part := func(i int) progress { // of the two solutions of every block
+			return func(done, total int) { told((2*block+i)*total+done, 2*blocks*total) }
+		}
+		x, err := laplace(ctx, graph, class, from, to, true, part(0))
 		if err != nil {
 			return nil, err
 		}
-		y, err := poisson(ctx, graph, class, from, to)
+		y, err := poisson(ctx, graph, class, from, to, part(1))
 		if err != nil {
 			return nil, err
 		}
