@@ -25,18 +25,47 @@ const recurrenceKept = .9
 // fraction is again out of all after one item of each kind: a stream that has shown nothing yet has a half.
 func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
 
-// expected are pi0, what an episode is expected to hold: with the recurrence w, w of what was lately seen, and 1 - w of
-// anything.
-func (p *proportions) expected(names []string) []float64 {
-	out := make([]float64, len(names))
-	w, lately := p.fraction(), p.lately(names)
+// expected is what an episode is expected to hold of k classes: of w what was lately seen, and of 1 - w anything. lately are the
+// fractions of the classes in what was lately seen; nil: nothing is known.
+func (r recurrence) expected(k int, lately []float64) []float64 {
+	out := make([]float64, k)
+	w := r.fraction()
 	for c := range out {
-		out[c] = 1 / float64(len(names))
+		out[c] = 1 / float64(k)
 		if lately != nil {
-			out[c] = w*lately[c] + (1-w)/float64(len(names))
+			out[c] = w*lately[c] + (1-w)/float64(k)
 		}
 	}
 	return out
+}
+
+// after is the recurrence once an episode has shown so much of each class: one step of expectation maximisation, in which a
+// class's mass is shared between the two reasons for which it was expected.
+func (r recurrence) after(lately, masses []float64) recurrence {
+	w := r.fraction()
+	next := recurrence{again: recurrenceKept * r.again, all: recurrenceKept * r.all}
+	for c, mass := range masses {
+		again := w * lately[c]
+		next.again += mass * again / (again + (1-w)/float64(len(masses)))
+		next.all += mass
+	}
+	return next
+}
+
+// masses are the sums of the rows of S, which has k columns.
+func masses(soft []float32, k int) []float64 {
+	out := make([]float64, k)
+	for from := 0; from < len(soft); from += k {
+		for c, v := range soft[from : from+k] {
+			out[c] += float64(v)
+		}
+	}
+	return out
+}
+
+// expected are pi0, what an episode is expected to hold.
+func (p *proportions) expected(names []string) []float64 {
+	return p.recurrence.expected(len(names), p.lately(names))
 }
 
 // lately is the fraction of each class in what was seen; nil where nothing was seen of any.
@@ -80,28 +109,15 @@ func (p *proportions) variety() float32 {
 	return float32(1 - squares/(sum*sum))
 }
 
-// observe takes in what an episode held. How much of it had come again is one step of expectation maximisation: a class's
-// mass is shared between the two reasons for which it was expected.
+// observe takes in what an episode held.
 func (p *proportions) observe(e *answered) {
 	if e.solved == nil {
 		return
 	}
 	k := e.problem.K
-	masses := make([]float64, k)
-	for i := range e.items {
-		for c, v := range e.solved.S[i*k : i*k+k] {
-			masses[c] += float64(v)
-		}
-	}
+	masses := masses(e.solved.S[:len(e.items)*k], k)
 	if lately := p.lately(e.problem.names); lately != nil {
-		w := p.fraction()
-		next := recurrence{again: recurrenceKept * p.again, all: recurrenceKept * p.all}
-		for c, mass := range masses {
-			again := w * lately[c]
-			next.again += mass * again / (again + (1-w)/float64(k))
-			next.all += mass
-		}
-		p.recurrence = next
+		p.recurrence = p.after(lately, masses)
 	}
 	if p.counts == nil {
 		p.counts = map[string]float64{}

@@ -71,6 +71,9 @@ const (
 	fieldItemCount
 	fieldTrack
 	fieldKernel
+	fieldApart         // how alike different things are
+	fieldClustersAgain // the recurrence of clusters
+	fieldLately
 )
 
 // encoder gathers the pieces of a stream.

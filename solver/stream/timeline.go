@@ -132,7 +132,7 @@ func (s *Stream) clusterRelation(p *problem, problem *solver.Problem, items []It
 	return func(rows *solver.EmbeddedRows) {
 		a := &p.around
 		a.measure(rows, len(items))
-		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight*clusterFrames, lambda, rho)
+		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight, lambda, rho)
 		problem.Edges = p.edges
 		if timed {
 			s.timeline.learnOrder(a)
@@ -141,9 +141,6 @@ func (s *Stream) clusterRelation(p *problem, problem *solver.Problem, items []It
 		}
 	}
 }
-
-// clusterFrames is the part of the frame weight that holds where items are clustered.
-const clusterFrames = .5
 
 // lagRows is how many items an episode may have for its order, frames and tracks to count, and how many rows and anchors a
 // graph in time may have.
