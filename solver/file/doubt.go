@@ -19,11 +19,16 @@ type doubts struct {
 	unknown    []float32 // distance to the nearest labelled row, smoothed over the graph
 }
 
-// doubt takes the place of S: A = softmax(-a) of each row; the confidence of a label is its part in (W A +
-// A), and the unknown score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
+// doubt takes the place of S: A = softmax(-a) of each row, and S itself as far as a class is many rows side
+// by side, x = manifold, where means say little: A <- (1-x) A + x S. The confidence of a label is its part in
+// (W A + A), and the unknown score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
 func (e *descent) doubt(labels []int32) doubts {
 	k, d := e.k, e.points.d
 	out := doubts{make([]float32, e.all), make([]int32, e.all), make([]float32, e.all)}
+	x := float32(0) // of clusters, which are what their means are
+	if e.support {
+		x = float32(manifold(e.n, k))
+	}
 	inFile := (e.n + stretch - 1) / stretch
 	eachOf(inFile+(e.all-e.n+stretch-1)/stretch, func(i int) {
 		from, to, c := i*stretch, min(e.n, (i+1)*stretch), e.c
@@ -48,7 +53,9 @@ func (e *descent) doubt(labels []int32) doubts {
 		kernel.SoftmaxRows(scores, to-from, k)
 		for p := from; p < to; p++ {
 			if e.class[p] < 0 {
-				copy(e.s[p*k:p*k+k], scores[(p-from)*k:(p-from+1)*k])
+				own := e.s[p*k : p*k+k]
+				kernel.Scale(x, own)
+				kernel.Axpy(1-x, scores[(p-from)*k:(p-from+1)*k], own)
 			}
 		}
 	})
@@ -87,8 +94,8 @@ func second(values []float32, beside int32) int32 {
 	return best
 }
 
-// outside is the answer for a row of the support that was held out: the descent passes it over, as it is none
-// of the file's.
+// outside is the answer for a row of the support that was held out, and its S: the descent passes it over, as
+// it is none of the file's.
 func (e *descent) outside(p int) int32 {
 	scores := make([]float32, e.k)
 	kernel.Products(scores, e.points.rows(p, p+1, e.points.scratch(1)), e.file.rows.Values, 1, e.k, e.points.d)
@@ -99,6 +106,8 @@ func (e *descent) outside(p int) int32 {
 	for j, q := range columns {
 		kernel.Axpy(float32(e.Lambda)*weights[j], e.s[int(q)*e.k:int(q)*e.k+e.k], scores)
 	}
+	kernel.Softmax(scores)
+	copy(e.s[p*e.k:], scores)
 	return largest(scores, e.k)[0]
 }
 
