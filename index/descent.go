@@ -17,12 +17,14 @@ const (
 	convergenceThreshold = .002 // share of the neighbours that the last pass replaces
 	shortestList         = 12   // neighbours of a neighbour that are looked at, where no more than 8 are wanted
 	mostNear             = 32   // and however many are wanted
+	fewestNear           = 16   // of sketches: twice as many as are wanted, and so many at least
 	groupSize            = 24   // rows side by side in a tree that look at their candidates in one tile
 )
 
 // graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named whom. What
 // came in since the pass before is marked: two old steps lead to a candidate that was looked at already.
 type graph struct {
+	most     int      // that width may be
 	width    int      // of near
 	backward int      // of reverse: most of who names a row is among its nearest anyway
 	near     []int32  // n x width, nearest first; -1 where there are fewer
@@ -44,7 +46,11 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
 	} else if is {
-		_, err := w.descendSketched(ctx, o, &s, max(o.Rho+o.Rho/2, shortestList), max(sketchLists*o.Rho, 2*shortestList), fullEffort(w.points.n))
+		// Lists are long for what the sketches get wrong; the passes need no more than lists of whole rows would have.
+		e := fullEffort(w.points.n)
+		e.near = min(e.near, max(2*o.Rho, fewestNear))
+		kept := max(int(sketchLists*float64(o.Rho)), 2*shortestList)
+		_, err := w.descendSketched(ctx, o, &s, max(o.Rho+o.Rho/2, shortestList), kept, e)
 		return err
 	}
 	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
@@ -63,6 +69,7 @@ func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block)) }
 // search is refine with the values of p, which are those of the lists. It returns the order of a tree.
 func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
 	var f forest
+	w.graph.most = e.near
 	for first := 0; first < e.trees; first += treesAtOnce {
 		if err := f.grow(ctx, w, p, first, min(treesAtOnce, e.trees-first), o); err != nil {
 			return nil, err
@@ -169,7 +176,7 @@ func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int3
 // take reads the lists, and then who names whom, each goroutine for a range of those who are named.
 func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) error {
 	if g.near == nil {
-		g.width = min(l.rho, mostNear)
+		g.width = min(l.rho, g.most)
 		g.backward = (2*g.width + 2) / 3
 		g.near, g.fresh = make([]int32, n*g.width), make([]uint32, n)
 		g.reverse, g.renewed, g.reversed = make([]int32, n*g.backward), make([]uint32, n), make([]uint8, n)

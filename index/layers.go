@@ -86,14 +86,15 @@ func upperLayers(entries []int32) []layer {
 	}
 }
 
-// effort is how long a search for the nearest of each row goes on.
-type effort struct{ trees, passes int }
+// effort is how long a search for the nearest of each row goes on, and how many neighbours of a neighbour its
+// passes look at, at most.
+type effort struct{ trees, passes, near int }
 
 // fullEffort is that of an answer that is to have nearly all neighbours of n rows.
-func fullEffort(n int) effort { return effort{treesOf(n), passes} }
+func fullEffort(n int) effort { return effort{treesOf(n), passes, mostNear} }
 
 // graphEffort is that of the lists of a graph, which need not have all: what they lack is found by way of others.
-var graphEffort = effort{trees: 4, passes: 1}
+var graphEffort = effort{4, 1, mostNear}
 
 // nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho nearest are missing. It
 // returns the rows in an order in which those beside each other are near.
@@ -127,7 +128,7 @@ func (w *Workspace) nearestForGraph(ctx context.Context, o Options) (order []int
 	if err := p.sketchAlong(ctx, o, p.directions(o.Seed), &s); err != nil {
 		return nil, err
 	}
-	return w.descendSketched(ctx, o, &s, nearestEach, nearestEach, graphEffort)
+	return w.descendSketched(ctx, o, &s, nearestEach, nearestEach*3/2, graphEffort)
 }
 
 // linkLists are the links of the lowest layer in the making.

@@ -13,7 +13,7 @@ import (
 const (
 	sketchFrom     = 256 // dimensions, from where on rows are sketched
 	sketched       = 96  // dimensions of a sketch
-	sketchLists    = 2   // how long its lists are, for each neighbour wanted
+	sketchLists    = 3.5 // how long its lists are, for each neighbour wanted
 	sketchSample   = 2048
 	sketchSteps    = 5   // of the iteration for its directions
 	sketchFaithful = .93 // of the nearest in a sample, how many must be among twice as many by their sketches
@@ -115,7 +115,7 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 		for j := range values {
 			values[j] = norms[j] - 2*brief[j]
 		}
-		briefLimit := smallest(values, min(sketchLists*wanted+1, count))
+		briefLimit := smallest(values, min(2*wanted+1, count))
 		for j := range row {
 			if norms[j]-2*row[j] <= limit && norms[j]-2*brief[j] <= briefLimit {
 				found++
@@ -125,11 +125,21 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 	return float64(found) / float64(some*min(wanted+1, count))
 }
 
-// descendSketched is descend among sketches, whose nearest are then compared by all that they are. For each row
-// it keeps so many of the nearest, and so many by their sketches before that. It returns the order of a tree.
-func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int, e effort) (order []int32, err error) {
+// descendSketched is descend among sketches, whose nearest are then compared by all that they are. For each
+// row it keeps so many of the nearest, and so many by their sketches before that. It returns the order of a
+// tree, in which the sketches lie while they are searched: rows that meet are then near each other in memory,
+// too.
+func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int,
+	e effort,
+) (order []int32, err error) {
+	var f forest
+	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
+		return nil, err
+	}
+	order = f.orders[0]
+	s.arrange(order)
 	w.lists.resetRough(s, keptSketched)
-	if order, err = w.search(ctx, o, s, e); err != nil {
+	if _, err = w.search(ctx, o, s, e); err != nil {
 		return nil, err
 	}
 	near := w.lists
@@ -139,19 +149,43 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, k
 		worker.products = vector.Resize(worker.products, block*block)
 	}
 	return order, parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
-		w.workers[number].compareGroup(&w.points, &w.lists, &near, order[int(item)*groupSize:min(int(item+1)*groupSize, s.n)])
+		from, to := int(item)*groupSize, min(int(item+1)*groupSize, s.n)
+		w.workers[number].compareListed(&w.points, &w.lists, &near, order, from, to)
 	})
 }
 
-// compareGroup compares a few rows with all that is on any of their lists in near.
-func (w *worker) compareGroup(p *points, l, near *candidateLists, ids []int32) {
-	w.candidates = w.candidates[:0]
-	for at, i := range ids {
-		near.ahead(ids, at)
-		from := int(i) * near.length
-		for _, id := range near.ids[from : from+int(near.counts[i])] {
-			w.mark(id)
-		}
+// arrange puts the rows into an order, in memory of their own.
+func (p *points) arrange(order []int32) {
+	rows, norms := make([]float32, p.n*p.d), make([]float32, p.n)
+	for i, id := range order {
+		p.ahead(order, i)
+		copy(rows[i*p.d:i*p.d+p.d], p.row(int(id)))
+		norms[i] = p.norms[id]
 	}
-	w.compareMarked(p, l, ids)
+	p.rows, p.norms = rows, norms
+	p.low, p.high = norms, norms // an approximate search looks at neither
+}
+
+// compareListed compares rows of an order with what is on their lists in near, where rows have their places
+// in the order for names. It reads them where they lie: for a tile they would be copied to be read once or
+// twice.
+func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32, from, to int) {
+	var product [1]float32
+	for at := from; at < to; at++ {
+		i, first := order[at], at*near.length
+		w.candidates = w.candidates[:0]
+		for _, place := range near.ids[first : first+int(near.counts[at])] {
+			w.candidates = append(w.candidates, order[place])
+		}
+		w.pairs += int64(len(w.candidates))
+		row := p.row(int(i))
+		for k, id := range w.candidates {
+			if k%4 == 0 {
+				kernel.Prefetch(p.rows, p.d, w.candidates[min(k+4, len(w.candidates)):min(k+8, len(w.candidates))])
+			}
+			kernel.Products(product[:], row, p.row(int(id)), 1, 1, p.d) // as in every tile, to the bit
+			l.insert(int(i), p.norms[id]-2*product[0], id)
+		}
+		l.lower(int(i))
+	}
 }
