@@ -110,9 +110,9 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 // scoresKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
 const scoresKept = .9
 
-// with adds the scores of an episode's unlabelled items. An item counts fully where its answer is sure and half where it is not at
-// all: a doubtful item may be of no known class, but most are of a known one that was mistaken for another, and without them
-// the limit would be too low.
+// with adds the scores of an episode's unlabelled items. An item counts fully where its answer is sure and half where
+// it is not at all: a doubtful item may be of no known class, but most are of a known one that was mistaken for
+// another, and without them the limit would be too low.
 func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *scoreDensity {
 	for i := range s {
 		s[i] *= scoresKept
