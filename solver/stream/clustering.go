@@ -11,7 +11,7 @@ import (
 
 const (
 	clusterMerge  = .1  // two prototypes nearer than this share of the distance for births are of one cluster
-	clusterTwin   = .3  // two rows of one frame nearer than this share of the distance for births may be one thing
+	clusterTwin   = .3  // two rows of one frame nearer than this share of it may be one thing
 	clusterWindow = 20  // a running prototype weighs no more than this many items
 	clustersKept  = 512 // the one longest unseen is retired beyond it
 )
@@ -49,8 +49,11 @@ func (s *Stream) answerClusters(ctx context.Context, e *Engine, done *answered) 
 	return answers, nil
 }
 
-// discover gives the unknown items of a labelled episode their clusters; the best label becomes an alternative.
-func (s *Stream) discover(ctx context.Context, e *Engine, items []Item, answers []Answer, report *Report) error {
+// discover gives the unknown items of a labelled episode their clusters; the best label becomes an
+// alternative.
+func (s *Stream) discover(
+	ctx context.Context, e *Engine, items []Item, answers []Answer, report *Report,
+) error {
 	var unknown []int
 	for i := range answers {
 		if answers[i].Unknown {
@@ -71,9 +74,11 @@ func (s *Stream) discover(ctx context.Context, e *Engine, items []Item, answers 
 	return nil
 }
 
-// cluster gives each of the chosen items its cluster: rows far from every running prototype propose new ones, SLK settles who
-// belongs where, and a proposal that ends with nobody is dropped.
-func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []int, report *Report) ([]*cluster, *solver.Result, error) {
+// cluster gives each of the chosen items its cluster: rows far from every running prototype propose new
+// ones, SLK settles who belongs where, and a proposal that ends with nobody is dropped.
+func (s *Stream) cluster(
+	ctx context.Context, e *Engine, items []Item, chosen []int, report *Report,
+) ([]*cluster, *solver.Result, error) {
 	d, n := s.dimension, len(chosen)
 	set := &s.clusters
 	unit := make([]float32, n*d)
@@ -96,7 +101,10 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	set.apart.learn(rows, frames, n, d)
 	all, means := set.propose(space, rows, frames, n, d)
 	old := len(set.list)
-	problem := solver.Problem{Rows: rows, N: n, D: d, Assess: true, Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)}}
+	problem := solver.Problem{
+		Rows: rows, N: n, D: d, Assess: true,
+		Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)},
+	}
 	for k, c := range all {
 		problem.Prior.Means = append(problem.Prior.Means, means[k]...)
 		problem.Prior.Weights = append(problem.Prior.Weights, float32(c.mass))
@@ -105,7 +113,8 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	lately := set.lately(all)
 	problem.Proportions = set.expected(len(all), lately)
 	settings := clusterSettings(s.settings.Solver)
-	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, settings.Lambda, settings.Rho, n == len(items))
+	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, settings.Lambda, settings.Rho,
+		n == len(items))
 	r, err := e.clusters.Solve(ctx, &problem)
 	if err != nil {
 		return nil, nil, err
@@ -147,11 +156,13 @@ func (s *Stream) cluster(ctx context.Context, e *Engine, items []Item, chosen []
 	return found, r, nil
 }
 
-// propose returns the clusters and, behind the old ones, those that sequential leaders propose, each with its prototype in the
-// space of the rows: row by row, each joins the nearest running prototype and moves it, or leads a new one where none is
-// nearer than the distance for births. Of one frame no two rows join the same one unless they are almost alike. The clusters
-// themselves are not moved.
-func (s *clusters) propose(space *clusterSpace, rows []float32, frames []string, n, d int) ([]*cluster, [][]float32) {
+// propose returns the clusters and, behind the old ones, those that sequential leaders propose, each with
+// its prototype in the space of the rows: row by row, each joins the nearest running prototype and moves
+// it, or leads a new one where none is nearer than the distance for births. Of one frame no two rows join
+// the same one unless they are almost alike. The clusters themselves are not moved.
+func (s *clusters) propose(
+	space *clusterSpace, rows []float32, frames []string, n, d int,
+) ([]*cluster, [][]float32) {
 	all, means := slices.Clone(s.list), space.prototypes(s.list)
 	leaders := make([]cluster, len(all))
 	for k, c := range all {
@@ -165,7 +176,8 @@ func (s *clusters) propose(space *clusterSpace, rows []float32, frames []string,
 		for k := range leaders {
 			v := float64(kernel.SquaredDistance(row, leaders[k].mean))
 			if v >= nearest || slices.ContainsFunc(taken[frames[p]], func(m member) bool {
-				return m.leader == k && float64(kernel.SquaredDistance(row, rows[m.row*d:m.row*d+d])) > clusterTwin*space.birth
+				other := rows[m.row*d : m.row*d+d]
+				return m.leader == k && float64(kernel.SquaredDistance(row, other)) > clusterTwin*space.birth
 			}) {
 				continue
 			}
@@ -212,7 +224,8 @@ func (c *cluster) learn(unit, soft []float32, n, classes, k, d int) {
 	c.mean, c.mass = mean, min(clusterWindow, c.mass+mass)
 }
 
-// lately is the part of each cluster in what was lately seen: a proposal counts as a middling one; nil where nothing was seen.
+// lately is the part of each cluster in what was lately seen: a proposal counts as a middling one; nil
+// where nothing was seen.
 func (s *clusters) lately(all []*cluster) []float64 {
 	out := make([]float64, len(all))
 	var sum float64

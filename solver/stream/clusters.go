@@ -142,8 +142,8 @@ func (s *clusters) decode(f *field) {
 	}
 }
 
-// observe gives a cluster the label of a taught item that is its member: one near enough to have joined it. Items of the
-// feed name as they come, examples of the labels topic when the topic has changed.
+// observe gives a cluster the label of a taught item that is its member: one near enough to have joined
+// it. Items of the feed name as they come, examples of the labels topic when the topic has changed.
 func (s *clusters) observe(e *answered) {
 	if len(s.list) == 0 {
 		return
@@ -186,15 +186,18 @@ func (s *clusters) observe(e *answered) {
 	}
 }
 
-// merge joins clusters whose prototypes have come as near to one another as members of one cluster are: the younger one goes
-// into the older one, unless people have given the two different names. It returns who went into whom.
+// merge joins clusters whose prototypes have come as near to one another as members of one cluster are:
+// the younger one goes into the older one, unless people have given the two different names. It returns
+// who went into whom.
 func (s *clusters) merge(space *clusterSpace, report *Report) map[*cluster]*cluster {
 	merged := map[*cluster]*cluster{}
-	limit := clusterMerge * space.birth * space.length * space.length // the mean taken off leaves a difference as it is
+	// The mean that is taken off leaves a difference as it is, but for the length.
+	limit := clusterMerge * space.birth * space.length * space.length
 	for i := 0; i < len(s.list); i++ {
 		for j := i + 1; j < len(s.list); j++ {
 			a, b := s.list[i], s.list[j]
-			if a.name != "" && b.name != "" && a.name != b.name || float64(kernel.SquaredDistance(a.mean, b.mean)) > limit {
+			named := a.name != "" && b.name != "" && a.name != b.name
+			if named || float64(kernel.SquaredDistance(a.mean, b.mean)) > limit {
 				continue
 			}
 			report.Events = append(report.Events, Event{Kind: "merged", Class: b.label(), Into: a.label()})

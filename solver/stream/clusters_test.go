@@ -6,9 +6,11 @@ import (
 	"testing"
 )
 
-// crowded are items of classes that differ little beside what they all have in common: class by class in turn, three of a
-// frame where framed.
-func crowded(random *rand.Rand, classes, count, d int, spread float64, framed bool) (items []Item, truth []int) {
+// crowded are items of classes that differ little beside what they all have in common: class by class in
+// turn, three of a frame where framed.
+func crowded(
+	random *rand.Rand, classes, count, d int, spread float64, framed bool,
+) (items []Item, truth []int) {
 	centres := make([][]float64, classes)
 	for c := range centres {
 		centres[c] = make([]float64, d)
@@ -31,8 +33,11 @@ func crowded(random *rand.Rand, classes, count, d int, spread float64, framed bo
 	return items, truth
 }
 
-// discovered answers the items without labels and returns, for each class, its labels and, for each label, its classes.
-func discovered(t *testing.T, set Settings, items []Item, truth []int) (labels map[int]map[string]bool, classes map[string]map[int]bool) {
+// discovered answers the items without labels and returns, for each class, its labels and, for each label,
+// its classes.
+func discovered(t *testing.T, set Settings, items []Item, truth []int) (
+	labels map[int]map[string]bool, classes map[string]map[int]bool,
+) {
 	t.Helper()
 	s, e := New("camera", set), engine(t, set)
 	labels, classes = map[int]map[string]bool{}, map[string]map[int]bool{}
@@ -72,7 +77,8 @@ func TestClustersOfCrowdedRows(t *testing.T) {
 	}
 }
 
-// Where the things of a frame are less alike than usual, one thing may vary more; where they are more alike, nothing changes.
+// Where the things of a frame are less alike than usual, one thing may vary more; where they are more
+// alike, nothing changes.
 func TestRoomOfFrames(t *testing.T) {
 	for _, c := range []struct {
 		deviation float64
@@ -80,7 +86,12 @@ func TestRoomOfFrames(t *testing.T) {
 		least     float64
 		most      float64
 	}{
-		{.1, 0, 1, 1}, {.1, 1e6, 1.37, 1.39}, {.1, 100, 1.05, 1.2}, {.25, 1e6, 1, 1}, {.5, 1e6, 1, 1}, {0, 1e6, 1.57, 1.59},
+		{.1, 0, 1, 1},
+		{.1, 1e6, 1.37, 1.39},
+		{.1, 100, 1.05, 1.2},
+		{.25, 1e6, 1, 1},
+		{.5, 1e6, 1, 1},
+		{0, 1e6, 1.57, 1.59},
 	} {
 		l := likeness{c.deviation * c.deviation * c.pairs, c.pairs}
 		if room := l.room(); room < c.least || room > c.most {

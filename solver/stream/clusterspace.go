@@ -7,9 +7,10 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Clusters are remembered as means of unit rows, so that an id means the same whatever the stream sees later. They are compared
-// in the space of an episode, where the mean of all that the stream has shown is taken off and lengths are 1 again: what all
-// rows have in common says nothing of which is which, and hides how alike two of them are.
+// Clusters are remembered as means of unit rows, so that an id means the same whatever the stream sees
+// later. They are compared in the space of an episode, where the mean of all that the stream has shown is
+// taken off and lengths are 1 again: what all rows have in common says nothing of which is which, and
+// hides how alike two of them are.
 
 // clusterSpace is the space in which the clusters of one episode are compared.
 type clusterSpace struct {
@@ -18,8 +19,9 @@ type clusterSpace struct {
 	birth  float64 // a row further than this squared distance from every prototype leads a cluster of its own
 }
 
-// space is made of the rows clustered so far; a few rows say little of all, so that some at the origin are counted with them.
-// It moves the unit rows of an episode into the space. share is that of Settings.DiscoverDistance.
+// space is made of the rows clustered so far; a few rows say little of all, so that some at the origin are
+// counted with them. It moves the unit rows of an episode into the space. share is that of
+// Settings.DiscoverDistance.
 func (s *clusters) space(share float64, rows []float32) *clusterSpace {
 	const joined = 10
 	known := s.count / (s.count + joined)
@@ -56,13 +58,15 @@ func (c *clusterSpace) prototypes(list []*cluster) [][]float32 {
 	return out
 }
 
-// likeness is how alike two different things come to be: the mean square of the products of rows of one frame.
+// likeness is how alike two different things come to be: the mean square of the products of rows of one
+// frame.
 type likeness struct {
 	squares, pairs float64
 }
 
-// The usual likeness is a deviation of usualLikeness about 0, and stands for usualPairs pairs before any is known. A row
-// joins a cluster, at the default distance, where chance would have to be chanceLikeness deviations off.
+// The usual likeness is a deviation of usualLikeness about 0, and stands for usualPairs pairs before any
+// is known. A row joins a cluster, at the default distance, where chance would have to be chanceLikeness
+// deviations off.
 const (
 	usualLikeness  = .25
 	usualPairs     = 200
@@ -85,10 +89,10 @@ func (l *likeness) learn(rows []float32, frames []string, n, d int) {
 	}
 }
 
-// room is how much further than usual a row may be from its cluster. Where the things of a frame are less alike than usual
-// one thing may vary more before it is taken for another. The evidence is half believed (the root), as a stream shows more
-// things in time than in a frame; and where they are more alike than usual the distance stays, as two boxes around one thing
-// look the same.
+// room is how much further than usual a row may be from its cluster. Where the things of a frame are less
+// alike than usual one thing may vary more before it is taken for another. The evidence is half believed
+// (the root), as a stream shows more things in time than in a frame; and where they are more alike than
+// usual the distance stays, as two boxes around one thing look the same.
 func (l *likeness) room() float64 {
 	deviation := math.Sqrt((l.squares + usualPairs*usualLikeness*usualLikeness) / (l.pairs + usualPairs))
 	return math.Sqrt(max(1, (1-chanceLikeness*deviation)/(1-chanceLikeness*usualLikeness)))

@@ -33,9 +33,10 @@ func (v *novelty) decode(f *field) {
 	}
 }
 
-// unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled item, smoothed over the
-// graph, (W h + h)/(deg + 1). The distance is the mean of those with and without the metric: the metric, learned on the
-// classes that are labelled, sharpens what is like them and may blind to what is not.
+// unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled
+// item, smoothed over the graph, (W h + h)/(deg + 1). The distance is the mean of those with and without
+// the metric: the metric, learned on the classes that are labelled, sharpens what is like them and may
+// blind to what is not.
 func unknownScores(p *solver.Problem, r *solver.Result) []float64 {
 	d := p.D
 	labelled := slices.Clip(r.AnchorZ)
@@ -89,8 +90,8 @@ func (s *scoreDensity) add(score, weight float64) {
 	s[min(len(s)-1, int(score/mostDistance*float64(len(s))))] += weight
 }
 
-// quantile is the score that a part q of what was counted stays below, to the upper edge of its bin; false where too little
-// was counted.
+// quantile is the score that a part q of what was counted stays below, to the upper edge of its bin; false
+// where too little was counted.
 func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	var total, below float64
 	for _, v := range s {
@@ -107,12 +108,13 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	return mostDistance, true
 }
 
-// scoresKept is what an episode's scores still count for one episode later: the last ten or so say where the stream is now.
+// scoresKept is what an episode's scores still count for one episode later: the last ten or so say where
+// the stream is now.
 const scoresKept = .9
 
-// with adds the scores of an episode's unlabelled items. An item counts fully where its answer is sure and half where
-// it is not at all: a doubtful item may be of no known class, but most are of a known one that was mistaken for
-// another, and without them the limit would be too low.
+// with adds the scores of an episode's unlabelled items. An item counts fully where its answer is sure and
+// half where it is not at all: a doubtful item may be of no known class, but most are of a known one that
+// was mistaken for another, and without them the limit would be too low.
 func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *scoreDensity {
 	for i := range s {
 		s[i] *= scoresKept
@@ -125,9 +127,10 @@ func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *sc
 	return &s
 }
 
-// unknownLimit is the score above which an item is called unknown: what all but the chosen part of known items stay below.
-// Left-out items are the best witnesses, as their class is known. Until there are enough of them it is the stream's own
-// items: labelled ones cannot say how far the stream lies from them, as they may be almost the same picture, or one a class.
+// unknownLimit is the score above which an item is called unknown: what all but the chosen part of known
+// items stay below. Left-out items are the best witnesses, as their class is known. Until there are enough
+// of them it is the stream's own items: labelled ones cannot say how far the stream lies from them, as
+// they may be almost the same picture, or one a class.
 func (s *Stream) unknownLimit(scores *scoreDensity) (score float64, known bool) {
 	below := 1 - s.settings.UnknownRate
 	left := s.calibration.answers
