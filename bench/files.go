@@ -14,12 +14,13 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// filesSection labels whole files from a few labels, beside known methods over the same graph and scikit-learn's on
-// the same exported files.
+// filesSection labels whole files from a few labels, beside known methods over the same graph and
+// scikit-learn's on the same exported files.
 var filesSection = section{
 	name: "files", title: "Whole files with a few labels",
 	run: func(ctx context.Context, b *bench) error {
-		folders, forget, err := b.Sets("mot17-05-reid", "grocery", "clip-dtd", "clip-caltech101", "clip-flowers", "mnist")
+		folders, forget, err := b.Sets("mot17-05-reid", "grocery", "clip-dtd", "clip-caltech101", "clip-flowers",
+			"mnist")
 		if err != nil {
 			return err
 		}
@@ -89,11 +90,12 @@ func (f *files) run(ctx context.Context, sets []*evaluate.Set) error {
 			}
 		}
 	}
-	b.Text("Share of right labels, mean over seeds 1 to %d, at %v labelled rows a class. mot17-05-reid and the first %d rows "+
-		"of mnist as filed, the others in bursts of a class. default is `label`'s way, episodes the stage over the file as a "+
-		"stream; poisson, laplace and zero-mean-laplace see the embedding and the graph that ours begins "+
-		"with; scikit-learn's see the exported files of seed 1, rows less the mean of the labelled ones and scaled to length 1, "+
-		"with 10 neighbours and else as they come. The objective rose %d times.", f.seeds, f.shots, mostFileRows, rises)
+	b.Text("Share of right labels, mean over seeds 1 to %d, at %v labelled rows a class. mot17-05-reid and the "+
+		"first %d rows of mnist as filed, the others in bursts of a class. default is `label`'s way, episodes the "+
+		"stage over the file as a stream; poisson, laplace and zero-mean-laplace see the embedding and the graph "+
+		"that ours begins with; scikit-learn's see the exported files of seed 1, rows less the mean of the labelled "+
+		"ones and scaled to length 1, with 10 neighbours and else as they come. The objective rose %d times.",
+		f.seeds, f.shots, mostFileRows, rises)
 	columns := []string{"method"}
 	for _, set := range sets {
 		columns = append(columns, set.Name)
@@ -121,7 +123,8 @@ func (f *files) run(ctx context.Context, sets []*evaluate.Set) error {
 	return f.large(ctx, whole)
 }
 
-// figures are those that are asked for: the mean of four sets, the worst cell beside the stage's, and the lead.
+// figures are those that are asked for: the mean of four sets, the worst cell beside the stage's, and the
+// lead.
 func (f *files) figures(sets []*evaluate.Set, methods []string, means map[string]float64) {
 	b := f.bench
 	four, cells, worst := 0., 0., 1.
@@ -147,7 +150,8 @@ func (f *files) figures(sets []*evaluate.Set, methods []string, means map[string
 func key(method, set string, shots int) string { return fmt.Sprint(method, " ", set, " ", shots) }
 
 // measure fills in the mean over the seeds of one method in one cell; it returns how often R rose.
-func (f *files) measure(ctx context.Context, set *evaluate.Set, method string, shots int) (rises int, err error) {
+func (f *files) measure(ctx context.Context, set *evaluate.Set, method string, shots int,
+) (rises int, err error) {
 	run := evaluate.File{
 		Protocol: streamOrder(set), Method: method, Episodes: f.episodes,
 		Settings: file.Settings{Seed: 1, UnknownRate: .05, Check: method == "default"},
@@ -177,8 +181,8 @@ func (f *files) measure(ctx context.Context, set *evaluate.Set, method string, s
 	return rises, nil
 }
 
-func (f *files) sklearn(ctx context.Context, set *evaluate.Set, protocol *evaluate.StreamProtocol, method string,
-	seed uint64,
+func (f *files) sklearn(ctx context.Context, set *evaluate.Set, protocol *evaluate.StreamProtocol,
+	method string, seed uint64,
 ) (float64, error) {
 	trial, err := protocol.Draw(set, seed)
 	if err != nil {
@@ -188,8 +192,8 @@ func (f *files) sklearn(ctx context.Context, set *evaluate.Set, protocol *evalua
 		return 0, err
 	}
 	var right float64
-	err = f.bench.Python(ctx, 1, &right, "files.py", filepath.Join(f.export, trial.Name, fmt.Sprint("seed-", seed)),
-		method[len(peerPrefix):])
+	drawn := filepath.Join(f.export, trial.Name, fmt.Sprint("seed-", seed))
+	err = f.bench.Python(ctx, 1, &right, "files.py", drawn, method[len(peerPrefix):])
 	return right, err
 }
 
