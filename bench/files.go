@@ -94,8 +94,8 @@ func (f *files) run(ctx context.Context, sets []*evaluate.Set) error {
 		"first %d rows of mnist as filed, the others in bursts of a class. default is `label`'s way, episodes the "+
 		"stage over the file as a stream; poisson, laplace and zero-mean-laplace see the embedding and the graph "+
 		"that ours begins with; scikit-learn's see the exported files of seed 1, rows less the mean of the "+
-		"labelled ones and scaled to length 1, with 10 neighbours and else as they come. The objective rose %d times.",
-		f.seeds, f.shots, mostFileRows, rises)
+		"labelled ones and scaled to length 1, with 10 neighbours and else as they come. The objective "+
+		"rose %d times.", f.seeds, f.shots, mostFileRows, rises)
 	columns := []string{"method"}
 	for _, set := range sets {
 		columns = append(columns, set.Name)
