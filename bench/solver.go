@@ -111,7 +111,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			}
 			scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 		}
-		if embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
+		if embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
 			return err
 		}
 		if embedding.Metric == nil {

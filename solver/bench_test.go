@@ -42,7 +42,7 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 	}
 	p := task(99)
-	if p.Embedding.Metric, err = scatter.Refresh(nil, settings.MetricRank, settings.MetricShrink); err != nil {
+	if p.Embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
 		tb.Fatal(err)
 	}
 	return settings, p
@@ -140,20 +140,16 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkRefresh is a metric made at random start, and from the one before.
+// BenchmarkRefresh is a metric made.
 func BenchmarkRefresh(b *testing.B) {
 	settings, p, r := solved(b)
 	scatter := metric.NewScatter(p.D)
 	for range 4 {
 		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
 	}
-	for name, before := range map[string]*metric.Metric{"cold": nil, "warm": p.Embedding.Metric} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := scatter.Refresh(before, settings.MetricRank, settings.MetricShrink); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for b.Loop() {
+		if _, err := scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 		residuals, freedom := s.PointResiduals(l.points.rows(from, to, scratch), soft, len(number))
 		s.Points.Add(residuals, d, freedom)
 	}
-	m, err := s.Refresh(nil, rank, shrink)
+	m, err := s.Refresh(rank, shrink)
 	if err != nil || m == nil {
 		return err
 	}

@@ -95,9 +95,22 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 		return m, nil
 	}
 	top := min(d, n, mostDirections)
-	values, vectors, err := topEigenpairs(between, d, top, nil)
+	// Less its noise it may have negative eigenvalues, none below the noise's largest: so much is added
+	// for the search.
+	noise, _, err := topEigenpairs(within, d, 1)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
+	}
+	most := noise[0] * float64(n) / s.Between.Points
+	for i := range d {
+		between[i*d+i] += float32(most)
+	}
+	values, vectors, err := topEigenpairs(between, d, top)
+	if err != nil {
+		return nil, fmt.Errorf("metric: %w", err)
+	}
+	for i := range values {
+		values[i] -= most
 	}
 	gain := func(b float64) float64 {
 		b = max(0, (1-towardsMean)*b+towardsMean*mean)

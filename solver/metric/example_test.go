@@ -43,7 +43,7 @@ func ExampleScatter() {
 			log.Fatal(err)
 		}
 		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: k})
-		embedding.Metric, err = scatter.Refresh(embedding.Metric, settings.MetricRank, settings.MetricShrink)
+		embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink)
 		if err != nil {
 			log.Fatal(err)
 		}

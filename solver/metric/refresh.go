@@ -47,7 +47,6 @@ type Refresh struct {
 type Material struct {
 	Seen   *Compact
 	Shared *Residuals // of all streams, in the place of the stream's own; nil: not shared
-	Before *Metric
 	// How far the mean of what was seen is a centre: the mean of items of one class is that class, no centre. Seen from there
 	// all that is left of it is noise, and any other class is as near.
 	Variety float32
@@ -83,7 +82,7 @@ func (f *Material) metric() (*Metric, error) {
 		w.Points = *f.Shared
 	}
 	w.AddLabelled(f.Z, f.Labels, f.Classes)
-	m, err := w.Refresh(f.Before, f.Rank, f.Shrink)
+	m, err := w.Refresh(f.Rank, f.Shrink)
 	if m != nil {
 		kernel.Scale(f.Variety, m.Centre)
 		vector.Rounded(m.Vectors, UnitScale)

@@ -172,9 +172,8 @@ func Determined(freedom float64, d int) bool { return freedom >= .2*float64(d) }
 
 // Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each with scale
 // sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/5 degrees of
-// freedom: what is drawn to a sphere as far as the default does no harm with so few. The search for eigenpairs starts from
-// those of the metric before, nil for none, and is shorter by it.
-func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, error) {
+// freedom: what is drawn to a sphere as far as the default does no harm with so few.
+func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension
 	freedom := s.Freedom()
 	if !Determined(freedom, d) || s.Count == 0 {
@@ -196,7 +195,7 @@ func (s *Scatter) Refresh(before *Metric, rank int, shrink float64) (*Metric, er
 	if !(t > 0) {
 		return nil, nil
 	}
-	values, vectors, err := topEigenpairs(full, d, min(rank, d), before)
+	values, vectors, err := topEigenpairs(full, d, min(rank, d))
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}

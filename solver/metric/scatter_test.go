@@ -39,33 +39,30 @@ func learned(t *testing.T) *Scatter {
 
 func TestMetricShrinksWhereClassesSpread(t *testing.T) {
 	scatter := learned(t)
-	var m *Metric
-	for _, start := range []string{"at random", "from the one before"} {
-		var err error
-		if m, err = scatter.Refresh(m, 4, .85); err != nil || m == nil {
-			t.Fatalf("%s: %v, %v", start, m, err)
+	m, err := scatter.Refresh(4, .85)
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	if v := math.Abs(float64(m.Vectors[20])); v < .95 {
+		t.Errorf("the first direction has %g along the widest axis", v)
+	}
+	for i, s := range m.Scales {
+		if !(s > 0 && s < 1) || i > 0 && s < m.Scales[i-1] {
+			t.Errorf("scales %v", m.Scales)
 		}
-		if v := math.Abs(float64(m.Vectors[20])); v < .95 {
-			t.Errorf("%s: the first direction has %g along the widest axis", start, v)
-		}
-		for i, s := range m.Scales {
-			if !(s > 0 && s < 1) || i > 0 && s < m.Scales[i-1] {
-				t.Errorf("%s: scales %v", start, m.Scales)
+	}
+	for i := range m.Scales {
+		for j := range i + 1 {
+			var dot float64
+			for e := range 40 {
+				dot += float64(m.Vectors[i*40+e]) * float64(m.Vectors[j*40+e])
 			}
-		}
-		for i := range m.Scales {
-			for j := range i + 1 {
-				var dot float64
-				for e := range 40 {
-					dot += float64(m.Vectors[i*40+e]) * float64(m.Vectors[j*40+e])
-				}
-				want := 0.
-				if i == j {
-					want = 1
-				}
-				if math.Abs(dot-want) > 1e-3 {
-					t.Errorf("%s: vectors %d and %d have product %g", start, i, j, dot)
-				}
+			want := 0.
+			if i == j {
+				want = 1
+			}
+			if math.Abs(dot-want) > 1e-3 {
+				t.Errorf("vectors %d and %d have product %g", i, j, dot)
 			}
 		}
 	}
@@ -74,7 +71,7 @@ func TestMetricShrinksWhereClassesSpread(t *testing.T) {
 // What was seen may fade: the metric stays, as long as nothing new comes, and so does the room for what does.
 func TestResidualsFade(t *testing.T) {
 	scatter := learned(t)
-	before, err := scatter.Refresh(nil, 4, .85)
+	before, err := scatter.Refresh(4, .85)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +88,7 @@ func TestResidualsFade(t *testing.T) {
 			t.Errorf("faded again where there was nothing to fade")
 		}
 	}
-	after, err := scatter.Refresh(nil, 4, .85)
+	after, err := scatter.Refresh(4, .85)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +98,7 @@ func TestResidualsFade(t *testing.T) {
 		}
 	}
 	scatter.Reset()
-	if few, err := scatter.Refresh(before, 4, .85); few != nil || err != nil {
+	if few, err := scatter.Refresh(4, .85); few != nil || err != nil {
 		t.Errorf("a metric of nothing: %v, %v", few, err)
 	}
 }
@@ -114,7 +111,7 @@ func TestTopEigenpairs(t *testing.T) {
 		full[i*d+i] = float32(1)
 	}
 	full[7*d+7], full[3*d+3], full[7*d+3], full[3*d+7] = 50, 20, 5, 5
-	values, vectors, err := topEigenpairs(full, d, 2, nil)
+	values, vectors, err := topEigenpairs(full, d, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +122,60 @@ func TestTopEigenpairs(t *testing.T) {
 	}
 	if l := float64(kernel.Dot(vectors[:d], vectors[:d])); math.Abs(l-1) > 1e-4 {
 		t.Errorf("an eigenvector of squared length %g", l)
+	}
+}
+
+// What the metric is made of is that of the exact eigenpairs, whatever the matrix is like: evenly falling, of
+// few rows, with one direction far above the others, and flat. Pairs in a flat tail may be any of it, as
+// their scales are alike.
+func TestTopEigenpairsAreExact(t *testing.T) {
+	const d, rank = 96, 12
+	random := rand.New(rand.NewPCG(3, 4))
+	for name, variance := range map[string]func(i int) float64{
+		"even":     func(i int) float64 { return 1 / (1 + float64(i)) },
+		"few rows": func(i int) float64 { return max(0, 8-float64(i)) },
+		"one far":  func(i int) float64 { return 1/(1+float64(i)) + max(0, 1-float64(i))*3000 },
+		"flat":     func(i int) float64 { return 1 + max(0, 4-float64(i)) },
+		"one only": func(i int) float64 { return max(0, 1-float64(i)) },
+	} {
+		turn := make([]float32, d*d)
+		for i := range turn {
+			turn[i] = float32(random.NormFloat64())
+		}
+		axes := make([]float32, d*d)
+		vector.Orthonormal(axes, turn, d, 2)
+		var full Residuals
+		for i := range d {
+			row := slices.Clone(axes[i*d : i*d+d])
+			kernel.Scale(float32(math.Sqrt(variance(i))), row)
+			full.Add(row, d, 1)
+		}
+		kernel.Mirror(full.Values, d)
+		values, vectors, err := topEigenpairs(full.Values, d, rank)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		mean := full.Trace / d
+		scale := func(w float64) float64 { return math.Sqrt(.85*mean/(.15*max(0, w)+.85*mean)) - 1 }
+		found, exact := make([]float32, d*d), make([]float32, d*d)
+		for i, w := range values {
+			for j := range d {
+				kernel.Axpy(float32(scale(w))*vectors[i*d+j], vectors[i*d:i*d+d], found[j*d:j*d+d])
+				kernel.Axpy(float32(scale(variance(i)))*axes[i*d+j], axes[i*d:i*d+d], exact[j*d:j*d+d])
+			}
+		}
+		if name == "flat" { // any of the tail will do: what is above it must be there
+			for i := range 4 {
+				if w := variance(i); math.Abs(values[i]-w) > .01*w {
+					t.Errorf("%s: eigenvalue %d is %g, not %g", name, i, values[i], w)
+				}
+			}
+			continue
+		}
+		kernel.Axpy(-1, exact, found)
+		if apart := math.Sqrt(float64(kernel.Dot(found, found) / kernel.Dot(exact, exact))); apart > .02 {
+			t.Errorf("%s: apart by %g of the exact metric", name, apart)
+		}
 	}
 }
 
@@ -186,7 +237,7 @@ func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
 		}
 		scatter.Update(e)
 		scatter.AddMeans(e.Z, e.S, k)
-		within, err := scatter.Refresh(nil, 4, .85)
+		within, err := scatter.Refresh(4, .85)
 		if err != nil || within == nil {
 			t.Fatalf("%v, %v", within, err)
 		}

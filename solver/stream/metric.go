@@ -65,9 +65,6 @@ func (m *learnedMetric) observe(e *answered) {
 		Seen: m.seen, Shared: shared.Points(s.feed()), Variety: s.proportions.variety(), Classes: p.K,
 		Rank: s.settings.Solver.MetricRank, Shrink: s.settings.Solver.MetricShrink,
 	}
-	if e.number > 20 { // until then twice as much is known each time, and the metric before is no help
-		from.Before = m.current
-	}
 	for i, c := range p.labels {
 		if c >= 0 {
 			from.Z = append(from.Z, r.Z[i*p.D:i*p.D+p.D]...)
