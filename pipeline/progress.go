@@ -166,8 +166,9 @@ func remedy(err error) string {
 	}
 	var open *topic.Undecided
 	if errors.As(err, &open) {
-		return fmt.Sprintf("if it lasts longer than its timeout, find whose it is with kafka-transactions.sh describe-producers --topic %s --partition %d, and end it with abort --topic %s --partition %d --start-offset %d",
-			open.Topic, open.Partition, open.Topic, open.Partition, open.Offset)
+		return fmt.Sprintf("if it lasts longer than its timeout, end it with "+
+			"kafka-transactions.sh abort --topic %s --partition %d --start-offset %d",
+			open.Topic, open.Partition, open.Offset)
 	}
 	switch topic.CauseOf(err) {
 	case topic.Away:

@@ -139,10 +139,10 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 	return func() {}
 }
 
-// load reads the partition's state, the group's or with "" that of any, to its end, which it returns. Where it
-// stands before a transaction that does not end, it calls giveUp once: longer than a moment no owner of another
-// input that shares the state's partition is likely to keep one open, and giving up is right at any time. Where giveUp is
-// nil, it is waited for.
+// load reads the partition's state, the group's or with "" that of any, to its end, which it returns. Where
+// it stands before a transaction that does not end, it calls giveUp once: longer than a moment no owner of
+// another input that shares the state's partition is likely to keep one open, and giving up is right at any
+// time. Where giveUp is nil, it is waited for.
 func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string,
 	giveUp func(context.Context, topic.Place) error,
 ) (*state.Loader, int64, error) {
@@ -165,7 +165,7 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 			return nil
 		}
 		given = true
-		s.log.Warn("the state ends in a transaction that nobody has ended: if an earlier owner of this partition left it, it is given up",
+		s.log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
 			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
 		return giveUp(ctx, topic.Place{Topic: name, Partition: a.Partition})
 	})

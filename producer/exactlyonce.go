@@ -138,11 +138,12 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 	return nil
 }
 
-// GiveUpHanging implements Committer. The claim has ended the transactions that the coordinator knew. A broker
-// that is killed while a transaction ends can tell the coordinator that all is done although a partition has
-// no marker of it, and then nothing ever ends it there. The end of a later transaction of the same producer
-// does. It is given up, not committed, as nobody knows any more which of the two it was to be: state that lacks
-// a commit costs what a stream learned from it, state that is ahead of the offset would pass records over.
+// GiveUpHanging implements Committer. The claim has ended the transactions that the coordinator knew. A
+// broker that is killed while a transaction ends can tell the coordinator that all is done although a
+// partition has no marker of it, and then nothing ever ends it there. The end of a later transaction of the
+// same producer does. It is given up, not committed, as nobody knows any more which of the two it was to be:
+// state that lacks a commit costs what a stream learned from it, state that is ahead of the offset would
+// pass records over.
 func (e *exactlyOnce) GiveUpHanging(ctx context.Context, place topic.Place) error {
 	if err := e.addPartitions(ctx, []topic.Place{place}); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// What nobody else would ever end is given up by the next owner, and nothing of it is seen. A real Kafka is made to
-// let a transaction hang: a batch is written that the coordinator was never told of. The embedded broker refuses such
-// a batch, so that there the transaction is one that is still open.
+// What nobody else would ever end is given up by the next owner, and nothing of it is seen. A real Kafka is
+// made to let a transaction hang: a batch is written that the coordinator was never told of. The embedded
+// broker refuses such a batch, so that there the transaction is one that is still open.
 func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
@@ -69,8 +69,8 @@ func (b *bench) ends(place topic.Place) (committed, end int64) {
 	return committed, end
 }
 
-// verifyPartitions says whether the brokers of a real Kafka ask the coordinator before they write a batch of a
-// transaction.
+// verifyPartitions says whether the brokers of a real Kafka ask the coordinator before they write a batch of
+// a transaction.
 func verifyPartitions(b *bench, value string) {
 	b.t.Helper()
 	k := b.client.Kafka()
@@ -84,7 +84,8 @@ func verifyPartitions(b *bench, value string) {
 			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
 				ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(broker.ID),
 				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{
-					Name: "transaction.partition.verification.enable", Value: value, ConfigOperation: kafka.ConfigOperationSet,
+					Name: "transaction.partition.verification.enable", Value: value,
+					ConfigOperation: kafka.ConfigOperationSet,
 				}},
 			}},
 		})

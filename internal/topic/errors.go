@@ -28,8 +28,9 @@ func (e *OutOfRange) Error() string {
 		e.Offset, e.First, e.End)
 }
 
-// Undecided is why a reader of what is committed does not get on: a transaction has not ended for a while. The
-// broker ends it after its timeout, if it still knows of it; one that hangs stays until somebody ends it.
+// Undecided is why a reader of what is committed does not get on: a transaction has not ended for a while.
+// The broker ends it after its timeout, if it still knows of it; one that hangs stays until somebody ends
+// it.
 type Undecided struct {
 	Topic     string
 	Partition int32
@@ -37,7 +38,8 @@ type Undecided struct {
 }
 
 func (e *Undecided) Error() string {
-	return fmt.Sprintf("%s/%d: a transaction that began at offset %d has not ended", e.Topic, e.Partition, e.Offset)
+	return fmt.Sprintf("%s/%d: a transaction that began at offset %d has not ended", e.Topic, e.Partition,
+		e.Offset)
 }
 
 // Refused is a broker's no to one partition, inside an answer that was a success as a whole.

@@ -58,7 +58,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Note keeps a cause for whoever asks what does not work, until Over: something that works, and does not get on.
+// Note keeps a cause for whoever asks what does not work, until Over: something that works, and does not get
+// on.
 func (o *Outage) Note(err error) {
 	o.noted = true
 	o.failures.set(o.what, err)
