@@ -82,9 +82,9 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		}
 		settings.Plan = func(p file.Plan) {
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
+			debug.SetMemoryLimit(min(max(p.Peak, p.Limit), debug.SetMemoryLimit(-1)))
 			if p.Code > 0 { // memory is short: collect more often
 				debug.SetGCPercent(20)
-				debug.SetMemoryLimit(min(max(p.Peak, p.Limit), debug.SetMemoryLimit(-1)))
 			}
 		}
 		shown := newProgress(c)

@@ -36,37 +36,37 @@ const (
 
 // newCoder learns the principal directions of a sample of embedded rows: the fewest that keep the floor of a
 // row's neighbours, at most most. It returns the share that they keep, below the floor where most do not
-// suffice.
+// suffice. It centres the sample, which the caller gives up: a copy would be a third of what some files take.
 func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, error) {
 	d := sample.D
 	c := &coder{centre: make([]float32, d)}
 	for i := range sample.N {
 		kernel.Axpy(1/float32(sample.N), sample.Row(i), c.centre)
 	}
-	centred := vector.New(sample.N, d)
 	for i := range sample.N {
-		copy(centred.Row(i), sample.Row(i))
-		kernel.Axpy(-1, c.centre, centred.Row(i))
+		kernel.Axpy(-1, c.centre, sample.Row(i))
 	}
 	scatter := make([]float32, d*d)
-	kernel.AddOuter(scatter, centred.Values, centred.N, d)
+	kernel.AddOuter(scatter, sample.Values, sample.N, d)
 	kernel.Mirror(scatter, d)
 	most = min(most, d)
 	all, err := metric.Principal(scatter, d, most)
 	if err != nil {
 		return nil, 0, fmt.Errorf("codes: %w", err)
 	}
-	truth := probe(centred)
+	truth := probe(sample)
+	var values []float32
+	var codes []int8
 	keep := func(code int) float64 {
-		c.choose(all.Slice(0, code), centred)
-		coded := vector.New(sample.N, code)
-		x := points{n: sample.N, d: code, codes: make([]int8, sample.N*code), step: c.step}
+		c.choose(all.Slice(0, code), sample)
+		values, codes = vector.Resize(values, sample.N*code), vector.Resize(codes, sample.N*code)
+		x := points{n: sample.N, d: code, codes: codes, step: c.step}
 		for i := range sample.N {
-			c.project(coded.Row(i), sample.Row(i))
-			x.write(i, coded.Row(i))
+			row := values[i*code : (i+1)*code]
+			kernel.Products(row, sample.Row(i), c.directions.Values, 1, code, d)
+			x.write(i, row)
 		}
-		coded.Values = x.all()
-		return common(truth, probe(coded))
+		return common(truth, probe(vector.Rows(x.rows(0, x.n, values), code)))
 	}
 	code := min(leastCode, most)
 	recall := keep(code)
@@ -83,7 +83,7 @@ func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, e
 			least = middle
 		}
 	}
-	c.choose(all.Slice(0, code), centred)
+	c.choose(all.Slice(0, code), sample)
 	return c, recall, nil
 }
 

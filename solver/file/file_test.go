@@ -294,6 +294,14 @@ func TestPrincipalDirections(t *testing.T) {
 		if a := accuracy(r.Labels, truth); a < .98 {
 			t.Errorf("%d rows of %d classes: accuracy %.3f", c.n, c.k, a)
 		}
+		var plan Plan
+		l, err := load(context.Background(), p, &Settings{}, &plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := cap(l.points.values); c.reduced && kept != l.all*plan.Directions {
+			t.Errorf("%d values are kept of %d rows in %d directions", kept, l.all, plan.Directions)
+		}
 	}
 }
 

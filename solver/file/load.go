@@ -138,12 +138,11 @@ func (l *loaded) reduce(floor float64, plan *Plan) error {
 	if err != nil || recall < floor || c.directions.N == rows.D {
 		return err
 	}
-	code, out := c.directions.N, make([]float32, c.directions.N)
-	for i := range rows.N { // each into the place of rows that have been read
-		c.project(out, rows.Row(i))
-		copy(rows.Values[i*code:], out)
+	code := c.directions.N
+	l.points = points{n: l.all, d: code, values: make([]float32, l.all*code)}
+	for i := range rows.N {
+		c.project(l.points.values[i*code:(i+1)*code], rows.Row(i))
 	}
-	l.points = points{n: l.all, d: code, values: rows.Values[:l.all*code]}
 	plan.Directions, plan.Recall = code, recall
 	return nil
 }
