@@ -80,9 +80,11 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		if settings.Memory == 0 {
 			settings.Memory = availableMemory() / 2
 		}
+		allowed := debug.SetMemoryLimit(-1)
+		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
-			debug.SetMemoryLimit(min(max(p.Peak, p.Limit), debug.SetMemoryLimit(-1)))
+			debug.SetMemoryLimit(min(max(p.Peak, p.Limit), allowed))
 			if p.Code > 0 { // memory is short: collect more often
 				debug.SetGCPercent(20)
 			}
