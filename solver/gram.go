@@ -225,7 +225,8 @@ func (g *gramSpace) place(count int, base, density bool) {
 			mass += e.held[c]
 		}
 		next, product := g.next[c*t:c*t+t], g.product[c*t:c*t+t]
-		if empty = empty || !(mass > 0); !(mass > 0) {
+		if !(mass > 0) {
+			empty = true
 			copy(next, product) // it stays where it is
 			continue
 		}

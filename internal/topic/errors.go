@@ -28,9 +28,8 @@ func (e *OutOfRange) Error() string {
 		e.Offset, e.First, e.End)
 }
 
-// Undecided is why a reader of what is committed does not get on: a transaction has not ended for a while.
-// The broker ends it after its timeout, if it still knows of it; one that hangs stays until somebody ends
-// it.
+// Undecided is why a reader of what is committed does not get on: a transaction has not ended yet. The broker
+// ends it after its timeout, if it still knows of it; one that hangs stays until somebody ends it.
 type Undecided struct {
 	Topic     string
 	Partition int32
