@@ -22,6 +22,10 @@ const (
 	hostileMemory = 512 << 20 // GOMEMLIMIT of each stage
 	hostileInput  = 64 << 20  // bytes that the input takes in one record
 	usualMessage  = 1048588   // Kafka's own limit on a record
+
+	// hostileSamples is the seconds of a stage whose memory is asked to be flat: every harm, the records of
+	// many MiB among them, falls into each third of such a life.
+	hostileSamples = 900
 )
 
 // hostile is a long run of two stages against senders that do every harm we know of, while topics refuse,
@@ -276,7 +280,7 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 		}
 	}
 	few.sum()
-	largest := h.judgeMemory()
+	largest := h.judgeMemory(hostileSamples)
 	if largest > hostileMemory+hostileMemory/4 {
 		h.h.violation("memory: a stage held %d MiB with a limit of %d", largest>>20, hostileMemory>>20)
 	}

@@ -45,13 +45,14 @@ func (p *process) last() int64 {
 // Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one,
 // when it has every stream and its buffers; garbage that waits to be collected is worth 16 MiB.
 const (
-	fewSamples   = 24
+	fewSamples   = 24 // seconds
 	mayGrow      = 1.5
 	mayGrowBytes = 16 << 20
 )
 
-// judgeMemory holds every stage that lived long enough against that, and returns the most that any ever took.
-func (s *scenario) judgeMemory() (largest int64) {
+// judgeMemory holds every stage that lived for as many samples, a second each, against that, and returns the
+// most that any ever took.
+func (s *scenario) judgeMemory(samples int) (largest int64) {
 	for _, p := range s.all {
 		<-p.observed
 		n := len(p.resident)
@@ -59,7 +60,7 @@ func (s *scenario) judgeMemory() (largest int64) {
 			continue
 		}
 		largest = max(largest, slices.Max(p.resident))
-		if n < fewSamples {
+		if n < samples {
 			continue
 		}
 		middle, last := vector.Median(slices.Clone(p.resident[n/3:2*n/3])), vector.Median(slices.Clone(p.resident[2*n/3:]))

@@ -254,7 +254,7 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 	if s.name == "upgrade" && longest > longestUpgradeWait {
 		s.h.violation("wait: an item waited %v for its answer", longest)
 	}
-	largest := s.judgeMemory()
+	largest := s.judgeMemory(fewSamples)
 	lost, repeats, different := 0, got.total-len(got.byID), 0
 	for id := range in.items {
 		list := got.byID[id]
