@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -163,4 +164,21 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 		}
 	}
 	return nil
+}
+
+// waitsOf collects from several goroutines how long records took.
+type waitsOf struct {
+	mutex sync.Mutex
+	list  *[]float64
+}
+
+func (w *waitsOf) add(seconds float64, n int) {
+	if w.list == nil {
+		return
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for range n {
+		*w.list = append(*w.list, seconds)
+	}
 }

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// kafkaBench is a broker with an input topic, and what a stage and a passthrough on it need.
+type kafkaBench struct {
+	client   *topic.Client
+	log      *slog.Logger
+	in       string
+	n        int // records that are measured; the input holds streamAhead more
+	support  []stream.Example
+	vectors  [][]byte
+	runs     int
+	out      int     // bytes of a result
+	spent    float64 // CPU seconds a record of the last run, all of the process, once settled
+	spentNew float64 // the same in its first third
+	profile  string  // where CPU profiles go, "" for nowhere
+}
+
+// startKafka is the embedded broker, or the real one that the environment names (see test/kafka/with).
+func startKafka() (*kafkaBench, func(), error) {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	addresses, close := strings.Split(os.Getenv("SLKSTREAM_TEST_BROKERS"), ","), func() {}
+	if addresses[0] == "" {
+		server, err := broker.Serve(dir, 0, log)
+		if err != nil {
+			os.RemoveAll(dir)
+			return nil, nil, err
+		}
+		addresses, close = []string{server.Address}, server.Close
+	}
+	client, err := topic.Connect(topic.Settings{Brokers: addresses, ClientID: "bench", Log: log})
+	if err != nil {
+		close()
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	k := &kafkaBench{client: client, log: log, in: "in", out: 300}
+	centres := make([][]float32, streamClasses)
+	for c := range centres {
+		centres[c] = make([]float32, streamDimension)
+		for i := range centres[c] {
+			centres[c][i] = float32(random.NormFloat64())
+		}
+	}
+	draw := func(class int) []float32 {
+		v := slices.Clone(centres[class])
+		for i := range v {
+			v[i] += 1.5 * float32(random.NormFloat64())
+		}
+		return v
+	}
+	for i := range 5 * streamClasses {
+		k.support = append(k.support, stream.Example{
+			ID:    fmt.Sprint(i),
+			Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses),
+		})
+	}
+	for range 2000 {
+		value := make([]byte, 0, 4*streamDimension)
+		for _, x := range draw(random.IntN(streamClasses)) {
+			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
+		}
+		k.vectors = append(k.vectors, value)
+	}
+	return k, func() {
+		client.Close()
+		close()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// records are those of the turns from one to another: each stream in one partition.
+func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Out {
+	list := make([]record.Out, 0, to-from)
+	for i := from; i < to; i++ {
+		s := turns[i]
+		list = append(list, record.Out{
+			Topic: name, Partition: int32(s % streamPartitions),
+			Key: fmt.Appendf(nil, "camera-%d", s), Value: k.vectors[i%len(k.vectors)],
+		})
+	}
+	return list
+}
+
+// turns says of each of n records which stream sends it. All send as many, in turn, but begin one after the
+// other within the length of an episode: cameras do not start at the same instant, and episodes that all
+// close at once wait for one another.
+func turns(n int) []int {
+	list := make([]int, 0, n)
+	for turn := 0; len(list) < n; turn++ {
+		for s := range streamStreams {
+			if sent := turn - s*streamEpisode/streamStreams; sent >= 0 && sent < n/streamStreams {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+func (k *kafkaBench) fill(ctx context.Context) error {
+	if err := k.client.Create(ctx, topic.Description{Name: k.in, Partitions: streamPartitions}); err != nil {
+		return err
+	}
+	n := k.n + streamAhead
+	order := turns(n)
+	for from := 0; from < n; from += 1000 {
+		if err := k.client.Write(ctx, k.records(k.in, order, from, min(n, from+1000))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is the full input, or a topic of its own that is fed at a rate.
+func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, func() error, error) {
+	if rate == 0 {
+		return k.in, k.n, func() error { return nil }, nil
+	}
+	k.runs++
+	name := fmt.Sprintf("paced-%d", k.runs)
+	if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: streamPartitions}); err != nil {
+		return "", 0, nil, err
+	}
+	n := min(k.n, int(rate*5)/(streamStreams*streamEpisode)*streamStreams*streamEpisode)
+	n = max(n, 5*streamStreams*streamEpisode)
+	order := turns(n)
+	done := make(chan error, 1)
+	go func() {
+		begin := time.Now()
+		const at = 200
+		for from := 0; from < n; from += at {
+			time.Sleep(time.Until(begin.Add(time.Duration(float64(from) / rate * float64(time.Second)))))
+			if err := k.client.Write(ctx, k.records(name, order, from, min(n, from+at))); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	return name, n, func() error { return <-done }, nil
+}
+
+// rateOf waits until n records are in a topic and returns how many came a second in its last two fifths, when
+// every stream has long been under way, and in its first third, while streams learn from each episode.
+func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, first float64, err error) {
+	marks := []struct {
+		share float64
+		have  int64
+		at    time.Time
+		spent float64
+	}{{share: .03}, {share: .3}, {share: .6}, {share: 1}}
+	for next := 0; next < len(marks); {
+		var have int64
+		for p := range int32(streamPartitions) {
+			end, err := k.client.Offset(ctx, name, p, topic.Latest, false)
+			if err != nil {
+				return 0, 0, err
+			}
+			have += end
+		}
+		for next < len(marks) && have >= int64(marks[next].share*float64(n)) {
+			marks[next].have, marks[next].at, marks[next].spent = have, time.Now(), processSeconds()
+			part := []string{"new", "settled"}[next/2]
+			if err := k.profiled(part, next%2 == 0); err != nil {
+				return 0, 0, err
+			}
+			next++
+		}
+		select {
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	rate := func(from, to int) float64 {
+		return float64(marks[to].have-marks[from].have) / max(1e-3, marks[to].at.Sub(marks[from].at).Seconds())
+	}
+	spent := func(from, to int) float64 {
+		return (marks[to].spent - marks[from].spent) / max(1, float64(marks[to].have-marks[from].have))
+	}
+	k.spentNew, k.spent = spent(0, 1), spent(2, 3)
+	return rate(2, 3), rate(0, 1), nil
+}
+
+// paced is the topic that a run was fed through, if it had one of its own.
+func paced(name, shared string) []string {
+	if name == shared {
+		return nil
+	}
+	return []string{name}
+}
+
+// drop deletes what a run has made, so that the broker has no more to compact and to keep for the next ones.
+func (k *kafkaBench) drop(ctx context.Context, names ...string) error {
+	answer, err := k.client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{
+		Addr:   k.client.Kafka().Addr,
+		Topics: names,
+	})
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for name, err := range answer.Errors {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("delete topic %s: %w", name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
