@@ -18,6 +18,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	if e.settings.Method == Nearest {
 		inner = 0
 	}
+	e.bounds.enter(e)
 	e.prototypes()
 	if !e.started {
 		e.sweep(false)
@@ -135,6 +136,7 @@ func (e *episode) sweep(graph bool) float64 {
 		}
 		e.base[c] = float32(base)
 	}
+	e.bounds.follow(e)
 	var change float64
 	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
 		hi := e.order.offsets[colour+1]
@@ -167,6 +169,10 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	if e.order.points != nil {
 		listed = e.order.points[lo : lo+n]
 	}
+	if e.s.sparse() {
+		e.changes[block] = e.updateSparse(w, listed, graph)
+		return
+	}
 	scores := e.scores(w, lo, n, listed)
 	var change float64
 	if e.order.points == nil && graph { // neighbours may share the tile: one point after the other
@@ -191,10 +197,6 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			}
 			e.addNeighbours(int(p), scores[i*k:i*k+k])
 		}
-	}
-	if e.s.sparse() {
-		e.changes[block] = e.updateSparse(w, listed, scores)
-		return
 	}
 	if len(e.balance.scores) > 0 {
 		for i := range n {

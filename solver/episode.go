@@ -39,6 +39,7 @@ type episode struct {
 	graph   graph
 	balance balance
 	order   sweepOrder
+	bounds  bounds
 
 	space    space
 	direct   rowSpace

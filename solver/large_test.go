@@ -2,13 +2,16 @@ package solver
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/slkstream/slkstream/index"
 )
 
-// Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of a dense S.
+// Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of
+// a dense S.
 func TestSparseAssignments(t *testing.T) {
 	const n, d, k = serial + 304, 12, sparseClasses + 6
 	random := rand.New(rand.NewPCG(4, 4))
@@ -62,7 +65,21 @@ func TestSparseAssignments(t *testing.T) {
 				}
 			}
 			sparse := append([]int32(nil), r.Labels...)
-			p.SparseResult = true
+			solve.engine, solve.settings.Check = everyClass, false
+			all, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apart := 0
+			for i, y := range all.Labels {
+				if y != sparse[i] {
+					apart++
+				}
+			}
+			if most := n / 1000; apart > most {
+				t.Errorf("%s, tau %g: %d labels differ from those of full sweeps", method, tau, apart)
+			}
+			solve.engine, p.SparseResult = bySize, true
 			if r, err = solve.Solve(context.Background(), p); err != nil || r.S != nil {
 				t.Fatalf("error %v, and %d values of S that were not wanted", err, len(r.S))
 			}
@@ -86,6 +103,75 @@ func TestSparseAssignments(t *testing.T) {
 			if differ > n/50 {
 				t.Errorf("%s, tau %g: %d of %d labels differ from a dense S", method, tau, differ, n)
 			}
+		}
+	}
+}
+
+// What no bound leaves open is compared with few prototypes: R still falls at every half-step, ends where
+// full sweeps end, and the labels are theirs.
+func TestBounds(t *testing.T) {
+	const n, d, k = 2*serial + 100, 24, sparseClasses + 16
+	random := rand.New(rand.NewPCG(5, 5))
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), SparseResult: true}
+	centres := make([]float32, k*d)
+	for i := range centres {
+		centres[i] = float32(random.NormFloat64())
+	}
+	lists := &index.Neighbours{N: n, Rho: 5, IDs: make([]int32, n*5)}
+	for i := range n {
+		for j := range d {
+			p.Rows = append(p.Rows, centres[i%k*d+j]+float32(random.NormFloat64()))
+		}
+		if p.Labels[i] = -1; i < k {
+			p.Labels[i] = int32(i)
+		}
+		for j := range 5 { // others of the class, all different
+			lists.IDs[i*5+j] = int32((i%k + k*((i/k+1+20*j+random.IntN(20))%(n/k))))
+		}
+	}
+	p.Affinity = lists.Symmetric()
+	for _, method := range []Method{SLKMeans, SLKModes} {
+		settings, err := Clustering(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Outer, settings.Inner, settings.Tolerance, settings.Tau, settings.Check = 12, 1, 0, 5, true
+		settings.Kappa, settings.Sigma = 10, 1
+		solve, err := New(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := func() (rows int) {
+			for _, w := range solve.episode.pool.workers {
+				rows += w.compared
+			}
+			return rows
+		}
+		r, err := solve.Solve(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Rises > 0 {
+			t.Errorf("%s: R rose: %v", method, r.Trace)
+		}
+		labels, end, few, sweeps := slices.Clone(r.Labels), r.ObjectiveAfter, compared(), r.Sweeps
+		solve.engine = everyClass
+		if r, err = solve.Solve(context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+		differ := 0
+		for i, y := range r.Labels {
+			if y != labels[i] {
+				differ++
+			}
+		}
+		t.Logf("%s: %d sweeps compare %d rows, %d do %d; R %g and %g, %d labels differ",
+			method, sweeps, few, r.Sweeps, compared(), end, r.ObjectiveAfter, differ)
+		if few > compared()*3/4 {
+			t.Errorf("%s: %d rows were compared with all prototypes, %d by full sweeps", method, few, compared())
+		}
+		if math.Abs(end-r.ObjectiveAfter) > 1e-5*math.Abs(end) || differ > n/1000 {
+			t.Errorf("%s: R ends at %g, by full sweeps at %g; %d labels differ", method, end, r.ObjectiveAfter, differ)
 		}
 	}
 }

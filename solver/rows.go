@@ -1,6 +1,8 @@
 package solver
 
 import (
+	"math"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -11,6 +13,7 @@ type rowSpace struct {
 	c        []float32 // k x d, the prototypes
 	fixed    []float32 // k x d: weighted sum of labelled rows and prior prototypes
 	next     []float32 // k x d
+	before   []float32 // k x d: the prototypes as moved saw them last
 	partials []float32 // chunks x k x d
 	masses   []float64 // chunks x k
 	chunks   int
@@ -21,6 +24,7 @@ func (r *rowSpace) enter() {
 	e := r.e
 	size := e.k * e.d
 	r.c, r.next, r.fixed = vector.Zeroed(r.c, size), vector.Resize(r.next, size), vector.Zeroed(r.fixed, size)
+	r.before = vector.Zeroed(r.before, size)
 	for p, y := range e.label {
 		if y >= 0 {
 			kernel.Axpy(e.weight[p], e.u[p*e.d:p*e.d+e.d], r.fixed[int(y)*e.d:int(y)*e.d+e.d])
@@ -36,23 +40,40 @@ func (r *rowSpace) enter() {
 
 func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	d, k := r.e.d, r.e.k
-	rows := r.e.u[lo*d : (lo+count)*d]
+	var rows []float32
 	if listed != nil {
-		kernel.Prefetch(r.e.u, d, listed)
-		w.rows = vector.Resize(w.rows, tile*d)
-		rows = w.rows[:count*d]
-		for i, p := range listed {
-			copy(rows[i*d:i*d+d], r.e.u[int(p)*d:int(p)*d+d])
-		}
+		rows = r.listed(w, listed)
+	} else {
+		rows = r.e.u[lo*d : (lo+count)*d]
 	}
 	out := w.dots[:count*k]
 	kernel.Products(out, rows, r.c, count, k, d)
 	return out
 }
 
+// listed returns some rows side by side, in the worker's memory.
+func (r *rowSpace) listed(w *worker, listed []int32) []float32 {
+	d := r.e.d
+	kernel.Prefetch(r.e.u, d, listed)
+	w.rows = vector.Resize(w.rows, tile*d)
+	for i, p := range listed {
+		copy(w.rows[i*d:i*d+d], r.e.u[int(p)*d:int(p)*d+d])
+	}
+	return w.rows[:len(listed)*d]
+}
+
 func (r *rowSpace) dot(p, c int) float32 {
 	d := r.e.d
 	return kernel.Dot(r.e.u[p*d:p*d+d], r.c[c*d:c*d+d])
+}
+
+// moved returns how far a prototype is from where it was at the last call.
+func (r *rowSpace) moved(c int) float64 {
+	d := r.e.d
+	now, before := r.c[c*d:c*d+d], r.before[c*d:c*d+d]
+	squared := kernel.SquaredDistance(now, before)
+	copy(before, now)
+	return math.Sqrt(float64(squared))
 }
 
 func (r *rowSpace) place(count int, base, density bool) {

@@ -20,7 +20,8 @@ const (
 	bySize engine = iota
 	rowEngine
 	gramEngine
-	denseRows // rows, with a dense S whatever the size
+	denseRows  // rows, with a dense S whatever the size
+	everyClass // every row is compared with every class in each sweep
 )
 
 // New returns a Solver for valid settings.
@@ -38,7 +39,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 		return nil, err
 	}
 	e := &s.episode
-	e.s.dense = s.engine == denseRows
+	e.s.dense, e.bounds.off = s.engine == denseRows, s.engine == everyClass
 	e.layOut(&s.settings, p)
 	e.sizePool()
 	if err := e.embed(p); err != nil {

@@ -2,20 +2,25 @@ package solver
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A large problem of many classes keeps few values of each row of S: those within sparseReach of its largest score, and of
-// these the sparseWidth largest. The softmax over any classes is the exact minimiser of R on them. Where the sparseWidth
-// lowest costs of all are taken it is no worse than the old row, which had no more; where fewer are, what the old row had of
-// the others is below what the rounding of a row's sum hides. So R falls at every half-step. What is lost is the tail of rows
-// that hesitate between more than sparseWidth classes.
+// A large problem of many classes keeps few values of each row of S: of those that it kept before and are
+// within sparseReach of its largest score, and of those that enter, within the reach of sparseTail, the
+// sparseWidth largest. The softmax over any classes is the exact minimiser of R on them. Where the
+// sparseWidth lowest costs of all are taken it is no worse than the old row, which had no more; where fewer
+// are, what the old row had of the others is below what the rounding of a row's sum hides, or settle shows
+// that R falls without it. So R falls at every half-step. What is lost is the tail of rows that hesitate
+// between more than sparseWidth classes, and of the others less than sparseTail, all that does not enter
+// together.
 const (
-	sparseClasses = 64 // more classes than this
-	sparseWidth   = 8  // a row is one line of the cache
-	sparseReach   = 16 // -log of 1e-7
+	sparseClasses = 64  // more classes than this
+	sparseWidth   = 8   // a row is one line of the cache
+	sparseReach   = 16  // -log of 1e-7
+	sparseTail    = .03 // a class enters a row from a k-th of this share on
 )
 
 // element is one value of a sparse row of S.
@@ -24,9 +29,9 @@ type element struct {
 	value float32
 }
 
-// elements are the values kept of row p, classes ascending. A row that is all in one class, as most are after a few sweeps,
-// lies in heads alone: what a point asks of its neighbours comes from little memory then. Of another its head says, below
-// zero, how many entries there are.
+// elements are the values kept of row p, classes ascending. A row that is all in one class, as most are after
+// a few sweeps, lies in heads alone: what a point asks of its neighbours comes from little memory then. Of
+// another its head says, below zero, how many entries there are.
 func (s *assignments) elements(p int) []element {
 	if head := s.heads[p].class; head < 0 {
 		return s.entries[p*sparseWidth : p*sparseWidth-int(head)]
@@ -34,88 +39,260 @@ func (s *assignments) elements(p int) []element {
 	return s.heads[p : p+1]
 }
 
-// write replaces row p and returns the L1 change.
-func (s *assignments) write(p int, next []element) float64 {
-	var change float32
-	before := s.elements(p)
-	i := 0
-	for _, v := range next {
-		for ; i < len(before) && before[i].class < v.class; i++ {
-			change += before[i].value
-		}
-		if i < len(before) && before[i].class == v.class {
-			change += max(v.value-before[i].value, before[i].value-v.value)
-			i++
-		} else {
-			change += v.value
-		}
-	}
-	for ; i < len(before); i++ {
-		change += before[i].value
-	}
+// write replaces row p.
+func (s *assignments) write(p int, next []element) {
 	if len(next) == 1 {
 		s.heads[p] = next[0]
-		return float64(change)
+		return
 	}
 	s.heads[p].class = int32(-copy(s.entries[p*sparseWidth:(p+1)*sparseWidth], next))
-	return float64(change)
 }
 
-// updateSparse updates the listed points of a tile from their scores and returns the L1 change.
-func (e *episode) updateSparse(w *worker, listed []int32, scores []float32) float64 {
-	k := e.k
+// apart is the L1 distance of two rows.
+func apart(a, b []element) float64 {
+	var sum float32
+	for _, v := range b {
+		for ; len(a) > 0 && a[0].class < v.class; a = a[1:] {
+			sum += a[0].value
+		}
+		if len(a) > 0 && a[0].class == v.class {
+			sum += max(v.value-a[0].value, a[0].value-v.value)
+			a = a[1:]
+		} else {
+			sum += v.value
+		}
+	}
+	for _, v := range a {
+		sum += v.value
+	}
+	return float64(sum)
+}
+
+// updateSparse updates the listed points of a colour and returns the L1 change: those that bounds allow from
+// few classes, the others from their scores for all.
+func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	var change float64
-	for i, p := range listed {
-		change += e.s.write(int(p), w.choice.elements(scores[i*k:i*k+k]))
+	near := graph && e.bounds.on
+	rest := listed
+	if near && e.bounds.near {
+		rest = w.rest[:0]
+		movers, m := e.bounds.scores(e, w, listed), len(e.bounds.movers)
+		for i, p := range listed {
+			if i+ahead < len(listed) {
+				columns, _ := e.graph.Row(int(listed[i+ahead]))
+				e.s.prefetch(columns)
+			}
+			moved, done := e.updateNear(w, int(p), movers[i*m:i*m+m])
+			if change += moved; !done {
+				rest = append(rest, p)
+			}
+		}
+	}
+	if len(rest) == 0 {
+		return change
+	}
+	w.compared += len(rest)
+	k := e.k
+	scores := e.scores(w, 0, len(rest), rest)
+	for i, p := range rest {
+		row := scores[i*k : i*k+k]
+		if graph {
+			if i+ahead < len(rest) {
+				columns, _ := e.graph.Row(int(rest[i+ahead]))
+				e.s.prefetch(columns)
+			}
+			e.addNeighbours(int(p), row)
+		}
+		var before []element
+		if e.started {
+			before = e.s.elements(int(p))
+		}
+		kept := w.choice.elements(row, before)
+		kept, moved := w.choice.settle(kept, before)
+		change += moved
+		e.s.write(int(p), kept)
+		if near {
+			e.bounds.bound(int(p), row, kept, &w.choice)
+		}
 	}
 	return change
 }
 
 // choice is what a worker needs to find the classes that count for a point.
 type choice struct {
-	zeros  []float32 // k
-	places []int32   // k
-	kept   [sparseWidth]element
-	values [sparseWidth]float32
+	zeros   []float32 // k
+	minima  [kernel.Groups]float32
+	classes []int32   // k: candidates
+	scores  []float32 // k: of the candidates
+	kept    [sparseWidth]element
+	// Of the last row: the largest score, the least of the kept, and the largest that was kept before and is
+	// not now.
+	best, least, left float32
+	enters, share     float32 // how far below the best a class may be to become one that is kept; exp of that
 }
 
 func (c *choice) size(k int) {
-	c.places, c.zeros = vector.Resize(c.places, k), vector.Zeroed(c.zeros, k)
+	c.zeros = vector.Zeroed(c.zeros, k)
+	c.enters, c.share = float32(math.Log(float64(k)/sparseTail)), float32(sparseTail/float64(k))
+	c.classes, c.scores = vector.Resize(c.classes, k+sparseWidth), vector.Resize(c.scores, k+sparseWidth)
 }
 
-// elements returns the softmax of a row of scores over the classes that count, ascending. It is valid until the next call.
-func (c *choice) elements(scores []float32) []element {
-	var minima [kernel.Groups]float32
-	for g := range minima {
-		minima[g] = float32(math.Inf(1))
+// elements returns the softmax of a row of scores over the classes that count, ascending. It is valid until
+// the next call.
+func (c *choice) elements(scores []float32, before []element) []element {
+	least := c.groups(scores)
+	for g, v := range c.minima {
+		c.minima[g] = -v
 	}
-	kernel.GroupMinima(&minima, c.zeros, scores)               // of -2 scores
-	least, most := float32(math.Inf(1)), float32(math.Inf(-1)) // of sparseWidth groups, so that so many scores are among the candidates
-	for g := range sparseWidth {
-		lowest := min(minima[g], minima[g+sparseWidth])
-		least, most = min(least, lowest), max(most, lowest)
+	// So many groups have a score that is as large, so that so many are among the candidates.
+	most := -sparseWidthLargest(c.minima[:])
+	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, min(least+2*c.enters, most))]
+	if len(classes) < sparseWidth { // those that it keeps are candidates too: beside more, none is among the largest
+		for _, v := range before {
+			if at, found := slices.BinarySearch(classes, v.class); !found {
+				classes = slices.Insert(classes, at, v.class)
+			}
+		}
 	}
-	limit := min(least+2*sparseReach, most)
-	places := c.places[:kernel.Below(c.places, c.zeros, scores, limit)]
-	if len(places) > sparseWidth {
-		places = largest(places, scores)
-	}
-	values := c.values[:len(places)]
-	for i, class := range places {
+	values := c.scores[:len(classes)]
+	for i, class := range classes {
 		values[i] = scores[class]
 	}
-	kernel.Softmax(values)
-	for i, class := range places {
-		c.kept[i] = element{class, values[i]}
-	}
-	return c.kept[:len(places)]
+	return c.keep(classes, values, before)
 }
 
-// largest keeps, in their order, the sparseWidth places with the largest scores, the first of equals.
-func largest(places []int32, scores []float32) []int32 {
+// groups fills minima with the smallest of -2 scores of each group and returns the smallest of all.
+func (c *choice) groups(scores []float32) float32 {
+	for g := range c.minima {
+		c.minima[g] = float32(math.Inf(1))
+	}
+	kernel.GroupMinima(&c.minima, c.zeros[:len(scores)], scores)
+	least := c.minima[0]
+	for _, v := range c.minima[1:] {
+		if v < least {
+			least = v
+		}
+	}
+	return least
+}
+
+// keep returns the softmax over those of some classes, ascending, that count, by their scores: classes that
+// the row kept before to sparseReach below the best, others to enters below, and of these the sparseWidth
+// best. It spoils what it is given.
+func (c *choice) keep(classes []int32, scores []float32, before []element) []element {
+	best := scores[0]
+	for _, v := range scores[1:] {
+		if v > best {
+			best = v
+		}
+	}
+	c.best, c.left = best, float32(math.Inf(-1))
+	n := 0
+	for i, class := range classes {
+		for len(before) > 0 && before[0].class < class {
+			before = before[1:]
+		}
+		v := scores[i]
+		was := len(before) > 0 && before[0].class == class
+		if v >= best-c.enters || was && v >= best-sparseReach {
+			classes[n], scores[n] = class, v
+			n++
+		} else if was && v > c.left {
+			c.left = v
+		}
+	}
+	if n > sparseWidth {
+		n = c.largest(classes[:n], scores[:n])
+	}
+	classes, scores = classes[:n], scores[:n]
+	c.least = best
+	for _, v := range scores {
+		c.least = min(c.least, v)
+	}
+	kernel.Softmax(scores)
+	for i, class := range classes {
+		c.kept[i] = element{class, scores[i]}
+	}
+	return c.kept[:n]
+}
+
+// closed says that no class of so low a score would be kept beside so many as the last row keeps.
+func (c *choice) closed(score float32, kept int) bool {
+	return score <= c.best-c.enters || kept == sparseWidth && score <= c.least
+}
+
+// settle leaves out of a row, in place of the one before, the classes that would not have entered it, where R
+// falls all the same, and returns it with the L1 change. The row is the minimiser of R on its classes, so
+// that R falls by the divergence of the one before from it, which is at least half the square of their
+// distance (Pinsker); without a part m it rises by -log(1-m) again, less than 2m.
+func (c *choice) settle(kept, before []element) ([]element, float64) {
+	change := apart(before, kept)
+	if len(kept) == 1 {
+		return kept, change
+	}
+	var most, part float32
+	for _, v := range kept {
+		most = max(most, v.value)
+	}
+	least := most * c.share
+	for _, v := range kept {
+		if v.value < least {
+			part += v.value
+		}
+	}
+	if part == 0 || change*change < 4*float64(part) {
+		return kept, change
+	}
+	n := 0
+	for _, v := range kept {
+		if v.value >= least {
+			kept[n] = element{v.class, v.value / (1 - part)}
+			n++
+			continue
+		}
+		c.left = max(c.left, c.best+float32(math.Log(float64(v.value/most))))
+	}
+	return kept[:n], change
+}
+
+// largest keeps, in their order, the sparseWidth classes with the largest scores, the first of equals, and
+// returns how many they are.
+func (c *choice) largest(classes []int32, scores []float32) int {
+	least := sparseWidthLargest(scores)
+	room := sparseWidth // for those equal to the least
+	for _, v := range scores {
+		if v > least {
+			room--
+		}
+	}
+	n := 0
+	for i, v := range scores {
+		if v > least || v == least && room > 0 {
+			if v == least {
+				room--
+			}
+			classes[n], scores[n] = classes[i], v
+			n++
+			continue
+		}
+		c.left = max(c.left, v)
+	}
+	return n
+}
+
+// sparseWidthLargest is the sparseWidth-th largest of some values, at least as many.
+func sparseWidthLargest(values []float32) float32 {
+	if len(values) <= 2*sparseWidth {
+		var keys [2 * sparseWidth]int32
+		n := copyKeys(&keys, values)
+		for i := n; i < len(keys); i++ {
+			keys[i] = math.MinInt32
+		}
+		return unkeyed(upperHalf(&keys))
+	}
 	var top [sparseWidth]float32 // descending
-	for i, class := range places {
-		v, at := scores[class], min(i, sparseWidth-1)
+	for i, v := range values {
+		at := min(i, sparseWidth-1)
 		if i >= sparseWidth && v <= top[at] {
 			continue
 		}
@@ -124,21 +301,54 @@ func largest(places []int32, scores []float32) []int32 {
 		}
 		top[at] = v
 	}
-	least, room := top[sparseWidth-1], 0 // of those equal to the least
-	for _, v := range top {
-		if v == least {
-			room++
-		}
+	return top[sparseWidth-1]
+}
+
+// copyKeys writes integers that are ordered as the values are.
+func copyKeys(keys *[2 * sparseWidth]int32, values []float32) int {
+	for i, v := range values {
+		bits := int32(math.Float32bits(v))
+		keys[i&(2*sparseWidth-1)] = bits ^ bits>>31&math.MaxInt32
 	}
-	kept := places[:0]
-	for _, class := range places {
-		switch v := scores[class]; {
-		case v > least:
-			kept = append(kept, class)
-		case v == least && room > 0:
-			kept = append(kept, class)
-			room--
-		}
+	return len(values)
+}
+
+// unkeyed is the value of a key.
+func unkeyed(key int32) float32 { return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)) }
+
+// upperHalf is the least of the upper half of 16 keys. It sorts both halves by a network, which has no branch
+// to guess wrong.
+func upperHalf(keys *[2 * sparseWidth]int32) int32 {
+	sort8((*[8]int32)(keys[:8]))
+	sort8((*[8]int32)(keys[8:]))
+	least := int32(math.MaxInt32)
+	for i := range 8 { // of both halves, ascending, these are the upper half of all
+		least = min(least, max(keys[i], keys[15-i]))
 	}
-	return kept
+	return least
+}
+
+// sort8 sorts ascending: Batcher's network of 19 exchanges.
+func sort8(k *[8]int32) {
+	a, b, c, d, e, f, g, h := k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7]
+	a, b = min(a, b), max(a, b)
+	c, d = min(c, d), max(c, d)
+	e, f = min(e, f), max(e, f)
+	g, h = min(g, h), max(g, h)
+	a, c = min(a, c), max(a, c)
+	b, d = min(b, d), max(b, d)
+	e, g = min(e, g), max(e, g)
+	f, h = min(f, h), max(f, h)
+	b, c = min(b, c), max(b, c)
+	f, g = min(f, g), max(f, g)
+	a, e = min(a, e), max(a, e)
+	b, f = min(b, f), max(b, f)
+	c, g = min(c, g), max(c, g)
+	d, h = min(d, h), max(d, h)
+	c, e = min(c, e), max(c, e)
+	d, f = min(d, f), max(d, f)
+	b, c = min(b, c), max(b, c)
+	d, e = min(d, e), max(d, e)
+	f, g = min(f, g), max(f, g)
+	k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7] = a, b, c, d, e, f, g, h
 }

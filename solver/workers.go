@@ -26,6 +26,10 @@ type worker struct {
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
 	choice  choice
+	nearby  nearby
+	rest    []int32 // tile: points that are compared with all prototypes
+
+	compared int // points that were, in all sweeps of the solve
 }
 
 func (c *workerPool) resize(workers int) {
@@ -40,6 +44,8 @@ func (c *workerPool) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
 		w.choice.size(k)
+		w.nearby.size(k)
+		w.rest, w.compared = vector.Resize(w.rest, tile), 0
 	}
 }
 
