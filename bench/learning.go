@@ -56,6 +56,9 @@ var learningSection = section{
 		if err := l.cost(ctx); err != nil {
 			return err
 		}
+		if err := l.timeCost(ctx, sets); err != nil {
+			return err
+		}
 		return discovery(ctx, b, all, settings)
 	},
 }

@@ -104,10 +104,10 @@ func (e *episode) lagged(g []float32, stride int, lag []float32) []float32 {
 	return e.graph.shifted
 }
 
-// entry is one value of a sparse matrix.
+// entry is one value in a row of a sparse matrix.
 type entry struct {
-	row, column int32
-	weight      float32
+	column int32
+	weight float32
 }
 
 // addEdges replaces the graph by its sum with the problem's edges.
@@ -115,18 +115,7 @@ func (e *episode) addEdges(edges []Edge) {
 	if len(edges) == 0 {
 		return
 	}
-	e.graph.entries = e.graph.entries[:0]
-	for _, edge := range edges { // as in the rest of W, the row of a labelled item is not read and stays empty
-		if e.label[edge.P] < 0 {
-			e.graph.entries = append(e.graph.entries, entry{edge.P, edge.Q, edge.Weight})
-		}
-		if e.label[edge.Q] < 0 {
-			e.graph.entries = append(e.graph.entries, entry{edge.Q, edge.P, edge.Weight})
-		}
-	}
-	slices.SortStableFunc(e.graph.entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column))
-	})
+	e.graph.enter(edges, e.n, e.label)
 	before, sum := e.graph.Affinity, &e.graph.summed
 	*sum = index.Affinity{Offsets: vector.Resize(sum.Offsets, e.n+1), Columns: sum.Columns[:0], Weights: sum.Weights[:0]}
 	sum.Offsets[0] = 0
@@ -137,12 +126,11 @@ func (e *episode) addEdges(edges []Edge) {
 		}
 		sum.Columns, sum.Weights = append(sum.Columns, column), append(sum.Weights, weight)
 	}
-	next := 0
-	for p := range e.n {
+	begin := 0
+	for p, end := range e.graph.ends {
 		columns, weights := before.Row(p)
 		from := sum.Offsets[p]
-		for ; next < len(e.graph.entries) && int(e.graph.entries[next].row) == p; next++ {
-			added := e.graph.entries[next]
+		for _, added := range e.graph.entries[begin:end] {
 			for len(columns) > 0 && columns[0] <= added.column {
 				put(columns[0], weights[0], from)
 				columns, weights = columns[1:], weights[1:]
@@ -153,8 +141,45 @@ func (e *episode) addEdges(edges []Edge) {
 			put(q, weights[j], from)
 		}
 		sum.Offsets[p+1] = int64(len(sum.Columns))
+		begin = end
 	}
 	e.graph.Affinity = sum
+}
+
+// enter lists both ends of each edge by row and column; of one pair in the order in which they come. As in the rest of W,
+// the row of a labelled item is not read and stays empty.
+func (g *graph) enter(edges []Edge, rows int, label []int32) {
+	g.ends = vector.Zeroed(g.ends, rows)
+	count := 0
+	for _, edge := range edges {
+		for _, p := range [2]int32{edge.P, edge.Q} {
+			if label[p] < 0 {
+				g.ends[p]++
+				count++
+			}
+		}
+	}
+	at := 0
+	for p, n := range g.ends { // for now where each row begins
+		g.ends[p] = at
+		at += n
+	}
+	g.entries = vector.Resize(g.entries, count)
+	put := func(row, column int32, weight float32) {
+		if label[row] < 0 {
+			g.entries[g.ends[row]] = entry{column, weight}
+			g.ends[row]++
+		}
+	}
+	for _, edge := range edges {
+		put(edge.P, edge.Q, edge.Weight)
+		put(edge.Q, edge.P, edge.Weight)
+	}
+	begin := 0
+	for _, end := range g.ends { // hardly ever out of order
+		slices.SortStableFunc(g.entries[begin:end], func(a, b entry) int { return cmp.Compare(a.column, b.column) })
+		begin = end
+	}
 }
 
 // addEvidence adds lambda times a row's evidence to its scores.

@@ -67,7 +67,8 @@ type graph struct {
 	search          index.Report
 	built, summed   index.Affinity
 	lists           index.Workspace
-	entries         []entry   // of Problem.Edges
+	entries         []entry   // of Problem.Edges, row by row
+	ends            []int     // of each row's entries
 	evidence        []float32 // n x K: Problem.Evidence
 	shifted         []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
 	ranked          []float32 // rho: weight of the r-th nearest

@@ -96,31 +96,15 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		return nil, err
 	}
 	memory := stream.New(trial.Name, settings)
-	labels := &stream.Labels{}
-	for i, row := range trial.Supports {
-		labels.Everyone = append(labels.Everyone, stream.Example{
-			ID:    fmt.Sprintf("support-%d", i),
-			Label: className(trial.SupportLabels[i]), Vector: row,
-		})
-	}
+	labels := trial.labels()
 	answers := make([]stream.Answer, 0, len(trial.Items))
 	var sweeps, admitted, unlabelled int
-	offset := int64(0)
 	for _, episode := range trial.Episodes {
-		items := make([]stream.Item, len(episode))
-		for i, it := range episode {
-			items[i] = stream.Item{
-				ID: fmt.Sprintf("item-%d", offset), Vector: trial.Items[it].Vector,
-				Position: stream.Position{Offset: offset, Object: -1},
-			}
-			items[i].Frame, items[i].Track = s.Protocol.named(s.Protocol.Frames,
-				trial.Items[it].Row), s.Protocol.named(s.Protocol.Tracks, trial.Items[it].Row)
-			if trial.Items[it].Taught && s.Protocol.TeachBy == "random" {
-				items[i].Label = className(trial.Items[it].Truth)
-			} else {
+		items := s.Protocol.items(trial, episode)
+		for i := range items {
+			if items[i].Label == "" {
 				unlabelled++
 			}
-			offset++
 		}
 		given, report, err := memory.Answer(ctx, engine, items, labels)
 		if err != nil {
@@ -158,6 +142,47 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		out.StateBytes += len(piece.Bytes)
 	}
 	return answers, nil
+}
+
+// Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels that are
+// given before the start.
+func (p *StreamProtocol) Episodes(set *Set, seed uint64) (episodes [][]stream.Item, labels *stream.Labels, err error) {
+	trial, err := p.Draw(set, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, episode := range trial.Episodes {
+		episodes = append(episodes, p.items(trial, episode))
+	}
+	return episodes, trial.labels(), nil
+}
+
+// items are those of an episode as the stage gets them.
+func (p *StreamProtocol) items(trial *Trial, episode []int) []stream.Item {
+	items := make([]stream.Item, len(episode))
+	for i, at := range episode {
+		item := &trial.Items[at]
+		items[i] = stream.Item{
+			ID: fmt.Sprintf("item-%d", at), Vector: item.Vector,
+			Position: stream.Position{Offset: int64(at), Object: -1},
+			Frame:    p.named(p.Frames, item.Row), Track: p.named(p.Tracks, item.Row),
+		}
+		if item.Taught && p.TeachBy == "random" {
+			items[i].Label = className(item.Truth)
+		}
+	}
+	return items
+}
+
+// labels are the supports of the stream.
+func (t *Trial) labels() *stream.Labels {
+	labels := &stream.Labels{}
+	for i, row := range t.Supports {
+		labels.Everyone = append(labels.Everyone, stream.Example{
+			ID: fmt.Sprintf("support-%d", i), Label: className(t.SupportLabels[i]), Vector: row,
+		})
+	}
+	return labels
 }
 
 // named is the number of a row as a name, "" where it has none.

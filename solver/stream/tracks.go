@@ -16,34 +16,47 @@ const (
 
 // edges are those between items of one frame, below zero, and between items of one track, above zero.
 func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames, lambda float64, rho int) []solver.Edge {
-	if !related(items) {
+	if lambda == 0 || !related(items) {
 		return out
 	}
-	if lambda == 0 {
-		return out
-	}
-	tracks := map[string]int{}
-	for i := range items {
-		if items[i].Track != "" {
-			tracks[items[i].Track]++
-		}
-	}
+	frame, _ := numbered(items, func(i *Item) string { return i.Frame })
+	track, length := numbered(items, func(i *Item) string { return i.Track })
 	for i := range items {
 		for j := range i {
-			x, y := &items[i], &items[j]
-			if frames > 0 && x.Frame != "" && x.Frame == y.Frame {
+			if frames > 0 && frame[i] >= 0 && frame[i] == frame[j] {
 				// Two boxes around one thing are one thing: what is nearer than neighbours are is held apart less.
 				far := min(1, float64(a.distances[i*a.n+j])/max(a.middle, 1e-12))
 				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(-frames / lambda * far)})
 				continue // a frame has no two items of one track
 			}
-			if x.Track != "" && x.Track == y.Track {
-				weight := trackEdges * float64(rho) / float64(tracks[x.Track]-1)
+			if t := track[i]; t >= 0 && t == track[j] {
+				weight := trackEdges * float64(rho) / float64(length[t]-1)
 				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(weight)})
 			}
 		}
 	}
 	return out
+}
+
+// numbered gives each item the number of its name, -1 where it has none, and counts the items of each number.
+func numbered(items []Item, name func(*Item) string) (number []int32, counts []int) {
+	known := map[string]int32{}
+	number = make([]int32, len(items))
+	for i := range items {
+		n := name(&items[i])
+		if n == "" {
+			number[i] = -1
+			continue
+		}
+		at, ok := known[n]
+		if !ok {
+			at = int32(len(counts))
+			known[n], counts = at, append(counts, 0)
+		}
+		number[i] = at
+		counts[at]++
+	}
+	return number, counts
 }
 
 // trackedLabel is what the labels of its track say of an item.
