@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,6 +167,20 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		timed := of("default", shots, accuracyOf, harm.change)
 		table.add(set.Name, harm.what+": over untimed", "%+.3f", timed-of("untimed", shots, accuracyOf,
 			harm.change), -untimedMargin, true, true)
+	}
+	if slices.Contains(set.Labels, -1) { // rows without a class come too
+		for _, how := range []string{"unknown", "taught"} {
+			for _, method := range []string{"default", "1nn"} {
+				figure := func(what string, pick func(*evaluate.StreamResult) *float64) {
+					value := of(method, shots, pick, func(p *evaluate.StreamProtocol) { p.Teach, p.Nobody = .03, how })
+					table.add(set.Name, fmt.Sprintf("3 %% taught, rows without a class come, nobody %s, %s: %s", how, method,
+						what), "%.3f", value, 0, true, false)
+				}
+				figure("accuracy of the others", accuracyOf)
+				figure("rows without a class found", func(r *evaluate.StreamResult) *float64 { return r.NobodyFound })
+				figure("others called nobody", func(r *evaluate.StreamResult) *float64 { return r.FalseNobody })
+			}
+		}
 	}
 	table.add(set.Name, "drift half-way to another class: over cold", "%+.3f",
 		over(func(p *evaluate.StreamProtocol) { p.Drift = .5 }), over(nil)-.02, true, true)

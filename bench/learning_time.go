@@ -50,17 +50,20 @@ func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 				if err != nil {
 					return err
 				}
-				with, without, ratios = append(with, timed), append(without, untimed), append(ratios, timed/untimed)
+				with, without = append(with, timed), append(without, untimed)
+				ratios = append(ratios, timed/untimed)
 			}
 			ratio := evaluate.Median(ratios)
 			worst = max(worst, ratio)
 			rows = append(rows, []string{
-				set.Name, c.what, micro(evaluate.Median(with)), micro(evaluate.Median(without)), fmt.Sprintf("%.2f", ratio),
-				map[bool]string{true: "yes", false: "no"}[ratio <= most],
+				set.Name, c.what, micro(evaluate.Median(with)), micro(evaluate.Median(without)),
+				fmt.Sprintf("%.2f", ratio), map[bool]string{true: "yes", false: "no"}[ratio <= most],
 			})
 		}
 	}
-	l.bench.Text("What the order, the frames and the tracks of its items cost a stream: processor time an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is asked, and nothing for streams of one item an episode.", most)
+	l.bench.Text("What the order, the frames and the tracks of its items cost a stream: processor time "+
+		"an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is asked, and nothing for "+
+		"streams of one item an episode.", most)
 	l.bench.Table([]string{"stream", "used", "time an episode", "untimed", "ratio", "met"}, rows)
 	l.bench.Figure("learning.time-cost", "%.2f", worst)
 	return nil
@@ -98,10 +101,10 @@ func unrelated(episodes [][]stream.Item) [][]stream.Item {
 	return out
 }
 
-// settledCost is the processor time, in seconds, of an episode of a stream that has answered some before, with
-// the order of its items and without. The two streams take turns, as the time of a busy machine changes.
-func settledCost(ctx context.Context, settings stream.Settings, episodes [][]stream.Item, labels *stream.Labels,
-	before int,
+// settledCost is the processor time, in seconds, of an episode of a stream that has answered some
+// before, with the order of its items and without. The two streams take turns, as the time of a busy machine changes.
+func settledCost(ctx context.Context, settings stream.Settings, episodes [][]stream.Item,
+	labels *stream.Labels, before int,
 ) (timed, untimed float64, err error) {
 	plain := settings
 	plain.Time, plain.FrameWeight = false, 0

@@ -32,6 +32,7 @@ type Evaluate struct {
 	Absent            float64
 	Garbage           int
 	WrongSupports     float64
+	Nobody            string
 	Trials            int
 
 	Plots      string
@@ -99,6 +100,10 @@ func (e *Evaluate) stream() []definition {
 			oneOf("random", "later", "review")),
 		define("unlabelled-classes", &e.UnlabelledClasses, with(stream, "eval file"), 0,
 			"share of the classes without labelled rows, for the unknown score", fraction...),
+		define("nobody", &e.Nobody, stream, "out",
+			"rows without a class, such as false detections: out, they never come; unknown, they come and no label "+
+				"names them; taught, --teach gives labels to some of them as well, of a class \"nobody\"",
+			oneOf("out", "unknown", "taught")),
 		define("absent", &e.Absent, stream, 0, "share of the classes that never come", fraction...),
 		define("garbage", &e.Garbage, stream, 0, "episodes of noise", atLeast(0), atMost(1<<16)),
 		define("wrong-supports", &e.WrongSupports, with(stream, "eval file"), 0,

@@ -146,8 +146,8 @@ func (e *episode) addEdges(edges []Edge) {
 	e.graph.Affinity = sum
 }
 
-// enter lists both ends of each edge by row and column; of one pair in the order in which they come. As in the rest of W,
-// the row of a labelled item is not read and stays empty.
+// enter lists both ends of each edge by row and column; of one pair in the order in which they come. As
+// in the rest of W, the row of a labelled item is not read and stays empty.
 func (g *graph) enter(edges []Edge, rows int, label []int32) {
 	g.ends = vector.Zeroed(g.ends, rows)
 	count := 0

@@ -123,7 +123,7 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows,
 		Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
 		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage,
-		WrongSupports: e.WrongSupports,
+		WrongSupports: e.WrongSupports, Nobody: e.Nobody,
 	}
 	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
 		order, err := array.ReadIntegers(e.Order)

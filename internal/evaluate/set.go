@@ -103,3 +103,13 @@ func (s *Set) classes() (ids []int32, rows map[int32][]int32) {
 	slices.Sort(ids)
 	return ids, rows
 }
+
+// without lists the rows of unknown class.
+func (s *Set) without() (rows []int32) {
+	for i, l := range s.Labels {
+		if l < 0 {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
+}

@@ -31,7 +31,11 @@ type StreamResult struct {
 	// share of the items of labelled classes called unknown
 	FalseUnknown *float64 `json:"false_unknown,omitempty"`
 	// share of the items of unlabelled classes called unknown
-	TrueUnknown    *float64 `json:"true_unknown,omitempty"`
+	TrueUnknown *float64 `json:"correctunknown,omitempty"`
+	// share of the items without a class that are called unknown or nobody
+	NobodyFound *float64 `json:"nobody_found,omitempty"`
+	// share of the items of labelled classes called nobody
+	FalseNobody    *float64 `json:"false_nobody,omitempty"`
 	ECE            *float64 `json:"ece,omitempty"`
 	Calibrated     float64  `json:"calibrated"` // share of the answers that say so
 	NMI            *float64 `json:"nmi,omitempty"`
@@ -113,7 +117,9 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		var reviewed []stream.Example
 		for i, a := range given {
 			item := &trial.Items[episode[i]]
-			item.Taught = item.Taught || a.Review && item.Class()
+			if a.Review {
+				item.Taught = item.Taught || item.Class() || trial.NobodyTaught && item.Nobody()
+			}
 			if item.Taught && items[i].Label == "" {
 				reviewed = append(reviewed, stream.Example{
 					ID: items[i].ID, Label: className(item.Truth),
@@ -144,13 +150,14 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	return answers, nil
 }
 
-// Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels that are
-// given before the start.
-func (p *StreamProtocol) Episodes(set *Set, seed uint64) (episodes [][]stream.Item, labels *stream.Labels, err error) {
+// Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels that
+// are given before the start.
+func (p *StreamProtocol) Episodes(set *Set, seed uint64) ([][]stream.Item, *stream.Labels, error) {
 	trial, err := p.Draw(set, seed)
 	if err != nil {
 		return nil, nil, err
 	}
+	var episodes [][]stream.Item
 	for _, episode := range trial.Episodes {
 		episodes = append(episodes, p.items(trial, episode))
 	}
@@ -193,7 +200,15 @@ func (p *StreamProtocol) named(numbers []int32, row int32) string {
 	return strconv.Itoa(int(numbers[row]))
 }
 
-func className(class int32) string { return strconv.Itoa(int(class)) }
+// nobody is the label of items without a class.
+const nobody = stream.Nobody
+
+func className(class int32) string {
+	if class < 0 {
+		return nobody
+	}
+	return strconv.Itoa(int(class))
+}
 
 // score fills what the answers, one for each item in order, are worth.
 func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
@@ -201,12 +216,21 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 		t.scoreClusters(answers, out)
 		return
 	}
-	var right []bool
-	var confidence, scores []float64
+	var right, correct []bool // of classes; of all that confidence speaks of
+	var stated, scores []float64
 	var unknown []bool
 	var calibrated, called [2]float64
+	var without, found, mistaken float64
 	for i, item := range t.Items {
 		a := answers[i]
+		if item.Nobody() && !item.Taught {
+			if without++; a.Unknown || a.Label == nobody {
+				found++
+			}
+			if t.NobodyTaught { // a class of its own, of which confidence speaks too
+				stated, correct = append(stated, a.Confidence), append(correct, a.Label == nobody)
+			}
+		}
 		if item.Taught || item.Truth < 0 {
 			continue
 		}
@@ -221,8 +245,11 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 		if !item.Known {
 			continue
 		}
+		if a.Label == nobody {
+			mistaken++
+		}
 		right = append(right, a.Label == className(item.Truth))
-		confidence = append(confidence, a.Confidence)
+		stated, correct = append(stated, a.Confidence), append(correct, a.Label == className(item.Truth))
 		if a.Calibrated {
 			calibrated[0]++
 		}
@@ -242,10 +269,13 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	tenth := (len(right) + 9) / 10
 	out.N = len(right)
 	out.Accuracy, out.FirstTenth, out.LastTenth = share(right), share(right[:tenth]), share(right[len(right)-tenth:])
-	out.ECE = pointer(ECE(confidence, right))
+	out.ECE = pointer(ECE(stated, correct))
 	out.Calibrated = calibrated[0] / float64(max(1, len(right)))
 	known := float64(max(1, len(right)))
 	out.FalseUnknown = pointer(called[0] / known)
+	if without > 0 {
+		out.NobodyFound, out.FalseNobody = pointer(found/without), pointer(mistaken/known)
+	}
 	if others := float64(len(unknown)) - float64(len(right)); others > 0 {
 		out.UnknownAUROC = pointer(AUROC(scores, unknown))
 		out.TrueUnknown = pointer(called[1] / others)

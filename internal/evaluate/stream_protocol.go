@@ -28,6 +28,11 @@ type StreamProtocol struct {
 	Absent            float64 // share of the classes that never come
 	Garbage           int     // episodes of noise
 	WrongSupports     float64 // share of the supports with another class's label
+
+	// Nobody says what becomes of rows without a class, such as false detections. "" or out: they never come;
+	// unknown: they come, and no label names them; taught: Teach gives labels to some of them as well, of a
+	// class "nobody".
+	Nobody string
 }
 
 // Validate reports every fault at once.
@@ -42,6 +47,9 @@ func (p *StreamProtocol) Validate() error {
 	}
 	if p.SupportBy == "first" && p.Shots > firstRows {
 		bad("shots %d: support-by first draws from the first %d rows of a class", p.Shots, firstRows)
+	}
+	if !slices.Contains([]string{"", "out", "unknown", "taught"}, p.Nobody) {
+		bad("nobody %q: not out, unknown or taught", p.Nobody)
 	}
 	if !slices.Contains([]string{"random", "later", "review"}, p.TeachBy) {
 		bad("teach-by %q: not random, later or review", p.TeachBy)
@@ -70,13 +78,16 @@ const firstRows = 10
 type StreamItem struct {
 	Row    int32 // of the set, -1 for noise
 	Vector []float32
-	Truth  int32 // -1 for noise
+	Truth  int32 // -1 for noise and for rows without a class
 	Known  bool  // its class has support
 	Taught bool  // its label is given, with it or with the next episode, and it is not scored
 }
 
 // Class tells whether the item is of any class at all.
 func (i *StreamItem) Class() bool { return i.Truth >= 0 }
+
+// Nobody tells whether the item is a row without a class.
+func (i *StreamItem) Nobody() bool { return i.Truth < 0 && i.Row >= 0 }
 
 // Trial is a drawn stream: what the method sees, and what it is scored on.
 type Trial struct {
@@ -88,6 +99,7 @@ type Trial struct {
 	Supports      [][]float32
 	SupportRows   []int32
 	SupportLabels []int32
+	NobodyTaught  bool // items without a class are taught as one
 }
 
 // Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes
@@ -113,11 +125,17 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if len(ids) == 0 {
 		return nil, fmt.Errorf("data %s: no class has %d rows", set.Name, least)
 	}
-	order, err := p.order(set, ids, rows, source(1))
+	ordered := ids
+	if p.Nobody == "unknown" || p.Nobody == "taught" {
+		if rows[-1] = set.without(); len(rows[-1]) > 0 {
+			ordered = append([]int32{-1}, ids...)
+		}
+	}
+	order, err := p.order(set, ordered, rows, source(1))
 	if err != nil {
 		return nil, fmt.Errorf("data %s: %w", set.Name, err)
 	}
-	t := &Trial{Name: set.Name, D: set.D, Classes: ids}
+	t := &Trial{Name: set.Name, D: set.D, Classes: ids, NobodyTaught: p.Nobody == "taught"}
 	labelled := map[int32]bool{}
 	held := choose(source(2), ids, int(math.Round(p.UnlabelledClasses*float64(len(ids)))))
 	for _, id := range ids {
@@ -143,14 +161,22 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 		p.drift(set, t, ids, rows, source(6))
 	}
 	if p.Teach > 0 && p.TeachBy != "review" {
-		var may []int32
+		var may, nobody []int32
 		for i := range t.Items {
 			if t.Items[i].Known {
 				may = append(may, int32(i))
+			} else if t.Items[i].Nobody() {
+				nobody = append(nobody, int32(i))
 			}
 		}
-		for _, i := range choose(source(7), may, int(math.Round(p.Teach*float64(len(may))))) {
-			t.Items[i].Taught = true
+		teach := func(may []int32, random *rand.Rand) {
+			for _, i := range choose(random, may, int(math.Round(p.Teach*float64(len(may))))) {
+				t.Items[i].Taught = true
+			}
+		}
+		teach(may, source(7))
+		if p.Nobody == "taught" {
+			teach(nobody, source(9))
 		}
 	}
 	for from := 0; from < len(t.Items); from += p.Episode {

@@ -28,6 +28,9 @@ func (t *Trial) rival(method string) ([]stream.Answer, error) {
 	for _, y := range t.SupportLabels {
 		class(y)
 	}
+	if slices.ContainsFunc(t.Items, func(i StreamItem) bool { return i.Nobody() && i.Taught }) {
+		class(-1)
+	}
 	var learner interface {
 		learn(row []float32, class int)
 		answer(row []float32) int

@@ -107,7 +107,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	report.PriorFraction = s.priorFraction(p)
 
 	fit := s.calibration.fit()
-	unknown := unknownScores(&p.Problem, r)
+	unknown := unknownScores(&p.Problem, r, p.nobody())
 	scores := s.novelty.scores.with(r, items, unknown)
 	limit, limited := s.unknownLimit(scores)
 	answers := make([]Answer, len(items))

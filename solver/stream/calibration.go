@@ -206,7 +206,7 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 	if err != nil {
 		return nil, err
 	}
-	scores := unknownScores(&trial, r)
+	scores := unknownScores(&trial, r, p.nobody())
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
 		if c, ok := p.numbers[label]; ok && anchored[c] && id != "" {

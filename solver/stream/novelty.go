@@ -9,6 +9,10 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
+// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them is not for
+// that reason of a known class.
+const Nobody = "nobody"
+
 // enoughScores is how many unknown scores a limit must rest on.
 const enoughScores = 20
 
@@ -36,13 +40,18 @@ func (v *novelty) decode(f *field) {
 // unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled
 // item, smoothed over the graph, (W h + h)/(deg + 1). The distance is the mean of those with and without
 // the metric: the metric, learned on the classes that are labelled, sharpens what is like them and may
-// blind to what is not.
-func unknownScores(p *solver.Problem, r *solver.Result) []float64 {
+// blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the only class.
+func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
 	d := p.D
-	labelled := slices.Clip(r.AnchorZ)
-	for i, c := range p.Labels {
-		if c >= 0 {
-			labelled = append(labelled, r.Z[i*d:i*d+d]...)
+	var labelled []float32
+	for _, of := range []struct {
+		labels []int32
+		z      []float32
+	}{{p.AnchorLabels, r.AnchorZ}, {p.Labels, r.Z}} {
+		for i, c := range of.labels {
+			if c >= 0 && (c != nobody || p.K == 1) {
+				labelled = append(labelled, of.z[i*d:i*d+d]...)
+			}
 		}
 	}
 	m := len(labelled) / d
@@ -133,13 +142,14 @@ func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *sc
 // they may be almost the same picture, or one a class.
 func (s *Stream) unknownLimit(scores *scoreDensity) (score float64, known bool) {
 	below := 1 - s.settings.UnknownRate
-	left := s.calibration.answers
-	if len(left) < enoughScores {
-		return scores.quantile(below)
+	var distances []float64
+	for _, a := range s.calibration.answers {
+		if a.label != Nobody {
+			distances = append(distances, float64(a.distance))
+		}
 	}
-	distances := make([]float64, len(left))
-	for i := range left {
-		distances[i] = float64(left[i].distance)
+	if len(distances) < enoughScores {
+		return scores.quantile(below)
 	}
 	slices.Sort(distances)
 	return vector.Quantile(distances, below), true

@@ -63,3 +63,38 @@ func TestUnknownRateBeforeTeaching(t *testing.T) {
 		}
 	}
 }
+
+// False detections that are taught as nobody do not make those that no label resembles look known.
+func TestNobodyIsNoKnownClass(t *testing.T) {
+	found := map[bool]int{}
+	for _, taught := range []bool{false, true} {
+		for seed := range uint64(4) {
+			set := settings(t)
+			f := newCamera(seed, 8, 32, .6)
+			s, e := New("cam", set), engine(t, set)
+			labels := f.labels(2)
+			for episode := range 12 {
+				items, _ := f.episode(60, .1)
+				for i := 3; i < len(items); i += 8 { // no two alike
+					items[i].Vector, items[i].Label = make([]float32, 32), ""
+					for j := range items[i].Vector {
+						items[i].Vector[j] = float32(f.random.NormFloat64())
+					}
+					if taught && i%16 == 3 {
+						items[i].Label = Nobody
+					}
+				}
+				answers, _ := answer(t, s, e, items, labels)
+				for i := 11; i < len(items) && episode > 3; i += 16 {
+					if answers[i].Unknown || answers[i].Label == Nobody {
+						found[taught]++
+					}
+				}
+			}
+		}
+	}
+	if found[true] < found[false] {
+		t.Errorf("%d false detections are found where others were taught, %d where none was", found[true],
+			found[false])
+	}
+}

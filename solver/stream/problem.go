@@ -172,3 +172,11 @@ func (p *problem) fill(s *Stream, items []Item) {
 	}
 	p.Prior = s.prior(p)
 }
+
+// nobody is the number of the class Nobody, -1 where there is none.
+func (p *problem) nobody() int32 {
+	if c, ok := p.numbers[Nobody]; ok {
+		return c
+	}
+	return -1
+}
