@@ -36,21 +36,29 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err != nil {
 		return nil, err
 	}
-	graph := similarities(lists, spreading)
+	similar := similarities(lists, spreading, l.points.nearby())
+	graph, class := similar.graph, similar.in(l.class)
 	var x []float32
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = poisson(ctx, graph, l.class, 0, l.k, told)
+		x, err = poisson(ctx, graph, class, 0, l.k, nil, 0, told)
 	case "label-spreading":
-		x, err = spread(ctx, graph, l.class, l.k, .9, told)
+		x, err = spread(ctx, graph, class, l.k, .9, told)
 	default:
-		x, err = laplace(ctx, graph, l.class, 0, l.k, method == "zero-mean-laplace", told)
+		x, err = laplace(ctx, graph, class, 0, l.k, nil, 0, told)
+		if err == nil && method == "zero-mean-laplace" {
+			lessMean(x, slices.Repeat([]float32{1}, l.all), degrees(graph), l.k)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return largest(x, l.k)[:l.n], nil
+	out := make([]int32, l.all)
+	for i, y := range largest(x, l.k) {
+		out[similar.order[i]] = y
+	}
+	return out[:l.n], nil
 }
 
 // nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled

@@ -21,16 +21,17 @@ type system struct {
 // many steps through the graph, and no two rows of a large graph without long chains are that far apart.
 const (
 	leftOver   = 1e-3
-	mostVisits = 1e8
+	mostVisits = 3e7
 )
 
-func mostSteps(n int) int { return max(50, min(300, int(mostVisits)/n)) }
+func mostSteps(n int) int { return max(25, min(300, int(mostVisits)/n)) }
 
-// solve returns x, N x k, from b, N x k, which it overwrites, by conjugate gradients with the diagonal as
-// preconditioner: one step size for each of the k columns, one pass over the graph for all.
-func (s *system) solve(ctx context.Context, b []float32, k int, told progress) ([]float32, error) {
+// solve returns x, N x k, from b, N x k, which it overwrites, and the x that it begins with and takes over,
+// by conjugate gradients with the diagonal as preconditioner: one step size for each of the k columns, one
+// pass over the graph for all.
+func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress) ([]float32, error) {
 	n := len(s.diagonal)
-	x, p, q := make([]float32, n*k), make([]float32, n*k), make([]float32, n*k)
+	p, q := make([]float32, n*k), make([]float32, n*k)
 	r := b
 	count := chunks(n)
 	partial := make([]float64, count*k)
@@ -62,6 +63,10 @@ func (s *system) solve(ctx context.Context, b []float32, k int, told progress) (
 	for c, v := range rho {
 		enough[c] = v * leftOver * leftOver
 	}
+	inner(rho, func(sum []float64, row int) {
+		kernel.Axpy(-1, s.times(x, q, row, k), r[row*k:row*k+k])
+		residual(sum, row)
+	})
 	for row := range n {
 		inverse := 1 / s.diagonal[row]
 		for c := row * k; c < row*k+k; c++ {
@@ -75,23 +80,7 @@ func (s *system) solve(ctx context.Context, b []float32, k int, told progress) (
 			return nil, err
 		}
 		inner(pq, func(sum []float64, row int) {
-			out := q[row*k : row*k+k]
-			own := p[row*k : row*k+k]
-			for c, v := range own {
-				out[c] = s.diagonal[row] * v
-			}
-			if s.fixed == nil || !s.fixed[row] {
-				columns, weights := s.graph.Row(row)
-				if row+2 < n {
-					ahead, _ := s.graph.Row(row + 2)
-					kernel.Prefetch(p, k, ahead)
-				}
-				for j, other := range columns {
-					if s.fixed == nil || !s.fixed[other] {
-						kernel.Axpy(-weights[j], p[int(other)*k:int(other)*k+k], out)
-					}
-				}
-			}
+			out, own := s.times(p, q, row, k), p[row*k:row*k+k]
 			for c, v := range own {
 				sum[c] += float64(v) * float64(out[c])
 			}
@@ -133,6 +122,28 @@ func (s *system) solve(ctx context.Context, b []float32, k int, told progress) (
 	return x, nil
 }
 
+// times puts a row of the matrix times x, k columns, into q and returns it.
+func (s *system) times(x, q []float32, row, k int) []float32 {
+	out := q[row*k : row*k+k]
+	for c, v := range x[row*k : row*k+k] {
+		out[c] = s.diagonal[row] * v
+	}
+	if s.fixed != nil && s.fixed[row] {
+		return out
+	}
+	columns, weights := s.graph.Row(row)
+	if row+2 < len(s.diagonal) {
+		ahead, _ := s.graph.Row(row + 2)
+		kernel.Prefetch(x, k, ahead)
+	}
+	for j, other := range columns {
+		if s.fixed == nil || !s.fixed[other] {
+			kernel.Axpy(-weights[j], x[int(other)*k:int(other)*k+k], out)
+		}
+	}
+	return out
+}
+
 // decay keeps a label's weight finite where a part of the graph holds labels of some classes only: without it
 // the solution there is not defined.
 const decay = 1e-3
@@ -141,9 +152,12 @@ const decay = 1e-3
 const leastDegree = 1e-6
 
 // poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is
-// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns
-// a value for each row and class; class is -1 where there is none.
-func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int, told progress,
+// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. What is
+// said of the unlabelled rows, a value for each row and class, is a source of so much weight in parts of their
+// degree, less its mean; nil: nothing is. It is taken over. It returns a value for each row and class; class
+// is -1 where there is none.
+func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int, said []float32,
+	weight float32, told progress,
 ) ([]float32, error) {
 	n, k := graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
@@ -157,39 +171,66 @@ func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to
 	}
 	kernel.Scale(1/max(1, labelled), mean)
 	s := system{graph: graph, diagonal: degrees(graph)}
-	b := make([]float32, n*k)
-	for p, y := range class {
-		s.diagonal[p] = (1 + decay) * max(s.diagonal[p], leastDegree)
-		if y >= 0 {
-			kernel.Axpy(-1, mean, b[p*k:p*k+k])
-			if int(y) >= from && int(y) < to {
-				b[p*k+int(y)-from]++
-			}
+	total, unlabelled := 0., 0.
+	for p, v := range s.diagonal {
+		s.diagonal[p] = max(v, leastDegree)
+		total += float64(s.diagonal[p])
+		if class[p] < 0 {
+			unlabelled += float64(s.diagonal[p])
 		}
 	}
-	return s.solve(ctx, b, k, told)
+	b := make([]float32, n*k)
+	if said == nil {
+		said = make([]float32, n*k)
+	}
+	share := sums(said, s.diagonal, k)
+	weight *= float32(float64(n) / total) // a label's source is 1, not its degree
+	for p, y := range class {
+		own, source := said[p*k:p*k+k], b[p*k:p*k+k]
+		if y < 0 {
+			for c := range own {
+				own[c] -= float32(share[c] / unlabelled)
+			}
+			kernel.Axpy(weight*s.diagonal[p], own, source)
+			kernel.Scale(weight/decay, own) // x, were the row alone
+		} else {
+			kernel.Axpy(-1, mean, source)
+			if int(y) >= from && int(y) < to {
+				source[int(y)-from]++
+			}
+		}
+		s.diagonal[p] *= 1 + decay
+	}
+	return s.solve(ctx, b, said, k, told)
 }
 
 // laplace is the harmonic solution: labelled rows hold their class, every other row is the mean of its
-// neighbours, drawn to 0 by decay. With zeroMean each class's mean over the rows is taken off, which spares
-// small classes from large ones.
-func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to int, zeroMean bool,
-	told progress,
+// neighbours, drawn to 0 by decay, and by so much weight, in parts of its degree, to what is said of it: a
+// value for each row and class, which is taken over; nil: nothing is.
+func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to int, said []float32,
+	weight float32, told progress,
 ) ([]float32, error) {
 	n, k := graph.N(), to-from
-	degree := degrees(graph)
-	s := system{graph: graph, diagonal: make([]float32, n), fixed: make([]bool, n)}
+	s := system{graph: graph, diagonal: degrees(graph), fixed: make([]bool, n)}
 	b := make([]float32, n*k)
+	if said == nil {
+		said = make([]float32, n*k)
+	}
 	holds := func(q int32) bool { return int(class[q]) >= from && int(class[q]) < to }
 	for p := range n {
-		s.diagonal[p] = (1 + decay) * max(degree[p], leastDegree)
+		degree := max(s.diagonal[p], leastDegree)
+		s.diagonal[p] = (1 + decay + weight) * degree
 		if class[p] >= 0 {
 			s.fixed[p] = true
 			if holds(int32(p)) {
-				b[p*k+int(class[p])-from] = s.diagonal[p]
+				at := p*k + int(class[p]) - from
+				b[at], said[at] = s.diagonal[p], 1
 			}
 			continue
 		}
+		own := said[p*k : p*k+k]
+		kernel.Axpy(weight*degree, own, b[p*k:p*k+k])
+		kernel.Scale(weight/(weight+decay), own) // x, were the row alone
 		columns, weights := graph.Row(p)
 		for j, q := range columns {
 			if holds(q) {
@@ -197,26 +238,40 @@ func laplace(ctx context.Context, graph *index.Affinity, class []int32, from, to
 			}
 		}
 	}
-	x, err := s.solve(ctx, b, k, told)
-	if err == nil && zeroMean {
-		lessMean(x, degree, k)
-	}
-	return x, err
+	return s.solve(ctx, b, said, k, told)
 }
 
-// lessMean takes from each column its mean over the rows, weighed by degree, and so spares small classes from
-// large ones.
-func lessMean(x []float32, weight []float32, k int) {
-	mean, total := make([]float64, k), 0.
-	for p, w := range weight {
-		total += float64(w)
-		for c, v := range x[p*k : p*k+k] {
-			mean[c] += float64(w) * float64(v)
+// mass is the sum over all classes of what laplace gives each row, where what is said of a row sums up to 1.
+func mass(ctx context.Context, graph *index.Affinity, class []int32, weight float32) ([]float32, error) {
+	one, said := make([]int32, len(class)), make([]float32, len(class))
+	for p, y := range class {
+		if one[p] = min(y, 0); y < 0 {
+			said[p] = 1
 		}
 	}
+	return laplace(ctx, graph, one, 0, 1, said, weight, func(int, int) {})
+}
+
+// lessMean takes from each value its class's part of the mass of its row, which spares small classes from
+// large ones: a class's part is what it has of all mass, weighed by degree. With mass 1 everywhere it is each
+// class's mean.
+func lessMean(x, mass, degree []float32, k int) {
+	total := sums(mass, degree, 1)[0]
+	part := sums(x, degree, k)
 	for i := range x {
-		x[i] -= float32(mean[i%k] / math.Max(total, 1e-30))
+		x[i] -= mass[i/k] * float32(part[i%k]/max(total, 1e-30))
 	}
+}
+
+// sums are those of the k columns of x, its rows weighed.
+func sums(x, weights []float32, k int) []float64 {
+	out := make([]float64, k)
+	for p, w := range weights {
+		for c, v := range x[p*k : p*k+k] {
+			out[c] += float64(w) * float64(v)
+		}
+	}
+	return out
 }
 
 // spread is label spreading: (I - alpha D^-1/2 W D^-1/2) x = y.
@@ -237,7 +292,7 @@ func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, al
 			b[p*k+int(y)] = 1
 		}
 	}
-	return s.solve(ctx, b, k, told)
+	return s.solve(ctx, b, make([]float32, n*k), k, told)
 }
 
 // largest is the column of the largest value of each row, the first of equals.

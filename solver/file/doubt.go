@@ -20,15 +20,14 @@ type doubts struct {
 }
 
 // doubt takes the place of S: A = softmax(-a) of each row, and S itself as far as a class is many rows side
-// by side, x = manifold, where means say little: A <- (1-x) A + x S. The confidence of a label is its part in
-// (W A + A), and the unknown score (W h + h)/(degree + 1), h the distance to the nearest labelled row.
-func (e *descent) doubt(labels []int32) doubts {
+// by side, where means say little, and labels reached the row over them: A <- (1-x) A + x S, x = manifold
+// times reach, 0 where reach is nil, as clusters are what their means are. The confidence of a label is
+// its part in (W A + A), and the unknown score (W h + h)/(degree + 1), h the distance to the nearest labelled
+// row.
+func (e *descent) doubt(labels []int32, reach []float32) doubts {
 	k, d := e.k, e.points.d
 	out := doubts{make([]float32, e.all), make([]int32, e.all), make([]float32, e.all)}
-	x := float32(0) // of clusters, which are what their means are
-	if e.support {
-		x = float32(manifold(e.n, k))
-	}
+	most := float32(manifold(e.n, k))
 	inFile := (e.n + stretch - 1) / stretch
 	eachOf(inFile+(e.all-e.n+stretch-1)/stretch, func(i int) {
 		from, to, c := i*stretch, min(e.n, (i+1)*stretch), e.c
@@ -53,7 +52,10 @@ func (e *descent) doubt(labels []int32) doubts {
 		kernel.SoftmaxRows(scores, to-from, k)
 		for p := from; p < to; p++ {
 			if e.class[p] < 0 {
-				own := e.s[p*k : p*k+k]
+				own, x := e.s[p*k:p*k+k], float32(0)
+				if reach != nil {
+					x = most * reach[p]
+				}
 				kernel.Scale(x, own)
 				kernel.Axpy(1-x, scores[(p-from)*k:(p-from+1)*k], own)
 			}
@@ -187,7 +189,7 @@ func (l *loaded) folds(seed uint64) [][]int32 {
 // calibrate labels the file again without some of its labelled rows, and fits confidence and the limit of the
 // unknown score to what it says of them. The limit is a quantile of where their scores stand among those of
 // the file: with fewer labels all scores are higher.
-func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar *index.Affinity, s *Settings,
+func (l *loaded) calibrate(ctx context.Context, lists *index.Neighbours, similar similarity, s *Settings,
 	r *Result,
 ) error {
 	folds := l.folds(s.Seed)
@@ -249,18 +251,19 @@ func (l *loaded) unlabelled(scores []float32) []float32 {
 }
 
 // without solves the file as if some of its labelled rows had no label.
-func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar *index.Affinity,
+func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbours, similar similarity,
 	s *Settings, c float64, stage string,
 ) ([]int32, doubts, error) {
 	class := slices.Clone(l.class)
 	for _, p := range held {
 		class[p] = -1
 	}
-	answer, err := l.spreadLabels(ctx, similar, class, s.progress(stage+"spreading labels"))
+	constants := l.labelling(s)
+	told := s.progress(stage + "spreading labels")
+	answer, reach, err := l.spreadLabels(ctx, similar, class, constants, told)
 	if err != nil {
 		return nil, doubts{}, err
 	}
-	constants := l.labelling(s)
 	e := newDescent(l, class, l.affinity(lists, class, constants.Rho, c), c, constants, answer)
 	if err := e.run(ctx, false, s.progress(stage+"solving"), nil); err != nil {
 		return nil, doubts{}, err
@@ -271,7 +274,7 @@ func (l *loaded) without(ctx context.Context, held []int32, lists *index.Neighbo
 			labels[p] = e.outside(int(p))
 		}
 	}
-	return labels, e.doubt(labels), nil
+	return labels, e.doubt(labels, reach), nil
 }
 
 func logit(z float32) float64 { return logistic.Logit(float64(z), 1e-4) }

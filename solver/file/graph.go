@@ -7,22 +7,44 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// similarities is the graph that labels are spread over: the width nearest of each row's list, weighed exp(-4
-// d2 / d2_k), d2_k the squared distance of the last of them, and made symmetric, (A + A')/2.
-func similarities(lists *index.Neighbours, width int) *index.Affinity {
+// similarity is a graph that labels are spread over, with the row that stands at each of its places.
+type similarity struct {
+	graph *index.Affinity
+	order []int32
+}
+
+// similarities is the graph over the width nearest of each row's list, weighed exp(-4 d2 / d2_k), d2_k the
+// squared distance of the last of them, and made symmetric, (A + A')/2.
+func similarities(lists *index.Neighbours, width int, order []int32) similarity {
 	width = min(width, lists.Rho)
-	return symmetric(lists.N, width, func(p, j int) (int32, float32) {
-		ids, distances := lists.Row(p)
+	place := make([]int32, len(order))
+	for i, p := range order {
+		place[p] = int32(i)
+	}
+	return similarity{order: order, graph: symmetric(lists.N, width, func(i, j int) (int32, float32) {
+		ids, distances := lists.Row(int(order[i]))
+		if ids[j] < 0 {
+			return -1, 0
+		}
 		last := float64(distances[width-1])
 		for i := width - 1; math.IsInf(last, 1) && i > 0; i-- {
 			last = float64(distances[i-1])
 		}
 		if last == 0 {
-			return ids[j], 1
+			return place[ids[j]], 1
 		}
 		r := float64(distances[j]) / last
-		return ids[j], float32(math.Exp(-4 * r * r))
-	})
+		return place[ids[j]], float32(math.Exp(-4 * r * r))
+	})}
+}
+
+// in are the values of the rows, each at its place.
+func (s *similarity) in(values []int32) []int32 {
+	out := make([]int32, len(values))
+	for i, p := range s.order {
+		out[i] = values[p]
+	}
+	return out
 }
 
 // symmetric returns (A + A')/2, where entry(p, j) is the j-th of width entries of row p of A: a column, -1

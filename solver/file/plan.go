@@ -41,8 +41,12 @@ const (
 	lists     = 8 * listed            // of neighbours
 	spreadOn  = 8 * 3 * spreading / 2 // the graph that labels are spread over
 	searching = 320                   // the search for neighbours, beside the rows and its answer
+	sketches  = 144                   // longer lists of it where rows have many dimensions
 	solving   = 300                   // both graphs while they are made, and the answers
 )
+
+// sketchedFrom are the dimensions from which on the search sketches rows.
+const sketchedFrom = 256
 
 // unknownClusters stands for their number where the graph is to say it.
 const unknownClusters = 50
@@ -57,6 +61,9 @@ func (p *Plan) size(n, k int) {
 	if p.Code > 0 {
 		row = p.Code
 		search = 5*row + lists + searching // it sees codes as float32
+	}
+	if p.Code >= sketchedFrom || p.Code == 0 && p.Dimension >= sketchedFrom {
+		search += sketches
 	}
 	p.Bytes = int64(n) * int64(row+spreadOn+max(lists, 4*k))
 	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*min(k, columnsAtOnce), 4*k)))

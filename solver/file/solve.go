@@ -85,7 +85,8 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	}
 	constants := l.labelling(s)
 	if constants.MetricRank > 0 && constants.MetricShrink < .99 {
-		answer, err := l.spreadLabels(ctx, similarities(lists, spreading), l.class, s.progress("spreading labels"))
+		similar := similarities(lists, spreading, l.points.nearby())
+		answer, _, err := l.spreadLabels(ctx, similar, l.class, constants, s.progress("spreading labels"))
 		if err != nil {
 			return err
 		}
@@ -99,8 +100,9 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	}
 	r.Coherence = l.coherence(lists, s)
 	s.progress("graph")(0, 1)
-	graph, similar := l.affinity(lists, l.class, constants.Rho, r.Coherence), similarities(lists, spreading)
-	answer, err := l.spreadLabels(ctx, similar, l.class, s.progress("spreading labels"))
+	graph := l.affinity(lists, l.class, constants.Rho, r.Coherence)
+	similar := similarities(lists, spreading, l.points.nearby())
+	answer, reach, err := l.spreadLabels(ctx, similar, l.class, constants, s.progress("spreading labels"))
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		return err
 	}
 	r.Labels = largest(e.s, l.k)
-	own := e.doubt(r.Labels)
+	own := e.doubt(r.Labels, reach)
 	r.Labels, r.Confidence, r.UnknownScore, r.Second = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n], own.second[:l.n]
 	l.place(r)
 	return l.calibrate(ctx, lists, similar, s, r)
@@ -149,7 +151,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 		return err
 	}
 	r.Labels = largest(e.s, l.k)
-	own := e.doubt(r.Labels)
+	own := e.doubt(r.Labels, nil)
 	r.Confidence, r.Second, r.UnknownLimit = own.confidence, own.second, math.Inf(1)
 	l.place(r)
 	return nil

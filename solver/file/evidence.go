@@ -1,0 +1,101 @@
+package file
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// evidenceWeight is what the evidence of all rows weighs together, in parts of what the labels do.
+const evidenceWeight = .03
+
+// evidence is what the labelled rows say of every other by distance alone: softmax(-a) from their prototypes.
+// Where labels arrive over the graph it counts for little; where none does, it decides. Its rows are those at
+// the places of an order.
+type evidence struct {
+	points *points
+	order  []int32
+	class  []int32       // at each place, -1 for none
+	scaled vector.Matrix // 2 tau C
+	psi    []float32     // tau psi of each class, +Inf for one without a label
+	total  []float32     // at each place, log sum_c exp(score)
+	weight float32       // of the evidence of a row, in parts of its degree
+}
+
+func (l *loaded) newEvidence(class, order []int32, constants Constants) *evidence {
+	k, d := l.k, l.points.d
+	e := &evidence{
+		points: &l.points, order: order, class: class, scaled: vector.New(k, d), psi: make([]float32, k),
+		total: make([]float32, l.all),
+	}
+	count, labelled := make([]float32, k), 0
+	scratch := l.points.scratch(1)
+	for i, y := range class {
+		if y >= 0 {
+			p := int(order[i])
+			kernel.Axpy(1, l.points.rows(p, p+1, scratch), e.scaled.Row(int(y)))
+			count[y]++
+			labelled++
+		}
+	}
+	for c, n := range count {
+		row := e.scaled.Row(c)
+		if n == 0 {
+			e.psi[c] = float32(math.Inf(1))
+			continue
+		}
+		kernel.Scale(1/n, row)
+		if length := math.Sqrt(float64(kernel.Dot(row, row))); length > 0 {
+			kernel.Scale(float32(2*constants.Tau*math.Pow(length, -constants.U)), row)
+			e.psi[c] = float32(constants.Tau * psi(constants.U, math.Pow(length, 1-constants.U)))
+		}
+	}
+	e.weight = evidenceWeight * float32(labelled) / float32(l.all)
+	eachChunk(l.all, func(_, from, to int) {
+		scores := e.scores(from, to, 0, k)
+		for i := from; i < to; i++ {
+			e.total[i] = logSumExp(scores[(i-from)*k : (i-from+1)*k])
+		}
+	})
+	return e
+}
+
+func logSumExp(x []float32) float32 {
+	most, sum := x[0], 0.
+	for _, v := range x {
+		most = max(most, v)
+	}
+	for _, v := range x {
+		sum += math.Exp(float64(v - most))
+	}
+	return most + float32(math.Log(sum))
+}
+
+// scores are -a for places from up to to and classes first up to last, without what all classes share.
+func (e *evidence) scores(from, to, first, last int) []float32 {
+	d, k := e.points.d, last-first
+	out, rows, scratch := make([]float32, (to-from)*k), make([]float32, (to-from)*d), e.points.scratch(1)
+	for i, p := range e.order[from:to] {
+		copy(rows[i*d:i*d+d], e.points.rows(int(p), int(p)+1, scratch))
+	}
+	kernel.Products(out, rows, e.scaled.Slice(first, last).Values, to-from, k, d)
+	for i := range out {
+		out[i] -= e.psi[first+i%k]
+	}
+	return out
+}
+
+// of returns the evidence for classes first up to last, a value for each place and class, 0 at labelled rows.
+func (e *evidence) of(first, last int) []float32 {
+	k := last - first
+	out := make([]float32, len(e.order)*k)
+	eachChunk(len(e.order), func(_, from, to int) {
+		for i, v := range e.scores(from, to, first, last) {
+			if p := from + i/k; e.class[p] < 0 {
+				out[from*k+i] = float32(math.Exp(float64(v - e.total[p])))
+			}
+		}
+	})
+	return out
+}

@@ -1,0 +1,122 @@
+package file
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// islands is a problem whose classes are groups that no neighbour leads out of, but for a few rows half-way
+// between the first group of a class, the only one that has a label, and the second of the next class.
+func islands(bridges int) (p *Problem, truth []int32, labelled []bool) {
+	const n, d, k, groups, along = 7200, 24, 3, 4, 4
+	random := rand.New(rand.NewPCG(5, 5))
+	normal := func(rows int) vector.Matrix {
+		out := vector.New(rows, d)
+		for i := range out.Values {
+			out.Values[i] = float32(random.NormFloat64())
+		}
+		return out
+	}
+	classes, centres, directions := normal(k), normal(k*groups), normal(k*groups*along)
+	for g := range k * groups {
+		for j, v := range classes.Row(g / groups) {
+			centres.Row(g)[j] = v + .7*centres.Row(g)[j]
+		}
+	}
+	draw := func(g int) []float32 {
+		row := slices.Clone(centres.Row(g))
+		for a := range along {
+			by := .3 * float32(random.NormFloat64())
+			for j, v := range directions.Row(g*along + a) {
+				row[j] += by * v
+			}
+		}
+		return row
+	}
+	var rows [][]float32
+	for range n {
+		g := random.IntN(k * groups)
+		rows, truth = append(rows, draw(g)), append(truth, int32(g/groups))
+		labelled = append(labelled, g%groups == 0)
+	}
+	for i := range bridges {
+		one, other := draw(i%k*groups), draw((i+1)%k*groups+1)
+		for j := range one {
+			one[j] = (one[j] + other[j]) / 2
+		}
+		rows, truth, labelled = append(rows, one), append(truth, -1), append(labelled, false)
+	}
+	p = &Problem{N: len(rows), D: d, K: k, Support: vector.New(2*k, d)}
+	p.Read = func(use func([]float32, int32) error) error {
+		for _, row := range rows {
+			if err := use(row, -1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range 2 * k {
+		p.SupportClasses = append(p.SupportClasses, int32(i%k))
+		copy(p.Support.Row(i), draw(i%k*groups))
+	}
+	return p, truth, labelled
+}
+
+// Where no label arrives over the graph, or hardly any, the prototypes of the labelled rows decide, and
+// confidence says that labels are far.
+func TestLabelsThatDoNotArrive(t *testing.T) {
+	for name, bridges := range map[string]int{"islands": 0, "bridges": 6} {
+		t.Run(name, func(t *testing.T) {
+			p, truth, labelled := islands(bridges)
+			nearest, err := Baseline(t.Context(), p, "nearest", Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := solve(t, p, Settings{})
+			floor, right := accuracy(nearest, truth), accuracy(r.Labels, truth)
+			if right < floor-.01 || right < .9 {
+				t.Errorf("%.3f are right, %.3f by the nearest mean of the labelled rows", right, floor)
+			}
+			var said [2][]float32
+			for i, confidence := range r.Confidence {
+				side := 1
+				if labelled[i] {
+					side = 0
+				}
+				said[side] = append(said[side], confidence)
+			}
+			if near, far := vector.Median(said[0]), vector.Median(said[1]); far >= near-.02 {
+				t.Errorf("confidence is %.3f where labels are, %.3f where none arrives", near, far)
+			}
+		})
+	}
+}
+
+// Rows that follow each other in the order of nearby mostly lie near each other, and each comes once.
+func TestNearby(t *testing.T) {
+	p, truth, _ := islands(0)
+	var plan Plan
+	l, err := load(t.Context(), p, &Settings{}, &plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := l.points.nearby()
+	same := 0
+	for i, row := range order[1:] {
+		if a, b := row, order[i]; int(a) < p.N && int(b) < p.N && truth[a] == truth[b] {
+			same++
+		}
+	}
+	if share := float64(same) / float64(p.N); share < .8 {
+		t.Errorf("%.2f of the rows follow one of their class", share)
+	}
+	slices.Sort(order)
+	for i, row := range order {
+		if int(row) != i {
+			t.Fatalf("row %d stands at place %d", row, i)
+		}
+	}
+}
