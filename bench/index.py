@@ -1,7 +1,8 @@
 """Neighbours by other libraries. index.py small X.npy K times searches of few rows; index.py METHOD X.npy CHECK K SETTINGS
 builds an index of the rows, asks for the neighbours of each, and prints the seconds of both, the CPU seconds and the recall
 on the rows of CHECK-rows.npy, whose K-th neighbour is at the squared distance of CHECK-limits.npy. index.py tune X.npy CHECK K
-METHOD RECALL prints the same for the settings that reach the recall in the least time, or come nearest to it. index.py search X.npy
+METHOD RECALL MOST prints the same for the settings that reach the recall in the least time, or come nearest to it; after one that
+took more than MOST seconds no dearer ones are tried. index.py search X.npy
 LIMITS.npy K RECALL has hnswlib find the last rows, of which there is a limit each, among the others, and prints what one takes."""
 import json
 import os
@@ -111,7 +112,7 @@ def compile_pynndescent(x, k):
     pynndescent_graph(x[:2000], k, {"neighbours": k + 1})
 
 
-def attempts(x, k, method, reached):
+def attempts(x, k, method, reached, most):
     """Settings from cheap to dear, each with its graph, seconds and CPU seconds. A built HNSW is asked again with more effort
     until its number of links is among the reached."""
     if method == "flat":
@@ -131,12 +132,14 @@ def attempts(x, k, method, reached):
                     break
                 ids, more, morecpu = timed(lambda: search(index, x, k, ef))
                 yield {**settings, "ef": ef}, ids, seconds + more, cpu + morecpu
+            if seconds > most:
+                return
 
 
-def tune(x, k, method, check, target):
+def tune(x, k, method, check, target, most):
     """The first settings of a family to reach the target are its cheapest; dearer families may still be quicker in all."""
     best, reached = None, set()
-    for settings, ids, seconds, cpu in attempts(x, k, method, reached):
+    for settings, ids, seconds, cpu in attempts(x, k, method, reached, most):
         found = {"settings": settings, "seconds": seconds, "cpu": cpu, "recall": recall(x, np.asarray(ids), check, k)}
         enough = found["recall"] >= target
         if enough:
@@ -144,7 +147,7 @@ def tune(x, k, method, check, target):
         worth = (enough, -seconds if enough else found["recall"])
         if best is None or worth > best[0]:
             best = worth, found
-        if enough and ("M" not in settings or seconds > 60):  # a run of a minute is not tried three times
+        if "M" not in settings and (enough or seconds > most):
             break
     return best[1]
 
@@ -190,7 +193,7 @@ if method == "search":
     print(json.dumps(search(x, np.load(check), k, float(sys.argv[5]))))
     sys.exit()
 if method == "tune":
-    print(json.dumps(tune(x, k, sys.argv[5], check, float(sys.argv[6]))))
+    print(json.dumps(tune(x, k, sys.argv[5], check, float(sys.argv[6]), float(sys.argv[7]))))
     sys.exit()
 settings = json.loads(sys.argv[5])
 graph = {"hnswlib": hnswlib_graph, "pynndescent": pynndescent_graph, "faiss": faiss_graph, "flat": flat_graph}[method]

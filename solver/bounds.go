@@ -17,7 +17,7 @@ import (
 // hold those that the row had, and the softmax over them is the minimiser of R on them.
 type bounds struct {
 	outside []float32 // n: the score less drift as it was then; +Inf: the row must be compared with all
-	drift   float64   // how far, at most, scores of classes that were no movers have moved since the descent began
+	drift   float64   // how far, at most, scores of classes that were no movers have moved in this descent
 	base    []float32 // k: of the sweep before
 	longest float64   // the length of the longest row
 	on, off bool      // off: never on, for tests to compare
