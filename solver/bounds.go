@@ -23,8 +23,16 @@ type bounds struct {
 	on, off bool      // off: never on, for tests to compare
 	near    bool      // whether any row may be updated from few classes in this sweep
 
+	// A row whose neighbours keep their s, and whose own classes keep their scores, is not looked at at all
+	// while outside is below its floor.
+	floor   []float32 // n: what a class must score, its neighbours apart, to be kept too
+	since   []float32 // n: the sum of travelled over the classes kept, when the row was looked at last
+	changed []uint8   // n: the last sweep, modulo 256, that changed the s of a row
+	sweep   uint8
+
 	movers     []int32   // classes that have moved farther than farMove
 	place      []int32   // k: where among movers, -1: no mover
+	travelled  []float64 // k: how far, at most, the scores of each class have moved in this descent
 	prototypes []float32 // movers x d
 	shared     []float32 // movers: their base
 }
@@ -50,9 +58,11 @@ func (b *bounds) enter(e *episode) {
 		}
 	}
 	b.outside, b.base, b.drift, b.longest = vector.Resize(b.outside, e.n), vector.Zeroed(b.base, e.k), 0, 0
-	b.place = vector.Resize(b.place, e.k)
+	b.place, b.travelled = vector.Resize(b.place, e.k), vector.Zeroed(b.travelled, e.k)
+	b.floor, b.since = vector.Resize(b.floor, e.n), vector.Resize(b.since, e.n)
+	b.changed, b.sweep = vector.Zeroed(b.changed, e.n), 0
 	for p := range b.outside {
-		b.outside[p] = float32(math.Inf(1))
+		b.outside[p], b.floor[p] = float32(math.Inf(1)), float32(math.Inf(-1))
 	}
 	for _, v := range e.own {
 		b.longest = max(b.longest, math.Sqrt(float64(v)))
@@ -73,6 +83,7 @@ func (b *bounds) follow(e *episode) {
 	for c := range e.k {
 		b.place[c] = -1
 		moved := slope*e.direct.moved(c) + math.Abs(float64(e.base[c]-b.base[c]))
+		b.travelled[c] += moved
 		if moved > farMove && !e.modes {
 			b.place[c] = int32(len(b.movers))
 			b.movers = append(b.movers, int32(c))
@@ -84,6 +95,7 @@ func (b *bounds) follow(e *episode) {
 	}
 	copy(b.base, e.base)
 	b.drift += farthest
+	b.sweep++
 	b.near = float64(len(b.movers)) <= farShare*float64(e.k)
 }
 
@@ -222,21 +234,69 @@ func (e *episode) updateNear(w *worker, p int, movers []float32) (change float64
 	}
 	before := e.s.elements(p)
 	kept := w.choice.keep(classes, scores, before)
-	if len(movers) > 0 {
-		for _, v := range kept {
-			if at := bound.place[v.class]; at >= 0 {
-				movers[at] = float32(math.Inf(-1))
-			}
-		}
-		outside = max(outside, w.choice.groups(movers)/-2)
-	}
-	if !w.choice.closed(outside+near.rest, len(kept)) {
+	outside = max(outside, bound.farthest(movers, kept, &w.choice))
+	if outside > w.choice.threshold(len(kept))-near.rest {
 		return 0, false
 	}
 	kept, change = w.choice.settle(kept, before)
 	bound.outside[p] = max(outside, w.choice.left) - drift
-	e.s.write(p, kept)
+	change = e.replaceSparse(p, before, kept, change)
+	bound.look(p, kept, w.choice.threshold(len(kept))-near.rest)
 	return change, true
+}
+
+// farthest is the largest score of a mover that is not kept. It spoils those of the kept.
+func (b *bounds) farthest(movers []float32, kept []element, c *choice) float32 {
+	if len(movers) == 0 {
+		return float32(math.Inf(-1))
+	}
+	for _, v := range kept {
+		if at := b.place[v.class]; at >= 0 {
+			movers[at] = float32(math.Inf(-1))
+		}
+	}
+	return c.groups(movers) / -2
+}
+
+// look notes what was seen of row p when it was looked at.
+func (b *bounds) look(p int, kept []element, floor float32) {
+	b.floor[p], b.since[p] = floor, b.sum(kept)
+}
+
+// sum is how far the classes of a row have travelled together.
+func (b *bounds) sum(kept []element) float32 {
+	var sum float64
+	for _, v := range kept {
+		sum += b.travelled[v.class]
+	}
+	return float32(sum)
+}
+
+// stands says that row p, given its scores for the movers, would keep its s if it were looked at: nothing
+// that it depends on has changed since that would move its s by more than still.
+func (e *episode) stands(p int, movers []float32, c *choice) bool {
+	b, kept := &e.bounds, e.s.elements(p)
+	moved := b.sum(kept) - b.since[p]
+	if len(kept) > 1 && moved > c.still {
+		return false
+	}
+	outside, drift := b.outside[p], float32(b.drift)
+	if outside+drift > b.floor[p]-moved {
+		return false
+	}
+	columns, _ := e.graph.Row(p)
+	for _, q := range columns {
+		if int(q) < e.n && b.sweep-b.changed[q] <= 1 { // in this sweep, or in the last, maybe after p
+			return false
+		}
+	}
+	if far := b.farthest(movers, kept, c); far > outside+drift {
+		if far > b.floor[p]-moved {
+			return false
+		}
+		b.outside[p] = far - drift
+	}
+	return true
 }
 
 // score is what a row scores for a class, its neighbours apart.
@@ -256,4 +316,5 @@ func (b *bounds) bound(p int, scores []float32, kept []element, c *choice) {
 		scores[v.class] = float32(math.Inf(-1))
 	}
 	b.outside[p] = c.groups(scores)/-2 - float32(b.drift)
+	b.look(p, kept, c.threshold(len(kept)))
 }

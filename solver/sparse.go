@@ -76,11 +76,18 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	rest := listed
 	if near && e.bounds.near {
 		rest = w.rest[:0]
-		movers, m := e.bounds.scores(e, w, listed), len(e.bounds.movers)
+		m := len(e.bounds.movers)
+		if m == 0 {
+			listed = e.moving(w, listed)
+		}
+		movers := e.bounds.scores(e, w, listed)
 		for i, p := range listed {
 			if i+ahead < len(listed) {
 				columns, _ := e.graph.Row(int(listed[i+ahead]))
 				e.s.prefetch(columns)
+			}
+			if m > 0 && e.stands(int(p), movers[i*m:i*m+m], &w.choice) {
+				continue
 			}
 			moved, done := e.updateNear(w, int(p), movers[i*m:i*m+m])
 			if change += moved; !done {
@@ -109,12 +116,35 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 		}
 		kept := w.choice.elements(row, before)
 		kept, moved := w.choice.settle(kept, before)
-		change += moved
-		e.s.write(int(p), kept)
+		change += e.replaceSparse(int(p), before, kept, moved)
 		if near {
 			e.bounds.bound(int(p), row, kept, &w.choice)
 		}
 	}
+	return change
+}
+
+// moving returns those of the listed points that do not stand, where no prototype has moved far.
+func (e *episode) moving(w *worker, listed []int32) []int32 {
+	moving := w.moving[:0]
+	for _, p := range listed {
+		if !e.stands(int(p), nil, &w.choice) {
+			moving = append(moving, p)
+		}
+	}
+	return moving
+}
+
+// replaceSparse replaces row p, of which before is known, unless it would change by no more than still, and
+// returns the L1 change.
+func (e *episode) replaceSparse(p int, before, kept []element, change float64) float64 {
+	if e.bounds.on {
+		if change <= float64(e.pool.workers[0].choice.still) {
+			return 0
+		}
+		e.bounds.changed[p] = e.bounds.sweep
+	}
+	e.s.write(p, kept)
 	return change
 }
 
@@ -128,12 +158,14 @@ type choice struct {
 	// Of the last row: the largest score, the least of the kept, and the largest that was kept before and is
 	// not now.
 	best, least, left float32
-	enters, share     float32 // how far below the best a class may be to become one that is kept; exp of that
+	enters, share     float32 // how far below the best a class may be to enter; exp of minus that
+	still             float32 // a row that would change by no more keeps its s: no class enters by so little
 }
 
 func (c *choice) size(k int) {
 	c.zeros = vector.Zeroed(c.zeros, k)
 	c.enters, c.share = float32(math.Log(float64(k)/sparseTail)), float32(sparseTail/float64(k))
+	c.still = c.share / sparseWidth
 	c.classes, c.scores = vector.Resize(c.classes, k+sparseWidth), vector.Resize(c.scores, k+sparseWidth)
 }
 
@@ -147,7 +179,7 @@ func (c *choice) elements(scores []float32, before []element) []element {
 	// So many groups have a score that is as large, so that so many are among the candidates.
 	most := -sparseWidthLargest(c.minima[:])
 	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, min(least+2*c.enters, most))]
-	if len(classes) < sparseWidth { // those that it keeps are candidates too: beside more, none is among the largest
+	if len(classes) < sparseWidth { // what it kept is a candidate too, but beside more not among the largest
 		for _, v := range before {
 			if at, found := slices.BinarySearch(classes, v.class); !found {
 				classes = slices.Insert(classes, at, v.class)
@@ -216,9 +248,12 @@ func (c *choice) keep(classes []int32, scores []float32, before []element) []ele
 	return c.kept[:n]
 }
 
-// closed says that no class of so low a score would be kept beside so many as the last row keeps.
-func (c *choice) closed(score float32, kept int) bool {
-	return score <= c.best-c.enters || kept == sparseWidth && score <= c.least
+// threshold is the score up to which no class would be kept beside so many as the last row keeps.
+func (c *choice) threshold(kept int) float32 {
+	if kept == sparseWidth {
+		return max(c.best-c.enters, c.least)
+	}
+	return c.best - c.enters
 }
 
 // settle leaves out of a row, in place of the one before, the classes that would not have entered it, where R
@@ -278,77 +313,4 @@ func (c *choice) largest(classes []int32, scores []float32) int {
 		c.left = max(c.left, v)
 	}
 	return n
-}
-
-// sparseWidthLargest is the sparseWidth-th largest of some values, at least as many.
-func sparseWidthLargest(values []float32) float32 {
-	if len(values) <= 2*sparseWidth {
-		var keys [2 * sparseWidth]int32
-		n := copyKeys(&keys, values)
-		for i := n; i < len(keys); i++ {
-			keys[i] = math.MinInt32
-		}
-		return unkeyed(upperHalf(&keys))
-	}
-	var top [sparseWidth]float32 // descending
-	for i, v := range values {
-		at := min(i, sparseWidth-1)
-		if i >= sparseWidth && v <= top[at] {
-			continue
-		}
-		for ; at > 0 && top[at-1] < v; at-- {
-			top[at] = top[at-1]
-		}
-		top[at] = v
-	}
-	return top[sparseWidth-1]
-}
-
-// copyKeys writes integers that are ordered as the values are.
-func copyKeys(keys *[2 * sparseWidth]int32, values []float32) int {
-	for i, v := range values {
-		bits := int32(math.Float32bits(v))
-		keys[i&(2*sparseWidth-1)] = bits ^ bits>>31&math.MaxInt32
-	}
-	return len(values)
-}
-
-// unkeyed is the value of a key.
-func unkeyed(key int32) float32 { return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)) }
-
-// upperHalf is the least of the upper half of 16 keys. It sorts both halves by a network, which has no branch
-// to guess wrong.
-func upperHalf(keys *[2 * sparseWidth]int32) int32 {
-	sort8((*[8]int32)(keys[:8]))
-	sort8((*[8]int32)(keys[8:]))
-	least := int32(math.MaxInt32)
-	for i := range 8 { // of both halves, ascending, these are the upper half of all
-		least = min(least, max(keys[i], keys[15-i]))
-	}
-	return least
-}
-
-// sort8 sorts ascending: Batcher's network of 19 exchanges.
-func sort8(k *[8]int32) {
-	a, b, c, d, e, f, g, h := k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7]
-	a, b = min(a, b), max(a, b)
-	c, d = min(c, d), max(c, d)
-	e, f = min(e, f), max(e, f)
-	g, h = min(g, h), max(g, h)
-	a, c = min(a, c), max(a, c)
-	b, d = min(b, d), max(b, d)
-	e, g = min(e, g), max(e, g)
-	f, h = min(f, h), max(f, h)
-	b, c = min(b, c), max(b, c)
-	f, g = min(f, g), max(f, g)
-	a, e = min(a, e), max(a, e)
-	b, f = min(b, f), max(b, f)
-	c, g = min(c, g), max(c, g)
-	d, h = min(d, h), max(d, h)
-	c, e = min(c, e), max(c, e)
-	d, f = min(d, f), max(d, f)
-	b, c = min(b, c), max(b, c)
-	d, e = min(d, e), max(d, e)
-	f, g = min(f, g), max(f, g)
-	k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7] = a, b, c, d, e, f, g, h
 }

@@ -27,6 +27,7 @@ type worker struct {
 	weights []float32 // tile x k
 	choice  choice
 	nearby  nearby
+	moving  []int32 // tile: points that are looked at
 	rest    []int32 // tile: points that are compared with all prototypes
 
 	compared int // points that were, in all sweeps of the solve
@@ -45,7 +46,7 @@ func (c *workerPool) size(k int) {
 		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
 		w.choice.size(k)
 		w.nearby.size(k)
-		w.rest, w.compared = vector.Resize(w.rest, tile), 0
+		w.rest, w.moving, w.compared = vector.Resize(w.rest, tile), vector.Resize(w.moving, tile), 0
 	}
 }
 
