@@ -126,7 +126,7 @@ func TestBounds(t *testing.T) {
 			p.Labels[i] = int32(i)
 		}
 		for j := range 5 { // others of the class, all different
-			lists.IDs[i*5+j] = int32((i%k + k*((i/k+1+20*j+random.IntN(20))%(n/k))))
+			lists.IDs[i*5+j] = int32((i%k + k*((i/k+1+14*j+random.IntN(14))%(n/k))))
 		}
 	}
 	p.Affinity = lists.Symmetric()
