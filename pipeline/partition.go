@@ -244,7 +244,7 @@ func (p *partition) done(j *job) {
 		p.inFlight -= j.episode.Bytes
 		s.answeredTime = j.episode.Reached
 		p.saver.relearned(s, time.Now())
-		p.saver.spent.solves += j.took
+		p.saver.spent.solves += j.took + j.learned
 	default:
 		j.answered = true
 		e := j.episode
@@ -257,7 +257,7 @@ func (p *partition) done(j *job) {
 		p.inFlight += j.bytes
 		p.closings.answered()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
-		p.saver.spent.solves += j.took
+		p.saver.spent.solves += j.took + j.learned
 		if j.rejected != nil {
 			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.rejected)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker is free; its
-// memory and labels belong to the job that is being done.
+// liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker
+// is free; its memory and labels belong to the job that is being done.
 type liveStream struct {
 	key         consumer.Key
 	partition   *partition
@@ -21,6 +21,7 @@ type liveStream struct {
 	metric      *stream.Refresh // the last that the pool was told of; its worker's
 	learned     record.Place    // the last item of the last episode
 	labels      []int64         // the labels it last answered by
+	learning    time.Duration   // what it took to learn of the last episode, after its answers
 	learnedTime time.Time       // event time of the last item of the last episode
 
 	// Of the pool, under its lock.
@@ -37,7 +38,8 @@ type liveStream struct {
 	answeredTime time.Time // event time of the partition at its last answered item
 }
 
-// job is something to do for a stream: answer an episode, learn it again without answering, or take a snapshot.
+// job is something to do for a stream: answer an episode, learn it again without answering, or take a
+// snapshot.
 type job struct {
 	stream  *liveStream
 	episode *consumer.Episode // nil: take a snapshot
@@ -52,13 +54,15 @@ type job struct {
 	snapshot *state.Snapshot
 	report   stream.Report
 	took     time.Duration
+	learn    func()        // what is left to learn of the episode once its answers are handed on; nil: nothing
+	learned  time.Duration // how long that took of the episode before
 	unknown  int
 	answered bool
 	rejected error // why the memory could not answer: the items are in the dead letters
 }
 
-// attempt does the job on a worker. A panic, and an episode that hung its owners before, is the fault of this job alone: its
-// items go to the dead letters and the others go on.
+// attempt does the job on a worker. A panic, and an episode that hung its owners before, is the fault of
+// this job alone: its items go to the dead letters and the others go on.
 func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,7 +104,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	if ctx.Err() != nil {
 		return // given up: the partition's next owner answers
 	}
-	j.took = time.Since(begin)
+	j.took, j.learned, s.learning = time.Since(begin), s.learning, 0
 	j.labels = v.next
 	s.learned, s.labels = j.episode.Last(), v.next
 	if reached := j.episode.Reached; !reached.IsZero() {
@@ -154,8 +158,25 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 			Frame: it.Frame, Track: it.Track,
 		}
 	}
-	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
+	answers, j.report, j.learn, err = s.memory.AnswerAhead(ctx, engine, items, v.labels)
 	return answers, err
+}
+
+// learn does what an answered episode has left to learn; nil: nothing. What panics is not learned: answers
+// stand.
+func (s *liveStream) learn(rest func()) {
+	if rest == nil {
+		return
+	}
+	begin := time.Now()
+	defer func() {
+		s.learning = time.Since(begin)
+		if p := recover(); p != nil {
+			s.partition.log.Error("an episode could not be learned from in full", "stream", s.key.Stream, "error", p,
+				"stack", string(debug.Stack()))
+		}
+	}()
+	rest()
 }
 
 // snapshot is what the stream remembers now.

@@ -46,7 +46,7 @@ func BenchmarkMetric(b *testing.B) {
 	b.Run("made", func(b *testing.B) {
 		for b.Loop() {
 			made := from
-			if m, err := made.metric(); err != nil || m == nil {
+			if m, err := made.metric(nil); err != nil || m == nil {
 				b.Fatal(m, err)
 			}
 		}

@@ -6,60 +6,75 @@ import (
 	"slices"
 )
 
-// Answer labels one episode and learns from it: gather what is labelled, solve, answer, and every part observes. On an error
-// nothing is learned and nothing forgotten: the stream is as it was. labels may be nil. A stream whose state is older than
-// what was handed over is given the same episodes again, and those answers are thrown away: they are the same ones.
+// Answer labels one episode and learns from it: gather what is labelled, solve, answer, and every part
+// observes. On an error nothing is learned and nothing forgotten: the stream is as it was. labels may be
+// nil. A stream whose state is older than what was handed over is given the same episodes again, and those
+// answers are thrown away: they are the same ones.
 func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) ([]Answer, Report, error) {
+	answers, report, learn, err := s.AnswerAhead(ctx, e, items, labels)
+	if err == nil {
+		learn()
+	}
+	return answers, report, err
+}
+
+// AnswerAhead is Answer for who wants the answers before what takes longest to learn: the metric. learn,
+// nil with an error, learns that, and has to be called before the stream or the engine is used for anything
+// else.
+func (s *Stream) AnswerAhead(ctx context.Context, e *Engine, items []Item, labels *Labels) (
+	answers []Answer, report Report, learn func(), err error,
+) {
 	d, err := checkItems(items)
 	if err == nil && s.dimension != 0 && items[0].Model == s.model && d != s.dimension {
 		err = fmt.Errorf("%w: row 0: dimension %d, not the stream's %d", ErrItem, d, s.dimension)
 	}
 	if err != nil {
-		return nil, Report{}, fmt.Errorf("stream %s: %w", s.Name, err)
+		return nil, Report{}, nil, fmt.Errorf("stream %s: %w", s.Name, err)
 	}
-	// The episode is answered by a copy, which takes the stream's place once nothing can fail any more: what the parts hold
-	// by reference they change in observe only.
+	// The episode is answered by a copy, which takes the stream's place once nothing can fail any more: what
+	// the parts hold by reference they change in observe only.
 	next := *s
 	if model := items[0].Model; s.dimension != 0 && model != s.model { // numbers of two models are never mixed
 		next = *s.restarted(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
 	next.model, next.dimension = items[0].Model, d
-	answers, report, err := next.answer(ctx, e, items, labels.of(s.Name))
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
+	done := &answered{
+		number: s.episode + 1, items: items, problem: &e.problem,
+		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: next.notes},
+	}
+	if answers, err = next.answer(ctx, e, done, labels.of(s.Name)); err != nil {
+		return nil, Report{}, nil, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
 	}
 	*s = next
-	return answers, report, nil
+	return answers, *done.report, func() { s.metric.learn(s, done) }, nil
 }
 
-func (s *Stream) answer(ctx context.Context, e *Engine, items []Item, labels *followedLabels) ([]Answer, Report, error) {
-	p := &e.problem
+func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *followedLabels) (
+	answers []Answer, err error,
+) {
+	p, items, report := done.problem, done.items, done.report
 	skipped, err := p.gather(s, items, labels)
 	if err != nil {
-		return nil, Report{}, err
+		return nil, err
 	}
 	p.number(items)
-	report := Report{Episode: s.episode + 1, Count: len(items), Notes: s.notes}
 	if skipped > 0 {
 		report.note("%d labelled examples are of another model or dimension and were left out", skipped)
 	}
-	done := &answered{
-		stream: s, number: s.episode + 1, items: items, problem: p, report: &report,
-		relabels: p.sum != s.topic, cold: !s.settings.Warm,
-	}
+	done.stream, done.relabels, done.cold = s, p.sum != s.topic, !s.settings.Warm
 	if done.relabels && s.episode > 0 {
 		s.prototypes.stop()
 	}
 	s.calibration.follow(labels)
-	var answers []Answer
-	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by its clusters.
+	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by
+	// its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		answers, err = s.answerClusters(ctx, e, done)
 	} else {
 		answers, err = s.answerLabelled(ctx, e, done, labels)
 	}
 	if err != nil {
-		return nil, Report{}, err
+		return nil, err
 	}
 	for _, part := range s.parts() {
 		part.observe(done)
@@ -71,7 +86,7 @@ func (s *Stream) answer(ctx context.Context, e *Engine, items []Item, labels *fo
 			s.learned = item.Position
 		}
 	}
-	return answers, report, nil
+	return answers, nil
 }
 
 // note adds what a person should know to the next report.
@@ -136,7 +151,8 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	return answers, nil
 }
 
-// alternatives are the next best labels; among them they have what the answer's confidence leaves, in proportion to S.
+// alternatives are the next best labels; among them they have what the answer's confidence leaves, in
+// proportion to S.
 func alternatives(names []string, row []float32, answer int32, confidence float64) []Alternative {
 	const most = 3
 	var out []Alternative

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"hash/fnv"
 
 	"github.com/slkstream/slkstream/solver/metric"
 )
@@ -36,16 +37,19 @@ func (m *learnedMetric) bringIn(s *Stream) {
 	m.next = nil
 }
 
-// observe takes a solved episode in. Labelled items teach the metric best; their residuals are taken afresh from all of
-// them at each refresh, so that a corrected label leaves nothing behind. Residuals of answered items stand in while those
-// are few.
-func (m *learnedMetric) observe(e *answered) {
-	s, p, r := e.stream, e.problem, e.solved
+// observe leaves what there is to learn to learn.
+func (m *learnedMetric) observe(*answered) {}
+
+// learn takes a solved episode in, once its answers are given out. Labelled items teach the metric best;
+// their residuals are taken afresh from all of them at each refresh, so that a corrected label leaves
+// nothing behind. Residuals of answered items stand in while those are few.
+func (m *learnedMetric) learn(s *Stream, e *answered) {
+	p, r := e.problem, e.solved
 	if r == nil || s.settings.Solver.MetricRank == 0 {
 		return
 	}
-	shared := s.settings.SharedMetric
-	if metric.Folds(e.number) {
+	shared, phase := s.settings.SharedMetric, s.phase()
+	if metric.Folds(e.number, phase) {
 		freedom := len(p.classes) - len(p.names)
 		for _, c := range p.labels {
 			if c >= 0 {
@@ -58,7 +62,7 @@ func (m *learnedMetric) observe(e *answered) {
 			shared.Add(s.feed(), r.Z, r.S, p.K)
 		}
 	}
-	if !metric.Refreshes(e.number) {
+	if !metric.Refreshes(e.number, phase) {
 		return
 	}
 	from := &metric.Material{
@@ -75,6 +79,13 @@ func (m *learnedMetric) observe(e *answered) {
 	from.Labels = append(from.Labels, p.classes...)
 	feed := s.feed()
 	m.next = metric.NewRefresh(metric.Due(e.number), from, func(m *metric.Metric) { shared.Publish(feed, m) })
+}
+
+// phase is the stream's place among those that began with it.
+func (s *Stream) phase() uint32 {
+	sum := fnv.New32a()
+	sum.Write([]byte(s.Name))
+	return sum.Sum32()
 }
 
 // feed is what streams must have in common to share a metric.
@@ -133,8 +144,8 @@ func (m *learnedMetric) decode(f *field) {
 	}
 }
 
-// decodeMetric reads a field of a metric. What is left at the end without a centre is no metric: none was made, or it is of
-// a form no longer read, and the next one takes its place.
+// decodeMetric reads a field of a metric. What is left at the end without a centre is no metric: none was
+// made, or it is of a form no longer read, and the next one takes its place.
 func decodeMetric(m *metric.Metric, f *field) {
 	switch f.number {
 	case fieldCentre:

@@ -110,7 +110,7 @@ func TestReplay(t *testing.T) {
 
 func refresh(s *Stream) {
 	if r := s.Refresh(); r != nil {
-		r.Compute()
+		r.Compute(nil)
 	}
 }
 
