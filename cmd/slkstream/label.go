@@ -68,6 +68,9 @@ func label(ctx context.Context, c *call) error {
 	return nil
 }
 
+// ofProgram is what the program takes beside what it allocates: its own text and data.
+const ofProgram = 32 << 20
+
 // chosenSolve is how the settings want a file to be solved.
 func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	s := c.Config.Solver
@@ -84,7 +87,7 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
-			debug.SetMemoryLimit(min(max(p.Peak, p.Limit), allowed))
+			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram), allowed))
 			if p.Code > 0 { // memory is short: collect more often
 				debug.SetGCPercent(20)
 			}

@@ -99,13 +99,13 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		}
 	}
 	r.Coherence = l.coherence(lists, s)
-	s.progress("graph")(0, 1)
-	graph := l.affinity(lists, l.class, constants.Rho, r.Coherence)
 	similar := similarities(lists, spreading, l.points.nearby())
 	answer, reach, err := l.spreadLabels(ctx, similar, l.class, constants, s.progress("spreading labels"))
 	if err != nil {
 		return err
 	}
+	s.progress("graph")(0, 1) // not before: beside all that spreads labels it would not fit
+	graph := l.affinity(lists, l.class, constants.Rho, r.Coherence)
 	e := newDescent(l, l.class, graph, r.Coherence, constants, answer)
 	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
 		return err
