@@ -61,7 +61,9 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		if s == nil {
 			return
 		}
+		s.working.Lock() // the last of its jobs may still be learned from
 		snapshot := s.snapshot()
+		s.working.Unlock()
 		room -= snapshot.Bytes()
 		p.commits.next.snapshots = append(p.commits.next.snapshots, snapshot)
 		p.stage.metrics.saved(snapshot.Bytes())

@@ -96,6 +96,7 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 	p.busy[worker] = busy{j, time.Now()}
 	p.mutex.Unlock()
 
+	s.working.Lock()
 	if s.partition.ctx.Err() == nil {
 		j.attempt(s.partition.ctx, engine)
 	}
@@ -106,6 +107,7 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 	runtime.Gosched()
 	s.learn(learn)
 	next := s.memory.Refresh()
+	s.working.Unlock()
 
 	p.mutex.Lock()
 	p.busy[worker] = busy{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -13,8 +14,10 @@ import (
 )
 
 // liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker
-// is free; its memory and labels belong to the job that is being done.
+// is free; its memory and labels belong to the job that is being done. The partition is told of a job before
+// all of it is learned: working is held until it is.
 type liveStream struct {
+	working     sync.Mutex
 	key         consumer.Key
 	partition   *partition
 	memory      *stream.Stream
