@@ -5,9 +5,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// candidateLists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles compute it, ties by
-// id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A list is a function of the set of
-// candidates offered, not of their order.
+// candidateLists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles
+// compute it, ties by id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A
+// list is a function of the set of candidates offered, not of their order.
 type candidateLists struct {
 	points  *points
 	rho     int     // neighbours wanted
@@ -34,9 +34,9 @@ func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	l.empty(p, n, rho, spare, false)
 }
 
-// resetRough makes empty lists of an approximate search, one for each row. What rounding pushes off such a list is one of
-// its last, which are spare themselves: limits are the values as computed, and what is dropped is forgotten. Bounds would
-// need the norm of every row on the list, which lie all over the memory.
+// resetRough makes empty lists of an approximate search, one for each row. What rounding pushes off such a
+// list is one of its last, which are spare themselves: limits are the values as computed, and what is dropped
+// is forgotten. Bounds would need the norm of every row on the list, which lie all over the memory.
 func (l *candidateLists) resetRough(p *points, rho int) {
 	l.of = nil
 	l.empty(p, p.n, rho, 0, true)
@@ -79,9 +79,31 @@ func (l *candidateLists) row(i int) int {
 	return int(l.of[i])
 }
 
-// margin is how far two values of list i must be from each other, beyond the shares of their own rows in the bound.
+// margin is how far two values of list i must be from each other, beyond the shares of their own rows in the
+// bound.
 func (l *candidateLists) margin(i int) float32 {
 	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
+}
+
+// restore turns lists of rows in an order, which have their places there for names, into lists of the rows.
+func (l *candidateLists) restore(p *points, order []int32) {
+	n := p.n
+	l.points = p
+	counts, limits := make([]int32, n), make([]float32, n)
+	values := make([]float32, n*l.length)
+	for at, i := range order {
+		counts[i], limits[i] = l.counts[at], l.limits[at]
+		copy(values[int(i)*l.length:int(i+1)*l.length], l.values[at*l.length:(at+1)*l.length])
+	}
+	l.counts, l.limits, l.values = counts, limits, values
+	ids := make([]int32, n*l.length)
+	for at, i := range order {
+		to := ids[int(i)*l.length : int(i+1)*l.length]
+		for k, place := range l.ids[at*l.length : at*l.length+int(counts[i])] {
+			to[k] = order[place]
+		}
+	}
+	l.ids = ids
 }
 
 // offer puts a candidate of row i in its place and lowers the row's limit.
@@ -101,8 +123,9 @@ func (l *candidateLists) lower(i int) {
 	}
 }
 
-// insert puts a candidate of row i in its place and returns that, or the length of the list if it has none: because it is too
-// far, or because it was there already, with the same value, which a pair has in every tile.
+// insert puts a candidate of row i in its place and returns that, or the length of the list if it has none:
+// because it is too far, or because it was there already, with the same value, which a pair has in every
+// tile.
 func (l *candidateLists) insert(i int, value float32, id int32) int {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
@@ -139,7 +162,8 @@ func (l *candidateLists) drop(i int, value float32, id int32) {
 	l.dropped[i] = min(l.dropped[i], value-p.share*p.norms[id]-p.least)
 }
 
-// reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the bound.
+// reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the
+// bound.
 func (l *candidateLists) reach(i int) float32 {
 	p, from := l.points, i*l.length
 	most := -infinity
@@ -149,8 +173,9 @@ func (l *candidateLists) reach(i int) float32 {
 	return most
 }
 
-// bound lowers the limit of row i to what a tile alone can tell: among its columns, whose
-// upper norms are given, there are rho others that are at least as near. Without it every candidate of the first tile would be offered.
+// bound lowers the limit of row i to what a tile alone can tell: among its columns, whose upper norms are
+// given, there are rho others that are at least as near. Without it every candidate of the first tile would
+// be offered.
 func (l *candidateLists) bound(i int, high, products []float32, minima []float32) {
 	wanted := l.rho + 1 // one of the columns may be the row itself
 	segments := (wanted + kernel.Groups/2 - 1) / (kernel.Groups / 2)

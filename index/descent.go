@@ -9,7 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
+// How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than
+// more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
 const (
 	fewTrees             = 2    // and one more for every time that the rows are halved to fit a leaf
 	treesAtOnce          = 2    // trees at a time: each takes memory
@@ -21,8 +22,9 @@ const (
 	groupSize            = 24   // rows side by side in a tree that look at their candidates in one tile
 )
 
-// graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named whom. What
-// came in since the pass before is marked: two old steps lead to a candidate that was looked at already.
+// graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named
+// whom. What came in since the pass before is marked: two old steps lead to a candidate that was looked at
+// already.
 type graph struct {
 	most     int      // that width may be
 	width    int      // of near
@@ -34,8 +36,9 @@ type graph struct {
 	reversed []uint8  // how many they are
 }
 
-// descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then passes in which
-// rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
+// descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then
+// passes in which rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer
+// depends on the seed alone.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
 	for _, worker := range w.workers {
@@ -46,15 +49,46 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
 	} else if is {
-		// Lists are long for what the sketches get wrong; the passes need no more than lists of whole rows would have.
+		// Lists are long for what the sketches get wrong; the passes need no more than lists of whole rows
+		// would have.
 		e := fullEffort(w.points.n)
 		e.near = min(e.near, max(2*o.Rho, fewestNear))
 		kept := max(int(sketchLists*float64(o.Rho)), 2*shortestList)
 		_, err := w.descendSketched(ctx, o, &s, max(o.Rho+o.Rho/2, shortestList), kept, e)
 		return err
 	}
-	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
-	return w.refine(ctx, o)
+	if o.Lean {
+		w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
+		return w.refine(ctx, o)
+	}
+	return w.descendArranged(ctx, o)
+}
+
+// descendArranged is descend with the rows in the order of a tree, in memory of their own: rows that meet are
+// then near each other in memory, too.
+func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
+	s := w.points
+	order, err := w.arrange(ctx, o, &s)
+	if err != nil {
+		return err
+	}
+	w.lists.resetRough(&s, max(o.Rho+o.Rho/2, shortestList))
+	if err := w.searchArranged(ctx, o, &s, fullEffort(s.n)); err != nil {
+		return err
+	}
+	w.graph = graph{}
+	w.lists.restore(&w.points, order)
+	return nil
+}
+
+// arrange puts the rows of s into the order of the first tree, in memory of their own, and returns it.
+func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, error) {
+	var f forest
+	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
+		return nil, err
+	}
+	s.arrange(f.orders[0])
+	return f.orders[0], nil
 }
 
 // refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
@@ -68,16 +102,42 @@ func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block)) }
 
 // search is refine with the values of p, which are those of the lists. It returns the order of a tree.
 func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
-	var f forest
 	w.graph.most = e.near
-	for first := 0; first < e.trees; first += treesAtOnce {
-		if err := f.grow(ctx, w, p, first, min(treesAtOnce, e.trees-first), o); err != nil {
+	orders, err := w.leaves(ctx, o, p, 0, e.trees)
+	if err != nil {
+		return nil, err
+	}
+	return orders[0], w.descendOver(ctx, o, p, orders, e.passes)
+}
+
+// searchArranged is search where the rows of p lie in the order of the first tree. It passes over them as
+// they lie first.
+func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, e effort) error {
+	w.graph.most = e.near
+	first := make([]int32, p.n)
+	for i := range first {
+		first[i] = int32(i)
+	}
+	if err := w.leavesOf(ctx, o, p, first, leavesOf(nil, span{0, p.n})); err != nil {
+		return err
+	}
+	orders, err := w.leaves(ctx, o, p, 1, e.trees)
+	if err != nil {
+		return err
+	}
+	return w.descendOver(ctx, o, p, append([][]int32{first}, orders...), e.passes)
+}
+
+// leaves grows the trees from first to last-1, a few at a time, and compares the rows of each leaf. It
+// returns the orders of the last few.
+func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, last int) ([][]int32, error) {
+	var f forest
+	for ; first < last; first += treesAtOnce {
+		if err := f.grow(ctx, w, p, first, min(treesAtOnce, last-first), o); err != nil {
 			return nil, err
 		}
 		for _, order := range f.orders {
-			if err := parallel(ctx, o, "leaves", int64(len(f.leaves)), func(number int, item int64) {
-				w.workers[number].leaf(p, &w.lists, order[f.leaves[item].from:f.leaves[item].to])
-			}); err != nil {
+			if err := w.leavesOf(ctx, o, p, order, f.leaves); err != nil {
 				return nil, err
 			}
 		}
@@ -85,10 +145,18 @@ func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) 
 	for _, worker := range w.workers {
 		worker.splitting = splitting{} // as large as the rows are many
 	}
-	return f.orders[0], w.descendOver(ctx, o, p, f.orders, e.passes)
+	return f.orders, nil
 }
 
-// descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the other.
+// leavesOf compares the rows of each leaf of a tree.
+func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []int32, leaves []span) error {
+	return parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
+		w.workers[number].leaf(p, &w.lists, order[leaves[item].from:leaves[item].to])
+	})
+}
+
+// descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the
+// other.
 func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32, passes int) error {
 	for pass := range passes {
 		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
@@ -153,8 +221,9 @@ func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, produc
 	}
 }
 
-// pass lets every row look at the neighbours of its neighbours, in either direction. Rows that follow each other in a
-// tree's order share most of them and meet them in one tile. It returns the share of neighbours that were replaced.
+// pass lets every row look at the neighbours of its neighbours, in either direction. Rows that follow each
+// other in a tree's order share most of them and meet them in one tile. It returns the share of neighbours
+// that were replaced.
 func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int32) (gained float64, err error) {
 	l, g := &w.lists, &w.graph
 	if err := g.take(ctx, o, l, p.n); err != nil {
@@ -279,8 +348,8 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 	}
 }
 
-// visit makes the neighbours of j candidates, once for each join. Those that j had before are passed over, unless the step
-// to j is fresh.
+// visit makes the neighbours of j candidates, once for each join. Those that j had before are passed over,
+// unless the step to j is fresh.
 func (w *worker) visit(g *graph, j int32, fresh bool) {
 	if j < 0 || !fresh && g.fresh[j] == 0 {
 		return

@@ -1,5 +1,6 @@
-// Package index answers one question: which rows are nearest to each row? Rows go in as one flat float32 slice, a
-// neighbour list or a symmetric sparse affinity comes out. It knows nothing of Kafka, files or clocks.
+// Package index answers one question: which rows are nearest to each row? Rows go in as one flat float32
+// slice, a neighbour list or a symmetric sparse affinity comes out. It knows nothing of Kafka, files or
+// clocks.
 package index
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self excluded.
-// A row with fewer than Rho others is padded with id -1 and distance +Inf.
+// Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self
+// excluded. A row with fewer than Rho others is padded with id -1 and distance +Inf.
 type Neighbours struct {
 	N, Rho    int
 	IDs       []int32
@@ -47,13 +48,17 @@ type Options struct {
 	RecallFloor float64 // an approximate answer below it is refined, then solved exactly; 0: DefaultRecallFloor
 	Inexact     bool    // an answer that refining does not lift to the floor is kept, with a warning, in place of an exact one
 
+	// Lean spares the copy of the rows that an approximate search makes so that rows that are compared lie
+	// near each other.
+	Lean bool
+
 	Seed     uint64                                // of approximate methods; the same seed gives the same answer
 	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it
 	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once, with done rising; may be nil
 }
 
-// Workspace keeps the memory of a Build for the next. One goroutine uses it at a time. A small Build in a used Workspace
-// allocates nothing.
+// Workspace keeps the memory of a Build for the next. One goroutine uses it at a time. A small Build in a
+// used Workspace allocates nothing.
 type Workspace struct {
 	points  points
 	gram    points // of GramNeighbours, which has norms and nothing else
@@ -73,8 +78,9 @@ func Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbour
 	return &result, nil
 }
 
-// Build finds the neighbours of n rows of dimension d. What it returns is valid until the next Build of w. The error names
-// the row for values that are NaN or infinite, for zero rows under cosine, and for values too large to have distances.
+// Build finds the neighbours of n rows of dimension d. What it returns is valid until the next Build of w.
+// The error names the row for values that are NaN or infinite, for zero rows under cosine, and for values too
+// large to have distances.
 func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbours, error) {
 	switch {
 	case n < 0 || d < 1:
@@ -121,8 +127,8 @@ func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
 // errNoHNSW is returned for the method hnsw by a build without the library.
 var errNoHNSW = errors.New("index hnsw: this build has no HNSW library, because coder/hnsw does not compile on Windows; use auto, exact or descent")
 
-// crossover is the number of rows up to which auto searches exactly: an estimate from the processor time of both methods at
-// a few sizes in 64, 128 and 784 dimensions, not a sweep.
+// crossover is the number of rows up to which auto searches exactly: an estimate from the processor time of
+// both methods at a few sizes in 64, 128 and 784 dimensions, not a sweep.
 const crossover = 12_000
 
 // choose runs the method asked for. What fits one block is one tile, which is the answer.

@@ -132,14 +132,11 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int,
 	e effort,
 ) (order []int32, err error) {
-	var f forest
-	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
+	if order, err = w.arrange(ctx, o, s); err != nil {
 		return nil, err
 	}
-	order = f.orders[0]
-	s.arrange(order)
 	w.lists.resetRough(s, keptSketched)
-	if _, err = w.search(ctx, o, s, e); err != nil {
+	if err = w.searchArranged(ctx, o, s, e); err != nil {
 		return nil, err
 	}
 	near := w.lists

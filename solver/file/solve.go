@@ -57,6 +57,7 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 	}
 	lists, err := index.Build(ctx, l.points.all(), l.all, l.points.d, index.Options{
 		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: floor, Inexact: l.all > mostExact, Seed: s.Seed, Progress: s.Progress,
+		Lean: true, // the plan has no room for another copy of the rows
 	})
 	if err != nil {
 		return nil, fmt.Errorf("neighbours: %w", err)
