@@ -62,8 +62,8 @@ func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 		}
 	}
 	l.bench.Text("What the order, the frames and the tracks of its items cost a stream: processor time "+
-		"an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is asked, and nothing for "+
-		"streams of one item an episode.", most)
+		"an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is asked, and nothing "+
+		"for streams of one item an episode.", most)
 	l.bench.Table([]string{"stream", "used", "time an episode", "untimed", "ratio", "met"}, rows)
 	l.bench.Figure("learning.time-cost", "%.2f", worst)
 	return nil
@@ -102,7 +102,8 @@ func unrelated(episodes [][]stream.Item) [][]stream.Item {
 }
 
 // settledCost is the processor time, in seconds, of an episode of a stream that has answered some
-// before, with the order of its items and without. The two streams take turns, as the time of a busy machine changes.
+// before, with the order of its items and without. The two streams take turns, as
+// the time of a busy machine changes.
 func settledCost(ctx context.Context, settings stream.Settings, episodes [][]stream.Item,
 	labels *stream.Labels, before int,
 ) (timed, untimed float64, err error) {
