@@ -110,6 +110,9 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 			return nil, err
 		}
 	}
+	if s.settings.Time && len(done.tested) > 0 {
+		p.Proportions = s.proportions.corrected(p.names, p.numbers, done.tested)
+	}
 	p.BeforeGraph = s.relation(p, items, labels)
 	r, err := e.labelled.Solve(ctx, &p.Problem)
 	if err != nil {

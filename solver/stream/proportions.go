@@ -68,6 +68,29 @@ func (p *proportions) expected(names []string) []float64 {
 	return p.recurrence.expected(len(names), p.lately(names))
 }
 
+// corrected are expected where labels say that answers of the stream are wrong, or right: what was lately counted for the
+// class that a wrong answer named may have been of the class of the label. It goes there, in as large a part as such
+// answers are among those tested. Else a thing that was named wrong all along would be expected under that name for good.
+func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
+	const untested = .1 // items besides, of which no label says anything
+	lately := p.lately(names)
+	if lately == nil {
+		return p.expected(names)
+	}
+	answers := map[string]float64{}
+	for _, t := range tested {
+		answers[t.answered]++
+	}
+	seen := slices.Clone(lately)
+	for _, t := range tested {
+		from, to := numbers[t.answered], numbers[t.label]
+		moved := seen[from] / (answers[t.answered] + untested)
+		lately[from] -= moved
+		lately[to] += moved
+	}
+	return p.recurrence.expected(len(names), lately)
+}
+
 // lately is the fraction of each class in what was seen; nil where nothing was seen of any.
 func (p *proportions) lately(names []string) []float64 {
 	counts := make([]float64, len(names))

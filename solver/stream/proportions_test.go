@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -63,4 +64,37 @@ func recurring(t *testing.T, places int) (share float64, cold, warm int) {
 		}
 	}
 	return share, cold, warm
+}
+
+// One label against an answer takes most of what was counted for its class along; where others say that the class is
+// right, less of it.
+func TestProportionsFollowALabel(t *testing.T) {
+	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, recurrence: recurrence{again: 98, all: 98}}
+	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}
+	wrong, right := heldOut{answered: "a", label: "c"}, heldOut{answered: "a", label: "a"}
+	for name, c := range map[string]struct {
+		tested      []heldOut
+		least, most float64 // of c
+	}{
+		"no label":              {tested: nil, least: 0, most: .02},
+		"wrong":                 {tested: []heldOut{wrong}, least: .6, most: .75},
+		"wrong once of twice":   {tested: []heldOut{wrong, right}, least: .3, most: .4},
+		"right":                 {tested: []heldOut{right}, least: 0, most: .02},
+		"wrong in every answer": {tested: []heldOut{wrong, wrong, wrong}, least: .65, most: .75},
+	} {
+		got := p.corrected(names, numbers, c.tested)
+		var sum float64
+		for _, v := range got {
+			sum += v
+			if v <= 0 {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		if got[2] < c.least || got[2] > c.most || math.Abs(sum-1) > 1e-12 || math.Abs(got[1]-p.expected(names)[1]) > 1e-12 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if p.counts["a"] != 30 {
+		t.Error("what was counted has changed")
+	}
 }
