@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,13 +10,13 @@ import (
 )
 
 // profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU
-// profile of both parts of the first run of each (NAME-new.prof, NAME-settled.prof) into a folder, and logs
-// what records cost.
+// profile of both parts of each run (NAME-ROUND-new.prof, NAME-ROUND-settled.prof) into a folder, and logs what
+// records cost. `go tool pprof` adds up the rounds' profiles that it is given together.
 func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for range rounds {
+	for round := range rounds {
 		for _, run := range []struct {
 			name string
 			do   func() error
@@ -24,21 +25,20 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 			{"at-least-once", func() error { _, err := k.stage(ctx, false, 0); return err }},
 			{"exactly-once", func() error { _, err := k.stage(ctx, true, 0); return err }},
 		} {
-			k.profile = filepath.Join(folder, run.name)
+			k.profile = filepath.Join(folder, fmt.Sprintf("%s-%d", run.name, round+1))
 			if err := run.do(); err != nil {
 				return err
 			}
 			slog.Info("CPU us a record, all of the process", "run", run.name, "new", 1e6*k.spentNew, "settled",
 				1e6*k.spent)
 		}
-		folder = ""
 	}
 	return nil
 }
 
 // profiled begins or ends the profile of a part of a run.
 func (k *kafkaBench) profiled(part string, begins bool) error {
-	if k.profile == "" || filepath.Dir(k.profile) == "." {
+	if k.profile == "" {
 		return nil
 	}
 	if !begins {

@@ -43,7 +43,7 @@ func benchStreams(ctx context.Context, b *bench) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()
 	time.Sleep(3 * time.Second) // the group has met
-	idle, before := 10*time.Second, processSeconds()
+	idle, before := 30*time.Second, processSeconds()
 	time.Sleep(idle)
 	share := (processSeconds() - before) / idle.Seconds()
 

@@ -49,6 +49,7 @@ type partition struct {
 	hung      []state.Hung // episodes that kept earlier owners busy for ever
 	fetchedAt time.Time    // when the partition last answered
 	endSince  time.Time    // since when it has been read to its end; zero: it is not
+	resting   bool         // nothing is open, being answered or being written: the clock is looked at less often
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -99,6 +100,10 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			return errAnew
 		case b := <-in:
 			p.take(b)
+			if len(b.Records) > 0 && p.resting {
+				p.resting = false
+				timer.Reset(tickEvery)
+			}
 		case <-p.inbox.wake:
 			p.collect()
 		case err := <-p.commits.result:
@@ -355,11 +360,23 @@ func (p *partition) tick() time.Duration {
 	p.save(now)
 	p.retire(now)
 	p.report(now)
-	if p.commits.waiting() {
-		return min(o.CommitInterval, 100*time.Millisecond)
+	p.resting = false
+	_, _, open := p.buffer.Oldest()
+	switch {
+	case p.commits.waiting():
+		return min(o.CommitInterval, tickEvery)
+	case open || p.jobs > 0 || !p.caughtUp():
+		return tickEvery
 	}
-	return 100 * time.Millisecond
+	p.resting = true
+	return min(restingTick, o.StallAfter/4)
 }
+
+// The clock is looked at so often, and not as often while there is nothing that it could end.
+const (
+	tickEvery   = 100 * time.Millisecond
+	restingTick = 500 * time.Millisecond
+)
 
 // report tells how the partition gets on where nothing else does.
 func (p *partition) report(now time.Time) {
@@ -408,5 +425,8 @@ func (p *partition) save(now time.Time) {
 	}
 }
 
-// staleAfter is well beyond the longest that a fetch waits at the end of a partition.
-const staleAfter = 2 * time.Second
+// fetchWait is how long a fetch waits at the end of a partition, and staleAfter well beyond that.
+const (
+	fetchWait  = time.Second
+	staleAfter = 3 * time.Second
+)

@@ -66,7 +66,8 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	})
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
-		Topic: p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes,
+		MaxWait: fetchWait,
+		Topic:   p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes,
 	})
 	return reader, decoder, nil
 }
