@@ -10,8 +10,8 @@ import (
 )
 
 // profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU
-// profile of both parts of each run (NAME-ROUND-new.prof, NAME-ROUND-settled.prof) into a folder, and logs what
-// records cost. `go tool pprof` adds up the rounds' profiles that it is given together.
+// profile of both parts of each run (NAME-ROUND-new.prof, NAME-ROUND-settled.prof) into a folder, and logs
+// what records cost. `go tool pprof` adds up the rounds' profiles that it is given together.
 func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -160,20 +160,19 @@ func alternatives(names []string, row []float32, answer int32, confidence float6
 	const most = 3
 	var out []Alternative
 	rest := 1 - float64(row[answer])
+	chosen := make([]int32, 0, most)
 	for range most {
 		best := int32(-1)
 		for c, v := range row {
-			taken := int32(c) == answer || v < 1e-4
-			for _, a := range out {
-				taken = taken || a.Label == names[c]
+			if v < 1e-4 || best >= 0 && v <= row[best] || int32(c) == answer || slices.Contains(chosen, int32(c)) {
+				continue
 			}
-			if !taken && (best < 0 || v > row[best]) {
-				best = int32(c)
-			}
+			best = int32(c)
 		}
 		if best < 0 {
 			break
 		}
+		chosen = append(chosen, best)
 		part := float64(row[best]) / max(rest, float64(row[best]))
 		out = append(out, Alternative{Label: names[best], Confidence: part * (1 - confidence)})
 	}

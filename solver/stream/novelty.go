@@ -43,15 +43,19 @@ func (v *novelty) decode(f *field) {
 // blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the only class.
 func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
 	d := p.D
-	var labelled []float32
-	for _, of := range []struct {
-		labels []int32
-		z      []float32
-	}{{p.AnchorLabels, r.AnchorZ}, {p.Labels, r.Z}} {
-		for i, c := range of.labels {
-			if c >= 0 && (c != nobody || p.K == 1) {
-				labelled = append(labelled, of.z[i*d:i*d+d]...)
+	counts := func(c int32) bool { return c >= 0 && (c != nobody || p.K == 1) }
+	labelled := slices.Clip(r.AnchorZ) // as it is where all of it counts and nothing else does, as in most episodes
+	if slices.ContainsFunc(p.AnchorLabels, func(c int32) bool { return !counts(c) }) {
+		labelled = make([]float32, 0, len(r.AnchorZ))
+		for i, c := range p.AnchorLabels {
+			if counts(c) {
+				labelled = append(labelled, r.AnchorZ[i*d:i*d+d]...)
 			}
+		}
+	}
+	for i, c := range p.Labels {
+		if counts(c) {
+			labelled = append(labelled, r.Z[i*d:i*d+d]...)
 		}
 	}
 	m := len(labelled) / d
