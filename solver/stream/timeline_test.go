@@ -177,3 +177,44 @@ func TestRelatedEpisodesDescend(t *testing.T) {
 		}
 	}
 }
+
+// Tracks help, and do no harm where one item in twenty has the track of another thing: neither untaught nor
+// with labels that follow the tracks.
+func TestTracksThatSwitchDoNoHarm(t *testing.T) {
+	for _, taught := range []int{0, 25} { // each so many items
+		wrong := map[string]int{}
+		for _, tracks := range []string{"none", "true", "switching"} {
+			for seed := range uint64(3) {
+				set := settings(t)
+				f := newCamera(seed, 10, 24, 2)
+				s, e := New("any", set), engine(t, set)
+				labels := f.labels(1)
+				random := rand.New(rand.NewPCG(seed, 5))
+				for episode := range 8 {
+					items, truth := f.bursts(60, 15)
+					for i := range items {
+						of := truth[i]
+						if tracks == "switching" && random.IntN(20) == 0 {
+							of = truth[random.IntN(len(truth))]
+						}
+						if tracks != "none" { // the tracker loses what is in sight after two episodes
+							items[i].Track = fmt.Sprint(of, episode/2)
+						}
+						if taught > 0 && i%taught == 4 {
+							items[i].Label = truth[i]
+						}
+					}
+					answers, _ := answer(t, s, e, items, labels)
+					for i, a := range answers {
+						if a.Label != truth[i] {
+							wrong[tracks]++
+						}
+					}
+				}
+			}
+		}
+		if wrong["true"] > wrong["none"] || wrong["switching"] > wrong["none"] {
+			t.Errorf("taught each %d: wrong answers by tracks: %v", taught, wrong)
+		}
+	}
+}
