@@ -42,7 +42,7 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = poisson(ctx, graph, class, 0, l.k, nil, 0, told)
+		x, err = poisson(ctx, graph, class, 0, l.k, told)
 	case "label-spreading":
 		x, err = spread(ctx, graph, class, l.k, .9, told)
 	default:

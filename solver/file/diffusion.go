@@ -152,12 +152,9 @@ const decay = 1e-3
 const leastDegree = 1e-6
 
 // poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is
-// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. What is
-// said of the unlabelled rows, a value for each row and class, is a source of so much weight in parts of their
-// degree, less its mean; nil: nothing is. It is taken over. It returns a value for each row and class; class
-// is -1 where there is none.
-func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int, said []float32,
-	weight float32, told progress,
+// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns
+// a value for each row and class; class is -1 where there is none.
+func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to int, told progress,
 ) ([]float32, error) {
 	n, k := graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
@@ -171,37 +168,17 @@ func poisson(ctx context.Context, graph *index.Affinity, class []int32, from, to
 	}
 	kernel.Scale(1/max(1, labelled), mean)
 	s := system{graph: graph, diagonal: degrees(graph)}
-	total, unlabelled := 0., 0.
-	for p, v := range s.diagonal {
-		s.diagonal[p] = max(v, leastDegree)
-		total += float64(s.diagonal[p])
-		if class[p] < 0 {
-			unlabelled += float64(s.diagonal[p])
-		}
-	}
 	b := make([]float32, n*k)
-	if said == nil {
-		said = make([]float32, n*k)
-	}
-	share := sums(said, s.diagonal, k)
-	weight *= float32(float64(n) / total) // a label's source is 1, not its degree
 	for p, y := range class {
-		own, source := said[p*k:p*k+k], b[p*k:p*k+k]
-		if y < 0 {
-			for c := range own {
-				own[c] -= float32(share[c] / unlabelled)
-			}
-			kernel.Axpy(weight*s.diagonal[p], own, source)
-			kernel.Scale(weight/decay, own) // x, were the row alone
-		} else {
-			kernel.Axpy(-1, mean, source)
+		s.diagonal[p] = (1 + decay) * max(s.diagonal[p], leastDegree)
+		if y >= 0 {
+			kernel.Axpy(-1, mean, b[p*k:p*k+k])
 			if int(y) >= from && int(y) < to {
-				source[int(y)-from]++
+				b[p*k+int(y)-from]++
 			}
 		}
-		s.diagonal[p] *= 1 + decay
 	}
-	return s.solve(ctx, b, said, k, told)
+	return s.solve(ctx, b, make([]float32, n*k), k, told)
 }
 
 // laplace is the harmonic solution: labelled rows hold their class, every other row is the mean of its

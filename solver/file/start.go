@@ -14,9 +14,9 @@ const columnsAtOnce = 16
 // spreadLabels is the class of each row that the graph gives it: the largest of the sum of two solutions,
 // each scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where
 // labels are few beside the rows, where the harmonic one is flat; that, with its means taken off, holds where
-// labels are many, as a class with many rows cannot drown a small one in it. Both have the evidence of the
-// prototypes as a weak source at every row: it decides where no label arrives. Reach is the part that labels
-// have in what arrives at a row.
+// labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the evidence
+// of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the part that
+// labels have in what arrives at a row.
 func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []int32, constants Constants,
 	told progress,
 ) (answer []int32, reach []float32, err error) {
@@ -49,7 +49,7 @@ func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []i
 			return nil, nil, err
 		}
 		lessMean(x, total, degree, k)
-		y, err := poisson(ctx, graph, class, from, to, said.of(from, to), said.weight, part(1))
+		y, err := poisson(ctx, graph, class, from, to, part(1))
 		if err != nil {
 			return nil, nil, err
 		}
