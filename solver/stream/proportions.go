@@ -68,10 +68,10 @@ func (p *proportions) expected(names []string) []float64 {
 	return p.recurrence.expected(len(names), p.lately(names))
 }
 
-// corrected are expected where labels say that answers of the stream are wrong, or right: what was lately counted
-// for the class that a wrong answer named may have been of the class of the label. It goes there, in as large a
-// part as such answers are among those tested. Else a thing that was named wrong all along would be expected under
-// that name for good.
+// corrected are expected where labels say that answers of the stream are wrong, or right: what was lately
+// counted for the class that a wrong answer named may have been of the class of the label. It goes there,
+// in as large a part as such answers are among those tested. Else a thing that was named wrong all along
+// would be expected under that name for good.
 func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
 	const untested = .1 // items besides, of which no label says anything
 	lately := p.lately(names)

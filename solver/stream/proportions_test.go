@@ -66,8 +66,8 @@ func recurring(t *testing.T, places int) (share float64, cold, warm int) {
 	return share, cold, warm
 }
 
-// One label against an answer takes most of what was counted for its class along; where others say that the class
-// is right, less of it.
+// One label against an answer takes most of what was counted for its class along; where others say that
+// the class is right, less of it.
 func TestProportionsFollowALabel(t *testing.T) {
 	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, recurrence: recurrence{again: 98, all: 98}}
 	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}
