@@ -62,7 +62,8 @@ func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 		}
 	}
 	l.bench.Text("What the order, the frames and the tracks of its items cost a stream: processor time "+
-		"an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is asked, and nothing "+
+		"an episode, answered in turn, medians of rounds; at most %.2f times that of --time=false is "+
+		"asked, and nothing "+
 		"for streams of one item an episode.", most)
 	l.bench.Table([]string{"stream", "used", "time an episode", "untimed", "ratio", "met"}, rows)
 	l.bench.Figure("learning.time-cost", "%.2f", worst)
