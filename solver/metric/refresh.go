@@ -8,16 +8,15 @@ import (
 )
 
 // Refreshes tells after which episodes a metric is made: the first ones change most, and later ones keep it
-// up with a stream that drifts. phase, of any size, is the stream's own: streams that began together do not
-// make their later metrics at once.
-func Refreshes(episode int64, phase uint32) bool {
+// up with a stream that drifts.
+func Refreshes(episode int64) bool {
 	switch {
 	case episode < 10:
 		return episode&(episode-1) == 0
 	case episode <= 40:
 		return episode%10 == 0
 	default:
-		return (episode+int64(phase%20))%40 == 0 // 20: not too soon after the fortieth
+		return episode%40 == 0
 	}
 }
 
@@ -34,9 +33,9 @@ func Due(episode int64) int64 {
 }
 
 // Folds tells which episodes a stream's residuals take in: all of the first, which decide the metric, and
-// later on as many as keep it up with a stream that drifts, each stream in its phase. A fold costs about a
-// millisecond at 512 dimensions.
-func Folds(episode int64, phase uint32) bool { return episode <= 32 || (episode+int64(phase%8))%8 == 0 }
+// later on as many as keep it up with a stream that drifts. A fold costs about a millisecond at 512
+// dimensions.
+func Folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 
 // Refresh makes a stream's next metric. It may be computed beside the path, on any goroutine, and takes
 // effect at a fixed episode whenever that was: an episode that needs it and finds it undone computes it

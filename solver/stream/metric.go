@@ -2,7 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"hash/fnv"
 
 	"github.com/slkstream/slkstream/solver/metric"
 )
@@ -48,8 +47,8 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 	if r == nil || s.settings.Solver.MetricRank == 0 {
 		return
 	}
-	shared, phase := s.settings.SharedMetric, s.phase()
-	if metric.Folds(e.number, phase) {
+	shared := s.settings.SharedMetric
+	if metric.Folds(e.number) {
 		freedom := len(p.classes) - len(p.names)
 		for _, c := range p.labels {
 			if c >= 0 {
@@ -62,7 +61,7 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 			shared.Add(s.feed(), r.Z, r.S, p.K)
 		}
 	}
-	if !metric.Refreshes(e.number, phase) {
+	if !metric.Refreshes(e.number) {
 		return
 	}
 	from := &metric.Material{
@@ -79,13 +78,6 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 	from.Labels = append(from.Labels, p.classes...)
 	feed := s.feed()
 	m.next = metric.NewRefresh(metric.Due(e.number), from, func(m *metric.Metric) { shared.Publish(feed, m) })
-}
-
-// phase is the stream's place among those that began with it.
-func (s *Stream) phase() uint32 {
-	sum := fnv.New32a()
-	sum.Write([]byte(s.Name))
-	return sum.Sum32()
 }
 
 // feed is what streams must have in common to share a metric.

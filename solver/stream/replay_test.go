@@ -258,3 +258,19 @@ func TestAnotherKernelIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Answers depend on a stream's own items, not on what it is called.
+func TestNamesDecideNothing(t *testing.T) {
+	set := settings(t)
+	f := newCamera(3, 7, 24, 1.2)
+	labels, e := f.labels(1), engine(t, set)
+	one, other := New("cam", set), New("the other one", set)
+	for episode := range 130 { // metrics are made for the long run by then
+		items, _ := f.episode(20, .1)
+		a, _ := answer(t, one, e, items, labels)
+		b, _ := answer(t, other, e, items, labels)
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("episode %d: the answers of two streams of the same items differ", episode)
+		}
+	}
+}

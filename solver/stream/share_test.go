@@ -71,7 +71,7 @@ func TestSharedMetricOfAResetStream(t *testing.T) {
 	labels := f.labels(1)
 	s, e := New("one", set), engine(t, set)
 	var made *Refresh
-	for episode := int64(1); made == nil || !metric.Refreshes(episode-1, s.phase()); episode++ {
+	for episode := int64(1); made == nil || !metric.Refreshes(episode-1); episode++ {
 		items, _ := f.episode(40, 0)
 		answer(t, s, e, items, labels)
 		made = s.Refresh()
