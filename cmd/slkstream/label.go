@@ -68,8 +68,10 @@ func label(ctx context.Context, c *call) error {
 	return nil
 }
 
-// ofProgram is what the program takes beside what it allocates: its own text and data.
-const ofProgram = 32 << 20
+const (
+	ofProgram = 32 << 20 // what the program takes beside what it allocates: its own text and data
+	overshot  = 32       // the part of its limit that the collector was seen to overshoot it by, and some
+)
 
 // chosenSolve is how the settings want a file to be solved.
 func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
@@ -87,7 +89,7 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
-			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram), allowed))
+			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
 			if p.Code > 0 { // memory is short: collect more often
 				debug.SetGCPercent(20)
 			}
