@@ -18,9 +18,9 @@ const (
 // communities parts a graph into k clusters: local moving by modularity from single points, aggregated until
 // few communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k
 // 0 until no pair is tied more than chance would tie it, B_ij <= vol_i vol_j / total, where another merge
-// would lower the modularity. It returns the cluster of each point and their number; 0 where the graph falls
-// into too many pieces.
-func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
+// would lower the modularity. Where no pair is tied before k are left, the rows themselves decide, by their
+// means. It returns the cluster of each point and their number; 0 where the graph falls into too many pieces.
+func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int32, int) {
 	net := fromAffinity(a)
 	member := make([]int32, a.N()) // of the present network
 	for p := range member {
@@ -42,6 +42,13 @@ func communities(a *index.Affinity, k int, random *rand.Rand) ([]int32, int) {
 	part, count := net.merge(k)
 	for p, m := range member {
 		member[p] = part[m]
+	}
+	if k > 0 && count > k {
+		part = join(rows, member, count, k)
+		for p, m := range member {
+			member[p] = part[m]
+		}
+		count = k
 	}
 	return member, count
 }
@@ -180,9 +187,9 @@ func (g *network) aggregate(part []int32, count int) *network {
 	return out
 }
 
-// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left; where none is
-// connected, the two of the smallest volume. With k 0 it ends where no pair is tied more than by chance. It
-// returns the cluster of each node, numbered by their first node, and their number.
+// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left or none is connected.
+// With k 0 it ends where no pair is tied more than by chance. It returns the cluster of each node, numbered
+// by their first node, and their number.
 func (g *network) merge(k int) ([]int32, int) {
 	n := g.n()
 	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)
@@ -219,11 +226,8 @@ func (g *network) merge(k int) ([]int32, int) {
 				a, b = i, with[i]
 			}
 		}
-		if k == 0 && (a < 0 || ratio[a]*g.total <= 1) {
+		if a < 0 || k == 0 && ratio[a]*g.total <= 1 {
 			break
-		}
-		if a < 0 {
-			a, b = smallestPair(alive, volume)
 		}
 		volume[a] += volume[b]
 		into[b] = int32(a)
@@ -245,11 +249,16 @@ func (g *network) merge(k int) ([]int32, int) {
 			}
 		}
 	}
-	number := make([]int32, n)
+	return numbered(into, alive), len(alive)
+}
+
+// numbered is the place among alive of the node that each was joined into, directly or by steps.
+func numbered(into []int32, alive []int) []int32 {
+	number := make([]int32, len(into))
 	for c, i := range alive {
 		number[i] = int32(c)
 	}
-	for i := range n {
+	for i := range into {
 		root := i
 		for int(into[root]) != root {
 			root = int(into[root])
@@ -258,22 +267,5 @@ func (g *network) merge(k int) ([]int32, int) {
 			number[i] = number[root]
 		}
 	}
-	return number, len(alive)
-}
-
-// smallestPair is the two nodes of the smallest volume, the first of equals.
-func smallestPair(alive []int, volume []float64) (int, int) {
-	a, b := alive[0], alive[1]
-	if volume[b] < volume[a] {
-		a, b = b, a
-	}
-	for _, i := range alive[2:] {
-		switch {
-		case volume[i] < volume[a]:
-			a, b = i, a
-		case volume[i] < volume[b]:
-			b = i
-		}
-	}
-	return min(a, b), max(a, b)
+	return number
 }

@@ -50,11 +50,11 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	return nil
 }
 
-// Communities parts a graph into at most k clusters from the graph alone: what a clustering starts from. With k 0 there are as many as
-// its modularity says. The error says that
-// the graph is in too many pieces for that.
-func Communities(graph *index.Affinity, k int, seed uint64) ([]int32, error) {
-	cluster, found := communities(graph, k, rand.New(rand.NewPCG(seed, 0)))
+// Communities parts a graph into at most k clusters: what a clustering starts from. With k 0 there are as
+// many as its modularity says; otherwise rows, of the points of the graph, say what belongs together where
+// the graph does not. The error says that the graph is in too many pieces for that.
+func Communities(graph *index.Affinity, k int, rows Rows, seed uint64) ([]int32, error) {
+	cluster, found := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
 	if found == 0 {
 		return nil, fmt.Errorf("graph: more than %d communities for %d clusters", mostCommunities, k)
 	}
@@ -70,7 +70,7 @@ func (e *episode) start(given []int32, attempt int) {
 	if given == nil {
 		found = 0
 		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 {
-			cluster, found = communities(e.graph.Affinity, k, random)
+			cluster, found = communities(e.graph.Affinity, k, RowsOf(e.u, e.d), random)
 		}
 		if found == 0 {
 			cluster, found = e.spread(k, random)

@@ -92,7 +92,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 		return nil, err
 	}
 	if c.K == 0 {
-		cluster, err := solver.Communities(space.graph, 0, c.Seed)
+		cluster, err := solver.Communities(space.graph, 0, solver.Rows{}, c.Seed)
 		if err != nil {
 			return nil, fmt.Errorf("data %s: %w", set.Name, err)
 		}

@@ -230,7 +230,7 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if err != nil {
 		return nil, err
 	}
-	fromGraph, err := solver.Communities(space.graph, k, p.Seed)
+	fromGraph, err := solver.Communities(space.graph, k, solver.RowsOf(space.rows, set.D), p.Seed)
 	if err != nil {
 		return nil, err
 	}

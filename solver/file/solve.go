@@ -139,7 +139,12 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	constants := clustering(s)
 	graph := l.affinity(lists, l.class, constants.Rho, 0)
 	s.progress("communities")(0, 1)
-	answer, err := solver.Communities(graph, l.k, s.Seed)
+	scratch := l.points.scratch(1)
+	rows := solver.Rows{
+		Dimension: l.points.d,
+		Row:       func(p int) []float32 { return l.points.rows(p, p+1, scratch) },
+	}
+	answer, err := solver.Communities(graph, l.k, rows, s.Seed)
 	if err != nil {
 		return err
 	}

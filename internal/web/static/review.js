@@ -4,7 +4,7 @@ import { picture } from "./tile.js";
 const at = (id) => document.getElementById(id);
 const nobody = "nobody"; // the class of what is no thing to be named: false detections, people in passing
 const who = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
-let item = null, labels = [], doing = Promise.resolve(), waiting = 0;
+let item = null, labels = [], said = new Map(), doing = Promise.resolve(), waiting = 0;
 
 async function ask(path, body) {
   const request = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
@@ -60,26 +60,32 @@ async function next() {
   if (first?.id !== item?.id) show(first);
 }
 
+// taught is a row for what was said of an item, its cells still empty.
+function taught(id) {
+  const row = document.createElement("tr");
+  for (let i = 0; i < 4; i++) row.append(document.createElement("td"));
+  const undo = document.createElement("button");
+  undo.type = "button";
+  undo.textContent = "take back";
+  undo.addEventListener("click", () => act(() => ask("api/forget", { id })));
+  const cell = document.createElement("td");
+  cell.append(undo);
+  row.append(cell);
+  return row;
+}
+
 async function session() {
   const state = await ask("api/state");
   live("live", "live");
   if (!state.teach) throw new Error("To teach, start the stage with --labels TOPIC.");
-  at("said").replaceChildren(...state.taught.map((t) => {
-    const row = document.createElement("tr");
-    for (const text of [t.id, t.label, t.guess || "–", String(t.since)]) {
-      const cell = document.createElement("td");
-      cell.textContent = text;
-      row.append(cell);
-    }
-    const undo = document.createElement("button");
-    undo.type = "button";
-    undo.textContent = "take back";
-    undo.addEventListener("click", () => act(() => ask("api/forget", { id: t.id })));
-    const cell = document.createElement("td");
-    cell.append(undo);
-    row.append(cell);
+  const rows = state.taught.map((t) => {
+    const row = said.get(t.id) || taught(t.id);
+    [t.id, t.label, t.guess || "–", String(t.since)].forEach((text, i) => { row.children[i].textContent = text; });
     return row;
-  }));
+  });
+  said = new Map(state.taught.map((t, i) => [t.id, rows[i]]));
+  const shown = at("said"); // a row that stays is left where it is: somebody may be pressing its button
+  if (rows.length !== shown.children.length || rows.some((row, i) => row !== shown.children[i])) shown.replaceChildren(...rows);
 }
 
 // act does what is asked one after the other, and shows what came of each.
