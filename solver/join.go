@@ -20,9 +20,9 @@ func RowsOf(values []float32, d int) Rows {
 }
 
 // join goes on where the graph says nothing of how clusters belong together: it joins the pair whose joint
-// mean adds least to the squared distances of rows to the mean of their cluster, Ward's way, until k are left.
-// member is the cluster of each row, of count. It returns the new cluster of each old one, numbered by their
-// first.
+// mean adds least to the squared distances of rows to the mean of their cluster, Ward's way, until k are
+// left. member is the cluster of each row, of count. It returns the new cluster of each old one, numbered by
+// their first.
 func join(rows Rows, member []int32, count, k int) []int32 {
 	d := rows.Dimension
 	sums, size := make([]float64, count*d), make([]float64, count)
