@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -31,26 +32,26 @@ func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int3
 		if count < k || count == net.n() {
 			break
 		}
-		for p, m := range member {
-			member[p] = part[m]
-		}
+		rename(member, part)
 		net = net.aggregate(part, count)
 	}
 	if net.n() > mostCommunities {
 		return nil, 0
 	}
 	part, count := net.merge(k)
-	for p, m := range member {
-		member[p] = part[m]
-	}
+	rename(member, part)
 	if k > 0 && count > k {
-		part = join(rows, member, count, k)
-		for p, m := range member {
-			member[p] = part[m]
-		}
-		count = k
+		part, count = join(rows, member, count, k)
+		rename(member, part)
 	}
 	return member, count
+}
+
+// rename gives each point the new number of its cluster.
+func rename(member, number []int32) {
+	for p, m := range member {
+		member[p] = number[m]
+	}
 }
 
 // network is a weighted graph whose nodes are sets of points; inside is the weight within a set, each pair
@@ -193,79 +194,27 @@ func (g *network) aggregate(part []int32, count int) *network {
 func (g *network) merge(k int) ([]int32, int) {
 	n := g.n()
 	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)
-	into := make([]int32, n)
 	for i := range n {
-		into[i] = int32(i)
 		for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
 			between[i*n+int(g.columns[j])] = float32(g.weights[j])
 		}
 	}
-	alive := make([]int, n)
-	for i := range alive {
-		alive[i] = i
-	}
-	ratio := make([]float64, n) // the best of a node with a later one, and which
-	with := make([]int, n)
-	look := func(i int) {
-		ratio[i], with[i] = 0, -1
-		for _, j := range alive {
-			if b := float64(between[i*n+j]); j > i && b > 0 {
-				if r := b / (volume[i] * volume[j]); r > ratio[i] {
-					ratio[i], with[i] = r, j
-				}
+	return agglomerate(n, pairs{
+		worth: func(i, j int) float64 {
+			if b := float64(between[i*n+j]); b > 0 {
+				return b / (volume[i] * volume[j])
 			}
-		}
-	}
-	for i := range n {
-		look(i)
-	}
-	for len(alive) > k {
-		a, b := -1, -1
-		for _, i := range alive {
-			if with[i] >= 0 && (a < 0 || ratio[i] > ratio[a]) {
-				a, b = i, with[i]
-			}
-		}
-		if a < 0 || k == 0 && ratio[a]*g.total <= 1 {
-			break
-		}
-		volume[a] += volume[b]
-		into[b] = int32(a)
-		at, _ := slices.BinarySearch(alive, b)
-		alive = slices.Delete(alive, at, at+1)
-		for _, j := range alive {
-			if j != a {
+			return math.Inf(-1)
+		},
+		enough: func(clusters int, worth float64) bool {
+			return clusters <= k || k == 0 && worth*g.total <= 1
+		},
+		unite: func(a, b int, others []int) {
+			volume[a] += volume[b]
+			for _, j := range others {
 				between[a*n+j] += between[b*n+j]
 				between[j*n+a] = between[a*n+j]
 			}
-		}
-		for _, i := range alive {
-			if i == a || with[i] == a || with[i] == b {
-				look(i)
-			} else if i < a && between[i*n+a] > 0 {
-				if r := float64(between[i*n+a]) / (volume[i] * volume[a]); r > ratio[i] {
-					ratio[i], with[i] = r, a
-				}
-			}
-		}
-	}
-	return numbered(into, alive), len(alive)
-}
-
-// numbered is the place among alive of the node that each was joined into, directly or by steps.
-func numbered(into []int32, alive []int) []int32 {
-	number := make([]int32, len(into))
-	for c, i := range alive {
-		number[i] = int32(c)
-	}
-	for i := range into {
-		root := i
-		for int(into[root]) != root {
-			root = int(into[root])
-		}
-		if root != i {
-			number[i] = number[root]
-		}
-	}
-	return number
+		},
+	})
 }

@@ -1,9 +1,6 @@
 package solver
 
 import (
-	"math"
-	"slices"
-
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -23,7 +20,7 @@ func RowsOf(values []float32, d int) Rows {
 // mean adds least to the squared distances of rows to the mean of their cluster, Ward's way, until k are
 // left. member is the cluster of each row, of count. It returns the new cluster of each old one, numbered by
 // their first.
-func join(rows Rows, member []int32, count, k int) []int32 {
+func join(rows Rows, member []int32, count, k int) ([]int32, int) {
 	d := rows.Dimension
 	sums, size := make([]float64, count*d), make([]float64, count)
 	for p, c := range member {
@@ -48,49 +45,17 @@ func join(rows Rows, member []int32, count, k int) []int32 {
 			cost[j*count+i] = cost[i*count+j]
 		}
 	}
-	into, alive := make([]int32, count), make([]int, count)
-	for i := range count {
-		into[i], alive[i] = int32(i), i
-	}
-	least, with := make([]float32, count), make([]int, count) // of a cluster with a later one, and which
-	look := func(i int) {
-		least[i], with[i] = float32(math.Inf(1)), -1
-		for _, j := range alive {
-			if v := cost[i*count+j]; j > i && v < least[i] {
-				least[i], with[i] = v, j
-			}
-		}
-	}
-	for i := range count {
-		look(i)
-	}
-	for len(alive) > k {
-		a := alive[0]
-		for _, i := range alive {
-			if least[i] < least[a] {
-				a = i
-			}
-		}
-		b := with[a]
-		for _, j := range alive {
-			if j != a && j != b {
+	return agglomerate(count, pairs{
+		worth:  func(i, j int) float64 { return -float64(cost[i*count+j]) },
+		enough: func(clusters int, _ float64) bool { return clusters <= k },
+		unite: func(a, b int, others []int) {
+			for _, j := range others {
 				grown := (size[a]+size[j])*float64(cost[a*count+j]) + (size[b]+size[j])*float64(cost[b*count+j]) -
 					size[j]*float64(cost[a*count+b])
 				cost[a*count+j] = float32(grown / (size[a] + size[b] + size[j]))
 				cost[j*count+a] = cost[a*count+j]
 			}
-		}
-		size[a] += size[b]
-		into[b] = int32(a)
-		at, _ := slices.BinarySearch(alive, b)
-		alive = slices.Delete(alive, at, at+1)
-		for _, i := range alive {
-			if i == a || with[i] == a || with[i] == b {
-				look(i)
-			} else if i < a && cost[i*count+a] < least[i] {
-				least[i], with[i] = cost[i*count+a], a
-			}
-		}
-	}
-	return numbered(into, alive)
+			size[a] += size[b]
+		},
+	})
 }
