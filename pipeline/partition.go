@@ -44,6 +44,7 @@ type partition struct {
 	empty      tally          // what held nothing to answer
 	jobs       int            // given to the workers and not taken back
 	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
+	unsolved   int64          // bytes of episodes closed that no worker has done yet
 
 	retired   retired      // streams given up
 	hung      []state.Hung // episodes that kept earlier owners busy for ever
@@ -78,8 +79,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer timer.Stop()
 	for {
 		in := batches
-		if p.inFlight >= p.stage.options.InFlight {
-			in = nil // back-pressure: what is closed has to leave first
+		if p.full() {
+			in = nil
 			p.endSince = time.Time{}
 		}
 		select {
@@ -116,6 +117,21 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		p.commit(false)
 	}
 }
+
+// full says that nothing more is to be read for now: what is closed has to leave first, or the workers have
+// enough to do. What is read long before it is solved is memory for nothing, and gone from the caches by then;
+// but streams that wait for each other, as when a topic holds their items in long runs, are worth reading on
+// for. A partition with something unsolved hears of its end, and looks again.
+func (p *partition) full() bool {
+	return p.inFlight >= p.stage.options.InFlight || p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
+}
+
+// unsolvedMost are bytes of closed episodes that may wait in a partition however busy the workers are: about
+// what a fetch brings. Beyond, readyMost streams a worker that are ready to be worked on are enough.
+const (
+	unsolvedMost = 1 << 20
+	readyMost    = 2
+)
 
 // take puts a batch into episodes.
 func (p *partition) take(b *consumer.Batch) {
@@ -189,6 +205,7 @@ func (p *partition) relearn(key consumer.Key, e *relearning) {
 		size += int64(e.items[i].Size())
 	}
 	p.inFlight += size
+	p.unsolved += size
 	p.submit(&job{
 		stream: p.stream(key), relearn: e.view,
 		episode: &consumer.Episode{
@@ -202,6 +219,7 @@ func (p *partition) close(e *consumer.Episode) {
 	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now(), poison: p.poisoned(e)}
 	p.closings.add(j)
 	p.inFlight += e.Bytes
+	p.unsolved += e.Bytes
 	p.submit(j)
 }
 
@@ -227,6 +245,9 @@ func (p *partition) collect() {
 	for _, j := range p.inbox.take() {
 		p.jobs--
 		j.stream.pending--
+		if j.episode != nil {
+			p.unsolved -= j.episode.Bytes
+		}
 		if p.ctx.Err() == nil {
 			p.done(j)
 		}

@@ -162,6 +162,13 @@ func (p *pool) compute(next *stream.Refresh, pause func()) {
 	next.Compute(pause)
 }
 
+// busyFor says whether so many streams for each worker, and more, are ready to be worked on.
+func (p *pool) busyFor(each int) bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return len(p.ready) > each*len(p.busy)
+}
+
 // hung is the job that a worker has been busy with for longer than limit; nil: none.
 func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
 	p.mutex.Lock()

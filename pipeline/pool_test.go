@@ -60,3 +60,25 @@ func TestJobsComeBeforeMetrics(t *testing.T) {
 		t.Errorf("%d jobs done meanwhile, %d left; not the other stream's alone", done, len(p.ready))
 	}
 }
+
+// A partition reads no further than to keep the workers busy, unless what is closed waits for one stream.
+func TestReadsWhatTheWorkersNeed(t *testing.T) {
+	p := &partition{stage: &Stage{options: Options{InFlight: 8 << 20}, pool: &pool{busy: make([]busy, 2)}}}
+	waiting := func(n int) { p.stage.pool.ready = make([]*liveStream, n) }
+	for _, c := range []struct {
+		unsolved, inFlight int64
+		ready              int
+		full               bool
+		what               string
+	}{
+		{0, 0, 100, false, "nothing of its own waits"},
+		{unsolvedMost, unsolvedMost, 2*readyMost + 1, true, "enough waits, and the workers are busy"},
+		{unsolvedMost, unsolvedMost, 2 * readyMost, false, "other streams may keep a worker busy that would wait"},
+		{0, 8 << 20, 0, true, "the output does not take what is answered"},
+	} {
+		p.unsolved, p.inFlight = c.unsolved, c.inFlight
+		if waiting(c.ready); p.full() != c.full {
+			t.Errorf("full %v where %s", p.full(), c.what)
+		}
+	}
+}
