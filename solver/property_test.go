@@ -144,7 +144,12 @@ func TestDescent(t *testing.T) {
 func TestClassNamesDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
-		s.Lambda, s.Tau, s.Kappa = min(s.Lambda, 2), min(s.Tau, 15), min(s.Kappa, 10) // a huge weight turns the last bit of a sum into another answer
+		// A huge weight turns the last bit of a sum into another answer, and so does a narrow kernel: a mode between
+		// rows further apart than its width goes to the one or the other, and rounding may say to which.
+		s.Lambda, s.Tau, s.Kappa = min(s.Lambda, 2), min(s.Tau, 15), min(s.Kappa, 10)
+		if s.Sigma > 0 && s.Sigma < 1 {
+			s.Kappa = 1
+		}
 		names := rapid.Permutation(numbers(p.K)).Draw(t, "names")
 		q := *p
 		q.Labels, q.AnchorLabels = append([]int32(nil), p.Labels...), append([]int32(nil), p.AnchorLabels...)
