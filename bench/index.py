@@ -1,9 +1,9 @@
-"""Neighbours by other libraries. index.py small X.npy K times searches of few rows; index.py METHOD X.npy CHECK K SETTINGS
-builds an index of the rows, asks for the neighbours of each, and prints the seconds of both, the CPU seconds and the recall
-on the rows of CHECK-rows.npy, whose K-th neighbour is at the squared distance of CHECK-limits.npy. index.py tune X.npy CHECK K
-METHOD RECALL MOST prints the same for the settings that reach the recall in the least time, or come nearest to it; after one that
-took more than MOST seconds no dearer ones are tried. index.py search X.npy
-LIMITS.npy K RECALL has hnswlib find the last rows, of which there is a limit each, among the others, and prints what one takes."""
+"""Neighbours by other libraries. index.py small X.npy K times searches of few rows. index.py race X.npy CHECK K METHOD RECALL MOST
+looks for the settings that reach the recall in the least time, or come nearest to it, on the rows of CHECK-rows.npy, whose K-th
+neighbour is at the squared distance of CHECK-limits.npy: after a build of more than MOST seconds no dearer one is made. It
+prints these with the seconds of building an index and asking it for the neighbours of every row, and once more for every line
+that it then reads: a process compiles once. index.py search X.npy LIMITS.npy K RECALL has hnswlib find the last
+rows, of which there is a limit each, among the others, and prints what one takes."""
 import json
 import os
 import sys
@@ -47,11 +47,6 @@ def small(x, k):
     return result
 
 
-def hnswlib_graph(x, k, settings):
-    index = hnswlib_index(x, settings)
-    return hnswlib_search(index, x, k, settings["ef"])
-
-
 def hnswlib_index(x, settings):
     import hnswlib
 
@@ -65,17 +60,6 @@ def hnswlib_index(x, settings):
 def hnswlib_search(index, x, k, ef):
     index.set_ef(max(ef, k + 1))
     return index.knn_query(x, k + 1)[0]
-
-
-def pynndescent_graph(x, k, settings):
-    import pynndescent
-
-    index = pynndescent.NNDescent(x, n_neighbors=settings["neighbours"], random_state=1, n_jobs=threads)
-    return index.neighbor_graph[0][:, :k + 1]
-
-
-def faiss_graph(x, k, settings):
-    return faiss_search(faiss_index(x, settings), x, k, settings["ef"])
 
 
 def faiss_index(x, settings):
@@ -93,73 +77,115 @@ def faiss_search(index, x, k, ef):
     return index.search(x, k + 1)[1]
 
 
-def flat_graph(x, k, settings):
-    import faiss
-
-    faiss.omp_set_num_threads(threads)
-    index = faiss.IndexFlatL2(x.shape[1])
-    index.add(x)
-    return index.search(x, k + 1)[1]
-
-
 def timed(run):
     start, cpu = time.perf_counter(), time.process_time()
     result = run()
     return result, time.perf_counter() - start, time.process_time() - cpu
 
 
-def compile_pynndescent(x, k):
-    pynndescent_graph(x[:2000], k, {"neighbours": k + 1})
+class Pynndescent:
+    """Lists of more neighbours, until they are good enough."""
+
+    def __init__(self, x, check, k):
+        self.x, self.check, self.k = x, check, k
+        self.graph(x[:2000], k + 1)  # compiles when first used
+
+    def graph(self, x, neighbours):
+        import pynndescent
+
+        return pynndescent.NNDescent(x, n_neighbors=neighbours, random_state=1, n_jobs=threads).neighbor_graph[0]
+
+    def tune(self, target, most):
+        for neighbours in sorted({self.k + 1, 3 * self.k // 2, 2 * self.k, 3 * self.k, 30}):
+            found = self.run({"neighbours": neighbours})
+            if found["recall"] >= target or found["seconds"] > most:
+                break
+        return found
+
+    def run(self, settings):
+        ids, seconds, cpu = timed(lambda: self.graph(self.x, settings["neighbours"]))
+        right = recall(self.x, ids[self.check.rows], self.check, self.k)
+        return {"settings": settings, "seconds": seconds, "cpu": cpu, "recall": right}
 
 
-def attempts(x, k, method, reached, most):
-    """Settings from cheap to dear, each with its graph, seconds and CPU seconds. A built HNSW is asked again with more effort
-    until its number of links is among the reached."""
-    if method == "flat":
-        yield {}, *timed(lambda: flat_graph(x, k, {}))
-    elif method == "pynndescent":
-        compile_pynndescent(x, k)
-        for neighbours in sorted({k + 1, 2 * k, 3 * k, 30}):
-            settings = {"neighbours": neighbours}
-            yield settings, *timed(lambda: pynndescent_graph(x, k, settings))
-    else:
-        build, search = {"hnswlib": (hnswlib_index, hnswlib_search), "faiss": (faiss_index, faiss_search)}[method]
+class HNSW:
+    """Graphs from cheap to dear. Each is asked for the checked rows alone with more effort until they are good enough, and
+    then once for all rows. A graph whose build alone takes as long as the best so far in all ends it: dearer ones take longer."""
+
+    def __init__(self, x, check, k, build, search):
+        self.x, self.check, self.k, self.build, self.search = x, check, k, build, search
+
+    def tune(self, target, most):
+        best = None
         for links, construction in [(12, 40), (16, 80), (24, 160)]:
             settings = {"M": links, "construction": construction}
-            index, seconds, cpu = timed(lambda: build(x, settings))
-            for ef in [10, 20, 40, 80, 160, 320]:
-                if links in reached:
+            index, *built = timed(lambda: self.build(self.x, settings))
+            if best and best["recall"] >= target and built[0] >= best["seconds"]:
+                break
+            for ef in [10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320]:
+                ids = self.search(index, self.x[self.check.rows], self.k, ef)
+                if recall(self.x, ids, self.check, self.k) >= target:
                     break
-                ids, more, morecpu = timed(lambda: search(index, x, k, ef))
-                yield {**settings, "ef": ef}, ids, seconds + more, cpu + morecpu
-            if seconds > most:
-                return
+            found = self.ask(index, built, {**settings, "ef": ef})
+            if best is None or worth(found, target) > worth(best, target):
+                best = found
+            if built[0] > most:
+                break
+        return best
+
+    def run(self, settings):
+        index, *built = timed(lambda: self.build(self.x, settings))
+        return self.ask(index, built, settings)
+
+    def ask(self, index, built, settings):
+        ids, seconds, cpu = timed(lambda: self.search(index, self.x, self.k, settings["ef"]))
+        right = recall(self.x, ids[self.check.rows], self.check, self.k)
+        return {"settings": settings, "seconds": built[0] + seconds, "cpu": built[1] + cpu, "recall": right}
 
 
-def tune(x, k, method, check, target, most):
-    """The first settings of a family to reach the target are its cheapest; dearer families may still be quicker in all."""
-    best, reached = None, set()
-    for settings, ids, seconds, cpu in attempts(x, k, method, reached, most):
-        found = {"settings": settings, "seconds": seconds, "cpu": cpu, "recall": recall(x, np.asarray(ids), check, k)}
-        enough = found["recall"] >= target
-        if enough:
-            reached.add(settings.get("M"))
-        worth = (enough, -seconds if enough else found["recall"])
-        if best is None or worth > best[0]:
-            best = worth, found
-        if "M" not in settings and (enough or seconds > most):
-            break
-    return best[1]
+def worth(found, target):
+    enough = found["recall"] >= target
+    return enough, -found["seconds"] if enough else found["recall"]
+
+
+class Flat:
+    """Every row is compared with all, which takes the same for each: a tenth of them is asked for, and counted ten times."""
+
+    part = 10
+
+    def __init__(self, x, check, k):
+        self.x, self.check, self.k = x, check, k
+
+    def tune(self, target, most):
+        return self.run({})
+
+    def run(self, settings):
+        import faiss
+
+        faiss.omp_set_num_threads(threads)
+        index = faiss.IndexFlatL2(self.x.shape[1])
+        index.add(self.x)
+        queries = np.ascontiguousarray(self.x[::self.part])
+        _, seconds, cpu = timed(lambda: index.search(queries, self.k + 1))
+        right = recall(self.x, index.search(self.x[self.check.rows], self.k + 1)[1], self.check, self.k)
+        scale = len(self.x) / len(queries)
+        return {"settings": {}, "seconds": scale * seconds, "cpu": scale * cpu, "recall": right}
+
+
+class Check:
+    """Rows whose neighbours are known, and the squared distance of the last."""
+
+    def __init__(self, path):
+        self.rows, self.limits = np.load(path + "-rows.npy"), np.load(path + "-limits.npy")
 
 
 def recall(x, ids, check, k):
-    rows, limits = np.load(check + "-rows.npy"), np.load(check + "-limits.npy")
     found = 0
-    for row, limit in zip(rows, limits):
-        near = [i for i in ids[row] if i != row and i >= 0][:k]
+    for row, near, limit in zip(check.rows, ids, check.limits):
+        near = [i for i in near if i != row and i >= 0][:k]
         d = ((x[near].astype(np.float64) - x[row]) ** 2).sum(1)
         found += int((d <= limit * (1 + 1e-5)).sum())
-    return found / (len(rows) * k)
+    return found / (len(check.rows) * k)
 
 
 def search(x, limits, k, target):
@@ -183,21 +209,24 @@ def search(x, limits, k, target):
     return result
 
 
-method, path = sys.argv[1:3]
+what, path = sys.argv[1:3]
 x = np.load(path).astype(np.float32)
-if method == "small":
+if what == "small":
     print(json.dumps(small(x, int(sys.argv[3]))))
     sys.exit()
 check, k = sys.argv[3], int(sys.argv[4])
-if method == "search":
+if what == "search":
     print(json.dumps(search(x, np.load(check), k, float(sys.argv[5]))))
     sys.exit()
-if method == "tune":
-    print(json.dumps(tune(x, k, sys.argv[5], check, float(sys.argv[6]), float(sys.argv[7]))))
-    sys.exit()
-settings = json.loads(sys.argv[5])
-graph = {"hnswlib": hnswlib_graph, "pynndescent": pynndescent_graph, "faiss": faiss_graph, "flat": flat_graph}[method]
-if method == "pynndescent":  # compiles when first used
-    compile_pynndescent(x, k)
-ids, seconds, cpu = timed(lambda: graph(x, k, settings))
-print(json.dumps({"seconds": seconds, "cpu": cpu, "recall": recall(x, np.asarray(ids), check, k)}))
+method, target, most = sys.argv[5], float(sys.argv[6]), float(sys.argv[7])
+check = Check(check)
+racer = {
+    "pynndescent": lambda: Pynndescent(x, check, k),
+    "hnswlib": lambda: HNSW(x, check, k, hnswlib_index, hnswlib_search),
+    "faiss": lambda: HNSW(x, check, k, faiss_index, faiss_search),
+    "flat": lambda: Flat(x, check, k),
+}[method]()
+found = racer.tune(target, most)
+print(json.dumps(found), flush=True)
+for _ in sys.stdin:
+    print(json.dumps(racer.run(found["settings"])), flush=True)

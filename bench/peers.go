@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -127,6 +129,22 @@ func (b *bench) Python(ctx context.Context, threads int, into any, script string
 	if b.peers.absent != nil {
 		return b.peers.absent
 	}
+	command := b.script(ctx, threads, script, args)
+	var errors bytes.Buffer
+	command.Stderr = &errors
+	out, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", script, strings.Join(args, " "), err, ending(errors.String()))
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), into); err != nil {
+		return fmt.Errorf("%s: its last line is not JSON: %w", script, err)
+	}
+	return nil
+}
+
+// script is a command that runs a script of this folder with the threads given.
+func (b *bench) script(ctx context.Context, threads int, script string, args []string) *exec.Cmd {
 	command := exec.CommandContext(ctx, b.peers.python, append([]string{filepath.Join(b.folder, script)},
 		args...)...)
 	if threads == 0 {
@@ -139,16 +157,59 @@ func (b *bench) Python(ctx context.Context, threads int, into any, script string
 	} {
 		command.Env = append(command.Env, fmt.Sprintf("%s=%d", name, threads))
 	}
-	var errors bytes.Buffer
-	command.Stderr = &errors
-	out, err := command.Output()
+	return command
+}
+
+// ending is the last part of what a command said.
+func ending(said string) string { return said[max(0, len(said)-2000):] }
+
+// runner is a script that measures again whenever it is told to: what it loads and compiles, it does once.
+type runner struct {
+	name    string
+	command *exec.Cmd
+	tell    io.WriteCloser
+	answers *bufio.Scanner
+	errors  bytes.Buffer
+}
+
+// Runner starts a script that prints a line of JSON, and another one for every line that it reads, until its
+// input ends. The caller stops it.
+func (b *bench) Runner(ctx context.Context, threads int, script string, args ...string) (*runner, error) {
+	if b.peers.absent != nil {
+		return nil, b.peers.absent
+	}
+	r := &runner{name: script + " " + strings.Join(args, " "), command: b.script(ctx, threads, script, args)}
+	r.command.Stderr = &r.errors
+	out, err := r.command.StdoutPipe()
 	if err != nil {
-		said := errors.String()
-		return fmt.Errorf("%s %s: %w: %s", script, strings.Join(args, " "), err, said[max(0, len(said)-2000):])
+		return nil, err
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), into); err != nil {
-		return fmt.Errorf("%s: its last line is not JSON: %w", script, err)
+	if r.tell, err = r.command.StdinPipe(); err != nil {
+		return nil, err
 	}
-	return nil
+	r.answers = bufio.NewScanner(out)
+	return r, r.command.Start()
+}
+
+// Next decodes the next line.
+func (r *runner) Next(into any) error {
+	if !r.answers.Scan() {
+		err := r.Stop()
+		return fmt.Errorf("%s ended: %w: %s", r.name, err, ending(r.errors.String()))
+	}
+	return json.Unmarshal(r.answers.Bytes(), into)
+}
+
+// Again has the script measure once more and decodes what it prints.
+func (r *runner) Again(into any) error {
+	if _, err := io.WriteString(r.tell, "\n"); err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	return r.Next(into)
+}
+
+// Stop ends the script.
+func (r *runner) Stop() error {
+	r.tell.Close()
+	return r.command.Wait()
 }

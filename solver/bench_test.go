@@ -116,6 +116,41 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
+// BenchmarkClasses is a whole set of many classes with a given graph, 12 prototype steps from one row a
+// class: classes that lie apart, and classes that run into each other.
+func BenchmarkClasses(b *testing.B) {
+	const n, d, k = 100_000, 128, 100
+	for _, spread := range []float64{1, 3} {
+		b.Run(fmt.Sprintf("spread%g", spread), func(b *testing.B) {
+			rows, truth := blobs(1, n, d, k, spread)
+			graph := givenGraph(truth, k, 5)
+			settings, err := solver.Clustering("slk-means")
+			if err != nil {
+				b.Fatal(err)
+			}
+			settings.Outer, settings.Inner, settings.Tolerance, settings.Tau = 12, 1, 0, 5
+			p := &solver.Problem{
+				Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n),
+				Affinity: graph, SparseResult: true,
+			}
+			for i, y := range truth {
+				if p.Labels[i] = -1; i < k {
+					p.Labels[i] = y
+				}
+			}
+			solve, err := solver.New(settings)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := solve.Solve(context.Background(), p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // solved is an episode to learn from.
 func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
 	settings, p := episodeOf(b, 100, 512, 5, 1)
