@@ -16,6 +16,11 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	results := make([]record.Result, len(answers))
 	fallbacks := make([]record.ResultFallback, len(answers))
 	buffer := make([]byte, 0, 416*len(answers))
+	others := 0
+	for i := range answers {
+		others += len(answers[i].Alternatives)
+	}
+	alternatives := make([]record.Alternative, 0, others)
 	headers := make([]record.Header, 0, len(answers))
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
@@ -26,8 +31,11 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 			Model: it.Model, Attributes: it.Attributes,
 			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
 		}
-		for _, other := range a.Alternatives {
-			r.Alternatives = append(r.Alternatives, record.Alternative(other))
+		if n := len(alternatives); len(a.Alternatives) > 0 {
+			for _, other := range a.Alternatives {
+				alternatives = append(alternatives, record.Alternative(other))
+			}
+			r.Alternatives = alternatives[n:len(alternatives):len(alternatives)]
 		}
 		if o.WithVector || o.Form.Vector {
 			from := len(buffer)

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -100,5 +101,53 @@ func (e *episode) distances(r *Result) {
 			best = min(best, e.space.squaredDistance(p, int(q)))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(best)))
+	}
+}
+
+// squaresOfRows fills out with the squared distance in z-space of each of its rows to the nearest of the listed.
+func (e *episode) squaresOfRows(out []float32, listed []int32) {
+	d := e.d
+	rows := make([]float32, 0, len(listed)*d)
+	for _, q := range listed {
+		rows = append(rows, e.z[int(q)*d:int(q)*d+d]...)
+	}
+	n, m := len(out), len(listed)
+	products := make([]float32, min(n, tile)*m)
+	for lo := 0; lo < n; lo += tile {
+		count := min(tile, n-lo)
+		kernel.Products(products[:count*m], e.z[lo*d:(lo+count)*d], rows, count, m, d)
+		for i := range count {
+			out[lo+i] = 2 - 2*slices.Max(products[i*m:i*m+m])
+		}
+	}
+}
+
+// squaresInZ goes by the products from before the metric, so that no row is multiplied again.
+func (g *gramSpace) squaresInZ(out []float32, listed []int32) {
+	t := g.e.rows
+	if g.metric == nil { // u is z
+		for p := range out {
+			best, row := float32(math.Inf(-1)), g.g[p*t:p*t+t]
+			for _, q := range listed {
+				best = max(best, row[q])
+			}
+			out[p] = 2 - 2*best
+		}
+		return
+	}
+	// The products of v are those of z less its centre, times what brought each row to its length.
+	inverse, squares := make([]float32, t), make([]float32, t)
+	for q := range t {
+		if by := g.length[q]; by > 0 {
+			inverse[q] = 1 / by
+			squares[q] = g.plain[q*t+q] * inverse[q] * inverse[q]
+		}
+	}
+	for p := range out {
+		best, row := float32(math.Inf(1)), g.plain[p*t:p*t+t]
+		for _, q := range listed {
+			best = min(best, squares[q]-2*row[q]*inverse[q]*inverse[p])
+		}
+		out[p] = squares[p] + best
 	}
 }

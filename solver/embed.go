@@ -130,19 +130,19 @@ func (e *episode) embedByBlocks(p *Problem, given bool) int {
 
 // fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else row q.
 func (e *episode) fault(p *Problem, q int) error {
-	for _, set := range []struct {
-		name string
-		rows []float32
-	}{{"row", p.Rows}, {"anchor", p.Anchors}} {
-		if i := vector.NotFinite(set.rows); i >= 0 {
-			return fmt.Errorf("%s %d: value %g at %d is not finite", set.name, i/e.d, set.rows[i], i%e.d)
+	name := func(q int) string {
+		if q >= e.n {
+			return fmt.Sprintf("anchor %d", q-e.n)
+		}
+		return fmt.Sprintf("row %d", q)
+	}
+	for i := range e.n + e.anchors {
+		row := p.raw(i)
+		if j := vector.NotFinite(row); j >= 0 {
+			return fmt.Errorf("%s: value %g at %d is not finite", name(i), row[j], j)
 		}
 	}
-	name := "row"
-	if q >= e.n {
-		name, q = "anchor", q-e.n
-	}
-	return fmt.Errorf("%s %d: its values overflow when raised to the power %g and centred", name, q, e.settings.Power)
+	return fmt.Errorf("%s: its values overflow when raised to the power %g and centred", name(q), e.settings.Power)
 }
 
 // embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).

@@ -117,10 +117,65 @@ func TestEnginesAgree(t *testing.T) {
 				near("masses", a.Masses, b.Masses)
 				near("confidence", a.Confidence, b.Confidence)
 				near("agreement", a.Agreement, b.Agreement)
+				listed := labelledRows(p)
+				x, y := make([]float32, p.N), make([]float32, p.N)
+				a.Distances(x, listed)
+				b.Distances(y, listed)
+				for i := range x { // near 0 a root takes rounding for a distance
+					x[i], y[i] = x[i]*x[i], y[i]*y[i]
+				}
+				near("squared distances", x, y)
 				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-4*max(1, math.Abs(a.ObjectiveAfter)) {
 					t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)
 				}
 			})
+		}
+	}
+}
+
+// labelledRows are the labelled rows and the anchors.
+func labelledRows(p *Problem) (list []int32) {
+	for i, c := range slices.Concat(p.Labels, p.AnchorLabels) {
+		if c >= 0 {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+// Rows that are listed one by one are solved as if they lay in one piece.
+func TestRowsOneByOne(t *testing.T) {
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(10) {
+		p := drawn(seed)
+		apart := *p
+		apart.Rows, apart.Anchors = nil, nil
+		for i := range p.N + len(p.AnchorLabels) {
+			apart.Each = append(apart.Each, p.raw(i))
+		}
+		var results [2]*Result
+		for i, problem := range []*Problem{p, &apart} {
+			solve, err := New(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if results[i], err = solve.Solve(context.Background(), problem); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(results[0].S, results[1].S) {
+			t.Errorf("seed %d: other answers", seed)
+		}
+		apart.Each[p.N-1] = apart.Each[p.N-1][1:]
+		if err := apart.check(); err == nil {
+			t.Error("a row of another dimension is not refused")
+		}
+		apart.Each = apart.Each[1:]
+		if err := apart.check(); err == nil {
+			t.Error("a row that is missing is not refused")
 		}
 	}
 }

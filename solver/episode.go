@@ -291,7 +291,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = vector.Resize(r.Labels, e.n)
 	r.Prototypes, r.Masses = vector.Zeroed(r.Prototypes, p.K*d), vector.Zeroed(r.Masses, p.K)
-	r.rows, r.class, r.k = &e.s, e.class, p.K
+	r.space, r.rows, r.class, r.k = e.space, &e.s, e.class, p.K
 	widen := false
 	switch {
 	case e.s.sparse() && p.SparseResult:

@@ -18,7 +18,8 @@ type gramSpace struct {
 	e         *episode
 	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or moved
 	moved     []float32
-	g, h      []float32 // rows x rows: inner products in u-space
+	g, h      []float32 // rows x rows: inner products in u-space, and workspace
+	plain     []float32 // rows x rows: inner products of v; only with a metric, where the solve is assessed
 	shrinking []float32 // rows x directions that shrink: B sqrt(1 - s^2)
 	growing   []float32 // rows x directions that grow: B sqrt(s^2 - 1)
 	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
@@ -30,6 +31,7 @@ type gramSpace struct {
 	factor    []float32 // k: the scale of a prototype
 	factors   []float32 // directions: sqrt(|1 - s^2|)
 	metric    *metric.Metric
+	length    []float32 // rows: what z less the centre was multiplied with to make v; 0: it is zero
 	unitMeans []float32 // k x rows
 }
 
@@ -108,6 +110,7 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 	more := len(scales) - less
 	g.shrinking = g.alongScales(g.shrinking, vectors[:less*d], scales[:less], t)
 	g.growing = g.alongScales(g.growing, vectors[less*d:], scales[less:], t)
+	g.length = vector.Resize(g.length, t)
 	for q := range t {
 		row, shrinking, growing := g.v[q*d:q*d+d], g.shrinking[q*less:q*less+less], g.growing[q*more:q*more+more]
 		by := float32(0)
@@ -118,11 +121,15 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 		if l > 1e-12 {
 			by = length[q] / float32(math.Sqrt(float64(l)))
 		}
+		g.length[q] = by
 		kernel.Scale(by, row)
 		kernel.Scale(by, shrinking)
 		kernel.Scale(by, growing)
 	}
 	kernel.Gram(g.g, g.v, t, d)
+	if g.plain = g.plain[:0]; p.Assess {
+		g.plain = append(g.plain, g.g...)
+	}
 	g.h = vector.Resize(g.h, t*t)
 	kernel.Gram(g.h, g.shrinking, t, less)
 	kernel.Axpy(-1, g.h, g.g)

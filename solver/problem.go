@@ -21,8 +21,12 @@ type Problem struct {
 	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
 	// Anchors are labelled rows outside the episode: they hold prototypes and are graph neighbours, and get no answer.
-	Anchors      []float32
+	Anchors      []float32 // M x D
 	AnchorLabels []int32
+
+	// Each lists the rows, then the anchors, one by one, in place of Rows and Anchors: who has them apart need not copy them.
+	// nil: they are in Rows and Anchors.
+	Each [][]float32
 
 	Prior       *Prior
 	Proportions []float64  // pi0 counts a class; nil: uniform
@@ -85,6 +89,7 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than 1e-5 max(1, |R|); counted with Settings.Check
 
+	space space
 	rows  *assignments
 	class []int32
 	k     int
@@ -119,6 +124,21 @@ func (r *Result) Row(p int, out []float32) {
 	}
 }
 
+// Distances fills out with the distance in z-space of each of the N rows to the nearest of the listed ones, where N and above
+// are anchors; 0 for a row that is listed itself, and 2, the most there is, where none is listed. Problem.Assess must be set.
+func (r *Result) Distances(out []float32, listed []int32) {
+	if len(listed) == 0 {
+		for i := range out {
+			out[i] = 2
+		}
+		return
+	}
+	r.space.squaresInZ(out, listed)
+	for i, square := range out {
+		out[i] = float32(math.Sqrt(float64(max(0, square))))
+	}
+}
+
 // clear empties a result but for its memory.
 func (r *Result) clear() {
 	*r = Result{
@@ -132,8 +152,8 @@ func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {
 		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
 	}
-	if len(p.Rows) != p.N*p.D {
-		return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
+	if err := p.checkRows(); err != nil {
+		return err
 	}
 	if p.Labels != nil && len(p.Labels) != p.N {
 		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.N)
@@ -142,9 +162,6 @@ func (p *Problem) check() error {
 		if l < -1 || int(l) >= p.K {
 			return fmt.Errorf("row %d: label %d is not -1 and not one of %d classes", i, l, p.K)
 		}
-	}
-	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
-		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
 	}
 	for i, l := range p.AnchorLabels {
 		if l < 0 || int(l) >= p.K {
@@ -189,6 +206,28 @@ func (p *Problem) check() error {
 		return err
 	}
 	return p.checkAffinity()
+}
+
+// checkRows reports the first fault of the rows' and the anchors' number and dimension.
+func (p *Problem) checkRows() error {
+	if p.Each == nil {
+		if len(p.Rows) != p.N*p.D {
+			return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
+		}
+		if len(p.Anchors) != len(p.AnchorLabels)*p.D {
+			return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
+		}
+		return nil
+	}
+	if len(p.Each) != p.N+len(p.AnchorLabels) {
+		return fmt.Errorf("problem: %d rows listed, not %d and %d anchors", len(p.Each), p.N, len(p.AnchorLabels))
+	}
+	for i, row := range p.Each {
+		if len(row) != p.D {
+			return fmt.Errorf("problem: row %d: dimension %d, not %d", i, len(row), p.D)
+		}
+	}
+	return nil
 }
 
 // checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops, finite weights.
@@ -275,6 +314,9 @@ func (p *Problem) asymmetry() error {
 
 // raw is row q of the rows and the anchors.
 func (p *Problem) raw(q int) []float32 {
+	if p.Each != nil {
+		return p.Each[q]
+	}
 	if q < p.N {
 		return p.Rows[q*p.D : q*p.D+p.D]
 	}

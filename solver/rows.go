@@ -152,6 +152,8 @@ func (r *rowSpace) squaredDistance(p, q int) float32 {
 	return kernel.SquaredDistance(r.e.u[p*d:p*d+d], r.e.u[q*d:q*d+d])
 }
 
+func (r *rowSpace) squaresInZ(out []float32, listed []int32) { r.e.squaresOfRows(out, listed) }
+
 func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
 
 func (r *rowSpace) labelledDots(out []float32) {

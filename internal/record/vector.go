@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -75,6 +76,9 @@ func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 	}
 	if len(b) == 0 {
 		return nil, nil
+	}
+	if e == float32s && littleEndian && !alias {
+		b, alias = bytes.Clone(b), true // memory that is filled at once need not be cleared before
 	}
 	switch n := len(b) / e.size(); {
 	case e == float32s && alias && littleEndian && uintptr(unsafe.Pointer(&b[0]))%4 == 0:

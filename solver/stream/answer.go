@@ -129,6 +129,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	scores := s.novelty.scores.with(r, items, unknown)
 	limit, limited := s.unknownLimit(scores)
 	answers := make([]Answer, len(items))
+	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
 	for i := range answers {
 		c := r.Labels[i]
 		answers[i] = Answer{Label: p.names[c], Confidence: fit.confidence(float64(r.Confidence[i])), Calibrated: fit.fitted, UnknownScore: unknown[i]}
@@ -136,7 +137,11 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 			answers[i].Confidence, answers[i].UnknownScore = 1, 0
 			continue
 		}
-		answers[i].Alternatives = alternatives(p.names, r.S[i*p.K:i*p.K+p.K], c, answers[i].Confidence)
+		from := len(others)
+		others = alternatives(others, p.names, r.S[i*p.K:i*p.K+p.K], c, answers[i].Confidence)
+		if len(others) > from {
+			answers[i].Alternatives = others[from:len(others):len(others)]
+		}
 		if limited && answers[i].UnknownScore > limit {
 			answers[i].Unknown = true
 			report.Unknown++
@@ -154,27 +159,33 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	return answers, nil
 }
 
-// alternatives are the next best labels; among them they have what the answer's confidence leaves, in
-// proportion to S.
-func alternatives(names []string, row []float32, answer int32, confidence float64) []Alternative {
-	const most = 3
-	var out []Alternative
+// mostAlternatives are given with an answer at most.
+const mostAlternatives = 3
+
+// alternatives appends the next best labels to out, the best first; among them they have what the answer's
+// confidence leaves, in proportion to S.
+func alternatives(out []Alternative, names []string, row []float32, answer int32, confidence float64) []Alternative {
+	var best [mostAlternatives]int
+	count := 0
+	for c, v := range row {
+		if v < 1e-4 || int32(c) == answer {
+			continue
+		}
+		at := count
+		for at > 0 && v > row[best[at-1]] {
+			at--
+		}
+		if at == mostAlternatives {
+			continue
+		}
+		count = min(count+1, mostAlternatives)
+		copy(best[at+1:count], best[at:])
+		best[at] = c
+	}
 	rest := 1 - float64(row[answer])
-	chosen := make([]int32, 0, most)
-	for range most {
-		best := int32(-1)
-		for c, v := range row {
-			if v < 1e-4 || best >= 0 && v <= row[best] || int32(c) == answer || slices.Contains(chosen, int32(c)) {
-				continue
-			}
-			best = int32(c)
-		}
-		if best < 0 {
-			break
-		}
-		chosen = append(chosen, best)
-		part := float64(row[best]) / max(rest, float64(row[best]))
-		out = append(out, Alternative{Label: names[best], Confidence: part * (1 - confidence)})
+	for _, c := range best[:count] {
+		part := float64(row[c]) / max(rest, float64(row[c]))
+		out = append(out, Alternative{Label: names[c], Confidence: part * (1 - confidence)})
 	}
 	return out
 }

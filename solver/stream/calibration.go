@@ -183,18 +183,20 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 		trial.Labels[i] = -1
 	}
 	if len(fresh) > 0 {
-		trial.Rows = slices.Clone(p.rows)
-		trial.Anchors, trial.AnchorLabels = nil, nil
+		trial.AnchorLabels = nil
+		var anchors [][]float32
+		trial.Each = slices.Clone(p.each[:p.N])
 		for j := range p.force {
 			if slices.Contains(fresh, j) {
-				trial.Rows = append(trial.Rows, p.force[j].vector...)
+				trial.Each = append(trial.Each, p.force[j].vector)
 				trial.Labels = append(trial.Labels, -1)
 				trial.N++
 				continue
 			}
-			trial.Anchors = append(trial.Anchors, p.force[j].vector...)
+			anchors = append(anchors, p.force[j].vector)
 			trial.AnchorLabels = append(trial.AnchorLabels, p.classes[j])
 		}
+		trial.Each = append(trial.Each, anchors...)
 	}
 	for _, c := range trial.AnchorLabels {
 		anchored[c] = true

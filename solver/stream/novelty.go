@@ -1,10 +1,8 @@
 package stream
 
 import (
-	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 )
@@ -42,31 +40,26 @@ func (v *novelty) decode(f *field) {
 // the metric: the metric, learned on the classes that are labelled, sharpens what is like them and may
 // blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the only class.
 func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
-	d := p.D
-	counts := func(c int32) bool { return c >= 0 && (c != nobody || p.K == 1) }
-	labelled := slices.Clip(r.AnchorZ) // as it is where all of it counts and nothing else does, as in most episodes
-	if slices.ContainsFunc(p.AnchorLabels, func(c int32) bool { return !counts(c) }) {
-		labelled = make([]float32, 0, len(r.AnchorZ))
-		for i, c := range p.AnchorLabels {
-			if counts(c) {
-				labelled = append(labelled, r.AnchorZ[i*d:i*d+d]...)
-			}
+	var counted []int32
+	for i := range p.N + len(p.AnchorLabels) {
+		c := int32(-1)
+		if i < p.N {
+			c = p.Labels[i]
+		} else {
+			c = p.AnchorLabels[i-p.N]
+		}
+		if c >= 0 && (c != nobody || p.K == 1) {
+			counted = append(counted, int32(i))
 		}
 	}
-	for i, c := range p.Labels {
-		if counts(c) {
-			labelled = append(labelled, r.Z[i*d:i*d+d]...)
-		}
-	}
-	m := len(labelled) / d
-	products := make([]float32, p.N*m)
-	kernel.Products(products, r.Z, labelled, p.N, m, d)
+	distances := make([]float32, p.N)
+	r.Distances(distances, counted)
 	h := make([]float64, p.N)
 	for i := range h {
 		if p.Labels[i] >= 0 {
 			continue
 		}
-		h[i] = unitDistance(slices.Max(products[i*m : i*m+m]))
+		h[i] = float64(distances[i])
 		if p.Embedding != nil && p.Embedding.Metric != nil {
 			h[i] = (h[i] + float64(r.Distance[i])) / 2
 		}
@@ -88,9 +81,6 @@ func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 
 	}
 	return out
 }
-
-// unitDistance is the distance of two unit rows with a dot product.
-func unitDistance(dot float32) float64 { return math.Sqrt(max(0, 2-2*float64(dot))) }
 
 // scoreDensity is how unknown scores lie, in equal bins from 0 to mostDistance.
 type scoreDensity [128]float64

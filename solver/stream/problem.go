@@ -12,10 +12,9 @@ type problem struct {
 	solver.Problem
 	names   []string // class number -> label, in order
 	numbers map[string]int32
-	force   []inForce // labelled items outside the episode, anchor by anchor
-	rows    []float32
+	force   []inForce   // labelled items outside the episode, anchor by anchor
+	each    [][]float32 // the items' vectors, then the anchors'
 	labels  []int32
-	anchors []float32
 	classes []int32
 	sum     uint64 // of the labels topic's part of what is in force
 
@@ -141,9 +140,9 @@ func (p *problem) number(items []Item) {
 // fill lays out the solver's problem.
 func (p *problem) fill(s *Stream, items []Item) {
 	d := s.dimension
-	p.rows, p.labels, p.anchors, p.classes = p.rows[:0], p.labels[:0], p.anchors[:0], p.classes[:0]
+	p.each, p.labels, p.classes = p.each[:0], p.labels[:0], p.classes[:0]
 	for i := range items {
-		p.rows = append(p.rows, items[i].Vector...)
+		p.each = append(p.each, items[i].Vector)
 		c := int32(-1)
 		if items[i].Label != "" {
 			c = p.numbers[items[i].Label]
@@ -151,10 +150,12 @@ func (p *problem) fill(s *Stream, items []Item) {
 		p.labels = append(p.labels, c)
 	}
 	for i := range p.force {
-		p.anchors = append(p.anchors, p.force[i].vector...)
+		p.each = append(p.each, p.force[i].vector)
 		p.classes = append(p.classes, p.numbers[p.force[i].label])
 	}
-	p.Problem = solver.Problem{Rows: p.rows, N: len(items), D: d, K: len(p.names), Labels: p.labels, Anchors: p.anchors, AnchorLabels: p.classes, Assess: true}
+	p.Problem = solver.Problem{
+		Each: p.each, N: len(items), D: d, K: len(p.names), Labels: p.labels, AnchorLabels: p.classes, Assess: true,
+	}
 	if !s.settings.Warm {
 		return
 	}
