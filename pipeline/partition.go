@@ -43,8 +43,8 @@ type partition struct {
 	rejections tally          // what could not be used
 	empty      tally          // what held nothing to answer
 	jobs       int            // given to the workers and not taken back
-	inFlight   int64          // bytes of episodes closed, and of dead letters, that are not acknowledged
-	unsolved   int64          // bytes of episodes closed that no worker has done yet
+	inFlight   int64          // bytes of closed episodes and of dead letters that are not acknowledged
+	unsolved   int64          // bytes of closed episodes that no worker has done yet
 
 	retired   retired      // streams given up
 	hung      []state.Hung // episodes that kept earlier owners busy for ever
@@ -119,11 +119,12 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 }
 
 // full says that nothing more is to be read for now: what is closed has to leave first, or the workers have
-// enough to do. What is read long before it is solved is memory for nothing, and gone from the caches by then;
-// but streams that wait for each other, as when a topic holds their items in long runs, are worth reading on
-// for. A partition with something unsolved hears of its end, and looks again.
+// enough to do. What is read long before it is solved is memory for nothing, and gone from the caches then.
+// Where few streams are ready, as when a topic holds their items in long runs, it is worth reading on for
+// others. A partition with something unsolved is woken when that is done, and looks again.
 func (p *partition) full() bool {
-	return p.inFlight >= p.stage.options.InFlight || p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
+	return p.inFlight >= p.stage.options.InFlight ||
+		p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
 }
 
 // unsolvedMost are bytes of closed episodes that may wait in a partition however busy the workers are: about

@@ -104,7 +104,7 @@ func (e *episode) distances(r *Result) {
 	}
 }
 
-// squaresOfRows fills out with the squared distance in z-space of each of its rows to the nearest of the listed.
+// squaresOfRows fills out with the squared distance in z-space of each of its rows to the nearest listed one.
 func (e *episode) squaresOfRows(out []float32, listed []int32) {
 	d := e.d
 	rows := make([]float32, 0, len(listed)*d)

@@ -24,8 +24,8 @@ type Problem struct {
 	Anchors      []float32 // M x D
 	AnchorLabels []int32
 
-	// Each lists the rows, then the anchors, one by one, in place of Rows and Anchors: who has them apart need not copy them.
-	// nil: they are in Rows and Anchors.
+	// Each lists the rows, then the anchors, one by one, in place of Rows and Anchors: who has them apart need
+	// not copy them. nil: they are in Rows and Anchors.
 	Each [][]float32
 
 	Prior       *Prior
@@ -124,8 +124,9 @@ func (r *Result) Row(p int, out []float32) {
 	}
 }
 
-// Distances fills out with the distance in z-space of each of the N rows to the nearest of the listed ones, where N and above
-// are anchors; 0 for a row that is listed itself, and 2, the most there is, where none is listed. Problem.Assess must be set.
+// Distances fills out with the distance in z-space of each of the N rows to the nearest of the listed ones,
+// where N and above are anchors; 0 for a row that is listed itself, and 2, the most there is, where none is
+// listed. Problem.Assess must be set.
 func (r *Result) Distances(out []float32, listed []int32) {
 	if len(listed) == 0 {
 		for i := range out {
@@ -215,7 +216,8 @@ func (p *Problem) checkRows() error {
 			return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
 		}
 		if len(p.Anchors) != len(p.AnchorLabels)*p.D {
-			return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d", len(p.Anchors), len(p.AnchorLabels), p.D)
+			return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d",
+				len(p.Anchors), len(p.AnchorLabels), p.D)
 		}
 		return nil
 	}

@@ -15,7 +15,7 @@ type space interface {
 	// heldDot is the product of a prototype and the weighted sum of the labelled rows and the prior of its class.
 	heldDot(c int) float64
 	squaredDistance(p, q int) float32
-	// squaresInZ fills out with the squared distance in z-space of each of its rows to the nearest of the listed.
+	// squaresInZ fills out with the squared distance in z-space of each row to the nearest of the listed.
 	squaresInZ(out []float32, listed []int32)
 	// precise fills in for every row what R is made of, summed in float64.
 	precise(out *exact)
