@@ -63,7 +63,11 @@ func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *
 	}
 	done.stream, done.relabels, done.cold = s, p.sum != s.topic, !s.settings.Warm
 	if done.relabels && s.episode > 0 {
-		s.prototypes.stop()
+		if s.settings.Time && s.calibration.added(p, s.topic) {
+			s.prototypes.closed = true
+		} else {
+			s.prototypes.stop()
+		}
 	}
 	s.calibration.follow(labels)
 	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by

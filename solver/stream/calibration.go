@@ -235,6 +235,15 @@ func (c *calibration) untested(p *problem) []int {
 	return out
 }
 
+// added tells whether all that is new on the labels topic, which the last episode knew by the sum topic, are examples of
+// the stream's own that this episode tests.
+func (c *calibration) added(p *problem, topic uint64) bool {
+	for _, j := range c.untested(p) {
+		topic += p.force[j].sum
+	}
+	return topic == p.sum
+}
+
 // confidenceFit is sigmoid(a logit z + b).
 type confidenceFit struct {
 	a, b   float64

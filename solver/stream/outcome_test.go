@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -349,7 +350,8 @@ func TestFullClass(t *testing.T) {
 	}
 }
 
-// Taught after its first episode, a stream answers from its labels and no longer from prototypes of its own answers.
+// Taught after its first episode, a stream whose classes have one label each answers from its labels and no longer from
+// prototypes of its own answers.
 func TestTeachingEndsThePrior(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
@@ -367,6 +369,49 @@ func TestTeachingEndsThePrior(t *testing.T) {
 	items, _ = f.episode(30, 0)
 	if _, report := answer(t, s, e, items, labels); report.PriorFraction != 0 || !s.Summary().Taught {
 		t.Errorf("prior's share %g after teaching", report.PriorFraction)
+	}
+}
+
+// A class that rests on several labels keeps the prototype that the stream has learned for it when labels come after the
+// first episode, unless one of them is not what the stream would have said; without an order none is kept, and none where
+// a label is taken back.
+func TestTeachingKeepsWhatItConfirms(t *testing.T) {
+	for name, want := range map[string][]string{
+		"confirmed":  {label(0), label(1), label(2)},
+		"denied":     {label(2)},
+		"untimed":    {},
+		"taken back": {},
+	} {
+		set := settings(t)
+		set.Time = name != "untimed"
+		f := newCamera(12, 3, 16, .1)
+		s, e := New("cam", set), engine(t, set)
+		labels := f.labels(fewLabels)
+		items, _ := f.episode(30, 0)
+		answer(t, s, e, items, labels)
+		items, truth := f.episode(30, 0)
+		switch name {
+		case "taken back":
+			labels = &Labels{Everyone: labels.Everyone[1:]}
+		case "denied": // as items 0 to 4 look like their class, this one is answered right without its label
+			items[0].Vector, items[0].Label = f.vector(0), label(1)
+		default:
+			items[0].Label = truth[0]
+		}
+		answer(t, s, e, items, labels)
+		if got := slices.Sorted(maps.Keys(s.prototypes.of)); !slices.Equal(got, want) || !s.Summary().Taught {
+			t.Errorf("%s: prototypes of %v, not of %v", name, got, want)
+		}
+		restored, err := Restore(set, s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, _ = f.episode(30, 0)
+		_, before := answer(t, s, e, items, labels)
+		_, after := answer(t, restored, e, items, labels)
+		if (before.PriorFraction > 0) != (len(want) > 0) || before.PriorFraction != after.PriorFraction {
+			t.Errorf("%s: prior's share %g, restored %g", name, before.PriorFraction, after.PriorFraction)
+		}
 	}
 }
 

@@ -10,17 +10,20 @@ import (
 )
 
 // An answer is learned from at a confidence z of at least gateConfidence and an agreement with the prototypes of the
-// labelled items alone of at least gateAgreement. No learned prototype weighs more than mostMass items.
+// labelled items alone of at least gateAgreement. No learned prototype weighs more than mostMass items, and none of a
+// class with fewer than fewLabels labelled items outlives the first label that comes after the first episode: a class
+// that rests on one or two may have been named wrong all along.
 const (
 	gateConfidence = .5
 	gateAgreement  = .4
 	mostMass       = 50
+	fewLabels      = 3
 )
 
 // prototypes are the means m' of what was answered for each class, in z-space: the warm start.
 type prototypes struct {
-	of  map[string]*prototype
-	off bool // labels came after the first episode: learned prototypes are off from then on
+	of     map[string]*prototype
+	closed bool // labels came after the first episode: no class gets a learned prototype from then on
 }
 
 type prototype struct {
@@ -37,19 +40,39 @@ func (p *prototypes) mass(class string) float64 {
 
 // stop turns learned prototypes off for good: labels came after the start, and a prototype drawn from the stream's own
 // answers only holds back what a person now says better.
-func (p *prototypes) stop() { p.of, p.off = nil, true }
+func (p *prototypes) stop() { p.of, p.closed = nil, true }
+
+// confirm is what labels that come after the start do to the learned prototypes of a stream with an order: those of
+// classes with few labels end, and so do both that are concerned where a label is not what the stream would have said.
+// The one has taken in what is not its own, the other has missed it. All others go on.
+func (p *prototypes) confirm(e *answered) {
+	p.closed = true
+	for c, name := range e.problem.names {
+		if e.problem.labelCounts[c] < fewLabels {
+			delete(p.of, name)
+		}
+	}
+	for _, t := range e.tested {
+		if t.answered != t.label {
+			delete(p.of, t.answered)
+			delete(p.of, t.label)
+		}
+	}
+}
 
 // observe moves the prototypes. Only answers that pass the gate move one: learning from every answer ruins a stream whose
 // classes do not repeat.
 func (p *prototypes) observe(e *answered) {
 	if e.solved != nil {
-		weights := admit(e)
-		if !p.off {
-			p.learn(e, weights)
-		}
+		p.learn(e, admit(e))
 		maps.DeleteFunc(p.of, func(name string, _ *prototype) bool { return !e.problem.labelled(name) })
 	}
-	if e.taughtLater() {
+	if !e.taughtLater() {
+		return
+	}
+	if e.stream.settings.Time && e.solved != nil {
+		p.confirm(e)
+	} else {
 		p.stop()
 	}
 }
@@ -73,10 +96,16 @@ func admit(e *answered) []float32 {
 
 // learn takes items into the prototypes, each with its weight for every class.
 func (p *prototypes) learn(e *answered, weights []float32) {
+	if p.closed && len(p.of) == 0 {
+		return
+	}
 	k, d := e.problem.K, e.problem.D
 	sums := make([]float32, k*d)
 	kernel.Accumulate(sums, weights, e.solved.Z, len(e.items), k, d)
 	for c, name := range e.problem.names {
+		if p.closed && p.of[name] == nil {
+			continue
+		}
 		var mass float64
 		for i := range e.items {
 			mass += float64(weights[i*k+c])
@@ -111,7 +140,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
 		learned := s.prototypes.of[name]
-		if learned == nil || learned.mean == nil {
+		if learned == nil || learned.mean == nil || s.prototypes.closed && p.labelCounts[c] < fewLabels {
 			continue
 		}
 		if prior == nil {
@@ -151,7 +180,7 @@ func (p *prototypes) reset(class string) bool {
 }
 
 func (p *prototypes) encode(e *encoder) {
-	if p.off {
+	if p.closed {
 		e.head.integer(fieldTaught, 1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.of)) {
@@ -164,7 +193,7 @@ func (p *prototypes) encode(e *encoder) {
 func (p *prototypes) decode(f *field) {
 	switch {
 	case f.is("head", fieldTaught):
-		p.off = f.integer() != 0
+		p.closed = f.integer() != 0
 	case f.is("class", fieldMass):
 		p.entry(f.class).mass = f.float()
 	case f.is("class", fieldMean):

@@ -95,7 +95,7 @@ type Summary struct {
 	Dimension int
 	Episode   int64
 	LearnedTo Position
-	Taught    bool // learned prototypes are off: labels came after the first episode
+	Taught    bool // labels came after the first episode: no more prototypes are learned
 	Metric    bool // a metric of its own is in force
 	Answers   int  // leave-one-out answers that the confidence is calibrated on
 	Bytes     int  // of the encoded state
@@ -107,7 +107,7 @@ type Summary struct {
 func (s *Stream) Summary() Summary {
 	out := Summary{
 		Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned,
-		Taught: s.prototypes.off, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
+		Taught: s.prototypes.closed, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
 		Clusters: s.clusters.summary(),
 	}
 	total := s.proportions.total()
