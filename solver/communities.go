@@ -1,7 +1,6 @@
 package solver
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -9,18 +8,14 @@ import (
 )
 
 // fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the
-// choice to merging. mostCommunities is what the merging takes; a graph in more pieces says little about its
-// clusters.
-const (
-	fewCommunities  = 400
-	mostCommunities = 4096
-)
+// choice to merging.
+const fewCommunities = 400
 
 // communities parts a graph into k clusters: local moving by modularity from single points, aggregated until
 // few communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k
 // 0 until no pair is tied more than chance would tie it, B_ij <= vol_i vol_j / total, where another merge
 // would lower the modularity. Where no pair is tied before k are left, the rows themselves decide, by their
-// means. It returns the cluster of each point and their number; 0 where the graph falls into too many pieces.
+// means. It returns the cluster of each point and their number.
 func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int32, int) {
 	net := fromAffinity(a)
 	member := make([]int32, a.N()) // of the present network
@@ -34,9 +29,6 @@ func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int3
 		}
 		rename(member, part)
 		net = net.aggregate(part, count)
-	}
-	if net.n() > mostCommunities {
-		return nil, 0
 	}
 	part, count := net.merge(k)
 	rename(member, part)
@@ -186,35 +178,4 @@ func (g *network) aggregate(part []int32, count int) *network {
 		out.offsets[c+1] = len(out.columns)
 	}
 	return out
-}
-
-// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j) until k are left or none is connected.
-// With k 0 it ends where no pair is tied more than by chance. It returns the cluster of each node, numbered
-// by their first node, and their number.
-func (g *network) merge(k int) ([]int32, int) {
-	n := g.n()
-	between, volume := make([]float32, n*n), append([]float64(nil), g.volume...)
-	for i := range n {
-		for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
-			between[i*n+int(g.columns[j])] = float32(g.weights[j])
-		}
-	}
-	return agglomerate(n, pairs{
-		worth: func(i, j int) float64 {
-			if b := float64(between[i*n+j]); b > 0 {
-				return b / (volume[i] * volume[j])
-			}
-			return math.Inf(-1)
-		},
-		enough: func(clusters int, worth float64) bool {
-			return clusters <= k || k == 0 && worth*g.total <= 1
-		},
-		unite: func(a, b int, others []int) {
-			volume[a] += volume[b]
-			for _, j := range others {
-				between[a*n+j] += between[b*n+j]
-				between[j*n+a] = between[a*n+j]
-			}
-		},
-	})
 }

@@ -1,6 +1,10 @@
 package solver
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -16,46 +20,139 @@ func RowsOf(values []float32, d int) Rows {
 	return Rows{Dimension: d, Row: func(p int) []float32 { return values[p*d : p*d+d] }}
 }
 
+// mostJoined is how many clusters are compared pair by pair.
+const mostJoined = 4096
+
 // join goes on where the graph says nothing of how clusters belong together: it joins the pair whose joint
 // mean adds least to the squared distances of rows to the mean of their cluster, Ward's way, until k are
-// left. member is the cluster of each row, of count. It returns the new cluster of each old one, numbered by
-// their first.
+// left. Of more than mostJoined clusters, and more than k, only the largest are compared, and the others are
+// part of the nearest of these. member is the cluster of each row, of count. It returns the new
+// cluster of each old one, and their number.
 func join(rows Rows, member []int32, count, k int) ([]int32, int) {
-	d := rows.Dimension
-	sums, size := make([]float64, count*d), make([]float64, count)
+	size, example := make([]float64, count), make([]int, count)
 	for p, c := range member {
 		size[c]++
-		sum := sums[int(c)*d : int(c)*d+d]
-		for i, v := range rows.Row(p) {
-			sum[i] += float64(v)
+		example[c] = p
+	}
+	large := make([]int, count)
+	for c := range large {
+		large[c] = c
+	}
+	if most := max(mostJoined, k); count > most {
+		slices.SortStableFunc(large, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
+		large = large[:most]
+		slices.Sort(large)
+	}
+	w := ward{mean: vector.New(len(large), rows.Dimension), size: make([]float64, len(large))}
+	place := make([]int, count) // among the large
+	for c := range place {
+		place[c] = -1
+	}
+	for i, c := range large {
+		place[c] = i
+	}
+	for p, c := range member {
+		if i := place[c]; i >= 0 {
+			w.add(i, rows.Row(p))
 		}
 	}
-	means := vector.New(count, d)
-	for c := range count {
-		row := means.Row(c)
-		for i := range row {
-			row[i] = float32(sums[c*d+i] / size[c])
+	for c, i := range place {
+		if i < 0 {
+			place[c] = w.nearest(rows.Row(example[c]))
 		}
 	}
-	cost := make([]float32, count*count)
-	for i := range count {
-		for j := range i {
-			apart := kernel.SquaredDistance(means.Row(i), means.Row(j))
-			cost[i*count+j] = apart * float32(size[i]*size[j]/(size[i]+size[j]))
-			cost[j*count+i] = cost[i*count+j]
+	part, left := w.join(k)
+	number := make([]int32, count)
+	for c, i := range place {
+		number[c] = part[i]
+	}
+	return number, left
+}
+
+// ward are clusters by their mean and size.
+type ward struct {
+	mean vector.Matrix
+	size []float64
+}
+
+// add puts a row into a cluster.
+func (w *ward) add(i int, row []float32) {
+	w.size[i]++
+	share, mean := float32(1/w.size[i]), w.mean.Row(i)
+	for j, v := range row {
+		mean[j] += share * (v - mean[j])
+	}
+}
+
+// nearest is the cluster whose mean is nearest to a row, the first of equals.
+func (w *ward) nearest(row []float32) int {
+	best, least := 0, kernel.SquaredDistance(w.mean.Row(0), row)
+	for i := 1; i < w.mean.N; i++ {
+		if apart := kernel.SquaredDistance(w.mean.Row(i), row); apart < least {
+			best, least = i, apart
 		}
 	}
-	return agglomerate(count, pairs{
-		worth:  func(i, j int) float64 { return -float64(cost[i*count+j]) },
-		enough: func(clusters int, _ float64) bool { return clusters <= k },
-		unite: func(a, b int, others []int) {
-			for _, j := range others {
-				grown := (size[a]+size[j])*float64(cost[a*count+j]) + (size[b]+size[j])*float64(cost[b*count+j]) -
-					size[j]*float64(cost[a*count+b])
-				cost[a*count+j] = float32(grown / (size[a] + size[b] + size[j]))
-				cost[j*count+a] = cost[a*count+j]
+	return best
+}
+
+// cost is what joining two clusters adds to the squared distances of rows to the mean of their cluster.
+func (w *ward) cost(i, j int) float64 {
+	apart := float64(kernel.SquaredDistance(w.mean.Row(i), w.mean.Row(j)))
+	return apart * w.size[i] * w.size[j] / (w.size[i] + w.size[j])
+}
+
+// join returns the cluster that each has become part of when k are left, and their number. It goes from
+// cluster to nearest cluster until two are nearest to each other, joins them, and goes on: no joining makes
+// clusters nearer than they were, so that these are the joins of the cheapest pair first, in another order.
+// It needs no more memory than the clusters do.
+func (w *ward) join(k int) ([]int32, int) {
+	n := w.mean.N
+	alive, passed := make([]int, n), make([]bool, n)
+	for i := range alive {
+		alive[i] = i
+	}
+	joins := make([]tie, 0, n)
+	var chain []int
+	for len(alive) > 1 {
+		if len(chain) == 0 {
+			chain = append(chain, alive[0])
+			passed[alive[0]] = true
+		}
+		last, before := chain[len(chain)-1], -1
+		least := math.Inf(1)
+		if len(chain) > 1 { // of equals the one that it came from: it goes round for ever otherwise
+			before = chain[len(chain)-2]
+			least = w.cost(last, before)
+		}
+		next := before
+		for _, i := range alive {
+			if !passed[i] {
+				if cost := w.cost(last, i); cost < least || next < 0 {
+					next, least = i, cost
+				}
 			}
-			size[a] += size[b]
-		},
-	})
+		}
+		if next != before {
+			chain = append(chain, next)
+			passed[next] = true
+			continue
+		}
+		a, b := min(last, before), max(last, before)
+		joins = append(joins, tie{-least, int32(a), int32(b)})
+		chain = chain[:len(chain)-2]
+		passed[a], passed[b] = false, false
+		kernel.Scale(float32(w.size[a]/(w.size[a]+w.size[b])), w.mean.Row(a))
+		kernel.Axpy(float32(w.size[b]/(w.size[a]+w.size[b])), w.mean.Row(b), w.mean.Row(a))
+		w.size[a] += w.size[b]
+		at, _ := slices.BinarySearch(alive, b)
+		alive = slices.Delete(alive, at, at+1)
+	}
+	slices.SortStableFunc(joins, func(a, b tie) int { return cmp.Compare(b.worth, a.worth) })
+	into, left := separate(n), n
+	for _, t := range joins[:max(0, n-k)] {
+		a, b := into.of(t.a), into.of(t.b)
+		into[max(a, b)] = min(a, b)
+		left--
+	}
+	return into.numbered(), left
 }

@@ -2,7 +2,6 @@ package solver
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/slkstream/slkstream/index"
@@ -52,13 +51,10 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 
 // Communities parts a graph into at most k clusters: what a clustering starts from. With k 0 there are as
 // many as its modularity says; otherwise rows, of the points of the graph, say what belongs together where
-// the graph does not. The error says that the graph is in too many pieces for that.
-func Communities(graph *index.Affinity, k int, rows Rows, seed uint64) ([]int32, error) {
-	cluster, found := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
-	if found == 0 {
-		return nil, fmt.Errorf("graph: more than %d communities for %d clusters", mostCommunities, k)
-	}
-	return cluster, nil
+// the graph does not. It returns the cluster of each point.
+func Communities(graph *index.Affinity, k int, rows Rows, seed uint64) []int32 {
+	cluster, _ := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
+	return cluster
 }
 
 // start gives an episode without labels and prior its first S: .98 on the cluster that a start chose and .02 shared by
@@ -68,11 +64,9 @@ func (e *episode) start(given []int32, attempt int) {
 	k := len(e.number)
 	cluster, found := given, k
 	if given == nil {
-		found = 0
-		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 {
+		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 && len(e.graph.Columns) > 0 {
 			cluster, found = communities(e.graph.Affinity, k, RowsOf(e.u, e.d), random)
-		}
-		if found == 0 {
+		} else {
 			cluster, found = e.spread(k, random)
 		}
 	}

@@ -92,10 +92,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 		return nil, err
 	}
 	if c.K == 0 {
-		cluster, err := solver.Communities(space.graph, 0, solver.Rows{}, c.Seed)
-		if err != nil {
-			return nil, fmt.Errorf("data %s: %w", set.Name, err)
-		}
+		cluster := solver.Communities(space.graph, 0, solver.Rows{}, c.Seed)
 		own := *c
 		own.K = int(slices.Max(cluster)) + 1
 		c = &own

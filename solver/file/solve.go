@@ -144,10 +144,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 		Dimension: l.points.d,
 		Row:       func(p int) []float32 { return l.points.rows(p, p+1, scratch) },
 	}
-	answer, err := solver.Communities(graph, l.k, rows, s.Seed)
-	if err != nil {
-		return err
-	}
+	answer := solver.Communities(graph, l.k, rows, s.Seed)
 	if l.k == 0 {
 		l.k = int(slices.Max(answer)) + 1
 		r.K = l.k

@@ -1,0 +1,120 @@
+package solver
+
+import (
+	"cmp"
+	"container/heap"
+)
+
+// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j), the first of equals, until k are left
+// or none is connected. With k 0 it ends where no pair is tied more than by chance. It returns the cluster of
+// each node, numbered by their first node, and their number.
+func (g *network) merge(k int) ([]int32, int) {
+	n := g.n()
+	volume, between := append([]float64(nil), g.volume...), make([]map[int32]float64, n)
+	for i := range n {
+		between[i] = make(map[int32]float64, g.offsets[i+1]-g.offsets[i])
+		for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
+			if g.weights[j] > 0 {
+				between[i][g.columns[j]] = g.weights[j]
+			}
+		}
+	}
+	tied := func(i, j int32) tie {
+		i, j = min(i, j), max(i, j)
+		return tie{between[i][j] / (volume[i] * volume[j]), i, j}
+	}
+	var strongest ties
+	for i := range int32(n) {
+		for j := range between[i] {
+			if i < j {
+				strongest = append(strongest, tied(i, j))
+			}
+		}
+	}
+	heap.Init(&strongest)
+	into, count := separate(n), n
+	for count > k && len(strongest) > 0 {
+		t := heap.Pop(&strongest).(tie)
+		a, b := t.a, t.b
+		if into[a] != a || into[b] != b || t != tied(a, b) { // of clusters that are not, or not so any more
+			continue
+		}
+		if k == 0 && t.worth*g.total <= 1 {
+			break
+		}
+		into[b] = a
+		count--
+		volume[a] += volume[b]
+		for j, weight := range between[b] {
+			delete(between[j], b)
+			if j != a {
+				between[a][j] += weight
+				between[j][a] = between[a][j]
+			}
+		}
+		between[b] = nil
+		for j := range between[a] {
+			heap.Push(&strongest, tied(a, j))
+		}
+	}
+	return into.numbered(), count
+}
+
+// tie is what joining two clusters is worth, a before b.
+type tie struct {
+	worth float64
+	a, b  int32
+}
+
+// ties are a heap, the one worth most on top.
+type ties []tie
+
+func (t ties) Len() int      { return len(t) }
+func (t ties) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t ties) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(t[j].worth, t[i].worth), cmp.Compare(t[i].a, t[j].a), cmp.Compare(t[i].b, t[j].b)) < 0
+}
+func (t *ties) Push(v any) { *t = append(*t, v.(tie)) }
+
+func (t *ties) Pop() any {
+	last := len(*t) - 1
+	v := (*t)[last]
+	*t = (*t)[:last]
+	return v
+}
+
+// parts say what each of some clusters has become part of: itself, or an earlier one.
+type parts []int32
+
+// separate are n clusters, each of its own.
+func separate(n int) parts {
+	into := make(parts, n)
+	for i := range into {
+		into[i] = int32(i)
+	}
+	return into
+}
+
+// of is the first of the clusters that i is joined with.
+func (into parts) of(i int32) int32 {
+	for into[i] != i {
+		into[i] = into[into[i]]
+		i = into[i]
+	}
+	return i
+}
+
+// numbered is the number of what each has become part of, in order of their first.
+func (into parts) numbered() []int32 {
+	number := make([]int32, len(into))
+	var count int32
+	for i, a := range into {
+		if int(a) == i {
+			number[i] = count
+			count++
+		} else {
+			number[i] = number[a]
+		}
+	}
+	return number
+}
