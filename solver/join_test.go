@@ -88,7 +88,7 @@ func TestManyPieces(t *testing.T) {
 				t.Fatalf("%v: cluster %d has rows of groups %d and %d", c, to, g, i/2%3)
 			}
 			if group[to] = i / 2 % 3; to != cluster[i/2*2] {
-				t.Fatalf("%v: rows %d and %d, which are tied, are in clusters %d and %d", c, i/2*2, i, cluster[i/2*2], to)
+				t.Fatalf("%v: the tied rows %d and %d are in clusters %d and %d", c, i/2*2, i, cluster[i/2*2], to)
 			}
 		}
 		if len(group) != c.clusters {
@@ -119,7 +119,8 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 			a, b, least := int32(0), int32(0), math.Inf(1)
 			for i := range int32(n) {
 				for j := range i {
-					if cost := spread(rows, d, want, i, j) - spread(rows, d, want, i, i) - spread(rows, d, want, j, j); cost < least {
+					cost := spread(rows, d, want, i, j) - spread(rows, d, want, i, i) - spread(rows, d, want, j, j)
+					if cost < least {
 						a, b, least = j, i, cost
 					}
 				}
@@ -136,7 +137,7 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 		for p := range want {
 			for q := range p {
 				if (got[member[p]] == got[member[q]]) != (want[p] == want[q]) {
-					t.Fatalf("%d of %d clusters: rows %d and %d are together by one and apart by the other", k, n, p, q)
+					t.Fatalf("%d of %d clusters: rows %d and %d are together by one way alone", k, n, p, q)
 				}
 			}
 		}

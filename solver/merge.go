@@ -72,7 +72,8 @@ type ties []tie
 func (t ties) Len() int      { return len(t) }
 func (t ties) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
 func (t ties) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(t[j].worth, t[i].worth), cmp.Compare(t[i].a, t[j].a), cmp.Compare(t[i].b, t[j].b)) < 0
+	x, y := t[i], t[j]
+	return cmp.Or(cmp.Compare(y.worth, x.worth), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) < 0
 }
 func (t *ties) Push(v any) { *t = append(*t, v.(tie)) }
 
