@@ -12,7 +12,8 @@ import (
 // How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than
 // more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
 const (
-	fewTrees             = 2    // and one more for every time that the rows are halved to fit a leaf
+	fewTrees             = 3    // and one more for every time that the rows are parted by
+	treesPer             = 8    // to fit a leaf
 	treesAtOnce          = 2    // trees at a time: each takes memory
 	passes               = 4    // at most
 	convergenceThreshold = .002 // share of the neighbours that the last pass replaces
@@ -36,9 +37,8 @@ type graph struct {
 	reversed []uint8  // how many they are
 }
 
-// descend finds neighbours approximately: random-projection trees whose leaves are solved exactly, then
-// passes in which rows that lie together look at their neighbours' neighbours. All of it in tiles; the answer
-// depends on the seed alone.
+// descend finds neighbours approximately: trees whose leaves are solved exactly, then passes in which rows that
+// lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
 	for _, worker := range w.workers {
@@ -68,12 +68,12 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 // then near each other in memory, too.
 func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 	s := w.points
-	order, err := w.arrange(ctx, o, &s)
+	order, leaves, err := w.arrange(ctx, o, &s)
 	if err != nil {
 		return err
 	}
 	w.lists.resetRough(&s, max(o.Rho+o.Rho/2, shortestList))
-	if err := w.searchArranged(ctx, o, &s, fullEffort(s.n)); err != nil {
+	if err := w.searchArranged(ctx, o, &s, leaves, fullEffort(s.n)); err != nil {
 		return err
 	}
 	w.graph = graph{}
@@ -81,14 +81,15 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 	return nil
 }
 
-// arrange puts the rows of s into the order of the first tree, in memory of their own, and returns it.
-func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, error) {
+// arrange puts the rows of s into the order of the first tree, in memory of their own, and returns that and its
+// leaves.
+func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, []span, error) {
 	var f forest
 	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.arrange(f.orders[0])
-	return f.orders[0], nil
+	return f.orders[0], f.leaves[0], nil
 }
 
 // refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
@@ -98,7 +99,7 @@ func (w *Workspace) refine(ctx context.Context, o Options) error {
 }
 
 // treesOf is how many trees a search for the neighbours of n rows begins with.
-func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block)) }
+func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block))/bits.Len(treesPer-1) }
 
 // search is refine with the values of p, which are those of the lists. It returns the order of a tree.
 func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
@@ -110,15 +111,15 @@ func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) 
 	return orders[0], w.descendOver(ctx, o, p, orders, e.passes)
 }
 
-// searchArranged is search where the rows of p lie in the order of the first tree. It passes over them as
-// they lie first.
-func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, e effort) error {
+// searchArranged is search where the rows of p lie in the order of the first tree, which has these leaves. It
+// passes over them as they lie first.
+func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, leaves []span, e effort) error {
 	w.graph.most = e.near
 	first := make([]int32, p.n)
 	for i := range first {
 		first[i] = int32(i)
 	}
-	if err := w.leavesOf(ctx, o, p, first, leavesOf(nil, span{0, p.n})); err != nil {
+	if err := w.leavesOf(ctx, o, p, first, leaves); err != nil {
 		return err
 	}
 	orders, err := w.leaves(ctx, o, p, 1, e.trees)
@@ -136,8 +137,8 @@ func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, las
 		if err := f.grow(ctx, w, p, first, min(treesAtOnce, last-first), o); err != nil {
 			return nil, err
 		}
-		for _, order := range f.orders {
-			if err := w.leavesOf(ctx, o, p, order, f.leaves); err != nil {
+		for t, order := range f.orders {
+			if err := w.leavesOf(ctx, o, p, order, f.leaves[t]); err != nil {
 				return nil, err
 			}
 		}

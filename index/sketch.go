@@ -132,11 +132,12 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int,
 	e effort,
 ) (order []int32, err error) {
-	if order, err = w.arrange(ctx, o, s); err != nil {
+	order, leaves, err := w.arrange(ctx, o, s)
+	if err != nil {
 		return nil, err
 	}
 	w.lists.resetRough(s, keptSketched)
-	if err = w.searchArranged(ctx, o, s, e); err != nil {
+	if err = w.searchArranged(ctx, o, s, leaves, e); err != nil {
 		return nil, err
 	}
 	near := w.lists

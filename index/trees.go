@@ -3,20 +3,29 @@ package index
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// forest holds random-projection trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are
-// near each other tend to share one.
+// forest holds trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are near each
+// other tend to share one. A node with many rows draws leaders among them, and each row goes with the nearest: the
+// borders between them follow the rows, where a plane through the middle of all would cut through what lies
+// together. Below the leaves, planes put the rows in order.
 type forest struct {
 	orders [][]int32
-	leaves []span // of every tree, left to right: where rows are split depends on nothing but their number
+	leaves [][]span // of each tree, left to right
 }
 
 // span is a range of an order.
 type span struct{ from, to int }
+
+const (
+	mostLeaders = block // of a node
+	company     = 80    // rows that a leader has in the mean, at least: few have more than a leaf holds then
+	lopsided    = .75   // share of a node's rows beyond which the rows of one leader are no progress
+)
 
 // node is a span of a tree that is to be split.
 type node struct {
@@ -33,6 +42,13 @@ type splitting struct {
 	projected  []projected // of each row
 	part       []uint8     // that each row goes to
 	sorted     []int32
+	leaders    leaders
+}
+
+// leaders are rows of a node by which it is parted.
+type leaders struct {
+	rows, norms []float32
+	part        []uint8 // of each row of the node: the leader that it goes with
 }
 
 // projected is a row of a node, by its place there, and where it lies along each direction.
@@ -41,43 +57,120 @@ type projected struct {
 	place int32
 }
 
-// nearby is how many floats of rows stay in the second-level cache while a worker splits on within them.
-const nearby = 64 << 10
-
-// grow grows trees, numbered from first on, until every leaf holds at most block rows. Every split is drawn from the seed,
-// the number of the tree and the place in it alone, so that goroutines may take them in any order. The first splits pass over
-// all rows; what has become small enough for the cache, one goroutine splits to its end.
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. Everything is drawn from
+// the seed, the number of the tree and the place in it alone, so that goroutines may take parts in any order.
 func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
-	f.orders, f.leaves = vector.Resize(f.orders, trees), leavesOf(f.leaves[:0], span{0, p.n})
-	var level []node
+	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
+	var l leaders
 	for t := range trees {
-		f.orders[t] = vector.Resize(f.orders[t], p.n)
-		for i := range f.orders[t] {
-			f.orders[t][i] = int32(i)
+		order := vector.Resize(f.orders[t], p.n)
+		f.orders[t] = order
+		for i := range order {
+			order[i] = int32(i)
 		}
-		level = append(level, node{t, span{0, p.n}})
-	}
-	for small := max(block, nearby/p.d); level[0].to-level[0].from > small; {
-		levels := levelsTo(small, level[0].to-level[0].from)
-		if err := parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
-			at := level[item]
-			w.workers[number].split(p, f.orders[at.tree][at.from:at.to], levels, drawFor(o, first, at))
+		l.draw(p, order, drawFor(o, first, node{t, span{0, p.n}}))
+		blocks := int64((p.n + block - 1) / block)
+		if err := parallel(ctx, o, "trees", blocks, func(number int, item int64) {
+			from := int(item) * block
+			to := min(from+block, p.n)
+			w.workers[number].follow(p, order[from:to], &l, l.part[from:to])
 		}); err != nil {
 			return err
 		}
-		for range levels {
-			var next []node
-			for _, at := range level {
-				lower, upper := at.halves()
-				next = append(next, node{at.tree, lower}, node{at.tree, upper})
+		parts := l.sort(order, vector.Resize(w.workers[0].splitting.sorted, p.n))
+		leaves := make([][]span, len(parts))
+		if err := parallel(ctx, o, "trees", int64(len(parts)), func(number int, item int64) {
+			at := parts[item]
+			random := drawFor(o, first, node{t, at})
+			leaves[item] = w.workers[number].carve(p, order, at, len(parts) == 1, random, nil)
+		}); err != nil {
+			return err
+		}
+		f.leaves[t] = slices.Concat(leaves...)
+	}
+	return nil
+}
+
+// draw draws leaders of a node.
+func (l *leaders) draw(p *points, ids []int32, random *rand.Rand) {
+	count := max(2, min(mostLeaders, len(ids)/company))
+	l.rows, l.norms = vector.Resize(l.rows, count*p.d), vector.Resize(l.norms, count)
+	for c := range count {
+		id := int(ids[random.IntN(len(ids))])
+		copy(l.rows[c*p.d:c*p.d+p.d], p.row(id))
+		l.norms[c] = p.norms[id]
+	}
+	l.part = vector.Resize(l.part, len(ids))
+}
+
+// follow notes the nearest leader of each row, the first of equals.
+func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
+	count := len(l.norms)
+	for from := 0; from < len(ids); from += block {
+		some := ids[from:min(from+block, len(ids))]
+		w.gather(p, some)
+		kernel.Products(w.products, w.rows, l.rows, len(some), count, p.d)
+		for i := range some {
+			products := w.products[i*count : (i+1)*count]
+			var minima [kernel.Groups]float32
+			for g := range minima {
+				minima[g] = infinity
 			}
-			level = next
+			kernel.GroupMinima(&minima, l.norms, products)
+			kernel.Below(w.places, l.norms, products, slices.Min(minima[:]))
+			part[from+i] = uint8(w.places[0])
 		}
 	}
-	return parallel(ctx, o, "trees", int64(len(level)), func(number int, item int64) {
-		at := level[item]
-		w.workers[number].finish(p, f.orders[at.tree][at.from:at.to], drawFor(o, first, at))
-	})
+}
+
+// sort puts the rows of a node, in their order, beside those that go with the same leader, and returns where
+// those of each leader that has any are.
+func (l *leaders) sort(ids, sorted []int32) (parts []span) {
+	var next [mostLeaders]int
+	for _, c := range l.part {
+		next[c]++
+	}
+	at := 0
+	for c, count := range next {
+		next[c] = at
+		if count > 0 {
+			parts = append(parts, span{at, at + count})
+		}
+		at += count
+	}
+	for i, id := range ids {
+		c := l.part[i]
+		sorted[next[c]] = id
+		next[c]++
+	}
+	copy(ids, sorted)
+	return parts
+}
+
+// carve parts a span of an order until its parts are leaves, which it appends. halved says that leaders would
+// not do, as where rows are equal: it is halved by a plane then.
+func (w *worker) carve(p *points, order []int32, at span, halved bool, random *rand.Rand, leaves []span) []span {
+	ids := order[at.from:at.to]
+	if len(ids) <= block {
+		w.finish(p, ids, random)
+		return append(leaves, at)
+	}
+	if halved {
+		w.split(p, ids, 1, random)
+		lower, upper := at.halves()
+		leaves = w.carve(p, order, lower, false, random, leaves)
+		return w.carve(p, order, upper, false, random, leaves)
+	}
+	l := &w.splitting.leaders
+	l.draw(p, ids, random)
+	w.follow(p, ids, l, l.part)
+	w.splitting.sorted = vector.Resize(w.splitting.sorted, len(ids))
+	for _, part := range l.sort(ids, w.splitting.sorted) {
+		most := float64(part.to-part.from) > lopsided*float64(len(ids))
+		part.from, part.to = part.from+at.from, part.to+at.from
+		leaves = w.carve(p, order, part, most, random, leaves)
+	}
+	return leaves
 }
 
 // halves are where the rows of a span are when it is split.
@@ -86,17 +179,8 @@ func (s span) halves() (lower, upper span) {
 	return span{s.from, middle}, span{middle, s.to}
 }
 
-// leavesOf appends the leaves of a span.
-func leavesOf(leaves []span, s span) []span {
-	if s.to-s.from <= block {
-		return append(leaves, s)
-	}
-	lower, upper := s.halves()
-	return leavesOf(leavesOf(leaves, lower), upper)
-}
-
 // finish splits on, through the leaves, so that rows side by side are near each other down to as many as a pass takes
-// groupSize. Parts end where the halves of the whole tree do: these are of equal size, or the upper is larger by one.
+// groupSize: halves are of equal size, or the upper is larger by one.
 func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
 	if len(ids) <= groupSize {
 		return
