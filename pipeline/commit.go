@@ -61,8 +61,10 @@ type commits struct {
 	next    draft
 	sending *draft // on its way; nil: none is
 	result  chan error
-	due     time.Time    // of the next journal
-	last    record.Place // what the last commit said of where to start again
+	due     time.Time     // of the next journal
+	begun   time.Time     // when the commit on its way was begun
+	takes   time.Duration // what a commit takes: the longest of late
+	last    record.Place  // what the last commit said of where to start again
 }
 
 func newCommits(committer producer.Committer, keeper *state.Keeper, interval time.Duration, eager bool) *commits {
@@ -91,14 +93,14 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 		commit.State = c.keeper.Commit(j, d.snapshots)
 		commit.Offset = at.from.Offset
 		c.last = at.from
-		c.due = now.Add(c.interval)
+		c.due = now.Add(c.interval - c.ahead())
 		d.journal = true
 	} else if !c.eager || len(d.records) == 0 {
 		return nil
 	}
 	commit.Records = d.records
 	sending := *d
-	c.sending, c.next = &sending, draft{}
+	c.sending, c.next, c.begun = &sending, draft{}, now
 	if !sending.journal { // what only the journal carries waits for it
 		c.next.answered, c.next.snapshots, c.next.forgotten = sending.answered, sending.snapshots, sending.forgotten
 	}
@@ -106,10 +108,30 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	return commit
 }
 
+// ahead is how much sooner than an interval after the last one a journal is begun: results that wait for it
+// are to be there within the interval, not to leave then. What takes longer than half of the interval is left
+// to take longer, as commits would come ever more often.
+func (c *commits) ahead() time.Duration {
+	if c.eager {
+		return 0
+	}
+	return min(c.takes, c.interval/2)
+}
+
+// wait is how long it is until what waits may be committed; false: nothing does, or a commit is on its way.
+func (c *commits) wait(now time.Time) (time.Duration, bool) {
+	if c.sending != nil || !c.waiting() {
+		return 0, false
+	}
+	return max(0, c.due.Sub(now)), true
+}
+
 // acknowledge takes in what became of the commit on its way, and returns it.
-func (c *commits) acknowledge(err error) (*draft, error) {
+func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 	sent := c.sending
 	c.sending = nil
+	took := now.Sub(c.begun)
+	c.takes = max(took, c.takes-(c.takes-took)/8)
 	if err == nil && sent.journal {
 		c.keeper.Committed()
 	}

@@ -75,8 +75,9 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			<-fetched
 		}
 	}()
-	timer := time.NewTimer(0)
+	timer, due := time.NewTimer(0), time.NewTimer(0)
 	defer timer.Stop()
+	defer due.Stop()
 	for {
 		in := batches
 		if p.full() {
@@ -113,8 +114,13 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			}
 		case <-timer.C:
 			timer.Reset(p.tick())
+		case <-due.C:
 		}
-		p.commit(false)
+		if !p.commit(false) && p.caughtUp() {
+			if wait, ok := p.commits.wait(time.Now()); ok {
+				due.Reset(wait)
+			}
+		}
 	}
 }
 
@@ -334,11 +340,11 @@ func (p *partition) commit(final bool) bool {
 // acknowledge takes in what became of a commit.
 func (p *partition) acknowledge(err error) error {
 	p.stage.metrics.committed(err)
-	sent, err := p.commits.acknowledge(err)
+	now := time.Now()
+	sent, err := p.commits.acknowledge(err, now)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	if len(sent.records) > 0 {
 		p.works()
 	}
@@ -384,10 +390,7 @@ func (p *partition) tick() time.Duration {
 	p.report(now)
 	p.resting = false
 	_, _, open := p.buffer.Oldest()
-	switch {
-	case p.commits.waiting():
-		return min(o.CommitInterval, tickEvery)
-	case open || p.jobs > 0 || !p.caughtUp():
+	if open || p.jobs > 0 || p.commits.waiting() || !p.caughtUp() {
 		return tickEvery
 	}
 	p.resting = true
@@ -397,7 +400,7 @@ func (p *partition) tick() time.Duration {
 // The clock is looked at so often, and not as often while there is nothing that it could end.
 const (
 	tickEvery   = 100 * time.Millisecond
-	restingTick = 500 * time.Millisecond
+	restingTick = time.Second
 )
 
 // report tells how the partition gets on where nothing else does.
@@ -449,6 +452,6 @@ func (p *partition) save(now time.Time) {
 
 // fetchWait is how long a fetch waits at the end of a partition, and staleAfter well beyond that.
 const (
-	fetchWait  = time.Second
-	staleAfter = 3 * time.Second
+	fetchWait  = 2 * time.Second
+	staleAfter = 5 * time.Second
 )

@@ -83,7 +83,7 @@ func TestCommits(t *testing.T) {
 		if sent := <-committer.commits; sent.Offset != offset {
 			t.Errorf("offset %d, not %d", sent.Offset, offset)
 		}
-		d, err := c.acknowledge(<-c.result)
+		d, err := c.acknowledge(<-c.result, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestCommits(t *testing.T) {
 	at.from = record.Start(4)
 	c.begin(context.Background(), now, true, journal)
 	<-committer.commits
-	if _, err := c.acknowledge(<-c.result); err == nil {
+	if _, err := c.acknowledge(<-c.result, now); err == nil {
 		t.Error("a failed commit was acknowledged")
 	}
 }
@@ -256,5 +256,46 @@ func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	}
 	if got := s.recovery(4, 1); got != 0 {
 		t.Errorf("recovery of %v, with the first saved", got)
+	}
+}
+
+// In a transaction results are to be there within the interval: what commits take is taken off it, down to a
+// half, and nobody waits longer than that to begin the next.
+func TestCommitsBeginInTime(t *testing.T) {
+	committer := &noted{commits: make(chan *producer.Commit, 1)}
+	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	const interval = 100 * time.Millisecond
+	c := newCommits(committer, keeper, interval, false)
+	journal := func() (*state.Journal, restart) { return &state.Journal{}, restart{} }
+	now := time.Now()
+	for i, step := range []struct{ takes, wait time.Duration }{
+		{20 * time.Millisecond, interval},         // nothing is known of how long it takes
+		{20 * time.Millisecond, interval * 4 / 5}, // as long as the one before
+		{70 * time.Millisecond, interval * 4 / 5},
+		{20 * time.Millisecond, interval / 2},
+	} {
+		e := &consumer.Episode{Items: []record.Item{*item("a", 1)}}
+		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+		begun := now
+		if c.begin(context.Background(), now, false, journal) == nil {
+			t.Fatalf("commit %d does not begin in time", i)
+		}
+		if _, waits := c.wait(now); waits {
+			t.Fatal("waits to begin a commit while one is on its way")
+		}
+		<-committer.commits
+		now = begun.Add(step.takes)
+		if _, err := c.acknowledge(<-c.result, now); err != nil {
+			t.Fatal(err)
+		}
+		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+		wait, waits := c.wait(now)
+		if !waits || wait != step.wait-step.takes {
+			t.Errorf("commit %d: the next begins %v after it, not %v", i, wait+step.takes, step.wait)
+		}
+		if c.begin(context.Background(), now.Add(wait-1), false, journal) != nil {
+			t.Fatalf("commit %d begins early", i+1)
+		}
+		now = now.Add(wait)
 	}
 }

@@ -67,7 +67,7 @@ func (s *sweeper) listen(request kmsg.Request) (kmsg.Response, error, bool) {
 }
 
 func (s *sweeper) sweep(ctx context.Context) {
-	for topic.Pause(ctx, 500*time.Millisecond) == nil {
+	for topic.Pause(ctx, time.Second) == nil {
 		s.mu.Lock()
 		groups := make([]string, 0, len(s.sessions))
 		for g := range s.sessions {
