@@ -85,6 +85,17 @@ var decoded = func() (table [256]float32) {
 	return table
 }()
 
+// leastScale is below every scale of which a float32's square has all its digits: of smaller ones no
+// correlation is known.
+const leastScale = 1e-17
+
+// rounded is the code of a power of a correlation, which is at most 1 but for rounding. Added to so large a
+// number, a float32 keeps whole numbers only, and the last byte of its bits is the code.
+func rounded(v float32) byte {
+	const large = 3 << 22
+	return byte(math.Float32bits(float32(v*codeMost) + large))
+}
+
 // unpack fills a scatter's mean and point residuals; what else is in it stays.
 func (r *Compact) unpack(w *Scatter) {
 	w.Count = r.Count
@@ -103,13 +114,13 @@ func (r *Compact) unpack(w *Scatter) {
 	}
 	codes := r.Codes
 	for i, scale := range r.Scales {
-		row := w.Points.Values[i*d+i : i*d+d]
-		row[0] = scale * scale
-		others := r.Scales[i+1:]
-		for j, code := range codes[:len(others)] {
-			row[j+1] = decoded[code] * scale * others[j]
+		w.Points.Values[i*d+i] = scale * scale
+		values := w.Points.Values[i*d+i+1 : i*d+d]
+		some, others := codes[:len(values)], r.Scales[i+1:][:len(values)]
+		for j := range values {
+			values[j] = decoded[some[j]] * scale * others[j]
 		}
-		codes = codes[len(others):]
+		codes = codes[len(values):]
 	}
 }
 
@@ -122,20 +133,20 @@ func (r *Compact) pack(points *Residuals) {
 	inverse, row := make([]float32, d), make([]float32, d)
 	for i := range d {
 		r.Scales[i] = float32(math.Sqrt(max(0, float64(points.Values[i*d+i]))))
-		if r.Scales[i] > 0 {
+		if r.Scales[i] > leastScale {
 			inverse[i] = 1 / r.Scales[i]
 		}
 	}
 	for i, scale := range inverse {
-		values, others := points.Values[i*d+i+1:i*d+d], inverse[i+1:]
-		row = row[:len(values)]
-		for j, v := range values {
-			row[j] = v * scale * others[j]
+		values := points.Values[i*d+i+1 : i*d+d]
+		row, others := row[:len(values)], inverse[i+1:][:len(values)]
+		for j := range row {
+			row[j] = values[j] * scale * others[j]
 		}
 		kernel.ThreeQuarterPower(row, row)
-		codes := r.Codes[len(r.Codes) : len(r.Codes)+len(row)]
-		for j, v := range row { // rounded to the nearest without a branch, which would be taken at random
-			codes[j] = byte(max(-codeMost, min(codeMost, int32(v*codeMost+(codeMost+1.5))-(codeMost+1))))
+		codes := r.Codes[len(r.Codes):][:len(row)]
+		for j, v := range row {
+			codes[j] = rounded(v)
 		}
 		r.Codes = r.Codes[:len(r.Codes)+len(row)]
 	}

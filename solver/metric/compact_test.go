@@ -61,3 +61,13 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 		}
 	}
 }
+
+func TestRounded(t *testing.T) {
+	for i := -3000; i <= 3000; i++ {
+		v := float32(i) / 2999 // a little above 1, as rounding may have it
+		want := math.RoundToEven(float64(v * codeMost))
+		if got := int8(rounded(v)); float64(got) != want {
+			t.Fatalf("%g has the code %d, not %g", v, got, want)
+		}
+	}
+}
