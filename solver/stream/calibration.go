@@ -14,8 +14,8 @@ const heldOutKept = 512
 // testedAtOnce bounds the examples from the labels topic that are tried as unlabelled points in one episode.
 const testedAtOnce = 16
 
-// calibration is what tells how far the stream's confidence can be trusted: its answers to labelled items before their
-// labels counted for anything.
+// calibration is what tells how far the stream's confidence can be trusted: its answers to labelled items
+// before their labels counted for anything.
 type calibration struct {
 	answers []heldOut       // oldest first
 	tested  map[uint64]bool // the stream's own part of the labels topic, as it was followed last
@@ -79,8 +79,8 @@ func (c *calibration) observe(e *answered) {
 	}
 }
 
-// A stream that answers fewer than half of the items right that people labelled says so, once it knows of doubtfulAfter of
-// them: at once, and then in each doubtfulEvery-th episode.
+// A stream that answers fewer than half of the items right that people labelled says so, once it knows of
+// doubtfulAfter of them: at once, and then in each doubtfulEvery-th episode.
 const (
 	doubtfulAfter  = 20
 	doubtfulNewest = 100
@@ -161,9 +161,9 @@ func (a *heldOut) decode(r *reader) {
 	}
 }
 
-// leaveOut solves the episode once more with the labels of its taught items hidden, and with the newest examples of the
-// labels topic as unlabelled points of it. What it answers there is what calibration may learn from. Items of classes that
-// nothing else labels are left out: no answer could be right.
+// leaveOut solves the episode once more with the labels of its taught items hidden, and with the newest
+// examples of the labels topic as unlabelled points of it. What it answers there is what calibration may
+// learn from. Items of classes that nothing else labels are left out: no answer could be right.
 func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldOut, error) {
 	p := &e.problem
 	hidden := make([]int, 0, len(items))
@@ -235,8 +235,8 @@ func (c *calibration) untested(p *problem) []int {
 	return out
 }
 
-// added tells whether all that is new on the labels topic, which the last episode knew by the sum topic, are examples of
-// the stream's own that this episode tests.
+// added tells whether all that is new on the labels topic, which the last episode knew by the sum topic, are
+// examples of the stream's own that this episode tests.
 func (c *calibration) added(p *problem, topic uint64) bool {
 	for _, j := range c.untested(p) {
 		topic += p.force[j].sum
@@ -253,7 +253,8 @@ type confidenceFit struct {
 // enoughHeldOut is how many leave-one-out answers a confidence must rest on before it is called calibrated.
 const enoughHeldOut = 10
 
-// fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers moves it little.
+// fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers
+// moves it little.
 func (c *calibration) fit() confidenceFit {
 	if len(c.answers) < enoughHeldOut {
 		return confidenceFit{a: 1}

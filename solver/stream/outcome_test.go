@@ -79,7 +79,8 @@ func TestRefusedItems(t *testing.T) {
 	}
 }
 
-// Two examples with one vector and two labels: one of the two labels is the answer, and no other class suffers.
+// Two examples with one vector and two labels: one of the two labels is the answer, and no other class
+// suffers.
 func TestContradictingLabels(t *testing.T) {
 	set := settings(t)
 	f := newCamera(2, 4, 16, .3)
@@ -134,8 +135,8 @@ func TestEpisodeOfOneItem(t *testing.T) {
 	}
 }
 
-// A brand-new class starts with its first example, taught by the feed or over the topic, and a class whose examples are all
-// taken back ends.
+// A brand-new class starts with its first example, taught by the feed or over the topic, and a class whose
+// examples are all taken back ends.
 func TestClassesComeAndGo(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, .3)
@@ -258,7 +259,8 @@ func TestModelChange(t *testing.T) {
 	}
 }
 
-// A setting that changes what the state means starts the stream from its labels and is said; one that does not, does not.
+// A setting that changes what the state means starts the stream from its labels and is said; one that does
+// not, does not.
 func TestSettingsChange(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 16, 1)
@@ -350,8 +352,8 @@ func TestFullClass(t *testing.T) {
 	}
 }
 
-// Taught after its first episode, a stream whose classes have one label each answers from its labels and no longer from
-// prototypes of its own answers.
+// Taught after its first episode, a stream whose classes have one label each answers from its labels and no
+// longer from prototypes of its own answers.
 func TestTeachingEndsThePrior(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
@@ -372,9 +374,9 @@ func TestTeachingEndsThePrior(t *testing.T) {
 	}
 }
 
-// A class that rests on several labels keeps the prototype that the stream has learned for it when labels come after the
-// first episode, unless one of them is not what the stream would have said; without an order none is kept, and none where
-// a label is taken back.
+// A class that rests on several labels keeps the prototype that the stream has learned for it when labels
+// come after the first episode, unless one of them is not what the stream would have said; without an order
+// none is kept, and none where a label is taken back.
 func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 	for name, want := range map[string][]string{
 		"confirmed":  {label(0), label(1), label(2)},
@@ -415,8 +417,9 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 	}
 }
 
-// A feed that gives every item a label of its own costs no more with the thousandth label than with the hundredth: the stream
-// keeps a bounded number of examples, says what it gives up, and an episode sees the classes near its items.
+// A feed that gives every item a label of its own costs no more with the thousandth label than with the
+// hundredth: the stream keeps a bounded number of examples, says what it gives up, and an episode sees the
+// classes near its items.
 func TestLabelsWithoutEnd(t *testing.T) {
 	set := settings(t)
 	set.Solver.Check = false

@@ -9,10 +9,10 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// An answer is learned from at a confidence z of at least gateConfidence and an agreement with the prototypes of the
-// labelled items alone of at least gateAgreement. No learned prototype weighs more than mostMass items, and none of a
-// class with fewer than fewLabels labelled items outlives the first label that comes after the first episode: a class
-// that rests on one or two may have been named wrong all along.
+// An answer is learned from at a confidence z of at least gateConfidence and an agreement with the
+// prototypes of the labelled items alone of at least gateAgreement. No learned prototype weighs more than
+// mostMass items, and none of a class with fewer than fewLabels labelled items outlives the first label that
+// comes after the first episode: a class that rests on one or two may have been named wrong all along.
 const (
 	gateConfidence = .5
 	gateAgreement  = .4
@@ -38,13 +38,14 @@ func (p *prototypes) mass(class string) float64 {
 	return 0
 }
 
-// stop turns learned prototypes off for good: labels came after the start, and a prototype drawn from the stream's own
-// answers only holds back what a person now says better.
+// stop turns learned prototypes off for good: labels came after the start, and a prototype drawn from the
+// stream's own answers only holds back what a person now says better.
 func (p *prototypes) stop() { p.of, p.closed = nil, true }
 
-// confirm is what labels that come after the start do to the learned prototypes of a stream with an order: those of
-// classes with few labels end, and so do both that are concerned where a label is not what the stream would have said.
-// The one has taken in what is not its own, the other has missed it. All others go on.
+// confirm is what labels that come after the start do to the learned prototypes of a stream with an order:
+// those of classes with few labels end, and so do both that are concerned where a label is not what the
+// stream would have said. The one has taken in what is not its own, the other has missed it. All others go
+// on.
 func (p *prototypes) confirm(e *answered) {
 	p.closed = true
 	for c, name := range e.problem.names {
@@ -60,8 +61,8 @@ func (p *prototypes) confirm(e *answered) {
 	}
 }
 
-// observe moves the prototypes. Only answers that pass the gate move one: learning from every answer ruins a stream whose
-// classes do not repeat.
+// observe moves the prototypes. Only answers that pass the gate move one: learning from every answer ruins a
+// stream whose classes do not repeat.
 func (p *prototypes) observe(e *answered) {
 	if e.solved != nil {
 		p.learn(e, admit(e))
@@ -133,9 +134,10 @@ func (p *prototypes) entry(class string) *prototype {
 	return p.of[class]
 }
 
-// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class, and no more than
-// what was lately seen of it: a prototype drawn from many items is nearer to everything than one labelled item is, so that
-// one whose class has gone takes in items of classes that nobody has seen yet. It is nil where nothing was learned.
+// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class,
+// and no more than what was lately seen of it: a prototype drawn from many items is nearer to everything
+// than one labelled item is, so that one whose class has gone takes in items of classes that nobody has seen
+// yet. It is nil where nothing was learned.
 func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
@@ -160,7 +162,8 @@ func (s *Stream) labelWeight(k int) float64 {
 	return max(1, .5*math.Log2(float64(k)))
 }
 
-// priorFraction is the learned prototypes' part of the mass of labelled items and learned prototypes together.
+// priorFraction is the learned prototypes' part of the mass of labelled items and learned prototypes
+// together.
 func (s *Stream) priorFraction(p *problem) float64 {
 	if p.Prior == nil {
 		return 0
