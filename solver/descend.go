@@ -66,7 +66,9 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			e.begin(r)
 		}
 	}
-	r.ObjectiveAfter, r.EnergyAfter = e.objectives()
+	if !e.unjudged {
+		r.ObjectiveAfter, r.EnergyAfter = e.objectives()
+	}
 	return nil
 }
 
@@ -97,6 +99,9 @@ func (e *episode) anneal(step, annealed int) {
 // begin is where R's descent begins.
 func (e *episode) begin(r *Result) {
 	e.anneal(0, 0)
+	if e.unjudged {
+		return
+	}
 	r.ObjectiveBefore, _ = e.objectives()
 	if e.settings.Check {
 		r.Trace = append(r.Trace, r.ObjectiveBefore)

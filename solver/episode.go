@@ -45,6 +45,7 @@ type episode struct {
 	direct   rowSpace
 	gram     gramSpace
 	usesGram bool
+	unjudged bool // R and E are not asked for
 	pool     workerPool
 
 	terms       terms
@@ -80,6 +81,7 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.fixed = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
+	e.unjudged = p.Unjudged && !s.Check
 	if e.ws == 0 {
 		e.ws = max(1, .5*math.Log2(float64(p.K)))
 	}

@@ -55,6 +55,10 @@ type Problem struct {
 	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x K.
 	SparseResult bool
 
+	// Unjudged leaves out R and E at both ends of the descent, for who asks for answers alone; Settings.Check has
+	// them all the same.
+	Unjudged bool
+
 	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not at all. A
 	// cancelled context stops the solve at the same places.
 	Progress func(sweeps, most int)

@@ -3,6 +3,7 @@ package solver_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/slkstream/slkstream/solver"
@@ -69,6 +70,40 @@ func TestFewShot(t *testing.T) {
 					t.Errorf("R rose in %d half-steps: %v", r.Rises, r.Trace)
 				}
 			})
+		}
+	}
+}
+
+// A solve that is not asked for R and E gives the same answers without them, and with Check it has them still.
+func TestUnjudged(t *testing.T) {
+	settings, err := solver.DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, labels := blobs(3, 60, 16, 3, .5)
+	for i := range labels {
+		if i >= 6 {
+			labels[i] = -1
+		}
+	}
+	var results [4]solver.Result
+	for i := range results {
+		settings.Check = i >= 2
+		solve, err := solver.New(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &solver.Problem{Rows: rows, N: 60, D: 16, K: 3, Labels: labels, Assess: true, Unjudged: i%2 == 1}
+		r, err := solve.Solve(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[i] = *r
+		if !slices.Equal(r.S, results[0].S) || !slices.Equal(r.Confidence, results[0].Confidence) {
+			t.Errorf("solve %d answers otherwise", i)
+		}
+		if judged := r.ObjectiveAfter != 0 && r.EnergyAfter != 0; judged != (i != 1) {
+			t.Errorf("solve %d: R %g, E %g", i, r.ObjectiveAfter, r.EnergyAfter)
 		}
 	}
 }

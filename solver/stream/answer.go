@@ -128,7 +128,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	report.Warm = !done.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
-	fit := s.calibration.fit()
+	fit := s.calibration.fit(s.settings.Time)
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	scores := s.novelty.scores.with(r, items, unknown)
 	limit, limited := s.unknownLimit(scores)

@@ -178,6 +178,7 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 	}
 	anchored := make([]bool, p.K)
 	trial := p.Problem
+	trial.Unjudged = true
 	trial.Labels = slices.Clone(p.labels)
 	for _, i := range hidden {
 		trial.Labels[i] = -1
@@ -204,6 +205,7 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 	if !slices.Contains(anchored, true) {
 		return nil, nil
 	}
+	trial.BeforeGraph = s.trialRelation(p, &trial, items)
 	r, err := e.labelled.Solve(ctx, &trial)
 	if err != nil {
 		return nil, err
@@ -253,17 +255,18 @@ type confidenceFit struct {
 // enoughHeldOut is how many leave-one-out answers a confidence must rest on before it is called calibrated.
 const enoughHeldOut = 10
 
-// fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers
-// moves it little.
-func (c *calibration) fit() confidenceFit {
-	if len(c.answers) < enoughHeldOut {
+// fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers moves
+// it little. With fewer than enoughHeldOut it is not called fitted, and where early is false not used at all.
+func (c *calibration) fit(early bool) confidenceFit {
+	enough := len(c.answers) >= enoughHeldOut
+	if !enough && !early {
 		return confidenceFit{a: 1}
 	}
 	a, b := logistic.Fit(len(c.answers), func(i int) (float64, bool) {
 		v := &c.answers[i]
 		return logit(float64(v.z)), v.answered == v.label
 	}, 1, 25)
-	return confidenceFit{a, b, true}
+	return confidenceFit{a, b, enough}
 }
 
 func (f confidenceFit) confidence(z float64) float64 { return logistic.Sigmoid(f.a*logit(z) + f.b) }

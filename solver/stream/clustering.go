@@ -113,8 +113,7 @@ func (s *Stream) cluster(
 	lately := set.lately(all)
 	problem.Proportions = set.expected(len(all), lately)
 	settings := clusterSettings(s.settings.Solver)
-	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, settings.Lambda, settings.Rho,
-		n == len(items))
+	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, &settings, n == len(items))
 	r, err := e.clusters.Solve(ctx, &problem)
 	if err != nil {
 		return nil, nil, err

@@ -140,6 +140,7 @@ func (p *problem) number(items []Item) {
 // fill lays out the solver's problem.
 func (p *problem) fill(s *Stream, items []Item) {
 	d := s.dimension
+	p.around.n = 0
 	p.each, p.labels, p.classes = p.each[:0], p.labels[:0], p.classes[:0]
 	for i := range items {
 		p.each = append(p.each, items[i].Vector)

@@ -66,7 +66,7 @@ func (t *timeline) coherence() float64 {
 
 // surroundings are an episode's items as they lie in time and space, in memory that is used again.
 type surroundings struct {
-	n         int
+	n         int       // items; 0: not measured yet
 	distances []float32 // squared, n x n; of rows that need it
 	nearest   []float32 // squared distance to the nearest other item
 	place     []int32   // of that item
@@ -98,47 +98,75 @@ func (a *surroundings) measure(rows *solver.EmbeddedRows, n int) {
 	a.middle = float64(sorted[n/2])
 }
 
-// relation is what the order, the frames and the tracks of an episode's items tell the solver; nil: nothing. Items that are
-// answered without their labels, for calibration, do without it: it would cost as much again.
+// relation is what the order, the frames and the tracks of an episode's items, and labels around them, tell the
+// solver; nil: nothing.
 func (s *Stream) relation(p *problem, items []Item, labels *followedLabels) func(*solver.EmbeddedRows) {
 	timed := s.settings.Time && s.settings.Warm
-	if len(items) < 2 || len(items) > lagRows || !timed && !related(items) {
+	if !s.relates(items, timed) {
 		return nil
 	}
 	return func(rows *solver.EmbeddedRows) {
-		a := &p.around
-		a.measure(rows, len(items))
-		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight, s.settings.Solver.Lambda, s.settings.Solver.Rho)
-		p.Edges = p.edges
-		if !timed {
-			return
+		s.measure(p, &p.Problem, rows, items, &s.settings.Solver)
+		if timed {
+			s.timeline.learnOrder(&p.around)
+			s.lag(p, &p.Problem)
+			p.Evidence = s.timeline.evidence(p, rows, items, labels)
 		}
-		t := &s.timeline
-		t.learnOrder(a)
-		if p.N+len(p.AnchorLabels) <= lagRows {
-			p.lag = t.lag(p.lag, a)
-			p.Lag = p.lag
-		}
-		p.Evidence = t.evidence(p, rows, items, labels)
+	}
+}
+
+// trialRelation is the same for an episode whose items are answered without their labels, as far as the stream knew
+// its order before: nothing is learned. Rows that are no items of the episode have no place in it.
+func (s *Stream) trialRelation(p *problem, trial *solver.Problem, items []Item) func(*solver.EmbeddedRows) {
+	if !s.settings.Time || trial.N > len(items) || !s.relates(items, true) {
+		return nil
+	}
+	return func(rows *solver.EmbeddedRows) {
+		s.measure(p, trial, rows, items, &s.settings.Solver)
+		s.lag(p, trial)
 	}
 }
 
 // clusterRelation is the same for an episode that is clustered. whole: the items are all of the episode's, in order.
-func (s *Stream) clusterRelation(p *problem, problem *solver.Problem, items []Item, lambda float64, rho int, whole bool) func(*solver.EmbeddedRows) {
+func (s *Stream) clusterRelation(p *problem, problem *solver.Problem, items []Item, solve *solver.Settings,
+	whole bool,
+) func(*solver.EmbeddedRows) {
 	timed := s.settings.Time && s.settings.Warm && whole
-	if len(items) < 2 || len(items) > lagRows || !timed && !related(items) {
+	if !s.relates(items, timed) {
 		return nil
 	}
 	return func(rows *solver.EmbeddedRows) {
-		a := &p.around
-		a.measure(rows, len(items))
-		p.edges = s.edges(p.edges[:0], a, items, s.settings.FrameWeight, lambda, rho)
-		problem.Edges = p.edges
+		p.around.n = 0 // other items, in another space
+		s.measure(p, problem, rows, items, solve)
 		if timed {
-			s.timeline.learnOrder(a)
-			p.lag = s.timeline.lag(p.lag, a)
-			problem.Lag = p.lag
+			s.timeline.learnOrder(&p.around)
+			s.lag(p, problem)
 		}
+	}
+}
+
+// relates tells whether there is anything to be made of how items lie to each other.
+func (s *Stream) relates(items []Item, timed bool) bool {
+	return len(items) >= 2 && len(items) <= lagRows && (timed || related(items))
+}
+
+// measure fills in the surroundings of an episode's items, unless a trial has, and gives the problem the edges of
+// frames and tracks.
+func (s *Stream) measure(p *problem, to *solver.Problem, rows *solver.EmbeddedRows, items []Item,
+	solve *solver.Settings,
+) {
+	if p.around.n == 0 {
+		p.around.measure(rows, len(items))
+		p.edges = s.edges(p.edges[:0], &p.around, items, s.settings.FrameWeight, solve.Lambda, solve.Rho)
+	}
+	to.Edges = p.edges
+}
+
+// lag gives the problem what the order adds to distances.
+func (s *Stream) lag(p *problem, to *solver.Problem) {
+	if to.N+len(to.AnchorLabels) <= lagRows {
+		p.lag = s.timeline.lag(p.lag, &p.around)
+		to.Lag = p.lag
 	}
 }
 

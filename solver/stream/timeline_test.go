@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -216,5 +217,50 @@ func TestTracksThatSwitchDoNoHarm(t *testing.T) {
 		if wrong["true"] > wrong["none"] || wrong["switching"] > wrong["none"] {
 			t.Errorf("taught each %d: wrong answers by tracks: %v", taught, wrong)
 		}
+	}
+}
+
+// What the stream would have said of a taught item it finds out with the frames of the episode, and measures how the
+// episode's items lie once for both; nothing is learned of their order on the way.
+func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
+	for frame, want := range map[string]string{"": label(0), "1": label(1)} {
+		set := settings(t)
+		f := newCamera(7, 6, 24, .3)
+		s, e := New("cam", set), engine(t, set)
+		labels := f.labels(1)
+		items, _ := f.bursts(30, 1)
+		answer(t, s, e, items, labels)
+		items, _ = f.bursts(30, 1)
+		items[10].Vector, items[11].Vector = f.vector(0), f.vector(0)
+		for j := range items[11].Vector { // a little of class 1
+			items[11].Vector[j] += .45 * (f.centres[1][j] - f.centres[0][j])
+		}
+		items[10].Frame, items[11].Frame, items[11].Label = frame, frame, label(1)
+		weight := s.timeline.weight
+		answer(t, s, e, items, labels)
+		if tested := s.calibration.answers; len(tested) != 1 || tested[0].answered != want {
+			t.Errorf("frame %q: %+v, not answered %s", frame, tested, want)
+		}
+		if learned := s.timeline.weight - coherenceKept*weight; math.Abs(learned-.3) > 1e-9 {
+			t.Errorf("the order weighs %g more, not once for 30 items", learned)
+		}
+	}
+}
+
+// A few labels are believed a little, before there are enough of them to call confidence calibrated.
+func TestConfidenceLearnsFromTheFirstLabels(t *testing.T) {
+	c := calibration{}
+	for n := range enoughHeldOut {
+		early, late := c.fit(true), c.fit(false)
+		if early.fitted || late != (confidenceFit{a: 1}) {
+			t.Fatalf("%d labels: %+v, %+v", n, early, late)
+		}
+		if n > 0 && !(early.confidence(.3) > late.confidence(.3)) {
+			t.Errorf("%d right answers at .3 leave it %g", n, early.confidence(.3))
+		}
+		c.answers = append(c.answers, heldOut{label: "a", answered: "a", z: .3})
+	}
+	if early := c.fit(true); !early.fitted || early != c.fit(false) {
+		t.Errorf("enough labels: %+v", early)
 	}
 }
