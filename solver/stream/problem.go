@@ -22,6 +22,9 @@ type problem struct {
 	withdrawn   []string        // ids of the feed's examples that the labels topic corrects or takes back
 	labelCounts []float64       // labelled items of each class, in the episode or not
 
+	learned        solver.Prior
+	admitted, sums []float32 // S of the items that are learned from, and what they add up to
+
 	everyone, own *exampleSet // the labels topic
 
 	around surroundings

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -81,7 +82,8 @@ func (p *prototypes) observe(e *answered) {
 // admit returns S of the items to be learned from, zeros for the others, and counts them in the report.
 func admit(e *answered) []float32 {
 	k := e.problem.K
-	weights := make([]float32, len(e.items)*k)
+	e.problem.admitted = vector.Zeroed(e.problem.admitted, len(e.items)*k)
+	weights := e.problem.admitted
 	for i := range e.items {
 		switch {
 		case e.items[i].Label != "":
@@ -101,7 +103,8 @@ func (p *prototypes) learn(e *answered, weights []float32) {
 		return
 	}
 	k, d := e.problem.K, e.problem.D
-	sums := make([]float32, k*d)
+	e.problem.sums = vector.Zeroed(e.problem.sums, k*d)
+	sums := e.problem.sums
 	kernel.Accumulate(sums, weights, e.solved.Z, len(e.items), k, d)
 	for c, name := range e.problem.names {
 		if p.closed && p.of[name] == nil {
@@ -146,7 +149,8 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 			continue
 		}
 		if prior == nil {
-			prior = &solver.Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
+			prior = &p.learned
+			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*p.D), vector.Zeroed(prior.Weights, p.K)
 		}
 		copy(prior.Means[c*p.D:], learned.mean)
 		prior.Weights[c] = float32(min(learned.mass, s.labelWeight(p.K)*p.labelCounts[c], s.proportions.counts[name]))
