@@ -1,12 +1,14 @@
 # The stage in an image of its own: one static binary, no shell, no root. For another platform it is cross-compiled on this one.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
+# The tag is that of docs/dependencies.md. Both programs below are built by the same flags, so that their packages are compiled once.
+ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib"
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=""
 ARG TARGETOS TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -ldflags "-s -w -X main.version=${VERSION}" -o /out/slkstream ./cmd/slkstream \
 	&& go run ./cmd/slkstream sample /out/sample \
 	&& mkdir -p /out/data
 
