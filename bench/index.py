@@ -96,11 +96,18 @@ class Pynndescent:
         return pynndescent.NNDescent(x, n_neighbors=neighbours, random_state=1, n_jobs=threads).neighbor_graph[0]
 
     def tune(self, target, most):
-        for neighbours in sorted({self.k + 1, 3 * self.k // 2, 2 * self.k, 3 * self.k, 30}):
-            found = self.run({"neighbours": neighbours})
+        lengths = sorted({max(self.k + 1, int(self.k * by)) for by in [1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6]})
+        best, low, high = None, 0, len(lengths) - 1
+        while low <= high:  # for the shortest that are good enough
+            middle = (low + high) // 2
+            found = self.run({"neighbours": lengths[middle]})
+            if best is None or worth(found, target) > worth(best, target):
+                best = found
             if found["recall"] >= target or found["seconds"] > most:
-                break
-        return found
+                high = middle - 1
+            else:
+                low = middle + 1
+        return best
 
     def run(self, settings):
         ids, seconds, cpu = timed(lambda: self.graph(self.x, settings["neighbours"]))
