@@ -2,6 +2,7 @@ package solver
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -122,8 +123,9 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		}
 		if i+ahead < n && e.n > serial { // what is small is near already
 			columns, _ := e.graph.Row(p + ahead)
-			e.s.prefetch(columns)
 			kernel.Prefetch(e.terms.states, 1, columns)
+			later, _ := slices.BinarySearch(columns, int32(p+ahead))
+			e.s.prefetch(columns[later:])
 		}
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
@@ -136,9 +138,12 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 				}
 				continue
 			}
-			objective -= w / 2 * e.s.product(int(q), row) * scale * e.terms.states[q].scale
+			if int(q) < p { // W is symmetric: the pair has been met from q, and counted as both
+				continue
+			}
+			objective -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
 			if e.terms.states[q].answer != label {
-				energy += w / 2
+				energy += w
 			}
 		}
 		more, discrete := e.evidenceTerms(p, row, scale, label)
