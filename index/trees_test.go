@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"slices"
 	"testing"
 )
@@ -23,14 +22,15 @@ func TestTrees(t *testing.T) {
 			}
 			w.startWorkers(workers)
 			var f forest
-			if err := f.grow(context.Background(), &w, &w.points, 0, 2, Options{Seed: 1, Workers: workers}); err != nil {
+			err := f.grow(t.Context(), &w, &w.points, 0, 2, Options{Seed: 1, Workers: workers})
+			if err != nil {
 				t.Fatal(err)
 			}
 			for tree, order := range f.orders {
 				at, met := 0, make([]bool, n)
 				for _, leaf := range f.leaves[tree] {
 					if leaf.from != at || leaf.to <= leaf.from || leaf.to-leaf.from > block {
-						t.Fatalf("%s: a leaf from %d to %d after %d", name, leaf.from, leaf.to, at)
+						t.Fatalf("%s: leaf %d to %d after %d", name, leaf.from, leaf.to, at)
 					}
 					at = leaf.to
 				}
