@@ -99,7 +99,11 @@ func (s *Stream) cluster(
 	rows := slices.Clone(unit)
 	space := set.space(s.settings.DiscoverDistance, rows)
 	set.apart.learn(rows, frames, n, d)
-	all, means := set.propose(space, rows, frames, n, d)
+	var reach []float64
+	if s.settings.Time {
+		reach = set.reach(s.episode)
+	}
+	all, means := set.propose(space, reach, rows, frames, n, d)
 	old := len(set.list)
 	problem := solver.Problem{
 		Rows: rows, N: n, D: d, Assess: true,
@@ -158,9 +162,10 @@ func (s *Stream) cluster(
 // propose returns the clusters and, behind the old ones, those that sequential leaders propose, each with
 // its prototype in the space of the rows: row by row, each joins the nearest running prototype and moves
 // it, or leads a new one where none is nearer than the distance for births. Of one frame no two rows join
-// the same one unless they are almost alike. The clusters themselves are not moved.
+// the same one unless they are almost alike. The clusters themselves are not moved. reach is that of the old ones, in
+// parts of the distance for births; nil: 1 each.
 func (s *clusters) propose(
-	space *clusterSpace, rows []float32, frames []string, n, d int,
+	space *clusterSpace, reach []float64, rows []float32, frames []string, n, d int,
 ) ([]*cluster, [][]float32) {
 	all, means := slices.Clone(s.list), space.prototypes(s.list)
 	leaders := make([]cluster, len(all))
@@ -174,6 +179,9 @@ func (s *clusters) propose(
 		nearest, at := math.Inf(1), -1
 		for k := range leaders {
 			v := float64(kernel.SquaredDistance(row, leaders[k].mean))
+			if k < len(reach) {
+				v /= reach[k]
+			}
 			if v >= nearest || slices.ContainsFunc(taken[frames[p]], func(m member) bool {
 				other := rows[m.row*d : m.row*d+d]
 				return m.leader == k && float64(kernel.SquaredDistance(row, other)) > clusterTwin*space.birth

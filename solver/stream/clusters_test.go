@@ -103,11 +103,32 @@ func TestRoomOfFrames(t *testing.T) {
 // Frames tell how far one thing may vary: with them a class that varies much has fewer clusters.
 func TestClustersLearnFromFrames(t *testing.T) {
 	count := func(framed bool) int {
-		items, truth := crowded(rand.New(rand.NewPCG(3, 2)), 6, 300, 128, 1, framed)
+		items, truth := crowded(rand.New(rand.NewPCG(3, 2)), 6, 300, 128, 1.15, framed)
 		_, classes := discovered(t, settings(t), items, truth)
 		return len(classes)
 	}
 	if with, without := count(true), count(false); with*2 > without {
 		t.Errorf("%d clusters with frames, %d without", with, without)
+	}
+}
+
+// A cluster that was just seen reaches further than one that has long gone.
+func TestReach(t *testing.T) {
+	set := clusters{list: []*cluster{{seen: 20}, {seen: 15}, {seen: 1}}}
+	got := set.reach(20)
+	if got[0] != reachLast || got[1] != reachLast-reachLoss/2 || !(got[2] < got[1]) || got[2] < reachLast-reachLoss {
+		t.Errorf("reach %v", got)
+	}
+	// A row between two clusters of which one has gone: the nearer one is out of its reach, the other one not.
+	space := &clusterSpace{centre: make([]float32, 2), length: 1, birth: .5}
+	set = clusters{list: []*cluster{{mean: []float32{0, 0}, mass: 1}, {mean: []float32{1.42, 0}, mass: 1}}}
+	row := []float32{.71, 0} // .5041 from both
+	for name, c := range map[string]struct {
+		reach []float64
+		want  int
+	}{"alike": {nil, 3}, "one was just here": {[]float64{.95, 1.03}, 2}} {
+		if all, _ := set.propose(space, c.reach, row, []string{""}, 1, 2); len(all) != c.want {
+			t.Errorf("%s: %d clusters, not %d", name, len(all), c.want)
+		}
 	}
 }

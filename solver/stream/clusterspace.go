@@ -58,6 +58,25 @@ func (c *clusterSpace) prototypes(list []*cluster) [][]float32 {
 	return out
 }
 
+// What was just here is likelier to be here again than what has long gone. A cluster of the last episode reaches
+// reachLast of the distance for births, one that was not seen for reachEpisodes half of reachLoss less, and one that
+// has long gone all of it.
+const (
+	reachLast     = 1.03
+	reachLoss     = .2
+	reachEpisodes = 5
+)
+
+// reach is how far each cluster reaches after so many episodes, in parts of the distance for births.
+func (s *clusters) reach(episode int64) []float64 {
+	out := make([]float64, len(s.list))
+	for k, c := range s.list {
+		unseen := float64(episode - c.seen)
+		out[k] = reachLast - reachLoss*unseen/(reachEpisodes+unseen)
+	}
+	return out
+}
+
 // likeness is how alike two different things come to be: the mean square of the products of rows of one
 // frame.
 type likeness struct {

@@ -24,7 +24,8 @@ func (f *camera) bursts(n, run int) (items []Item, truth []string) {
 	return items, truth
 }
 
-// A stream whose items come in runs finds that its order means something, one in a random order that it does not.
+// A stream whose items come in runs finds that its order means something, one in a random order that it does
+// not.
 func TestCoherence(t *testing.T) {
 	for run, want := range map[int][2]float64{1: {0, .15}, 10: {.35, 1}} {
 		set := settings(t)
@@ -97,7 +98,8 @@ func TestLabelOfTheLastEpisodeSpeaks(t *testing.T) {
 	}
 }
 
-// Two things of one frame get two labels, though both look like the same one; two boxes around one thing may share theirs.
+// Two things of one frame get two labels, though both look like the same one; two boxes around one thing may
+// share theirs.
 func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
 	set := settings(t)
 	f := newCamera(7, 6, 24, .3)
@@ -130,7 +132,8 @@ func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
 	}
 }
 
-// A label given to an item of a track speaks for the track's later items, wherever they come, until the track has died.
+// A label given to an item of a track speaks for the track's later items, wherever they come, until the
+// track has died.
 func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 	for ttl, follows := range map[int]bool{1000: true, 10: false} {
 		set := settings(t)
@@ -220,8 +223,8 @@ func TestTracksThatSwitchDoNoHarm(t *testing.T) {
 	}
 }
 
-// What the stream would have said of a taught item it finds out with the frames of the episode, and measures how the
-// episode's items lie once for both; nothing is learned of their order on the way.
+// What the stream would have said of a taught item it finds out with the frames of the episode, and measures
+// how the episode's items lie once for both; nothing is learned of their order on the way.
 func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	for frame, want := range map[string]string{"": label(0), "1": label(1)} {
 		set := settings(t)
