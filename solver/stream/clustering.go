@@ -160,10 +160,10 @@ func (s *Stream) cluster(
 }
 
 // propose returns the clusters and, behind the old ones, those that sequential leaders propose, each with
-// its prototype in the space of the rows: row by row, each joins the nearest running prototype and moves
-// it, or leads a new one where none is nearer than the distance for births. Of one frame no two rows join
-// the same one unless they are almost alike. The clusters themselves are not moved. reach is that of the old ones, in
-// parts of the distance for births; nil: 1 each.
+// its prototype in the space of the rows: row by row, each joins the nearest running prototype and moves it,
+// or leads a new one where none is nearer than the distance for births. Of one frame no two rows join the
+// same one unless they are almost alike. The clusters themselves are not moved. reach is that of the old
+// ones, in parts of the distance for births; nil: 1 each.
 func (s *clusters) propose(
 	space *clusterSpace, reach []float64, rows []float32, frames []string, n, d int,
 ) ([]*cluster, [][]float32) {

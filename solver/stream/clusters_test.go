@@ -116,7 +116,8 @@ func TestClustersLearnFromFrames(t *testing.T) {
 func TestReach(t *testing.T) {
 	set := clusters{list: []*cluster{{seen: 20}, {seen: 15}, {seen: 1}}}
 	got := set.reach(20)
-	if got[0] != reachLast || got[1] != reachLast-reachLoss/2 || !(got[2] < got[1]) || got[2] < reachLast-reachLoss {
+	last, middle, least := reachLast, reachLast-reachLoss/2., reachLast-reachLoss
+	if got[0] != last || got[1] != middle || !(got[2] < got[1]) || got[2] < least {
 		t.Errorf("reach %v", got)
 	}
 	// A row between two clusters of which one has gone: the nearer one is out of its reach, the other one not.

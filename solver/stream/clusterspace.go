@@ -58,9 +58,9 @@ func (c *clusterSpace) prototypes(list []*cluster) [][]float32 {
 	return out
 }
 
-// What was just here is likelier to be here again than what has long gone. A cluster of the last episode reaches
-// reachLast of the distance for births, one that was not seen for reachEpisodes half of reachLoss less, and one that
-// has long gone all of it.
+// What was just here is likelier to be here again than what has long gone. A cluster of the last episode
+// reaches reachLast of the distance for births, one that was not seen for reachEpisodes half of reachLoss
+// less, and one that has long gone all of it.
 const (
 	reachLast     = 1.03
 	reachLoss     = .2
