@@ -138,8 +138,8 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 			of("default", shots, all, by("review"))-of("default", shots, all, by("later")), 0, true, true)
 		add("sweeps over cold", "%+.2f", of("default", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0, false,
 			true)
-		add("untimed: sweeps over cold", "%+.2f", of("untimed", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0,
-			false, false)
+		add("untimed: sweeps over cold", "%+.2f",
+			of("untimed", shots, sweeps, nil)-of("cold", shots, sweeps, nil), 0, false, false)
 		add("known items called unknown, 5 % allowed", "%.3f",
 			of("default", shots, func(r *evaluate.StreamResult) *float64 { return r.FalseUnknown },
 				nil), 0, false, false)
