@@ -57,7 +57,7 @@ func TestGroupsThatNothingTies(t *testing.T) {
 	}
 }
 
-// However many pieces a graph is in, and however many clusters are asked for, rows that are near are together.
+// However many pieces a graph is in, and however many clusters are asked for, near rows are together.
 func TestManyPieces(t *testing.T) {
 	for _, c := range []struct{ pieces, k, clusters int }{
 		{6000, 0, 6000},
@@ -144,7 +144,7 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 	}
 }
 
-// spread is the sum of squared distances of the rows of two clusters to their mean; infinite where one has none.
+// spread is the sum of squared distances of the rows of two clusters to their mean; +Inf where one has no rows.
 func spread(rows []float32, d int, cluster []int32, a, b int32) float64 {
 	var sum float64
 	found := [2]bool{}
