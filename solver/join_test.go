@@ -144,7 +144,7 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 	}
 }
 
-// spread is the sum of squared distances of the rows of two clusters to their mean; +Inf where one has no rows.
+// spread is the sum of squared distances of the rows of two clusters to their mean; +Inf where one has none.
 func spread(rows []float32, d int, cluster []int32, a, b int32) float64 {
 	var sum float64
 	found := [2]bool{}
