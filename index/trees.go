@@ -112,11 +112,11 @@ func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
 		kernel.Products(w.products, w.rows, l.rows, len(some), count, p.d)
 		for i := range some {
 			products := w.products[i*count : (i+1)*count]
-			var minima [kernel.Groups]float32
+			minima := (*[kernel.Groups]float32)(w.minima)
 			for g := range minima {
 				minima[g] = infinity
 			}
-			kernel.GroupMinima(&minima, l.norms, products)
+			kernel.GroupMinima(minima, l.norms, products)
 			kernel.Below(w.places, l.norms, products, slices.Min(minima[:]))
 			part[from+i] = uint8(w.places[0])
 		}
