@@ -62,6 +62,7 @@ type projected struct {
 func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
 	var l leaders
+	sorted := make([]int32, p.n)
 	for t := range trees {
 		order := vector.Resize(f.orders[t], p.n)
 		f.orders[t] = order
@@ -77,7 +78,7 @@ func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees
 		}); err != nil {
 			return err
 		}
-		parts := l.sort(order, vector.Resize(w.workers[0].splitting.sorted, p.n))
+		parts := l.sort(order, sorted)
 		leaves := make([][]span, len(parts))
 		if err := parallel(ctx, o, "trees", int64(len(parts)), func(number int, item int64) {
 			at := parts[item]
