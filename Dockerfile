@@ -2,7 +2,7 @@
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 # The tag is that of docs/dependencies.md. Both programs below are built by the same flags, so that their packages are compiled once.
-ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib"
+ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib,otel"
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .

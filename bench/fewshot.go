@@ -36,24 +36,19 @@ var fewShotSection = section{
 			}
 			few.Mixes = append(few.Mixes, mix)
 		}
-		for _, name := range []string{"default", "balanced", "clamped"} {
-			s, err := solver.Preset(name).Settings()
-			if err != nil {
-				return err
-			}
-			few.Candidates = append(few.Candidates, evaluate.Candidate{
-				Preset: name, Method: string(s.Method),
-				Settings: s,
-			})
-			if name == "default" {
-				s.MetricRank = 0
-				few.Candidates = append(few.Candidates, evaluate.Candidate{
-					Preset: "default, no metric",
-					Method: string(s.Method), Settings: s,
-				})
-			}
+		s, err := solver.DefaultPreset.Settings()
+		if err != nil {
+			return err
 		}
-		s := few.Candidates[0].Settings
+		add := func(name string) {
+			few.Candidates = append(few.Candidates, evaluate.Candidate{Preset: name, Method: string(s.Method), Settings: s})
+		}
+		add("default")
+		s.MetricBetween = 0
+		add("default, with the metric that streams learn")
+		s.MetricRank = 0
+		add("default, no metric")
+		s = few.Candidates[0].Settings
 		s.Method = solver.SLKModes
 		few.Candidates = append(few.Candidates, evaluate.Candidate{
 			Preset: "default", Method: string(s.Method),
@@ -119,8 +114,7 @@ var fewShotSection = section{
 			b.Missing("nearest centroid, KMeans, LabelSpreading, GaussianMixture of scikit-learn", theirs)
 		}
 		for name, method := range map[string]string{
-			"default": t.methods[0], "default-cold": t.methods[1],
-			"balanced": t.methods[2], "clamped": t.methods[3],
+			"default": t.methods[0], "as-streams": t.methods[1], "default-cold": t.methods[2],
 		} {
 			b.Figure("fewshot."+name+".core", "%.1f", t.mean(method, "", core))
 			b.Figure("fewshot."+name+".skewed", "%.1f", t.mean(method, "", skewed))

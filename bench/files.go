@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -29,17 +28,13 @@ var filesSection = section{
 		if err != nil {
 			return err
 		}
-		settings, err := stream.SolverSettings(solver.DefaultPreset)
-		if err != nil {
-			return err
-		}
 		export, err := os.MkdirTemp("", "slkstream-files-*")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(export)
 		f := files{
-			bench: b, episodes: stream.Defaults(settings), seeds: 3, shots: []int{1, 3, 5}, export: export,
+			bench: b, episodes: stream.Defaults(), seeds: 3, shots: []int{1, 3, 5}, export: export,
 			right: map[string]float64{},
 		}
 		if b.Quick {

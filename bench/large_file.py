@@ -7,7 +7,7 @@
 Rows are unit vectors in random order. A class is 20 groups around a centre; a group is spread over 12 directions of its own, with a little noise
 in all. With `plain` a class is one round Gaussian, in which no row is much nearer to another than the rest are.
 Ours is `slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy --max-memory 1.5GiB`, or with --k in
-place of the support.
+position of the support.
 """
 import json
 import os

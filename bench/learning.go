@@ -36,12 +36,8 @@ var learningSection = section{
 				sets = append(sets, set)
 			}
 		}
-		settings, err := stream.SolverSettings(solver.DefaultPreset)
-		if err != nil {
-			return err
-		}
 		l := &learning{
-			bench: b, settings: stream.Defaults(settings), seeds: 5,
+			bench: b, settings: stream.Defaults(), seeds: 5,
 			done: map[string][]evaluate.StreamResult{},
 		}
 		if b.Quick {
@@ -59,7 +55,7 @@ var learningSection = section{
 		if err := l.timeCost(ctx, sets); err != nil {
 			return err
 		}
-		return discovery(ctx, b, all, settings)
+		return discovery(ctx, b, all)
 	},
 }
 

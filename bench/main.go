@@ -23,8 +23,8 @@ import (
 
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
-	fewShotSection, filesSection, learningSection, streamSection, streamsSection, solverSection,
-	solverLargeSection, solverImagesSection, solverGrowthSection,
+	fewShotSection, filesSection, learningSection, ablationSection, correctionsSection, streamSection, streamsSection, pipelinesSection, solverSection,
+	solverLargeSection, solverImagesSection, solverGrowthSection, labelsSection,
 	indexSection, imagesSection, growthSection, searchSection,
 }
 

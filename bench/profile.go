@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -33,7 +34,16 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 				1e6*k.spent)
 		}
 	}
-	return nil
+	return writeAllocations(filepath.Join(folder, "allocations.prof"))
+}
+
+// writeAllocations writes what all runs together have allocated.
+func writeAllocations(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }
 
 // profiled begins or ends the profile of a part of a run.

@@ -14,7 +14,6 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -165,17 +164,13 @@ type staged struct {
 
 // options of a stage with a group and an output of its own.
 func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) {
-	preset, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		return pipeline.Options{}, err
-	}
 	k.runs++
 	o := pipeline.Options{
 		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs),
 		Eager: !exactly, Committed: true,
 		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20},
 		Decode: record.Options{Format: "f32"},
-		Memory: stream.Defaults(preset), Support: k.support, Log: k.log,
+		Memory: stream.Defaults(), Support: k.support, Log: k.log,
 	}
 	o.Delivery = &producer.AtLeastOnce{Client: k.client, Log: k.log}
 	if exactly {

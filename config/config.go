@@ -1,6 +1,6 @@
 // Package config defines every setting once: its flag, its variable, its YAML key, its help, its limits, and
 // its default for each command that takes it. It layers flag over environment over file over default and
-// holds the result against the limits. It looks into no other room: what a setting means is for the command
+// holds the result against the limits. It imports no other package: what a setting means is for the command
 // that takes it.
 //
 // To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go,
@@ -29,6 +29,7 @@ type Config struct {
 	Dead     Dead
 	State    State
 	Tail     Tail
+	Similar  Similar
 	Demo     Demo
 	Check    Check
 	Evaluate Evaluate
@@ -47,7 +48,7 @@ type section struct {
 func (c *Config) sections() []section {
 	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(),
 		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.Dead.sections(), c.State.sections(),
-		c.Tail.sections(), c.Demo.sections(),
+		c.Tail.sections(), c.Similar.sections(), c.Demo.sections(),
 		c.Backfill.sections(), c.Check.sections(),
 		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
 		c.Listen.sections(), c.General.sections())
@@ -55,17 +56,20 @@ func (c *Config) sections() []section {
 
 // The commands that share settings. A setting goes to every command for which it means something.
 var (
-	live        = []string{"run", "backfill"} // the stage on Kafka
+	live        = []string{"run", "backfill", "correct"} // the stage on Kafka
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
+	labelTopic  = []string{"labels list", "labels history", "labels export"}
+	orders      = []string{"pause", "resume", "skip"}
 	checked     = with(live, "check") // what check tests it takes as the stage does
-	onKafka     = with(with(checked, deadLetters...), "feed", "teach", "tail", "audit", "state show",
-		"state reset")
-	stage   = with(checked, "demo") // the stage wherever its feed comes from
-	solving = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster",
-		"eval paper")
-	searching = with(solving, "eval file", "eval index")
-	every     = with(with(searching, deadLetters...), "feed", "teach", "tail", "broker", "sample",
-		"state show", "state reset", "health", "version")
+	onKafka     = with(with(with(checked, deadLetters...), orders...), "feed", "teach", "forget", "labels list",
+		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard")
+	stage     = with(checked, "demo") // the stage wherever its feed comes from
+	searching = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper",
+		"eval file", "eval index")
+	every = with(with(with(with(searching, deadLetters...), labelTopic...), orders...), "feed", "teach",
+		"forget", "tail",
+		"broker", "sample",
+		"state show", "state reset", "state discard", "similar", "health", "version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
@@ -73,27 +77,37 @@ func with(commands []string, more ...string) []string { return slices.Concat(com
 // first are the settings of a command that matter most, in the order of its help. The rest stand under
 // --help-all.
 var first = map[string][]string{
-	"run":          {"in", "out", "support", "labels", "brokers"},
-	"backfill":     {"job", "in", "out", "support", "from"},
-	"demo":         {"for", "rate", "listen", "discover", "seed"},
-	"check":        {"in", "out", "labels", "create", "brokers"},
-	"label":        {"input", "output", "support", "support-labels", "k"},
-	"feed":         {"input", "out", "key", "rate", "loop"},
-	"teach":        {"labels", "forget", "brokers", "embedded-dir", "config"},
-	"tail":         {"from", "stream", "unknown", "count", "brokers"},
-	"tune":         {"data", "output", "shots", "mix", "tasks"},
-	"audit":        {"labels", "support", "support-labels", "stream", "json"},
-	"dead list":    {"dead", "reason", "since", "stream", "count"},
-	"dead show":    {"dead", "reason", "since", "stream", "count"},
-	"dead replay":  {"dead", "reason", "since", "dry-run", "again"},
-	"state show":   {"group", "stream", "class", "brokers", "embedded-dir"},
-	"state reset":  {"group", "stream", "class", "labels", "brokers"},
-	"eval fewshot": {"data", "shots", "mix", "preset", "method"},
-	"eval stream":  {"data", "shots", "order", "teach", "method"},
-	"eval file":    {"data", "shots", "order", "method", "ordered"},
-	"eval cluster": {"data", "k", "method", "seed", "json"},
-	"eval paper":   {"data", "plots", "seed", "json", "config"},
-	"eval index":   {"data", "neighbours", "index", "recall-floor", "json"},
+	"run":            {"in", "out", "support", "labels", "brokers"},
+	"backfill":       {"job", "in", "out", "support", "from"},
+	"correct":        {"in", "out", "labels", "corrections", "since"},
+	"demo":           {"for", "rate", "listen", "discover", "seed"},
+	"check":          {"in", "out", "labels", "create", "brokers"},
+	"label":          {"input", "output", "support", "support-labels", "k"},
+	"feed":           {"input", "out", "key", "rate", "loop"},
+	"teach":          {"labels", "forget", "by", "brokers", "embedded-dir"},
+	"forget":         {"name", "labels", "out", "group", "by"},
+	"labels list":    {"labels", "stream", "class", "json", "brokers"},
+	"labels history": {"labels", "stream", "class", "json", "brokers"},
+	"labels export":  {"labels", "stream", "class", "brokers", "embedded-dir"},
+	"pause":          {"labels", "stream", "partition", "in", "by"},
+	"resume":         {"labels", "stream", "partition", "in", "brokers"},
+	"skip":           {"id", "labels", "out", "by", "brokers"},
+	"tail":           {"from", "stream", "unknown", "count", "brokers"},
+	"similar":        {"id", "count", "since", "listen", "listen-token-file"},
+	"tune":           {"data", "for", "output", "shots", "order"},
+	"audit":          {"labels", "support", "support-labels", "stream", "json"},
+	"dead list":      {"dead", "reason", "since", "stream", "count"},
+	"dead show":      {"dead", "reason", "since", "stream", "count"},
+	"dead replay":    {"dead", "reason", "since", "dry-run", "rate"},
+	"state show":     {"group", "stream", "class", "brokers", "embedded-dir"},
+	"state reset":    {"group", "stream", "class", "labels", "brokers"},
+	"state discard":  {"group", "state", "brokers", "embedded-dir"},
+	"eval fewshot":   {"data", "shots", "mix", "preset", "method"},
+	"eval stream":    {"data", "shots", "order", "teach", "method"},
+	"eval file":      {"data", "shots", "order", "method", "ordered"},
+	"eval cluster":   {"data", "k", "method", "seed", "json"},
+	"eval paper":     {"data", "plots", "seed", "json", "config"},
+	"eval index":     {"data", "neighbours", "index", "recall-floor", "json"},
 }
 
 // First lists the names of the settings of a command that matter most; none where it has few.
@@ -103,11 +117,13 @@ func First(command string) []string { return first[command] }
 func Commands() []string { return every }
 
 // Settings lists what the command of this Config takes, in order.
-func (c *Config) Settings() []Setting {
+func (c *Config) Settings() []Setting { return c.settingsOf(c.command) }
+
+func (c *Config) settingsOf(command string) []Setting {
 	var taken []Setting
 	for _, section := range c.sections() {
 		for _, d := range section.settings {
-			if s, takes := d.of(c.command); takes {
+			if s, takes := d.of(command); takes {
 				s.Section = section.title
 				taken = append(taken, s)
 			}
@@ -125,7 +141,7 @@ func Names() []string {
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Command is the command this Config was made for, without the name of the program: "run", "eval stream".
@@ -134,7 +150,7 @@ func (c *Config) Command() string { return c.command }
 // Default is the configuration of a command that was given nothing.
 func Default(command string) *Config {
 	c := &Config{command: command, origins: map[string]Origin{}}
-	for _, s := range c.Settings() {
+	for _, s := range slices.Concat(c.Numbers(), c.Settings()) {
 		s.field.reset()
 	}
 	return c
@@ -149,15 +165,15 @@ func (c *Config) Origin(name string) Origin { return c.origins[name] }
 // Origin is the layer a value came from.
 type Origin struct {
 	Layer string // flag, variable, file; "" is the default
-	Place string // for a file its name and line
+	Where string // for a file its name and line
 }
 
 func (o Origin) String() string {
 	switch {
 	case o.Layer == "":
 		return "default"
-	case o.Place != "":
-		return o.Layer + " " + o.Place
+	case o.Where != "":
+		return o.Layer + " " + o.Where
 	}
 	return o.Layer
 }

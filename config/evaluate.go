@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Evaluate is what the measurements take.
@@ -29,6 +30,7 @@ type Evaluate struct {
 	Teach             float64
 	TeachBy           string
 	UnlabelledClasses float64
+	Newcomers         float64
 	Absent            float64
 	Garbage           int
 	WrongSupports     float64
@@ -47,8 +49,9 @@ func (e *Evaluate) sections() []section {
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
-		define("json", &e.JSON, with(measuring, "audit", "dead list", "dead show"), false,
-			"print one JSON object a line in place of a table"),
+		define("json", &e.JSON, with(measuring, "audit", "correct", "forget", "labels list", "labels history",
+			"dead list", "dead show", "version"), false,
+			"print one JSON object a line instead of a table"),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
@@ -62,9 +65,10 @@ func (e *Evaluate) sections() []section {
 			"file of the classes that tasks draw from; else novel.npy beside the data, else half of the large classes").
 			example("FILE.npy"),
 		define("split-seed", &e.SplitSeed, tasks, 1, "chooses those classes where no file does"),
-		define("metric-episodes", &e.MetricEpisodes, tasks, 20,
+		define("metric-episodes", &e.MetricEpisodes, []string{"eval fewshot"}, 20,
 			"earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0),
-			atMost(1<<16)),
+			atMost(1<<16)).
+			when("tune", 0, "with --for tasks: earlier tasks of other classes that the metric learns from; run has none"),
 	}, e.stream(), []definition{
 		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1),
 			atMost(1000)),
@@ -80,6 +84,8 @@ func (e *Evaluate) stream() []definition {
 		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of a class, "+
 			"three classes at a time), class (one after the other), shuffled, or a file of row numbers").example("ORDER|FILE.npy").
 			when("eval file", "rows", "order of the rows: as they are, in bursts of a class, class after class, or shuffled",
+				oneOf("rows", "bursts", "class", "shuffled")).
+			when("tune", "bursts", "order of the rows of a stream or file: as they are, in bursts of a class, class after class, or shuffled",
 				oneOf("rows", "bursts", "class", "shuffled")),
 		define("support-by", &e.SupportBy, stream, "class",
 			"where labelled rows come from: class (at random), first "+
@@ -90,16 +96,19 @@ func (e *Evaluate) stream() []definition {
 		define("min-rows", &e.MinRows, stream, 0,
 			"classes with fewer rows are left out; 0: 20 with support-by first, else shots + 1", atLeast(0)),
 		define("trials", &e.Trials, with(stream, "eval file"), 1, "streams drawn, with seed, seed + 1 and so on",
-			atLeast(1), atMost(1<<16)),
+			atLeast(1), atMost(1<<16)).
+			when("tune", 9, "streams or files of each set and shots"),
 		define("drift", &e.Drift, stream, 0, "how far rows slide over the stream towards another class's mean",
 			fraction...),
-		define("teach", &e.Teach, stream, 0, "share of the items that carry their label", fraction...),
+		define("teach", &e.Teach, with(stream, "tune"), 0, "share of the items that carry their label", fraction...),
 		define("teach-by", &e.TeachBy, stream, "random",
 			"which items: random, carrying their label; later, random too, or "+
 				"those that the stage proposes for review: their label comes with the next episode",
 			oneOf("random", "later", "review")),
 		define("unlabelled-classes", &e.UnlabelledClasses, with(stream, "eval file"), 0,
 			"share of the classes without labelled rows, for the unknown score", fraction...),
+		define("newcomers", &e.Newcomers, stream, 0,
+			"share of the classes that have no labelled rows and come in the second half only", fraction...),
 		define("nobody", &e.Nobody, stream, "out",
 			"rows without a class, such as false detections: out, they never come; unknown, they come and no label "+
 				"names them; taught, --teach gives labels to some of them as well, of a class \"nobody\"",
@@ -127,5 +136,30 @@ func (e *Evaluate) faults(c *Config) []Fault {
 	if len(e.Shots) == 0 {
 		found = append(found, Fault{Setting: "shots", Problem: "is empty: give at least one whole number"})
 	}
+	return append(found, e.idle(c)...)
+}
+
+// idle are the settings of tune that mean nothing for what it is asked to measure.
+func (e *Evaluate) idle(c *Config) []Fault {
+	if c.command != "tune" {
+		return nil
+	}
+	var found []Fault
+	ofTasks := []string{"ways", "mix", "tasks", "novel", "split-seed", "metric-episodes"}
+	if !c.Given("for") && slices.ContainsFunc(ofTasks, c.Given) {
+		c.Solver.For = "tasks"
+	}
+	for purpose, names := range map[string][]string{
+		"tasks":          ofTasks,
+		"stream or file": {"order", "trials"},
+		"stream":         {"teach", "episode-size"},
+	} {
+		for _, name := range names {
+			if c.Given(name) && !strings.Contains(purpose, c.Solver.For) {
+				found = append(found, Fault{Setting: name, Problem: "means nothing with --for " + c.Solver.For + ": it is for " + purpose})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Fault) int { return strings.Compare(a.Setting, b.Setting) })
 	return found
 }

@@ -20,27 +20,27 @@ type entry struct {
 	line   int
 }
 
-// readFile reads a configuration file: one YAML mapping from a setting's name to its value. Values stay as
+// readFile reads the file that a setting names: one YAML mapping from a known name to its value. Values stay as
 // they are written, so that a setting reads them the same way from each layer.
-func readFile(name string) (map[string]entry, Faults) {
+func readFile(name, setting string, known []string) (map[string]entry, Faults) {
 	fail := func(line int, format string, args ...any) Fault {
-		place := name
+		at := name
 		if line > 0 {
-			place = fmt.Sprintf("%s:%d", name, line)
+			at = fmt.Sprintf("%s:%d", name, line)
 		}
-		return Fault{Problem: place + ": " + fmt.Sprintf(format, args...)}
+		return Fault{Problem: at + ": " + fmt.Sprintf(format, args...)}
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, Faults{{Problem: fmt.Sprintf("configuration file: %v (--config, %sCONFIG)", err, Prefix)}}
+		return nil, Faults{{Problem: fmt.Sprintf("%v (--%s, %s)", err, setting, Setting{Name: setting}.Variable())}}
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, sizeOfFile+1))
 	if err != nil {
-		return nil, Faults{{Problem: fmt.Sprintf("configuration file: %v (--config, %sCONFIG)", err, Prefix)}}
+		return nil, Faults{{Problem: fmt.Sprintf("%v (--%s, %s)", err, setting, Setting{Name: setting}.Variable())}}
 	}
 	if len(content) > sizeOfFile {
-		return nil, Faults{fail(0, "is above %d bytes: not a configuration file", sizeOfFile)}
+		return nil, Faults{fail(0, "is above %d bytes: not a file of settings", sizeOfFile)}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node
@@ -59,14 +59,15 @@ func readFile(name string) (map[string]entry, Faults) {
 	if root.Kind != yaml.MappingNode {
 		return nil, Faults{fail(root.Line, "must be a mapping from names of settings to values")}
 	}
-	known := Names()
 	entries := map[string]entry{}
 	var faults Faults
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if !slices.Contains(known, key.Value) {
 			hint := ""
-			if near := nearest(key.Value, known); near != "" {
+			if instead := removed(key.Value); instead != "" {
+				hint = ": " + instead
+			} else if near := nearest(key.Value, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 			faults = append(faults, fail(key.Line, "unknown key %q%s", key.Value, hint))
@@ -76,6 +77,9 @@ func readFile(name string) (map[string]entry, Faults) {
 			faults = append(faults, fail(key.Line, "%q is given a second time, first in line %d", key.Value,
 				earlier.line))
 			continue
+		}
+		if key.Value == "fields" && value.Kind == yaml.MappingNode {
+			value = pairs(value)
 		}
 		values, ok := scalars(value)
 		if !ok {
@@ -108,4 +112,15 @@ func scalars(node *yaml.Node) ([]string, bool) {
 		values[i] = element.Value
 	}
 	return values, true
+}
+
+// pairs is a mapping as a list of NAME=VALUE.
+func pairs(mapping *yaml.Node) *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Line: mapping.Line}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		element := *mapping.Content[i+1]
+		element.Value = mapping.Content[i].Value + "=" + element.Value
+		list.Content = append(list.Content, &element)
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,24 +14,31 @@ type Files struct {
 	Force  bool
 	Report string
 
-	Ordered string // whether the order of the rows means something: auto, true, false
+	SkipBad bool
+
+	Calibrate bool   // fit confidence to labelled rows that are held out
+	Ordered   string // whether the order of the rows means something: auto, true, false
 }
 
 func (f *Files) sections() []section {
 	label := []string{"label"}
 	return []section{{"Files", []definition{
 		define("input", &f.Input, []string{"label", "feed"}, "",
-			"file of embeddings: .npy, .jsonl, .parquet, .arrow").
+			"file of embeddings: .npy, .npz, .csv, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
 		define("k", &f.K, label, 0, "clusters to find where there is no support; auto: as many as the graph falls into",
 			atMost[Clusters](1<<20)).
 			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into",
 				atMost[Clusters](1<<16)),
-		define("output", &f.Output, label, "", "file of labels: .jsonl, .npy, .parquet, .arrow").example("FILE").
-			when("tune", "", "file for the configuration that was found; else stdout").example("FILE.yaml").neededBy("label"),
+		define("output", &f.Output, label, "", "file of labels: .jsonl, .csv, .npy, .npz, .parquet, .arrow").example("FILE").
+			when("tune", "", "file for the numbers, which --solver takes; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
 			"whether the order of the rows means something; auto: as far as near rows lie side by side",
 			oneOf("auto", "true", "false")),
+		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
+			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),
+		define("skip-bad", &f.SkipBad, label, false,
+			"leave rows out that hold no vector, such as NaN or zeros: they get no label, and are listed in OUTPUT.bad.jsonl"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
 		define("force", &f.Force, label, false, "overwrite the output"),
@@ -38,15 +46,52 @@ func (f *Files) sections() []section {
 }
 
 func (f *Files) faults(c *Config) []Fault {
+	if slices.Contains([]string{"label", "feed", "teach", "audit"}, c.command) {
+		for _, name := range fieldNames {
+			if c.Stage.Field(name) != "" && name != "vector" && name != "id" && name != "label" {
+				return []Fault{{Setting: "fields", Problem: "names " + name + ": a file's columns are vector, id and label"}}
+			}
+		}
+	}
+	found := f.idle(c)
 	switch {
 	case c.command != "label":
 	// other files may hold labels
 	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"):
-		return []Fault{{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"}}
+		found = append(found, Fault{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"})
 	case f.K != 0 && len(c.Stage.Support) > 0:
-		return []Fault{{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"}}
+		found = append(found, Fault{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"})
 	}
-	return nil
+	return found
+}
+
+// idle are settings of label that mean nothing for what it is asked.
+func (f *Files) idle(c *Config) []Fault {
+	if c.command != "label" {
+		return nil
+	}
+	var found []Fault
+	refuse := func(why string, names ...string) {
+		for _, name := range names {
+			if c.Given(name) {
+				found = append(found, Fault{Setting: name, Problem: "means nothing " + why})
+			}
+		}
+	}
+	numbers := []string{"lambda", "rho", "tau", "inner", "outer", "tolerance"}
+	labelled := []string{"beta", "cpi", "metric-rank", "metric-shrink", "power", "u", "ws"}
+	switch method := c.Solver.Method(); {
+	case method != "" && method != "slk-means" && c.Given("method"):
+		refuse("with --method "+method+", whose numbers are a file, --solver", append(numbers, labelled...)...)
+		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "max-memory", "ordered", "unknown-rate")
+	case f.K != 0:
+		refuse("with --k, for clusters", append(labelled, "calibrate", "ordered", "unknown-rate")...)
+	}
+	files := append(slices.Clone(c.Stage.Support), f.Input)
+	if !slices.ContainsFunc(files, func(file string) bool { return !strings.HasSuffix(file, ".npy") }) {
+		refuse("for .npy, which has no columns", "fields")
+	}
+	return found
 }
 
 // Feed is how a file becomes a feed.
@@ -67,6 +112,7 @@ func (f *Feed) sections() []section {
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),
 		define("rate", &f.Rate, feed, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
+			when("dead replay", 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
 			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
 		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),
 	}}}
@@ -82,12 +128,18 @@ func (f *Feed) faults(*Config) []Fault {
 // Teach is what is done with the examples that are sent.
 type Teach struct {
 	Forget bool
+	By     string // who says so
+	Name   string // to be forgotten
 }
 
 func (t *Teach) sections() []section {
 	return []section{{"Teach", []definition{
 		define("forget", &t.Forget, []string{"teach"}, false,
-			"forget the examples of the file, by their ids, in place of teaching them"),
+			"forget the examples of the file, by their ids, instead of teaching them"),
+		define("by", &t.By, with(orders, "teach", "forget"), "", "who says so: kept with each record").
+			example("NAME"),
+		define("name", &t.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
+			neededBy("forget"),
 	}}}
 }
 
@@ -104,8 +156,10 @@ func (d *Dead) sections() []section {
 	return []section{{"Dead letters", []definition{
 		define("reason", &d.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
 		define("since", &d.Since, deadLetters, "", "only letters written since then: a duration such as 2h, or an RFC 3339 time").
-			example("TIME"),
-		define("dry-run", &d.DryRun, replay, false, "say what would be replayed, and replay nothing"),
+			example("TIME").when("similar", "", "only items of that time and later: a duration such as 2h, or an RFC 3339 time").
+			when("correct", "24h", "where the range begins: a duration before now, or an RFC 3339 time"),
+		define("dry-run", &d.DryRun, replay, false, "say what would be replayed, and replay nothing").
+			when("correct", false, "say what would be corrected, and correct nothing"),
 		define("again", &d.Again, replay, false, "replay those too that were replayed before"),
 	}}}
 }

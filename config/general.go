@@ -20,7 +20,10 @@ func (g *General) sections() []section {
 		define("log-format", &g.LogFormat, every, "text", "how logs on stderr are written", oneOf("text", "json")),
 		define("log-level", &g.LogLevel, every, "info", "least severe log line that is written",
 			oneOf("debug", "info", "warn", "error")),
-		define("kernel", &g.Kernel, searching, "auto", "machine instructions for the numeric kernels",
+		define("kernel", &g.Kernel, []string{
+			SolverFile, "label", "tune", "eval fewshot", "eval stream", "eval cluster",
+			"eval paper", "eval file", "eval index",
+		}, "auto", "machine instructions for the numeric kernels",
 			oneOf("auto", "avx512", "avx2", "neon", "portable")),
 	}}}
 }
@@ -29,32 +32,44 @@ func (g *General) sections() []section {
 type Listen struct {
 	Address   string // "" is none
 	Open      bool
-	Token     Secret
+	Token     Secret // read from the file
 	TokenFile string
-	ImageURL  string
-	// ImageHosts are the hosts from which pictures that the feed names are shown.
-	ImageHosts []string
+	ViewToken Secret // read from the file
+	// ViewTokenFile holds a token that lets a visitor read and not teach.
+	ViewTokenFile string
+	UserHeader    string
+	Images        []string
 }
 
 func (l *Listen) sections() []section {
-	served := []string{"run", "backfill", "demo"}
+	served := []string{"run", "backfill", "correct", "demo"}
 	return []section{{"Page, metrics and health", []definition{
-		define("listen", &l.Address, []string{"run", "demo", "health", "state show"}, "127.0.0.1:8070",
+		define("listen", &l.Address, []string{"run", "demo", "health", "state show", "similar"}, "127.0.0.1:8070",
 			"address of page, metrics and health; port 0 takes a free one; empty: none").example("HOST:PORT").
-			when("backfill", "", ""),
-		define("image-url", &l.ImageURL, []string{"run", "demo"}, "",
-			"where the page finds an item's picture: a URL in which {id} stands for the item's id; none: its image attribute").
-			example("URL"),
-		define("image-hosts", &l.ImageHosts, []string{"run", "demo"}, nil,
-			"hosts from which the page shows pictures that the feed names, HOST or HOST:PORT; *: any; none: only those in the records themselves").
-			example("HOST,..."),
+			when("backfill", "", "").when("correct", "", ""),
+		define("images", &l.Images, []string{"run", "demo"}, nil,
+			"where the page finds pictures: hosts, HOST or HOST:PORT, whose pictures the feed may name, * any; and a URL in which "+
+				"{id} stands for the item's id; none: only those in the records themselves").
+			example("HOST|URL,..."),
 		define("listen-open", &l.Open, served, false,
 			"let everyone who reaches a listen address beyond loopback in without a token"),
-		define("listen-token", &l.Token, with(served, "state show"), "",
-			"token a visitor has to show, on every path but health; needed beyond loopback").secret(),
-		define("listen-token-file", &l.TokenFile, with(served, "state show"), "",
-			"file that holds the token").example("FILE"),
+		define("listen-token-file", &l.TokenFile, with(served, "state show", "similar"), "",
+			"file of the token that a visitor has to show, on every path but health; needed beyond loopback").example("FILE"),
+		define("view-token-file", &l.ViewTokenFile, []string{"run", "demo"}, "",
+			"file of a token with which a visitor may read and not teach, beside listen-token-file").example("FILE"),
+		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
+			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),
 	}}}
+}
+
+// ImageURL is the URL of an item's picture, "" where none is given.
+func (l *Listen) ImageURL() string {
+	for _, image := range l.Images {
+		if strings.Contains(image, "{id}") {
+			return image
+		}
+	}
+	return ""
 }
 
 // IsLoopback says whether only this machine can reach the listener.
@@ -68,16 +83,21 @@ func (l *Listen) IsLoopback() bool {
 }
 
 func (l *Listen) faults(c *Config) []Fault {
-	if l.Address == "" || c.command == "health" {
+	if l.Address == "" || c.command == "health" || c.command == "similar" {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {
 		return []Fault{{Setting: "listen", Problem: "is " + l.Address + ": must be HOST:PORT"}}
 	}
-	for _, host := range l.ImageHosts {
-		if strings.ContainsAny(host, " ;,'\"/") {
-			return []Fault{{Setting: "image-hosts", Problem: "has " + host + ": must be HOST or HOST:PORT"}}
+	for _, host := range l.Images {
+		if !strings.Contains(host, "{id}") && strings.ContainsAny(host, " ;,'\"/") {
+			return []Fault{{Setting: "images", Problem: "has " + host + ": must be HOST, HOST:PORT or a URL with {id}"}}
 		}
+	}
+	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
+		return []Fault{{
+			Setting: "view-token-file", Problem: "is set: needs listen-token-file, with another token, for those who teach",
+		}}
 	}
 	if !l.IsLoopback() && l.Token == "" && !l.Open {
 		return []Fault{{Setting: "listen", Problem: "is " + l.Address +
@@ -100,15 +120,18 @@ func (d *Demo) sections() []section {
 
 // State picks what of the memory is shown or reset.
 type State struct {
-	Stream string
-	Class  string
+	Stream    string
+	Class     string
+	Partition int // of the input; -1: none is given
 }
 
 func (s *State) sections() []section {
-	commands := []string{"state show", "state reset", "audit"}
+	commands := with(labelTopic, "state show", "state reset", "audit")
 	return []section{{"State", []definition{
-		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail"), "",
+		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail", "pause", "resume"), "",
 			"only this stream; none: all of them"),
+		define("partition", &s.Partition, []string{"pause", "resume"}, -1,
+			"only this partition of the input; -1: all of them", atLeast(-1)),
 		define("class", &s.Class, commands, "", "only this class; none: all of them"),
 	}}}
 }
@@ -117,6 +140,7 @@ func (s *State) sections() []section {
 type Tail struct {
 	Unknown bool
 	Count   int
+	Full    bool
 }
 
 func (t *Tail) sections() []section {
@@ -124,12 +148,27 @@ func (t *Tail) sections() []section {
 	tail := []string{"tail"}
 	return []section{{"Tail", []definition{
 		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
+		define("full", &t.Full, tail, false, "show attributes whole, however long"),
 		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)).
+			when("similar", 10, "items to show", atLeast(1), atMost(100)).
 			when("dead list", 0, newest).when("dead show", 0, newest).when("dead replay", 0, newest),
 	}}}
 }
 
-// Check is what check does beyond looking.
+// Similar is the item that similar asks about.
+type Similar struct {
+	ID string
+}
+
+func (s *Similar) sections() []section {
+	return []section{{"Similar", []definition{
+		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
+			example("ID").neededBy("similar", "skip").
+			when("skip", "", "the record, by the id that its result would have: TOPIC/PARTITION/OFFSET"),
+	}}}
+}
+
+// Check is what check does beyond reading.
 type Check struct {
 	Create     bool
 	Compact    bool

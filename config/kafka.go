@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,9 +17,8 @@ type Kafka struct {
 	TLSKey           string
 	SASL             string
 	SASLUser         string
-	SASLPassword     Secret
+	SASLPassword     Secret // read from the file
 	SASLPasswordFile string
-	SASLTokenFile    string
 	SASLTokenCommand string
 	EmbeddedDir      string
 	EmbeddedListen   string
@@ -37,24 +37,20 @@ func (k *Kafka) sections() []section {
 		define("sasl", &k.SASL, onKafka, "", "how to log in to the brokers; none: not at all",
 			oneOf("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")),
 		define("sasl-user", &k.SASLUser, onKafka, "", "user to log in as"),
-		define("sasl-password", &k.SASLPassword, onKafka, "",
-			"password to log in with; better as a variable or a file than as a flag").secret(),
 		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "",
-			"file that holds the password").example("FILE"),
-		define("sasl-token-file", &k.SASLTokenFile, onKafka, "",
-			"file that holds the token of oauthbearer, read for each new connection").
-			example("FILE"),
+			"file that holds the password, or with oauthbearer the token, which is read for each new connection (--sasl-token-file "+
+				"is the same)").example("FILE"),
 		define("sasl-token-command", &k.SASLTokenCommand, onKafka, "",
 			"shell command that prints the token of oauthbearer, called again before the token expires").example("COMMAND"),
 		define("embedded-dir", &k.EmbeddedDir, with(onKafka, "broker"), ".slkstream",
 			"where the embedded broker keeps its data and its address").example("DIR").
 			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
-		define("embedded-listen", &k.EmbeddedListen, with(onKafka, "broker", "demo"), "127.0.0.1:0",
+		define("embedded-listen", &k.EmbeddedListen, []string{"broker", "demo"}, "127.0.0.1:0",
 			"address of the embedded broker where this process starts it; port 0 takes the one it had, or a free one").example("HOST:PORT"),
 	}}}
 }
 
-func (k *Kafka) faults(*Config) []Fault {
+func (k *Kafka) faults(c *Config) []Fault {
 	var found []Fault
 	add := func(setting, problem string) { found = append(found, Fault{Setting: setting, Problem: problem}) }
 	for _, b := range k.Brokers {
@@ -67,7 +63,7 @@ func (k *Kafka) faults(*Config) []Fault {
 		{"tls-cert", k.TLSCert},
 		{"tls-key", k.TLSKey},
 	} {
-		if s.value != "" && !k.TLS {
+		if s.value != "" && !k.TLS && c.Registry.URL == "" {
 			add(s.name, "is "+s.value+" but tls is off: turn --tls on")
 		}
 	}
@@ -77,20 +73,16 @@ func (k *Kafka) faults(*Config) []Fault {
 	if k.SASL == "" && k.SASLUser != "" {
 		add("sasl-user", "is "+k.SASLUser+" but sasl is not set: choose how to log in with --sasl")
 	}
-	tokens := 0
-	for _, source := range []string{k.SASLTokenFile, k.SASLTokenCommand} {
-		if source != "" {
-			tokens++
-		}
-	}
-	if k.SASL == "oauthbearer" && tokens != 1 {
+	file, command := k.SASLPasswordFile != "", k.SASLTokenCommand != ""
+	switch {
+	case k.SASL == "oauthbearer" && file == command:
 		add("sasl", "is oauthbearer: needs one of sasl-token-file and sasl-token-command")
-	}
-	if k.SASL != "oauthbearer" && tokens > 0 {
-		add("sasl", "is not oauthbearer, but sasl-token-file or sasl-token-command is set")
-	}
-	if k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || k.SASLPassword == "") {
-		add("sasl", "is "+k.SASL+": needs sasl-user, and sasl-password or sasl-password-file")
+	case k.SASL != "oauthbearer" && command:
+		add("sasl", "is not oauthbearer, but sasl-token-command is set")
+	case k.SASL == "" && file:
+		add("sasl-password-file", "is "+k.SASLPasswordFile+" but sasl is not set: choose how to log in with --sasl")
+	case k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || !file):
+		add("sasl", "is "+k.SASL+": needs sasl-user and sasl-password-file")
 	}
 	if k.EmbeddedListen != "" {
 		host, port, err := net.SplitHostPort(k.EmbeddedListen)
@@ -112,39 +104,57 @@ type Topics struct {
 	State    string
 	Dead     string
 	Episodes string
-	Review   string
-	Group    string
+	// Corrections is where it is said that items with a result are called something else since.
+	Corrections string
+	Review      string
+	Now         string // first answers
+	NowWithin   time.Duration
+	Group       string
 
-	WithVector  bool
-	OutFormat   string
-	OutTemplate string
+	WithVector bool
+	OutFormat  string
 }
 
 func (t *Topics) sections() []section {
+	holding := with(checked, "forget") // commands of all topics that hold names
 	return []section{{"Topics", []definition{
-		define("in", &t.In, with(checked, "state reset"), nil, "topic of embeddings; repeatable").example("TOPIC").
+		define("in", &t.In, with(checked, "state reset"), nil,
+			"topic of embeddings; repeatable").example("TOPIC").
+			when("pause", nil, "topic of --partition; none: every input's").
+			when("resume", nil, "topic of --partition").
 			neededBy(checked...),
-		define("out", &t.Out, with(checked, deadLetters...), "", "topic of labelled results").example("TOPIC").
+		define("out", &t.Out, with(with(holding, deadLetters...), "skip"), "", "topic of labelled results").
+			example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
 		define("with-vector", &t.WithVector, checked, false,
 			"results carry their vector, base64 of little-endian float32"),
-		define("out-format", &t.OutFormat, checked, "json", "form of results; avro needs --schema-registry",
-			oneOf("json", "cloudevents", "avro")),
-		define("out-template", &t.OutTemplate, checked, "",
-			"JSON of your own shape for results, ${name} where a field goes, as a connector wants it").example("JSON"),
-		define("labels", &t.Labels, with(checked, "teach", "audit", "state reset"), "",
+		define("out-format", &t.OutFormat, checked, "json",
+			"form of results: json, cloudevents, avro, which needs --schema-registry, or JSON of your own shape, with ${name} "+
+				"where a field goes, as a connector wants it").example("FORM|{JSON}"),
+		define("labels", &t.Labels,
+			with(with(with(holding, labelTopic...), orders...), "teach", "audit", "state reset"), "",
 			"compacted topic of labelled examples").
-			example("TOPIC").neededBy("teach"),
-		define("review", &t.Review, checked, "", "topic of items whose label would teach most; none: not written").
+			example("TOPIC").neededBy(with(with(labelTopic, orders...), "teach", "forget", "correct")...),
+		define("review", &t.Review, holding, "", "topic of items whose label would teach most; none: not written").
 			example("TOPIC"),
-		define("dead", &t.Dead, checked, "", "topic of records that cannot be read; none: OUT-dead").example("TOPIC").
+		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
+			example("TOPIC").
 			when("dead list", "", "topic of dead letters; none: OUT-dead").
 			when("dead show", "", "topic of dead letters; none: OUT-dead").
-			when("dead replay", "", "topic of dead letters; none: OUT-dead"),
-		define("episodes", &t.Episodes, checked, "", "topic of one record an episode; none: not written").example("TOPIC"),
-		define("state", &t.State, with(checked, "state show", "state reset"), "",
+			when("dead replay", "", "topic of dead letters; none: OUT-dead").
+			when("skip", "", "topic of dead letters; none: OUT-dead"),
+		define("episodes", &t.Episodes, holding, "", "topic of one record an episode; none: not written").example("TOPIC"),
+		define("now", &t.Now, []string{"run", "check", "forget"}, "",
+			"topic of first answers: each item is answered when it is read, its result follows; none: not written").
+			example("TOPIC"),
+		define("now-within", &t.NowWithin, []string{"run"}, 2*time.Second,
+			"how old an item may be for a first answer; older ones get their result only", atLeast(time.Millisecond)),
+		define("corrections", &t.Corrections, []string{"run", "check", "forget"}, "",
+			"topic of what recent items are called since, when a label says so; none: not written").example("TOPIC").
+			when("correct", "", "topic of what items are called since").neededBy("correct"),
+		define("state", &t.State, with(holding, "state show", "state reset", "state discard"), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
-		define("group", &t.Group, with(checked, "state show", "state reset"), "slkstream",
+		define("group", &t.Group, with(holding, "state show", "state reset", "state discard"), "slkstream",
 			"consumer group of the stage").
 			example("GROUP"),
 	}}}
@@ -166,6 +176,11 @@ func (t *Topics) DeadTopic() string {
 	return t.Out + "-dead"
 }
 
+var forms = []string{"json", "cloudevents", "avro"}
+
+// IsTemplate says whether results have a shape of their own.
+func (t *Topics) IsTemplate() bool { return strings.HasPrefix(strings.TrimSpace(t.OutFormat), "{") }
+
 func (t *Topics) faults(c *Config) []Fault {
 	if slices.Contains(deadLetters, c.command) && t.Dead == "" && t.Out == "" {
 		return []Fault{{Setting: "dead", Problem: "is not set, nor is out, from which it would be named"}}
@@ -174,11 +189,18 @@ func (t *Topics) faults(c *Config) []Fault {
 		return nil
 	}
 	var found []Fault
+	asked := t.Review != "" || c.Listen.Address != "" && t.Labels != ""
+	rate, from := c.Memory.ReviewRate, c.Origin("review-rate").Layer
+	if from != "" && from != "file" && !asked && slices.Contains(live, c.command) && rate > 0 &&
+		rate != Default(c.command).Memory.ReviewRate {
+		found = append(found, Fault{Setting: "review-rate", Problem: "means nothing here: nobody is asked without review, or listen and labels"})
+	}
 	if t.OutFormat == "avro" && c.Registry.URL == "" {
 		found = append(found, Fault{Setting: "out-format", Problem: "is avro: needs schema-registry"})
 	}
-	if t.OutTemplate != "" && t.OutFormat != "json" {
-		found = append(found, Fault{Setting: "out-template", Problem: "is JSON, but out-format is " + t.OutFormat})
+	if !slices.Contains(forms, t.OutFormat) && !t.IsTemplate() {
+		found = append(found, Fault{Setting: "out-format", Problem: "is " + shown(t.OutFormat) +
+			": must be one of " + strings.Join(forms, ", ") + ", or a JSON object"})
 	}
 	owner := map[string]string{}
 	claim := func(setting, topic string) {
@@ -202,6 +224,14 @@ func (t *Topics) faults(c *Config) []Fault {
 		claim("dead", t.DeadTopic())
 	}
 	claim("episodes", t.Episodes)
+	claim("now", t.Now)
+	claim("corrections", t.Corrections)
+	if t.Corrections != "" && t.Labels == "" {
+		found = append(found, Fault{Setting: "corrections", Problem: "is " + t.Corrections + ": needs labels, which corrections follow from"})
+	}
+	if t.Corrections != "" && c.command == "run" && c.Memory.Recent == 0 {
+		found = append(found, Fault{Setting: "corrections", Problem: "is " + t.Corrections + ": needs recent, the items that can be corrected, above 0"})
+	}
 	claim("review", t.Review)
 	return found
 }
@@ -238,6 +268,6 @@ func (d *Delivery) sections() []section {
 		define("session-timeout", &d.SessionTimeout, stage, 6*time.Second,
 			"silence after which the group gives a process's partitions to others", atLeast(time.Second)),
 		define("drain-open", &d.DrainOpen, stage, false,
-			"answer open episodes at a stop in place of leaving them to the next owner"),
+			"answer open episodes at a stop instead of leaving them to the next owner"),
 	}}}
 }

@@ -112,8 +112,6 @@ func parse[T any](raw []string) (T, error) {
 	switch p := any(&v).(type) {
 	case *string:
 		*p = text
-	case *Secret:
-		*p = Secret(text)
 	case *[]string:
 		*p = raw
 	case *bool:
@@ -158,8 +156,6 @@ func notNumber(text, kind string, err error) error {
 // format writes a value so that parse reads it back.
 func format(v any) string {
 	switch v := v.(type) {
-	case Secret:
-		return v.Reveal() // Setting.Value masks it
 	case []string:
 		return strings.Join(v, ",")
 	case time.Duration:

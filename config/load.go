@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -35,7 +36,35 @@ func Flags(flags *pflag.FlagSet, command string) {
 		if s.Kind() == "on/off" {
 			f.kind, flag.NoOptDefVal = "bool", "true" // pflag shows no placeholder for a bool
 		}
+		for _, short := range shorthandsOf(s.Name) {
+			flags.VarPF(&written{kind: "text"}, short.name, "", "the same as "+short.of).Hidden = true
+		}
 	}
+}
+
+// shorthand is another name that sets a setting, or one element of a list of NAME=VALUE.
+type shorthand struct{ name, of, element string }
+
+var shorthands = []shorthand{
+	{"vector-field", "fields", "vector="},
+	{"id-field", "fields", "id="},
+	{"time-field", "fields", "time="},
+	{"label-field", "fields", "label="},
+	{"stream-field", "fields", "stream="},
+	{"frame-field", "fields", "frame="},
+	{"track-field", "fields", "track="},
+	{"attributes-field", "fields", "attributes="},
+	{"sasl-token-file", "sasl-password-file", ""},
+}
+
+func shorthandsOf(setting string) []shorthand {
+	var found []shorthand
+	for _, s := range shorthands {
+		if s.of == setting {
+			found = append(found, s)
+		}
+	}
+	return found
 }
 
 // describe is the help of a setting with its bound and its default.
@@ -84,11 +113,15 @@ func split(text string) []string {
 }
 
 // Load makes the configuration of a command: flag over environment over file over default. An error is
-// Faults: everything that is wrong, at once; the Config beside it is complete but for that. Warnings are
-// about variables that look like a setting's but are none. environ is as os.Environ gives it.
-func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, warnings []string, err error) {
+// Faults: everything that is wrong, at once; the Config beside it is complete but for that. environ is as
+// os.Environ gives it.
+func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, err error) {
 	c = Default(command)
 	known := Names()
+	for _, short := range shorthands {
+		known = append(known, short.name)
+	}
+	var faults Faults
 	variables := koanf.New(".")
 	byVariable := map[string]string{}
 	for _, name := range known {
@@ -98,15 +131,14 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 		Prefix:      Prefix,
 		EnvironFunc: func() []string { return environ }, TransformFunc: func(k, v string) (string, any) {
 			name, ok := byVariable[k]
-			if !ok {
-				if near := nearest(settingOf(k), known); near != "" {
-					warnings = append(warnings, fmt.Sprintf("variable %s is no setting; did you mean %s?", k,
-						Setting{Name: near}.Variable()))
-				}
-				return "", nil
-			}
 			if v == "" {
 				return "", nil // an empty variable is one that is not set: compose files pass those
+			}
+			if !ok {
+				if problem := mistakenVariable(k, known); problem != "" {
+					faults = append(faults, Fault{Problem: problem})
+				}
+				return "", nil
 			}
 			return name, []string{v}
 		},
@@ -120,7 +152,6 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 			return "", nil
 		}), nil))
 
-	var faults Faults
 	file := koanf.New(".")
 	lines := map[string]int{}
 	name := ""
@@ -131,7 +162,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 		}
 	}
 	if name != "" {
-		entries, wrong := readFile(name)
+		entries, wrong := readFile(name, "config", known)
 		faults = append(faults, wrong...)
 		values := map[string]any{}
 		for key, e := range entries {
@@ -144,23 +175,38 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 		loaded = errors.Join(loaded, all.Merge(layer))
 	}
 	if loaded != nil {
-		return c, warnings, loaded
+		return c, loaded
 	}
 
+	for _, given := range all.Keys() {
+		if text := Replaced(command, given); text != "" {
+			faults = append(faults, Fault{Problem: text})
+		}
+	}
 	var unreadable []string
 	for _, s := range c.Settings() {
-		if !all.Exists(s.Name) {
+		var values []string
+		for _, by := range slices.Concat([]shorthand{{name: s.Name}}, shorthandsOf(s.Name)) {
+			if !all.Exists(by.name) {
+				continue
+			}
+			switch {
+			case flagged.Exists(by.name):
+				c.origins[s.Name] = Origin{Layer: "flag"}
+			case variables.Exists(by.name):
+				c.origins[s.Name] = Origin{Layer: "variable"}
+			default:
+				c.origins[s.Name] = Origin{Layer: "file", Where: fmt.Sprintf("%s:%d", name, lines[by.name])}
+			}
+			for _, v := range all.Strings(by.name) {
+				if by.element == "" || v != "" {
+					values = append(values, by.element+v)
+				}
+			}
+		}
+		if c.origins[s.Name].Layer == "" {
 			continue
 		}
-		switch {
-		case flagged.Exists(s.Name):
-			c.origins[s.Name] = Origin{Layer: "flag"}
-		case variables.Exists(s.Name):
-			c.origins[s.Name] = Origin{Layer: "variable"}
-		default:
-			c.origins[s.Name] = Origin{Layer: "file", Place: fmt.Sprintf("%s:%d", name, lines[s.Name])}
-		}
-		values := all.Strings(s.Name)
 		if len(values) == 1 && s.Kind() == "list" {
 			values = split(values[0])
 		}
@@ -169,48 +215,65 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, wa
 			continue
 		}
 		if err := s.field.set(values); err != nil {
-			problem := err.Error()
-			if s.Secret {
-				problem = "cannot be read"
-			}
-			faults = append(faults, c.place(Fault{Setting: s.Name, Problem: problem}))
+			faults = append(faults, c.located(Fault{Setting: s.Name, Problem: err.Error()}))
 			unreadable = append(unreadable, s.Name)
 		}
 	}
 	faults = append(faults, c.readSecrets()...)
+	faults = append(faults, c.readSolver()...)
 	if faults = append(faults, c.validate(unreadable)...); len(faults) > 0 {
-		return c, warnings, faults
+		return c, faults
 	}
-	return c, warnings, nil
+	return c, nil
 }
 
-// settingOf is the name that a variable would be of.
-func settingOf(variable string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
+// mistakenVariable says what is wrong with a variable that begins as settings do and is none. Kubernetes sets
+// variables that begin with the name of a Service (SLKSTREAM_SERVICE_HOST, SLKSTREAM_PORT_8070_TCP), and tests
+// theirs: those are let pass, as is what resembles no setting.
+func mistakenVariable(variable string, known []string) string {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
+	if old := removed(name); old != "" {
+		return "variable " + variable + ": " + old
+	}
+	for _, other := range []string{"service-", "port", "test-"} {
+		if strings.HasPrefix(name, other) {
+			return ""
+		}
+	}
+	near := nearest(name, known)
+	if near == "" || edits(name, near) > 1+len(name)/6 {
+		return ""
+	}
+	return fmt.Sprintf("variable %s is no setting; did you mean %s?", variable, Setting{Name: near}.Variable())
 }
 
 // readSecrets fills in the secrets that are given as files.
 func (c *Config) readSecrets() Faults {
 	var faults Faults
+	password := c.Kafka.SASLPasswordFile
+	if c.Kafka.SASL == "oauthbearer" {
+		password = "" // a token, which is read for each new connection
+	}
 	for _, s := range []struct {
 		setting, file string
 		target        *Secret
 	}{
-		{"sasl-password-file", c.Kafka.SASLPasswordFile, &c.Kafka.SASLPassword},
+		{"sasl-password-file", password, &c.Kafka.SASLPassword},
 		{"listen-token-file", c.Listen.TokenFile, &c.Listen.Token},
+		{"view-token-file", c.Listen.ViewTokenFile, &c.Listen.ViewToken},
 	} {
 		if s.file == "" {
 			continue
 		}
 		content, err := os.ReadFile(s.file)
 		if err != nil {
-			faults = append(faults, c.place(Fault{Setting: s.setting, Problem: fmt.Sprintf("cannot be read: %v",
+			faults = append(faults, c.located(Fault{Setting: s.setting, Problem: fmt.Sprintf("cannot be read: %v",
 				err)}))
 			continue
 		}
 		*s.target = Secret(strings.TrimRight(string(content), "\r\n"))
 		if *s.target == "" {
-			faults = append(faults, c.place(Fault{Setting: s.setting, Problem: "is an empty file: " + s.file}))
+			faults = append(faults, c.located(Fault{Setting: s.setting, Problem: "is an empty file: " + s.file}))
 		}
 	}
 	return faults

@@ -9,8 +9,8 @@ import (
 )
 
 // Write prints the configuration as a file that --config reads, with what each setting means and where its
-// value came from. What was left to a preset, a secret and a text that is empty stand in comments. preset
-// tells what stands in the place of a setting that was left to it.
+// value came from. What was left to a preset and a text that is empty stand in comments. preset
+// tells what replaces a setting that was left to it.
 func (c *Config) Write(w io.Writer, preset func(name string) string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# The effective configuration of slkstream %s.\n", c.command)
@@ -28,7 +28,7 @@ func (c *Config) Write(w io.Writer, preset func(name string) string) error {
 		switch {
 		case s.Value() == "" && preset(s.Name) != "":
 			line, from = "# "+s.Name+": "+preset(s.Name), "by the preset"
-		case s.Value() == "" || s.Secret:
+		case s.Value() == "":
 			line = "# " + line
 		}
 		fmt.Fprintf(&text, "%-40s # %s\n", line, from)
@@ -46,9 +46,6 @@ func inBrackets(text string) string {
 
 // line is the setting as a line of YAML.
 func (s Setting) line() string {
-	if s.Secret {
-		return s.Name + ": " + s.Value()
-	}
 	if s.Kind() != "list" {
 		return strings.TrimRight(s.Name+": "+scalar(s.Value()), " ")
 	}

@@ -30,19 +30,22 @@ func TestReference(t *testing.T) {
 
 // What config prints, --config reads back as the same configuration.
 func TestPrintReadsBack(t *testing.T) {
-	c, _, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a b,c",
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a b,c",
 		"--in=d", "--out=yes",
-		"--brokers=h:1", "--lambda=.5", "--warm=false", "--episode-age=off", "--max-memory=1.5MiB", "--listen=",
-		"--sasl=plain", "--sasl-user={x}", "--sasl-password=hunter2")
+		"--brokers=h:1", "--warm=false", "--episode-age=off", "--max-memory=1.5MiB", "--listen=",
+		"--sasl=plain", "--sasl-user={x}", "--sasl-password-file="+password, "--fields=vector=a[].b,id=c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var printed bytes.Buffer
-	if err := c.Write(&printed, func(name string) string { return map[string]string{"tau": "5"}[name] }); err != nil {
+	if err := c.Write(&printed, func(string) string { return "" }); err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(printed.Bytes(), []byte("hunter2")) ||
-		!bytes.Contains(printed.Bytes(), []byte("# tau: 5")) {
+	if bytes.Contains(printed.Bytes(), []byte("hunter2")) {
 		t.Errorf("printed:\n%s", printed.String())
 	}
 	file := filepath.Join(t.TempDir(), "printed.yaml")
@@ -51,10 +54,10 @@ func TestPrintReadsBack(t *testing.T) {
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	config.Flags(flags, "run")
-	if err := flags.Parse([]string{"--config", file, "--sasl-password=hunter2", "--listen="}); err != nil {
+	if err := flags.Parse([]string{"--config", file, "--listen="}); err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := config.Load("run", flags, nil)
+	again, err := config.Load("run", flags, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,57 +1,55 @@
 package config
 
-// Registry is how a schema registry is reached. Without URL there is none.
+import (
+	"net/url"
+	"strings"
+)
+
+// Registry is how a schema registry is reached. Without URL there is none. TLS is the brokers': tls-ca,
+// tls-cert and tls-key.
 type Registry struct {
-	URL          string
-	User         string
-	PasswordFile string
-	TokenFile    string
-	CA           string
-	Cert, Key    string
+	URL        string // may name a user
+	SecretFile string
 }
 
 func (r *Registry) sections() []section {
 	return []section{{"Schema registry", []definition{
 		define("schema-registry", &r.URL, checked, "",
-			"Confluent schema registry that knows the schemas of framed records, Avro among them; none: framed JSON and nv.Frame alone").
+			"Confluent schema registry that knows the schemas of framed records, Avro among them: https://USER@HOST; none: framed "+
+				"JSON and nv.Frame alone").
 			example("URL"),
-		define("schema-registry-user", &r.User, checked, "", "user to log in to the schema registry as"),
-		define("schema-registry-password-file", &r.PasswordFile, checked, "",
-			"file that holds that user's password; read again each time").
+		define("schema-registry-secret-file", &r.SecretFile, checked, "",
+			"file that holds the password of the URL's user, or a bearer token where it names none; read again each time").
 			example("FILE"),
-		define("schema-registry-token-file", &r.TokenFile, checked, "",
-			"file that holds a bearer token for the schema registry; read again each time").
-			example("FILE"),
-		define("schema-registry-ca", &r.CA, checked, "",
-			"PEM file of the authorities that may sign the schema registry's certificate; none: the system's").example("FILE"),
-		define("schema-registry-cert", &r.Cert, checked, "",
-			"PEM file of this client's certificate for the schema registry").example("FILE"),
-		define("schema-registry-key", &r.Key, checked, "",
-			"PEM file of this client's key for the schema registry").example("FILE"),
 	}}}
 }
 
 func (r *Registry) faults(*Config) []Fault {
-	var found []Fault
-	add := func(setting, problem string) { found = append(found, Fault{Setting: setting, Problem: problem}) }
-	for _, s := range []struct{ name, value string }{
-		{"schema-registry-user", r.User},
-		{"schema-registry-token-file", r.TokenFile},
-		{"schema-registry-ca", r.CA},
-		{"schema-registry-cert", r.Cert},
-	} {
-		if s.value != "" && r.URL == "" {
-			add(s.name, "is "+s.value+" but schema-registry is not set")
+	if r.URL == "" {
+		if r.SecretFile != "" {
+			return []Fault{{Setting: "schema-registry-secret-file", Problem: "is " + r.SecretFile + " but schema-registry is not set"}}
 		}
+		return nil
 	}
-	if (r.User == "") != (r.PasswordFile == "") {
-		add("schema-registry-user", "and schema-registry-password-file go together: one of them is not set")
+	for text := range strings.SplitSeq(r.URL, ",") {
+		address, err := url.Parse(strings.TrimSpace(text))
+		problem := ""
+		switch {
+		case err != nil || address.Host == "":
+			problem = "is not a URL such as https://user@registry:8081" // not shown: it may hold a password
+		case hasPassword(address):
+			problem = "holds a password: give it as a file, schema-registry-secret-file"
+		case address.User != nil && r.SecretFile == "":
+			problem = "names a user: needs schema-registry-secret-file, the file of the password"
+		default:
+			continue
+		}
+		return []Fault{{Setting: "schema-registry", Problem: problem}}
 	}
-	if r.User != "" && r.TokenFile != "" {
-		add("schema-registry-token-file", "and schema-registry-user are two ways to log in: choose one")
-	}
-	if (r.Cert == "") != (r.Key == "") {
-		add("schema-registry-cert", "and schema-registry-key go together: one of them is not set")
-	}
-	return found
+	return nil
+}
+
+func hasPassword(address *url.URL) bool {
+	_, has := address.User.Password()
+	return has
 }

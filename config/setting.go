@@ -18,7 +18,6 @@ type Setting struct {
 	Help    string // one sentence without its default, which is added where it is shown
 	Example string // stands for the value in help: TOPIC, FILE; "" shows the kind
 	Needed  bool   // the command cannot do without it
-	Secret  bool   // never shown, never logged
 	field   field
 }
 
@@ -27,10 +26,10 @@ func (s Setting) Variable() string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Kind names what a value looks like: text, whole number, number, duration, size, list, on/off.
+// Kind names the form of a value: text, whole number, number, duration, size, list, on/off.
 func (s Setting) Kind() string { return s.field.kind() }
 
-// Bound says in words what a value must keep to; "" if anything goes.
+// Bound says what a value must keep to; "" if anything goes.
 func (s Setting) Bound() string { return s.field.bound() }
 
 // Choices are all the values it may have, where they can be counted; else nil.
@@ -41,13 +40,8 @@ func (s Setting) Choices() []string {
 	return s.field.choices()
 }
 
-// Value is the present value, masked if it is a secret.
-func (s Setting) Value() string {
-	if v := s.field.show(); !s.Secret || v == "" {
-		return v
-	}
-	return mask
-}
+// Value is the present value.
+func (s Setting) Value() string { return s.field.show() }
 
 // Values is Value for a setting that holds a list, each element by itself.
 func (s Setting) Values() []string { return s.field.list() }
@@ -68,7 +62,7 @@ type definition interface {
 type defined[T any] struct {
 	Setting
 	target   *T
-	pointer  **T // in place of target where the setting is nil until it is given
+	pointer  **T // instead of target where the setting is nil until it is given
 	needed   []string
 	variants []variant[T] // a command is in one of them
 }
@@ -90,7 +84,7 @@ func define[T any](name string, target *T, commands []string, byDefault T, help 
 	return &defined[T]{Setting: Setting{Name: name}, target: target, variants: variants}
 }
 
-// optional makes a setting that is nil until it is given: what stands in its place is decided elsewhere.
+// optional makes a setting that is nil until it is given: what replaces it is decided elsewhere.
 func optional[T any](name string, pointer **T, commands []string, help string,
 	bounds ...bound[T],
 ) *defined[T] {
@@ -120,9 +114,6 @@ func (d *defined[T]) example(text string) *defined[T] {
 
 // neededBy names the commands that cannot do without the setting.
 func (d *defined[T]) neededBy(commands ...string) *defined[T] { d.needed = commands; return d }
-
-// secret keeps the value out of every print and log.
-func (d *defined[T]) secret() *defined[T] { d.Secret = true; return d }
 
 func (d *defined[T]) name() string { return d.Name }
 
@@ -235,7 +226,7 @@ func (f *typed[T]) choices() []string {
 	return nil
 }
 
-// bound is one limit of a value, in words and as a test.
+// bound is one limit of a value, as a text and as a test.
 type bound[T any] struct {
 	text    string
 	holds   func(T) bool
@@ -280,6 +271,21 @@ func exactlyOneOf(choices ...string) bound[[]string] {
 	return bound[[]string]{"one of " + strings.Join(choices, ", "), func(v []string) bool {
 		return len(v) == 0 || len(v) == 1 && slices.Contains(choices, v[0])
 	}, choices}
+}
+
+// pairsOf is a list of NAME=VALUE, each name once.
+func pairsOf(names []string) bound[[]string] {
+	return bound[[]string]{text: "each NAME=VALUE, NAME one of " + strings.Join(names, ", ") + ", once", holds: func(v []string) bool {
+		seen := map[string]bool{}
+		for _, pair := range v {
+			name, value, _ := strings.Cut(pair, "=")
+			if seen[name] || value == "" || !slices.Contains(names, name) {
+				return false
+			}
+			seen[name] = true
+		}
+		return true
+	}}
 }
 
 func shown(v string) string {

@@ -4,6 +4,8 @@ import "slices"
 
 // Solver is the objective and its descent. A nil field was not given: the preset's value holds.
 type Solver struct {
+	File           string   // a solver file, instead of a preset
+	For            string   // what the numbers are for: stream, tasks, file
 	Presets        []string // one, but for the measurements that compare several
 	Methods        []string // none is the preset's
 	Lambda         *float64
@@ -15,8 +17,6 @@ type Solver struct {
 	Sigma          *float64
 	Beta           *float64
 	CPI            *float64
-	Balance        *float64
-	BalanceRange   *float64
 	WS             *float64
 	Outer          *int
 	Inner          *int
@@ -34,28 +34,36 @@ type Solver struct {
 // The names that presets and methods have. The rivals are for eval stream, the others
 // for the measurement of their name.
 var (
-	presets     = []string{"default", "balanced", "clamped", "paper"}
+	presets     = []string{"default", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
 	rivals      = []string{"1nn", "running-mean", "ridge", "logistic"}
 	fileMethods = []string{
 		"default", "episodes", "poisson", "laplace", "zero-mean-laplace",
 		"label-spreading", "nearest", "1nn",
 	}
+	purposes       = []string{"stream", "tasks", "file"}
 	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 )
 
 func (s *Solver) sections() []section {
-	answering := with(stage, "label", "tune")
+	measured := []string{"tune", "eval fewshot", "eval stream", "eval cluster", "eval paper"}
+	solving := with(measured, SolverFile)
+	labelling := with(solving, "label") // what label's own solve has too
 	byDefault, several := []string{"default"}, eachOneOf(presets...)
 	const compared = "measured settings to start from; several are measured on the same tasks"
-	return []section{{"Solver (a number that is not given is the preset's)", []definition{
-		define("preset", &s.Presets, answering, byDefault, "measured settings to start from",
+	return []section{{"Solver", []definition{
+		define("solver", &s.File, with(stage, "audit", "label", "eval fewshot", "eval stream", "eval file"), "",
+			"file of every number of the solver, as tune writes it; none: the measured defaults").example("FILE"),
+		define("for", &s.For, []string{SolverFile}, "", "what the numbers are for", oneOf(purposes...)).
+			when("tune", "stream", "what to measure: a stream that learns, as run does; tasks on their own, as run does with "+
+				"--warm=false; a file, as label does. Where a setting of tasks is given, tasks"),
+		define("preset", &s.Presets, []string{"tune"}, byDefault, "measured settings to start from",
 			exactlyOneOf(presets...)).
 			example("NAME").
 			when("eval fewshot", byDefault, compared, several).example("NAME,...").
 			when("eval stream", byDefault, compared, several).example("NAME,...").
 			when("eval cluster", byDefault, compared, several).example("NAME,..."),
-		define("method", &s.Methods, answering, nil, "how prototypes are fitted",
+		define("method", &s.Methods, []string{"label", "tune", SolverFile}, nil, "how prototypes are fitted",
 			exactlyOneOf(methods...)).example("NAME").
 			when("eval fewshot", nil,
 				"how prototypes are fitted, the preset's if not given; several are measured on the same tasks",
@@ -67,43 +75,41 @@ func (s *Solver) sections() []section {
 				"several see the same files", eachOneOf(fileMethods...)).example("NAME,...").
 			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
 				eachOneOf(clusterMethods...)).example("NAME,..."),
-		optional("lambda", &s.Lambda, solving, "weight of the graph against the prototypes", atLeast(0.)),
-		optional("rho", &s.Rho, solving, "graph neighbours of each item", atLeast(0), atMost(1000)),
+		optional("lambda", &s.Lambda, labelling, "weight of the graph against the prototypes", atLeast(0.)),
+		optional("rho", &s.Rho, labelling, "graph neighbours of each item", atLeast(0), atMost(1000)),
 		optional("edge-decay", &s.EdgeDecay, solving,
 			"what an item's next nearest neighbour weighs of the one before; 1: all the same", above(0.), atMost(1.)),
-		optional("tau", &s.Tau, solving, "weight of the distance to a prototype", atLeast(0.)),
-		optional("u", &s.U, solving, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
+		optional("tau", &s.Tau, labelling, "weight of the distance to a prototype", atLeast(0.)),
+		optional("u", &s.U, labelling, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
 			atMost(1.)),
 		optional("kappa", &s.Kappa, solving, "height of a mode's kernel", above(0.)),
 		optional("sigma", &s.Sigma, solving, "width of a mode's kernel; 0: estimated", atLeast(0.)),
-		optional("beta", &s.Beta, solving, "weight of the class proportions", atLeast(0.)),
-		optional("cpi", &s.CPI, solving, "prior counts of the class proportions", atLeast(0.)),
-		optional("balance", &s.Balance, solving, "weight of the balance of the classes; 0: none", atLeast(0.)),
-		optional("balance-range", &s.BalanceRange, solving,
-			"divergence from balance beyond which the balance no longer counts", above(0.)),
-		optional("ws", &s.WS, solving, "weight of a labelled item in its prototype; 0: by the number of classes",
+		optional("beta", &s.Beta, labelling, "weight of the class proportions", atLeast(0.)),
+		optional("cpi", &s.CPI, labelling, "prior counts of the class proportions", atLeast(0.)),
+		optional("ws", &s.WS, labelling, "weight of a labelled item in its prototype",
 			atLeast(0.)),
-		optional("outer", &s.Outer, solving, "most prototype steps", atLeast(1), atMost(10000)),
-		optional("inner", &s.Inner, solving, "assignment sweeps for each prototype step", atLeast(1),
+		optional("outer", &s.Outer, labelling, "most prototype steps", atLeast(1), atMost(10000)),
+		optional("inner", &s.Inner, labelling, "assignment sweeps for each prototype step", atLeast(1),
 			atMost(10000)),
 		optional("anneal", &s.Anneal, solving,
 			"what tau, kappa and lambda are multiplied by at first, rising to 1; 1: not at all", above(0.),
 			atMost(1.)),
 		optional("anneal-steps", &s.AnnealSteps, solving, "prototype steps until anneal has risen to 1", atLeast(0),
 			atMost(10000)),
-		optional("tolerance", &s.Tolerance, solving, "mean change of the assignments at which a solve stops",
+		optional("tolerance", &s.Tolerance, labelling, "mean change of the assignments at which a solve stops",
 			atLeast(0.)),
-		optional("power", &s.Power, solving, "exponent on each number of an embedding, its sign kept", above(0.)),
-		optional("metric-rank", &s.MetricRank, solving, "directions that the learned metric shrinks; 0: no metric",
+		optional("power", &s.Power, labelling, "exponent on each number of an embedding, its sign kept", above(0.)),
+		optional("metric-rank", &s.MetricRank, labelling, "directions that the learned metric shrinks; 0: no metric",
 			atLeast(0), atMost(4096)),
-		optional("metric-shrink", &s.MetricShrink, solving, "share of the plain metric that is kept", above(0.),
+		optional("metric-shrink", &s.MetricShrink, labelling, "share of the plain metric that is kept", above(0.),
 			below(1.)),
 		optional("metric-between", &s.MetricBetween, solving,
 			"how far the learned metric shrinks directions in which classes hardly differ; 0: not at all",
 			atLeast(0.)),
-		optional("bias-correction", &s.BiasCorrection, solving,
+		optional("bias-correction", &s.BiasCorrection, measured,
 			"move the items by the difference of the means of labelled and unlabelled"),
-		define("seed", &s.Seed, with(searching, "feed", "sample"), 1, "start of every random choice"),
+		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "feed", "sample"), 1,
+			"start of every random choice"),
 	}}}
 }
 
@@ -123,9 +129,12 @@ func (s *Solver) Method() string {
 	return s.Methods[0]
 }
 
-func (s *Solver) faults(*Config) []Fault {
+func (s *Solver) faults(c *Config) []Fault {
 	if len(s.Presets) == 0 {
 		return []Fault{{Setting: "preset", Problem: "is empty: name at least one"}}
+	}
+	if s.File != "" && c.Given("preset") {
+		return []Fault{{Setting: "solver", Problem: "is " + s.File + ", and preset is set too: the file has every number"}}
 	}
 	return nil
 }
@@ -137,7 +146,7 @@ type Index struct {
 }
 
 func (i *Index) sections() []section {
-	commands := with(stage, "label", "eval index", "eval cluster")
+	commands := []string{SolverFile, "label", "eval index", "eval cluster"}
 	return []section{{"Neighbours", []definition{
 		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
 			oneOf("auto", "exact", "hnsw", "descent")),

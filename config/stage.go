@@ -14,25 +14,13 @@ type Stage struct {
 	Format      string
 	Dimension   int
 	TrackBy     string
-	MaxRecord   Bytes
-	MaxKey      Bytes
-	MaxName     int
-	MaxObjects  int
-	VectorField string // the others go with it
-	IDField     string
-	TimeField   string
-	LabelField  string
-	StreamField string
-	FrameField  string
-	TrackField  string
-	// AttributesField leads to what the result carries on as attributes.
-	AttributesField string
-	Model           string
-	EpisodeSize     int
-	EpisodeAge      time.Duration
-	EpisodeIdle     time.Duration
-	MaxMemory       Bytes
-	Support         []string
+	Fields      []string // NAME=PATH: where JSON of any shape has what an item has
+	Model       string
+	EpisodeSize int
+	EpisodeAge  time.Duration
+	EpisodeIdle time.Duration
+	MaxMemory   Bytes
+	Support     []string
 	// SupportLabels are the classes of the rows of a .npy support file.
 	SupportLabels string
 }
@@ -42,7 +30,7 @@ func (s *Stage) sections() []section {
 	records := []definition{
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
-		define("support-labels", &s.SupportLabels, labelled, "",
+		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
 			".npy file of integers, the classes of a .npy support file, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, checked, "key",
 			"what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
@@ -50,37 +38,19 @@ func (s *Stage) sections() []section {
 			oneOf("auto", "json", "f32", "f16", "bf16", "nv", "cloudevents")),
 		define("dimension", &s.Dimension, checked, 0,
 			"numbers in an embedding; 0: what labels, state and records agree on", atLeast(0), atMost(1<<14)),
-		define("max-record", &s.MaxRecord, checked, 16<<20,
-			"largest value of a record that is decoded; a larger one goes to the dead letters",
-			atLeast[Bytes](1<<10), atMost[Bytes](1<<30)),
-		define("max-key", &s.MaxKey, checked, 64<<10, "longest key of a record", atLeast[Bytes](1<<8),
-			atMost[Bytes](1<<24)),
-		define("max-name", &s.MaxName, checked, 1024, "bytes of an id, label, stream, model, frame or track",
-			atLeast(64), atMost(1<<16)),
-		define("max-objects", &s.MaxObjects, checked, 10000, "objects of one record", atLeast(1), atMost(1<<20)),
 		define("track-by", &s.TrackBy, checked, "record",
 			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
 			oneOf("record", "object")),
-		define("vector-field", &s.VectorField, checked, "",
-			"path of the vector in JSON of any shape; [] behind a list makes each element an item: data.items[].embedding").
-			example("PATH"),
-		define("id-field", &s.IDField, checked, "", "path of the item's id, with --vector-field").example("PATH"),
-		define("time-field", &s.TimeField, checked, "",
-			"path of the event time, with --vector-field").example("PATH"),
-		define("label-field", &s.LabelField, checked, "", "path of the label, with --vector-field").example("PATH"),
-		define("stream-field", &s.StreamField, checked, "",
-			"path of the stream's name, with --vector-field").example("PATH"),
-		define("frame-field", &s.FrameField, checked, "",
-			"path of the frame's name, with --vector-field").example("PATH"),
-		define("track-field", &s.TrackField, checked, "",
-			"path of the track's name, with --vector-field").example("PATH"),
-		define("attributes-field", &s.AttributesField, checked, "",
-			"path of what results carry on as attributes, with --vector-field").example("PATH"),
+		define("fields", &s.Fields, with(checked, "label", "feed", "teach", "audit"), nil,
+			"where JSON of any shape has "+strings.Join(fieldNames, ", ")+": vector=data.items[].embedding,id=data.items[].key; "+
+				"[] behind a list makes each element an item; in other files what columns are called, "+
+				"or begin with where there is one a dimension. --vector-field PATH is vector=PATH, and so on",
+			pairsOf(fieldNames)).example("NAME=PATH,..."),
 		define("model", &s.Model, with(checked, "audit"), "",
 			"name of the embedder of records that do not name theirs"),
 	}
 	episodes := []definition{
-		define("episode-size", &s.EpisodeSize, with(checked, "eval stream"), 100, "items that close an episode",
+		define("episode-size", &s.EpisodeSize, with(checked, "eval stream", "tune"), 100, "items that close an episode",
 			atLeast(1), atMost(1<<20)).
 			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)),
 		define("episode-age", &s.EpisodeAge, stage, 5*time.Second,
@@ -95,6 +65,19 @@ func (s *Stage) sections() []section {
 	return []section{{"Records in", records}, {"Episodes", episodes}}
 }
 
+// fieldNames are what an item has that JSON of another shape may have elsewhere.
+var fieldNames = []string{"vector", "id", "time", "label", "stream", "frame", "track", "attributes"}
+
+// Field is the path of what an item has by this name, "" where none is given.
+func (s *Stage) Field(name string) string {
+	for _, pair := range s.Fields {
+		if path, found := strings.CutPrefix(pair, name+"="); found {
+			return path
+		}
+	}
+	return ""
+}
+
 func (s *Stage) faults(c *Config) []Fault {
 	var found []Fault
 	add := func(setting, format string, args ...any) {
@@ -106,18 +89,8 @@ func (s *Stage) faults(c *Config) []Fault {
 	if !valid && slices.Contains(checked, c.command) {
 		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
-	for _, f := range []struct{ name, value string }{
-		{"id-field", s.IDField},
-		{"time-field", s.TimeField},
-		{"label-field", s.LabelField},
-		{"stream-field", s.StreamField},
-		{"frame-field", s.FrameField},
-		{"track-field", s.TrackField},
-		{"attributes-field", s.AttributesField},
-	} {
-		if f.value != "" && s.VectorField == "" {
-			add(f.name, "is %s: needs vector-field", f.value)
-		}
+	if len(s.Fields) > 0 && s.Field("vector") == "" && slices.Contains(checked, c.command) {
+		add("fields", "is %s: names no vector", strings.Join(s.Fields, ","))
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
 		add("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
@@ -142,8 +115,9 @@ type Memory struct {
 	StateTTL         time.Duration
 	MaxStreams       int
 	MaxLabels        int
-	StallAfter       time.Duration
 	RecoveryTarget   time.Duration
+	Recent           Bytes // 0: none are kept
+	Budget           Bytes // of the process; 0: by GOMEMLIMIT or the control group
 }
 
 func (m *Memory) sections() []section {
@@ -152,16 +126,16 @@ func (m *Memory) sections() []section {
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
 		define("time", &m.Time, with(stage, "eval stream"), true,
 			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
-		define("frame-weight", &m.FrameWeight, with(stage, "eval stream"), 4.,
+		define("frame-weight", &m.FrameWeight, []string{"eval stream", SolverFile}, 4.,
 			"how strongly items of one frame are held to be different things; 0: not at all", atLeast(0.),
 			atMost(1e6)),
-		define("track-ttl", &m.TrackTTL, with(stage, "eval stream"), 1000,
+		define("track-ttl", &m.TrackTTL, []string{"eval stream", SolverFile}, 1000,
 			"for how many items of its stream a label given to a track is remembered after the track's last item",
 			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false,
 			"find clusters with stable ids among what has no label"),
-		define("discover-distance", &m.DiscoverDistance, with(stage, "eval stream"), .4,
-			"how fine clusters are: an item further from every cluster than this share of the mean squared distance of items leads a new one",
+		define("discover-distance", &m.DiscoverDistance, []string{"eval stream", SolverFile}, .36,
+			"how fine clusters are: items further than this from every cluster, by 1 less the cosine, make a new one",
 			above(0.), atMost(1.)),
 		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05,
 			"share of known items that may be called unknown",
@@ -172,15 +146,18 @@ func (m *Memory) sections() []section {
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
 		define("max-streams", &m.MaxStreams, stage, 20000,
-			"streams that a partition remembers; beyond, the longest silent are forgotten", atLeast(1), atMost(1<<24)),
+			"streams that a partition remembers; beyond, one-off and long silent ones are forgotten", atLeast(1), atMost(1<<24)),
 		define("max-labels", &m.MaxLabels, stage, 100_000,
 			"examples of the labels topic that are in force; beyond, the ones written first are left out",
 			atLeast(1), atMost(1<<24)),
+		define("recent", &m.Recent, []string{"run", "demo"}, 64<<20,
+			"bytes of the last answered items, which similar and the page ask for; 0: none are kept",
+			atLeast[Bytes](0), atMost[Bytes](1<<40)),
+		define("memory", &m.Budget, stage, 0,
+			"bytes that the process may take: beyond, metrics are given up, then one-off streams, then reading "+
+				"waits; 0: GOMEMLIMIT, or what the control group allows, or no bound", atLeast[Bytes](0)),
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
 			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
-			atLeast(time.Second)),
-		define("stall-after", &m.StallAfter, stage, time.Minute,
-			"time without getting on, though there is input, after which /readyz says 503 and the log says why",
 			atLeast(time.Second)),
 	}}}
 }
@@ -196,21 +173,25 @@ func (b *Backfill) sections() []section {
 	backfill := []string{"backfill"}
 	return []section{{"Backfill", []definition{
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
-			example("NAME").neededBy("backfill"),
+			example("NAME").neededBy("backfill").when("correct", "", "name of the job: its processes share one plan under "+
+			"it, and a rerun resumes; none: named after what the labels topic holds now"),
 		define("from", &b.From, backfill, "earliest",
 			"where the range begins: RFC 3339, an offset, earliest or latest").
-			example("PLACE").when("tail", "latest", "where to begin: RFC 3339, an offset, earliest or latest"),
-		define("to", &b.To, backfill, "latest", "where the range ends, itself left out; latest is fixed once at the start").
-			example("PLACE"),
+			example("OFFSET").when("tail", "latest", "where to begin: RFC 3339, an offset, earliest or latest"),
+		define("to", &b.To, with(backfill, "correct"), "latest",
+			"where the range ends, itself left out; latest is fixed once at the start").
+			example("OFFSET").when("tail", "", "where to end, itself left out; latest: what is there now, and from the "+
+			"earliest unless --from says otherwise; none: until stopped").example("OFFSET"),
 		define("from-state", &b.FromState, backfill, "",
-			"group whose state to start from; none: cold").example("GROUP"),
+			"group whose state to start from; none: cold").example("GROUP").
+			when("correct", "", "group whose state to start from; none: that of --group"),
 	}}}
 }
 
-func (b *Backfill) faults(*Config) []Fault {
+func (b *Backfill) faults(c *Config) []Fault {
 	var found []Fault
 	for _, end := range []struct{ name, value string }{{"from", b.From}, {"to", b.To}} {
-		if end.value == "earliest" || end.value == "latest" {
+		if end.value == "earliest" || end.value == "latest" || end.value == "" && end.name == "to" && c.command == "tail" {
 			continue
 		}
 		if offset, err := strconv.ParseInt(end.value, 10, 64); err == nil && offset >= 0 {

@@ -54,7 +54,7 @@ func (c *Config) validate(unreadable []string) Faults {
 	var found Faults
 	add := func(f Fault) {
 		if !slices.Contains(unreadable, f.Setting) {
-			found = append(found, c.place(f))
+			found = append(found, c.located(f))
 		}
 	}
 	for _, s := range c.Settings() {
@@ -83,8 +83,8 @@ func (c *Config) takes(name string) bool {
 	return slices.ContainsFunc(c.Settings(), func(s Setting) bool { return s.Name == name })
 }
 
-// place adds the names of the fault's setting and where its value came from.
-func (c *Config) place(f Fault) Fault {
+// located adds the names of the fault's setting and where its value came from.
+func (c *Config) located(f Fault) Fault {
 	for _, s := range c.Settings() {
 		if s.Name == f.Setting {
 			f.names, f.origin = s.names(), c.origins[s.Name]

@@ -57,7 +57,7 @@ type Buffer struct {
 // the memory limit closes the others where it closed them the first time.
 type opened struct {
 	episode     *Episode
-	first       record.Place
+	first       record.Position
 	count       int
 	dimension   int       // of its items' vectors
 	base        time.Time // the first item's event time, or the highest seen when it came, if it was late
@@ -69,14 +69,14 @@ type opened struct {
 // Answered is an episode that was answered before a restart, although an episode that closed earlier was not.
 type Answered struct {
 	Key             Key
-	First, Last, At record.Place
+	First, Last, At record.Position
 	Closed          Reason
 }
 
 // answered says what of a stream needs no answer any more.
 type answered struct {
-	gone record.Place // up to here: closed before the point from which decisions are taken again
-	last record.Place // up to here: answered, but open at that point: ghosts
+	gone record.Position // up to here: closed before the point from which decisions are taken again
+	last record.Position // up to here: answered, but open at that point: ghosts
 }
 
 // NewBuffer hands every episode it closes to emit, at once and in order.
@@ -84,7 +84,7 @@ func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
 	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
 }
 
-// Resume prepares for reading a partition again: high is the highest event time before the place reading
+// Resume prepares for reading a partition again: high is the highest event time before the position reading
 // starts at. One that cannot be true, as older versions wrote, is forgotten. now is the wall clock.
 func (b *Buffer) Resume(high, now time.Time) {
 	if !high.After(now.Add(clockTolerance)) {
@@ -94,7 +94,7 @@ func (b *Buffer) Resume(high, now time.Time) {
 
 // Skip says that the stream's items up to last were answered, in episodes that closed before anything
 // undecided.
-func (b *Buffer) Skip(key Key, last record.Place) {
+func (b *Buffer) Skip(key Key, last record.Position) {
 	b.answered[key] = &answered{gone: last, last: last}
 }
 
@@ -104,7 +104,7 @@ func (b *Buffer) Ghosts(list []Answered) {
 	for _, g := range list {
 		a := b.answered[g.Key]
 		if a == nil {
-			a = &answered{gone: record.Nowhere, last: record.Nowhere}
+			a = &answered{gone: record.NoPosition, last: record.NoPosition}
 			b.answered[g.Key] = a
 		}
 		if g.Last.After(a.last) {
@@ -117,11 +117,11 @@ func (b *Buffer) Ghosts(list []Answered) {
 	b.leaving = append(b.leaving, list...)
 }
 
-func before(p record.Place) record.Place {
+func before(p record.Position) record.Position {
 	if p.Object > 0 {
-		return record.Place{Offset: p.Offset, Object: p.Object - 1}
+		return record.Position{Offset: p.Offset, Object: p.Object - 1}
 	}
-	return record.Place{Offset: p.Offset - 1, Object: 1<<31 - 1}
+	return record.Position{Offset: p.Offset - 1, Object: 1<<31 - 1}
 }
 
 // clockTolerance is how far senders' clocks may go ahead of the clock of whoever writes their records, and of
@@ -141,15 +141,15 @@ func credible(t, written, now time.Time) bool {
 
 // Add puts an item into its stream's open episode; written is its record's timestamp, now the wall clock.
 func (b *Buffer) Add(item record.Item, written, now time.Time) {
-	place := item.Source.Place()
+	position := item.Source.Position()
 	key := Key{item.Stream, item.Model}
 	ghost := false
 	if a := b.answered[key]; a != nil {
 		switch {
-		case !place.After(a.gone):
+		case !position.After(a.gone):
 			b.advance(&item, written, now)
 			return
-		case !place.After(a.last):
+		case !position.After(a.last):
 			ghost = true
 		default:
 			delete(b.answered, key)
@@ -161,15 +161,15 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	switch {
 	case o == nil:
 	case o.ghost != ghost:
-		b.close(o, Size, place) // the last of what was answered: what follows is an episode of its own
+		b.close(o, Size, position) // the last of what was answered: what follows is an episode of its own
 		o = nil
 	case o.dimension != len(item.Vector): // as long as records do not agree on one
-		b.close(o, Dimension, place)
+		b.close(o, Dimension, position)
 		o = nil
 	}
 	if o == nil {
 		o = &opened{
-			first: place, base: b.high, ghost: ghost, dimension: len(item.Vector),
+			first: position, base: b.high, ghost: ghost, dimension: len(item.Vector),
 			episode: &Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
@@ -191,19 +191,19 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 		o.episode.Items = append(o.episode.Items, item)
 	}
 	if o.count >= b.limits.Size {
-		b.close(o, Size, place)
+		b.close(o, Size, position)
 	}
-	b.leave(place, false)
+	b.leave(position, false)
 	for b.bytes > b.limits.Memory {
-		b.close(b.byAge.Front().Value.(*opened), Memory, place)
+		b.close(b.byAge.Front().Value.(*opened), Memory, position)
 	}
-	b.leave(place, true)
+	b.leave(position, true)
 }
 
 // advance moves event time on and closes what has become too old by it, before the item that moved it joins
 // its stream.
 func (b *Buffer) advance(item *record.Item, written, now time.Time) {
-	t, place := item.Time, item.Source.Place()
+	t, position := item.Time, item.Source.Position()
 	if !t.After(b.high) || !credible(t, written, now) {
 		return
 	}
@@ -216,19 +216,19 @@ func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 		if b.high.Sub(o.base) < b.limits.Age {
 			return
 		}
-		b.close(o, Age, place)
+		b.close(o, Age, position)
 	}
 }
 
-// leave drops the ghosts that have closed by place; those that memory closed stay until memory has been
+// leave drops the ghosts that have closed by position; those that memory closed stay until memory has been
 // looked at.
-func (b *Buffer) leave(place record.Place, memory bool) {
+func (b *Buffer) leave(position record.Position, memory bool) {
 	if len(b.leaving) == 0 {
 		return
 	}
 	kept := b.leaving[:0]
 	for i, g := range b.leaving {
-		if g.At.After(place) {
+		if g.At.After(position) {
 			kept = append(kept, b.leaving[i:]...)
 			break
 		}
@@ -237,46 +237,46 @@ func (b *Buffer) leave(place record.Place, memory bool) {
 			continue
 		}
 		if o := b.open[g.Key]; o != nil && o.ghost && !o.first.After(g.Last) {
-			b.close(o, g.Closed, place)
+			b.close(o, g.Closed, position)
 		}
 	}
 	b.leaving = kept
 }
 
 // Mark closes the stream's open episodes, of every model.
-func (b *Buffer) Mark(stream string, place record.Place) {
+func (b *Buffer) Mark(stream string, position record.Position) {
 	for _, model := range b.models {
 		if o := b.open[Key{stream, model}]; o != nil {
-			b.close(o, Marker, place)
+			b.close(o, Marker, position)
 		}
 	}
 }
 
-// Silent closes the episodes to which nothing has come since before. place is where reading stands: what is
-// read next.
-func (b *Buffer) Silent(before time.Time, place record.Place) {
+// Silent closes the episodes to which nothing has come since before. position is where reading stands: what
+// is read next.
+func (b *Buffer) Silent(before time.Time, position record.Position) {
 	for front := b.bySilence.Front(); front != nil; front = b.bySilence.Front() {
 		o := front.Value.(*opened)
 		if o.arrived.After(before) {
 			return
 		}
-		b.close(o, Idle, place)
+		b.close(o, Idle, position)
 	}
 }
 
 // Drain closes everything.
-func (b *Buffer) Drain(place record.Place) {
+func (b *Buffer) Drain(position record.Position) {
 	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
-		b.close(front.Value.(*opened), Drain, place)
+		b.close(front.Value.(*opened), Drain, position)
 	}
 }
 
 // Oldest returns where the oldest open episode starts and the highest event time before it; false if none is
 // open.
-func (b *Buffer) Oldest() (record.Place, time.Time, bool) {
+func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
 	front := b.byAge.Front()
 	if front == nil {
-		return record.Place{}, time.Time{}, false
+		return record.Position{}, time.Time{}, false
 	}
 	o := front.Value.(*opened)
 	return o.first, o.episode.Before, true
@@ -291,7 +291,7 @@ func (b *Buffer) Bytes() int64 { return b.bytes }
 // Len is the number of open episodes.
 func (b *Buffer) Len() int { return len(b.open) }
 
-func (b *Buffer) close(o *opened, why Reason, at record.Place) {
+func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 	b.byAge.Remove(o.age)
 	b.bySilence.Remove(o.silent)
 	delete(b.open, o.episode.Key)

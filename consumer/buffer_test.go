@@ -124,7 +124,7 @@ func TestModelsAreApart(t *testing.T) {
 }
 
 // A reader that was cut off anywhere, with any of the closed episodes answered, reads again from the lowest
-// place that is needed and closes the others exactly as they were closed the first time.
+// position that is needed and closes the others exactly as they were closed the first time.
 func TestReplayClosesTheSameEpisodes(t *testing.T) {
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -148,7 +148,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			for i := from; i < to; i++ {
 				b.Add(items[i], start, start)
 				if s, ok := marked[i]; ok {
-					b.Mark(s, record.Place{Offset: int64(i), Object: 1<<31 - 1})
+					b.Mark(s, record.Position{Offset: int64(i), Object: 1<<31 - 1})
 				}
 			}
 		}
@@ -172,7 +172,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			from, high = oldest, before
 		}
 		var ghosts []Answered
-		skip := map[Key]record.Place{}
+		skip := map[Key]record.Position{}
 		for _, e := range *closed {
 			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Stream == slow && random.IntN(2) == 0 {
 				stopped[e.Key] = true
@@ -193,7 +193,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				from, high = e.First(), e.Before
 			}
 		}
-		if unanswered != nil { // what closed at the very same place is decided again too
+		if unanswered != nil { // what closed at the very same position is decided again too
 			for _, e := range *closed {
 				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
 					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},

@@ -37,8 +37,8 @@ type Episode struct {
 	Key    Key
 	Items  []record.Item
 	Closed Reason
-	// At is the place of what closed it: nothing before it had a part in the decision.
-	At record.Place
+	// At is the position of what closed it: nothing before it had a part in the decision.
+	At record.Position
 	// Before is the highest event time that the partition had shown before the episode's first item.
 	Before time.Time
 	// Reached is the partition's event time when the last item came, whatever the item's own.
@@ -46,8 +46,8 @@ type Episode struct {
 	Bytes   int64
 }
 
-// First is the place of the first item.
-func (e *Episode) First() record.Place { return e.Items[0].Source.Place() }
+// First is the position of the first item.
+func (e *Episode) First() record.Position { return e.Items[0].Source.Position() }
 
-// Last is the place of the last item.
-func (e *Episode) Last() record.Place { return e.Items[len(e.Items)-1].Source.Place() }
+// Last is the position of the last item.
+func (e *Episode) Last() record.Position { return e.Items[len(e.Items)-1].Source.Position() }

@@ -16,6 +16,7 @@ type Batch struct {
 	Records []Record      // those that hold anything
 	Next    int64         // offset of the record after all of this
 	End     int64         // of the partition, as far as it may be read now
+	Waiting int64         // records beyond End that wait for the end of a transaction
 	Bytes   int64         // of what was fetched
 	Time    time.Time     // of the last of them
 	Last    bool          // nothing comes after it
@@ -64,10 +65,10 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			b.Read = read.Sub(begin)
 		}
 		if bounds.Committed && raw.LastStable >= 0 {
-			b.End = raw.LastStable
+			b.End, b.Waiting = raw.LastStable, raw.HighWatermark-raw.LastStable
 		}
 		if bounds.End >= 0 && b.Next >= bounds.End {
-			b.Next, b.End, b.Last = bounds.End, bounds.End, true
+			b.Next, b.End, b.Waiting, b.Last = bounds.End, bounds.End, 0, true
 			for n := len(raw.Records); n > 0 && raw.Records[n-1].Offset >= bounds.End; n = len(raw.Records) {
 				raw.Records = raw.Records[:n-1]
 			}

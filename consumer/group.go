@@ -38,7 +38,10 @@ type GroupSettings struct {
 	// Watch is how often topics are looked at for new partitions, default 5 s.
 	Watch time.Duration
 	// Rebalanced is told of each generation and the partitions that it brought, before any of them has an owner.
-	Rebalanced func(generation int32, assigned []topic.Place)
+	Rebalanced func(generation int32, assigned []topic.TopicPartition)
+	// Left is told when this process takes part in no generation any more, with a nil error, and then each time
+	// it fails to join, with the cause.
+	Left func(error)
 }
 
 func (s *GroupSettings) fill() {
@@ -51,6 +54,18 @@ func (s *GroupSettings) fill() {
 	if s.Watch == 0 {
 		s.Watch = 5 * time.Second
 	}
+	if s.Rebalanced == nil {
+		s.Rebalanced = func(int32, []topic.TopicPartition) {}
+	}
+	if s.Left == nil {
+		s.Left = func(error) {}
+	}
+}
+
+// Longest is how long a process may be away before the group gives its partitions to others.
+func (s GroupSettings) Longest() time.Duration {
+	s.fill()
+	return s.Session
 }
 
 // HandOver is how long a partition may take to be handed over once it is revoked: nobody sends signs of life
@@ -76,6 +91,7 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 	for ctx.Err() == nil {
 		layout := g.look(ctx)
 		if len(layout) == 0 {
+			s.Left(g.unable())
 			g.pause(ctx)
 			continue
 		}
@@ -97,6 +113,7 @@ type membership struct {
 	own      func(context.Context, Assignment) error
 	fail     context.CancelCauseFunc
 	missing  []string // topics that were told to be missing
+	unknown  error    // why the brokers did not say which topics exist
 }
 
 // look says which of the topics exist, and how many partitions each has.
@@ -111,9 +128,11 @@ func (g *membership) look(ctx context.Context) map[string]int {
 		case topic.IsMissing(err):
 			missing = append(missing, name)
 		case err != nil:
+			g.unknown = err
 			return nil // the brokers do not say
 		}
 	}
+	g.unknown = nil
 	if !slices.Equal(missing, g.missing) && ctx.Err() == nil {
 		g.missing = missing
 		if len(missing) > 0 {
@@ -123,6 +142,14 @@ func (g *membership) look(ctx context.Context) map[string]int {
 		}
 	}
 	return layout
+}
+
+// unable is why there is nothing to join for.
+func (g *membership) unable() error {
+	if g.unknown != nil {
+		return g.unknown
+	}
+	return fmt.Errorf("input topics %v: %w", g.missing, kafka.UnknownTopicOrPartition)
 }
 
 func (g *membership) pause(ctx context.Context) {
@@ -184,6 +211,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			if errors.Is(err, kafka.RebalanceInProgress) {
 				continue // another member came or went while this one joined
 			}
+			s.Left(err)
 			if outage.Wait(ctx, err) != nil {
 				return nil
 			}
@@ -195,22 +223,24 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			g.pause(ctx)
 			return nil
 		}
-		var assigned []topic.Place
+		var assigned []topic.TopicPartition
 		for name, partitions := range generation.Assignments {
 			for _, p := range partitions {
-				assigned = append(assigned, topic.Place{Topic: name, Partition: int32(p.ID)})
+				assigned = append(assigned, topic.TopicPartition{Topic: name, Partition: int32(p.ID)})
 			}
 		}
 		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
-		if s.Rebalanced != nil {
-			s.Rebalanced(generation.ID, assigned)
-		}
-		for _, place := range assigned {
+		s.Rebalanced(generation.ID, assigned)
+		generation.Start(func(revoked context.Context) {
+			<-revoked.Done()
+			s.Left(nil)
+		})
+		for _, position := range assigned {
 			owners.Add(1)
 			generation.Start(func(revoked context.Context) {
 				mine, cancel := context.WithCancelCause(ctx)
 				stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
-				err := g.own(mine, Assignment{place.Topic, place.Partition, generation})
+				err := g.own(mine, Assignment{position.Topic, position.Partition, generation})
 				stop()
 				cancel(nil)
 				if err != nil {

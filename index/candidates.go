@@ -59,7 +59,7 @@ func (l *candidateLists) empty(p *points, n, rho, spare int, rough bool) {
 	}
 }
 
-// ahead is points.ahead of the lists, of which each is a few lines of the cache in four places.
+// ahead is points.ahead of the lists, of which each is a few lines of the cache in four arrays.
 func (l *candidateLists) ahead(ids []int32, at int) {
 	const some = soon / 4
 	if at%some == 0 && at+some < len(ids) {
@@ -85,7 +85,8 @@ func (l *candidateLists) margin(i int) float32 {
 	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
 }
 
-// restore turns lists of rows in an order, which have their places there for names, into lists of the rows.
+// restore turns lists of rows in an order, which have their positions there for names, into lists of the
+// rows.
 func (l *candidateLists) restore(p *points, order []int32) {
 	n := p.n
 	l.points = p
@@ -99,14 +100,14 @@ func (l *candidateLists) restore(p *points, order []int32) {
 	ids := make([]int32, n*l.length)
 	for at, i := range order {
 		to := ids[int(i)*l.length : int(i+1)*l.length]
-		for k, place := range l.ids[at*l.length : at*l.length+int(counts[i])] {
-			to[k] = order[place]
+		for k, position := range l.ids[at*l.length : at*l.length+int(counts[i])] {
+			to[k] = order[position]
 		}
 	}
 	l.ids = ids
 }
 
-// offer puts a candidate of row i in its place and lowers the row's limit.
+// offer puts a candidate of row i where it belongs and lowers the row's limit.
 func (l *candidateLists) offer(i int, value float32, id int32) {
 	l.insert(i, value, id)
 	l.lower(i)
@@ -123,9 +124,9 @@ func (l *candidateLists) lower(i int) {
 	}
 }
 
-// insert puts a candidate of row i in its place and returns that, or the length of the list if it has none:
-// because it is too far, or because it was there already, with the same value, which a pair has in every
-// tile.
+// insert puts a candidate of row i where it belongs and returns that, or the length of the list if it has
+// none: because it is too far, or because it was there already, with the same value, which a pair has in
+// every tile.
 func (l *candidateLists) insert(i int, value float32, id int32) int {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]

@@ -209,8 +209,8 @@ func (w *worker) gather(p *points, ids []int32) {
 
 // meet offers row i what is near enough among its products with the gathered rows.
 func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
-	found := kernel.Below(w.places, w.norms[:len(products)], products, l.limits[i])
-	for _, c := range w.places[:found] {
+	found := kernel.Below(w.positions, w.norms[:len(products)], products, l.limits[i])
+	for _, c := range w.positions[:found] {
 		if id := ids[c]; id != i {
 			if l.insert(int(i), w.norms[c]-2*products[c], id) < w.wanted {
 				w.gained++

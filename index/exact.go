@@ -14,10 +14,10 @@ const block = 240
 
 // worker is what one goroutine of a search works in.
 type worker struct {
-	products []float32
-	places   []int32
-	minima   []float32
-	ranker   ranker
+	products  []float32
+	positions []int32
+	minima    []float32
+	ranker    ranker
 
 	// of approximate search
 	splitting  splitting
@@ -28,13 +28,13 @@ type worker struct {
 	wanted     int     // neighbours, and
 	gained     int64   // how often one of them was replaced
 	pairs      int64   // compared
-	leftOut    []int32 // places of candidates that are not linked to
+	leftOut    []int32 // positions of candidates that are not linked to
 }
 
 // startWorkers sees to it that there are so many workers.
 func (w *Workspace) startWorkers(workers int) {
 	for len(w.workers) < workers {
-		w.workers = append(w.workers, &worker{products: make([]float32, block*block), places: make([]int32, block), minima: make([]float32, block)})
+		w.workers = append(w.workers, &worker{products: make([]float32, block*block), positions: make([]int32, block), minima: make([]float32, block)})
 	}
 }
 
@@ -105,8 +105,8 @@ func (s *search) tile(w *worker, item int64) {
 	s.locks[j].Lock()
 	for r := range m {
 		row := w.products[r*n : r*n+n]
-		found := kernel.BelowEach(w.places, p.low[top+r], row, l.limits[left:left+n])
-		for _, c := range w.places[:found] {
+		found := kernel.BelowEach(w.positions, p.low[top+r], row, l.limits[left:left+n])
+		for _, c := range w.positions[:found] {
 			l.offer(left+int(c), p.norms[top+r]-2*row[c], int32(top+r))
 		}
 	}
@@ -126,8 +126,8 @@ func (w *worker) diagonal(p *points, l *candidateLists, from int) {
 
 // along offers row i what is near enough among its products with the rows from first on.
 func (w *worker) along(p *points, l *candidateLists, i, first int, products []float32) {
-	found := kernel.Below(w.places, p.low[first:first+len(products)], products, l.limits[i])
-	for _, c := range w.places[:found] {
+	found := kernel.Below(w.positions, p.low[first:first+len(products)], products, l.limits[i])
+	for _, c := range w.positions[:found] {
 		if id := first + int(c); id != l.row(i) {
 			l.insert(i, p.norms[id]-2*products[c], int32(id))
 		}

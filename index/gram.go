@@ -25,7 +25,7 @@ func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	l.reset(p, rho, nil)
 	w.startWorkers(1)
 	s := w.workers[0]
-	s.places = vector.Resize(s.places, max(n, block))
+	s.positions = vector.Resize(s.positions, max(n, block))
 	for i := range n {
 		row := g[i*n : i*n+n]
 		l.bound(i, p.high, row, s.minima)

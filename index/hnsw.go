@@ -27,14 +27,14 @@ type libraryGraph struct {
 	row        func(number int32) []float32
 	candidates int // to be asked for, so that few of the nearest are missing
 	entries    entryRows
-	free       chan int32 // places of queries that are not in use
+	free       chan int32 // positions of queries that are not in use
 	queries    []graphQuery
 }
 
 // graphQuery is what a search looks for.
 type graphQuery struct {
 	vector  []float32
-	entry   int32 // where it begins: a place among the entries
+	entry   int32 // where it begins: a position among the entries
 	without int32 // a row that is as if it were not there; -1: none
 }
 
@@ -47,10 +47,11 @@ func newLibraryGraph(layers []layer, entries entryRows, row func(number int32) [
 		graph: hnsw.NewGraph[int32](), row: row, entries: entries,
 		free: make(chan int32, searchesAtOnce), queries: make([]graphQuery, searchesAtOnce),
 	}
-	for place := range int32(searchesAtOnce) {
-		g.free <- place
+	for position := range int32(searchesAtOnce) {
+		g.free <- position
 	}
-	if err := g.graph.Import(bufio.NewReaderSize(&layerReader{layers: layers, place: -1}, 1<<16)); err != nil {
+	from := bufio.NewReaderSize(&layerReader{layers: layers, position: -1}, 1<<16)
+	if err := g.graph.Import(from); err != nil {
 		return nil, err
 	}
 	g.graph.Distance = g.distance
@@ -62,8 +63,8 @@ func (g *libraryGraph) distance(node, query []float32) float32 {
 	n, q := number(node), &g.queries[number(query)]
 	switch {
 	case n < 0: // an entry, in an upper layer: the last one that is not beyond the wanted one leads there
-		if place := -1 - n; place <= q.entry {
-			return float32(q.entry - place)
+		if position := -1 - n; position <= q.entry {
+			return float32(q.entry - position)
 		}
 		return math.MaxFloat32
 	case n == q.without:
@@ -74,10 +75,10 @@ func (g *libraryGraph) distance(node, query []float32) float32 {
 
 // search appends the numbers of about k rows near query to dst, in no order, but not that of a row to do without; -1: none.
 func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
-	place := <-g.free
-	defer func() { g.free <- place }()
-	g.queries[place] = graphQuery{query, g.entries.nearest(query), without}
-	for _, node := range g.graph.Search([]float32{standIn(place)}, k) {
+	position := <-g.free
+	defer func() { g.free <- position }()
+	g.queries[position] = graphQuery{query, g.entries.nearest(query), without}
+	for _, node := range g.graph.Search([]float32{standIn(position)}, k) {
 		if node.Key != without {
 			dst = append(dst, node.Key)
 		}
@@ -85,7 +86,7 @@ func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32
 	return dst
 }
 
-// number is what a vector stands for: a row, or an entry as -1 - its place, or a place of queries.
+// number is what a vector stands for: a row, or an entry as -1 - its position, or a position of queries.
 func number(vector []float32) int32 { return int32(math.Float32bits(vector[0])) }
 
 // standIn is the only value of a number's vector.
@@ -94,11 +95,11 @@ func standIn(number int32) float32 { return math.Float32frombits(uint32(number))
 // layerReader is what the library's Import reads: a version, the parameters and the name of a distance, both of which we set
 // afterwards, and the nodes of each layer with their vectors and links.
 type layerReader struct {
-	layers []layer
-	buffer []byte // what is next
-	layer  int
-	place  int // in the layer; -1 before its first node
-	begun  bool
+	layers   []layer
+	buffer   []byte // what is next
+	layer    int
+	position int // in the layer; -1 before its first node
+	begun    bool
 }
 
 func (r *layerReader) Read(p []byte) (int, error) {
@@ -124,24 +125,24 @@ func (r *layerReader) fill() {
 		b = binary.AppendVarint(b, int64(len(r.layers)))
 	}
 	l := &r.layers[r.layer]
-	if r.place < 0 {
+	if r.position < 0 {
 		b = binary.AppendVarint(b, int64(len(l.rows)))
-		r.place = 0
+		r.position = 0
 	}
-	b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.place]))
+	b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.position]))
 	b = binary.AppendVarint(b, 1)
 	if l.apart == 0 {
-		b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.place]))
+		b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.position]))
 	} else {
-		b = binary.LittleEndian.AppendUint32(b, uint32(-1-r.place*l.apart))
+		b = binary.LittleEndian.AppendUint32(b, uint32(-1-r.position*l.apart))
 	}
-	linked := l.linksOf(r.place)
+	linked := l.linksOf(r.position)
 	b = binary.AppendVarint(b, int64(len(linked)))
 	for _, other := range linked {
 		b = binary.LittleEndian.AppendUint32(b, uint32(other))
 	}
 	r.buffer = b
-	if r.place++; r.place == len(l.rows) {
-		r.layer, r.place = r.layer+1, -1
+	if r.position++; r.position == len(l.rows) {
+		r.layer, r.position = r.layer+1, -1
 	}
 }

@@ -43,10 +43,10 @@ type Report struct {
 type Options struct {
 	Rho    int    // neighbours of each row
 	Method string // auto, exact, hnsw, descent; "" is auto
-	Cosine bool   // cosine distance in place of Euclidean
+	Cosine bool   // cosine distance instead of Euclidean
 
 	RecallFloor float64 // an approximate answer below it is refined, then solved exactly; 0: DefaultRecallFloor
-	Inexact     bool    // an answer that refining does not lift to the floor is kept, with a warning, in place of an exact one
+	Inexact     bool    // an answer that refining does not lift to the floor is kept, with a warning, instead of an exact one
 
 	// Lean spares the copy of the rows that an approximate search makes so that rows that are compared lie
 	// near each other.

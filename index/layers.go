@@ -25,8 +25,10 @@ type layer struct {
 	apart   int // 0 in the lowest layer; in an upper one, how many entries lie from one row to the next
 }
 
-// linksOf are the links of the row at a place.
-func (l *layer) linksOf(place int) []int32 { return l.links[l.offsets[place]:l.offsets[place+1]] }
+// linksOf are the links of the row at a position.
+func (l *layer) linksOf(position int) []int32 {
+	return l.links[l.offsets[position]:l.offsets[position+1]]
+}
 
 // layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w, which hold the nearest of each
 // row. order has the rows so that those beside each other are near. The lowest layer has all rows. Those above are the way to any of the entries, which are returned as well: a search begins at the
@@ -48,12 +50,12 @@ func (l *layer) entries(seed uint64) []int32 {
 	random := rand.New(rand.NewPCG(seed, 0x1a7e))
 	near := make([]bool, len(l.rows))
 	var entries []int32
-	for _, place := range random.Perm(len(l.rows)) {
-		if near[place] {
+	for _, position := range random.Perm(len(l.rows)) {
+		if near[position] {
 			continue
 		}
-		entries = append(entries, int32(place))
-		for _, one := range l.linksOf(place) {
+		entries = append(entries, int32(position))
+		for _, one := range l.linksOf(position) {
 			near[one] = true
 			for _, two := range l.linksOf(int(one)) {
 				near[two] = true
@@ -197,7 +199,7 @@ func (w *worker) chooseLinks(p *points, l *candidateLists, i int, out []int32) i
 	ids, values := l.ids[from:from+n], l.values[from:from+n]
 	w.gather(p, ids)
 	kernel.Gram(w.products, w.rows, n, p.d)
-	chosen, left := w.places[:0], w.leftOut[:0]
+	chosen, left := w.positions[:0], w.leftOut[:0]
 	for c := range int32(n) {
 		if len(chosen) == len(out) {
 			break

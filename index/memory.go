@@ -37,7 +37,7 @@ type Memory struct {
 
 // MemoryOptions say how a Memory measures and searches.
 type MemoryOptions struct {
-	Cosine bool   // cosine distance in place of Euclidean
+	Cosine bool   // cosine distance instead of Euclidean
 	Seed   uint64 // of the graph; the same vectors in the same order and the same seed give the same graph
 
 	// Above is the number of vectors up to which every one is looked at; 0: DefaultAbove of the dimension; negative, or where the

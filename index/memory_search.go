@@ -58,7 +58,7 @@ type memorySearch struct {
 	candidates []int32
 	products   []float32 // of the queries with a block of vectors
 	low        []float32 // of each of these, the least that rounding leaves of its norm
-	places     []int32
+	positions  []int32
 }
 
 // take checks at most block queries and copies them.
@@ -117,7 +117,7 @@ func (s *memorySearch) look(m *Memory, from, to int) {
 	tile, dot := kernel.Roundings(m.dimension)
 	share := float32((tile + 2*dot + 16) * epsilon)
 	least := float32(math.Ldexp(float64(m.dimension)+16, -146))
-	s.products, s.low, s.places = vector.Resize(s.products, block*block), vector.Resize(s.low, block), vector.Resize(s.places, block)
+	s.products, s.low, s.positions = vector.Resize(s.products, block*block), vector.Resize(s.low, block), vector.Resize(s.positions, block)
 	for i, norm := range m.norms[from:to] {
 		if s.low[i] = norm - share*norm - least; !(norm < 1e30) { // too large for the bound
 			s.low[i] = -infinity
@@ -134,9 +134,9 @@ func (s *memorySearch) look(m *Memory, from, to int) {
 			}
 			continue
 		}
-		found := kernel.Below(s.places, s.low[:n], s.products[i*n:(i+1)*n], limit)
-		for _, place := range s.places[:found] {
-			s.offer(m, i, int32(from)+place)
+		found := kernel.Below(s.positions, s.low[:n], s.products[i*n:(i+1)*n], limit)
+		for _, position := range s.positions[:found] {
+			s.offer(m, i, int32(from)+position)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (w *Workspace) graphOf(ctx context.Context, o Options, order []int32, row f
 
 // graphTest tests a graph of the rows of a Workspace by searching for some of them, as if each were not there: what is found of the rows
 // nearest to it is what will be found for new ones of their kind. Entries are not among them: if one were not there, another would be in
-// its place.
+// its index.
 type graphTest struct {
 	rows  [][]int32 // a block at a time
 	truth []*Neighbours
@@ -171,7 +171,7 @@ func newEntryRows(p *points, numbers []int32) entryRows {
 	return e
 }
 
-// nearest is the place of the entry nearest to a query, the first of several.
+// nearest is the position of the entry nearest to a query, the first of several.
 func (e *entryRows) nearest(query []float32) int32 {
 	best, least := int32(0), infinity
 	for i := range e.numbers {

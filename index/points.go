@@ -72,7 +72,8 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 // enough that the first are still there when the last has come.
 const soon = 16
 
-// ahead is called before ids[at] is read, for every place in turn: it asks for those that follow in good time.
+// ahead is called before ids[at] is read, for every position in turn: it asks for those that follow in good
+// time.
 func (p *points) ahead(ids []int32, at int) {
 	if at%soon != 0 {
 		return

@@ -70,7 +70,8 @@ func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 	}
 }
 
-// lowest fills in, for each place of a list, the lowest that the value of any candidate from there on can truly be.
+// lowest fills in, for each position of a list, the lowest that the value of any candidate from there on can
+// truly be.
 func (r *ranker) lowest(p *points, values []float32, ids []int32) {
 	r.low = vector.Resize(r.low, len(values))
 	least := infinity

@@ -164,16 +164,16 @@ func (p *points) arrange(order []int32) {
 	p.low, p.high = norms, norms // an approximate search looks at neither
 }
 
-// compareListed compares rows of an order with what is on their lists in near, where rows have their places
-// in the order for names. It reads them where they lie: for a tile they would be copied to be read once or
-// twice.
+// compareListed compares rows of an order with what is on their lists in near, where rows have their
+// positions in the order for names. It reads them where they lie: for a tile they would be copied to be read
+// once or twice.
 func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32, from, to int) {
 	var product [1]float32
 	for at := from; at < to; at++ {
 		i, first := order[at], at*near.length
 		w.candidates = w.candidates[:0]
-		for _, place := range near.ids[first : first+int(near.counts[at])] {
-			w.candidates = append(w.candidates, order[place])
+		for _, position := range near.ids[first : first+int(near.counts[at])] {
+			w.candidates = append(w.candidates, order[position])
 		}
 		w.pairs += int64(len(w.candidates))
 		row := p.row(int(i))

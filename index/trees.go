@@ -51,14 +51,15 @@ type leaders struct {
 	part        []uint8 // of each row of the node: the leader that it goes with
 }
 
-// projected is a row of a node, by its place there, and where it lies along each direction.
+// projected is a row of a node, by its position there, and where it lies along each direction.
 type projected struct {
-	along [planes]float32
-	place int32
+	along    [planes]float32
+	position int32
 }
 
-// grow grows trees, numbered from first on, until every leaf holds at most block rows. Everything is drawn from
-// the seed, the number of the tree and the place in it alone, so that goroutines may take parts in any order.
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. Everything is drawn
+// from the seed, the number of the tree and the position in it alone, so that goroutines may take parts in
+// any order.
 func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
 	var l leaders
@@ -118,8 +119,8 @@ func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
 				minima[g] = infinity
 			}
 			kernel.GroupMinima(minima, l.norms, products)
-			kernel.Below(w.places, l.norms, products, slices.Min(minima[:]))
-			part[from+i] = uint8(w.places[0])
+			kernel.Below(w.positions, l.norms, products, slices.Min(minima[:]))
+			part[from+i] = uint8(w.positions[0])
 		}
 	}
 }
@@ -234,7 +235,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 	s.projected = vector.Resize(s.projected, len(ids))
 	for i, id := range ids {
 		p.ahead(ids, i)
-		at := projected{place: int32(i)}
+		at := projected{position: int32(i)}
 		for level := range levels {
 			at.along[level] = kernel.Dot(s.directions[level*p.d:level*p.d+p.d], p.row(int(id)))
 		}
@@ -256,7 +257,7 @@ func (s *splitting) halves(at span, level, levels, part int, begin *[1 << planes
 	if level == levels {
 		begin[part] = at.from
 		for _, row := range s.projected[at.from:at.to] {
-			s.part[row.place] = uint8(part)
+			s.part[row.position] = uint8(part)
 		}
 		return
 	}
@@ -268,7 +269,7 @@ func (s *splitting) halves(at span, level, levels, part int, begin *[1 << planes
 
 // before is a total order, so that equal projections have one way to be split.
 func (a *projected) before(b *projected, level int) bool {
-	return a.along[level] < b.along[level] || a.along[level] == b.along[level] && a.place < b.place
+	return a.along[level] < b.along[level] || a.along[level] == b.along[level] && a.position < b.position
 }
 
 // halve puts the lower count of values along a direction before the others.

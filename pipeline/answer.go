@@ -26,10 +26,17 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
 		*r = record.Result{
-			ID: it.ID(), ItemID: it.ItemID, Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
+			ID: it.ID(), ItemID: it.ItemID, ReplayOf: it.ReplayOf,
+			Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
 			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
 			Model: it.Model, Attributes: it.Attributes,
 			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
+		}
+		if o.Compare != nil {
+			if correction := o.Compare.compare(it, r); correction != nil {
+				j.add(correction.Out(o.Corrections, it.Key))
+			}
+			continue
 		}
 		if n := len(alternatives); len(a.Alternatives) > 0 {
 			for _, other := range a.Alternatives {
@@ -57,9 +64,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		if o.Form.ContentType != "" {
 			headers = append(headers, record.Header{Key: "content-type", Value: []byte(o.Form.ContentType)})
 		}
-		if it.TraceParent != "" {
-			headers = append(headers, record.Header{Key: "traceparent", Value: []byte(it.TraceParent)})
-		}
+		headers = it.Trace.AppendHeaders(headers)
 		out.Headers = headers[first:len(headers):len(headers)]
 		j.add(out)
 	}
@@ -70,7 +75,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 			reviews = append(reviews, review)
 			if o.Review != "" {
 				j.add(record.Out{
-					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Headers: append(trace(it), timeHeader(it.Time)),
+					Topic: o.Review, Partition: -1, Key: it.Key, Value: record.AppendReview(nil, &review), Headers: append(it.Trace.AppendHeaders(nil), timeHeader(it.Time)),
 					Fallback: &record.Undeliverable{Item: it, Dead: o.Dead},
 				})
 			}
@@ -88,6 +93,9 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
 func (j *job) reject(why error) {
+	if j.stream.partition.stage.options.Compare != nil {
+		return // they are there
+	}
 	for i := range j.episode.Items {
 		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.stream.partition.stage.options.Dead))
 	}
@@ -128,11 +136,4 @@ func (j *job) summary() *record.Episode {
 // may be years off, and then brokers refuse the record or retention deletes it at once.
 func timeHeader(t time.Time) record.Header {
 	return record.Header{Key: record.TimeHeader, Value: record.AppendTime(nil, t)}
-}
-
-func trace(it *record.Item) []record.Header {
-	if it.TraceParent == "" {
-		return nil
-	}
-	return []record.Header{{Key: "traceparent", Value: []byte(it.TraceParent)}}
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 type Backfill struct {
 	Job      string
 	From, To string // RFC 3339, an offset, earliest, latest
+	Asked    string // how From was asked for, where that is not From itself, as with 24h
 	// Progress is told now and then how many of all records are done, by position.
 	Progress func(done, all int64)
 }
@@ -28,7 +30,9 @@ type Backfill struct {
 type Plan struct {
 	Job      string
 	Ranges   []Range
-	Labels   []int64 // next offsets of the labels topic's partitions: what comes later is not seen
+	Labels   []int64   // next offsets of the labels topic's partitions: what comes later is not seen
+	At       time.Time // when it was made
+	Since    string    // where the ranges begin, as it was asked for
 	Settings json.RawMessage
 }
 
@@ -56,10 +60,10 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	if err != nil {
 		return false, err
 	}
-	s.ranges = map[topic.Place]Range{}
+	s.ranges = map[topic.TopicPartition]Range{}
 	var all int64
 	for _, r := range plan.Ranges {
-		s.ranges[topic.Place{Topic: r.Topic, Partition: r.Partition}] = r
+		s.ranges[topic.TopicPartition{Topic: r.Topic, Partition: r.Partition}] = r
 		all += r.To - r.From
 	}
 	left, err := s.left(ctx, plan)
@@ -72,6 +76,16 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 		return false, err
 	}
 	s.labels.fix(v)
+	if c := s.options.Compare; c != nil {
+		if err := c.load(ctx, s, plan); err != nil {
+			return false, err
+		}
+		defer func() {
+			if err == nil && ctx.Err() == nil {
+				err = c.finish(ctx, s)
+			}
+		}()
+	}
 	working, done := context.WithCancel(ctx)
 	defer done()
 	checked := make(chan error, 1)
@@ -158,7 +172,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 }
 
 // settings are what the answers depend on, besides the input. The ends of the range are among them as they were asked
-// for: latest means the same place to all processes of a job.
+// for: latest means the same offset to all processes of a job.
 func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 	o := &s.options
 	examples := sha256.New()
@@ -166,7 +180,8 @@ func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 		fmt.Fprintf(examples, "%q %q %q %v\n", e.ID, e.Label, e.Model, e.Vector)
 	}
 	return json.Marshal(map[string]any{
-		"in": o.In, "from": b.From, "to": b.To, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
+		"in": o.In, "from": cmp.Or(b.Asked, b.From), "to": b.To,
+		"limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
 		"support": hex.EncodeToString(examples.Sum(nil)), "labels": o.Labels, "fromState": o.FromState,
 	})
 }
@@ -188,18 +203,18 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 }
 
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
-	plan := &Plan{Job: b.Job, Settings: settings}
+	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings}
 	for _, in := range s.options.In {
 		n, err := s.await(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		for p := range int32(n) {
-			from, err := s.place(ctx, in, p, b.From)
+			from, err := s.offset(ctx, in, p, b.From)
 			if err != nil {
 				return nil, fmt.Errorf("from %s: %w", b.From, err)
 			}
-			to, err := s.place(ctx, in, p, b.To)
+			to, err := s.offset(ctx, in, p, b.To)
 			if err != nil {
 				return nil, fmt.Errorf("to %s: %w", b.To, err)
 			}
@@ -212,7 +227,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 			return nil, err
 		}
 		for p := range int32(n) {
-			end, err := s.place(ctx, s.options.Labels, p, "latest")
+			end, err := s.offset(ctx, s.options.Labels, p, "latest")
 			if err != nil {
 				return nil, err
 			}
@@ -222,9 +237,10 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 	return plan, nil
 }
 
-// place finds one end of the range in a partition, within what the log holds.
-func (s *Stage) place(ctx context.Context, name string, partition int32, place string) (int64, error) {
-	return waitFor(ctx, s.client, s.log, fmt.Sprintf("finding %s in %s/%d", place, name, partition), func() (int64, error) {
-		return s.client.Place(ctx, name, partition, place, s.options.Committed)
+// offset finds one end of the range in a partition, within what the log holds.
+func (s *Stage) offset(ctx context.Context, name string, partition int32, named string) (int64, error) {
+	what := fmt.Sprintf("finding %s in %s/%d", named, name, partition)
+	return waitFor(ctx, s.client, s.log, what, func() (int64, error) {
+		return s.client.OffsetNamed(ctx, name, partition, named, s.options.Committed)
 	})
 }

@@ -19,6 +19,7 @@ type draft struct {
 	faults      map[record.Fault]int // of the records in those dead letters
 	journal     bool                 // it carries the journal and the offset, besides the records
 	forgotten   bool                 // streams were given up: the next journal takes their snapshots away
+	after       []<-chan struct{}    // first answers on their way that the records wait for
 }
 
 // letter adds the dead letter of a record with that fault and returns its bytes.
@@ -46,9 +47,9 @@ func (d *draft) answer(j *job) {
 
 // restart is what the next owner of a partition goes by.
 type restart struct {
-	from    record.Place // the lowest place that it has to read again
-	high    time.Time    // the highest event time before it
-	decided record.Place // where it has to decide again
+	from    record.Position // the lowest position that it has to read again
+	high    time.Time       // the highest event time before it
+	decided record.Position // where it has to decide again
 }
 
 // commits makes the commits of one partition, one at a time, from what its owner puts into next.
@@ -61,10 +62,10 @@ type commits struct {
 	next    draft
 	sending *draft // on its way; nil: none is
 	result  chan error
-	due     time.Time     // of the next journal
-	begun   time.Time     // when the commit on its way was begun
-	takes   time.Duration // what a commit takes: the longest of late
-	last    record.Place  // what the last commit said of where to start again
+	due     time.Time       // of the next journal
+	begun   time.Time       // when the commit on its way was begun
+	takes   time.Duration   // what a commit takes: the longest of late
+	last    record.Position // what the last commit said of where to start again
 }
 
 func newCommits(committer producer.Committer, keeper *state.Keeper, interval time.Duration, eager bool) *commits {
@@ -104,7 +105,12 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	if !sending.journal { // what only the journal carries waits for it
 		c.next.answered, c.next.snapshots, c.next.forgotten = sending.answered, sending.snapshots, sending.forgotten
 	}
-	go func() { c.result <- c.committer.Commit(ctx, commit) }()
+	go func() {
+		for _, sent := range sending.after {
+			<-sent
+		}
+		c.result <- c.committer.Commit(ctx, commit)
+	}()
 	return commit
 }
 

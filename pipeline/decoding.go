@@ -16,7 +16,7 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	for model, d := range p.dimensions {
 		decoder.Expect(model, d)
 	}
-	for model, d := range p.stage.labels.current.Load().dimensions {
+	for model, d := range p.stage.labels.current.Load().dimensions() {
 		decoder.Suggest(model, d.dimension, d.examples)
 	}
 	return decoder, nil

@@ -36,7 +36,7 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	write(t, client, append(f.records(in, 2, 40), markers(in, 2)...))
 	eventually(t, "told", func() bool {
 		var open *topic.Undecided
-		_, cause := s.failing(stuck{Place: topic.Place{Topic: in}})
+		_, cause := s.failing(stuck{TopicPartition: topic.TopicPartition{Topic: in}})
 		return errors.As(cause, &open) && open.Topic == o.State && open.Offset == 0
 	})
 	collect(t, client, o.Out, count(40))
@@ -63,9 +63,9 @@ type hangingCommitter struct {
 	*hanging
 }
 
-func (h *hangingCommitter) GiveUpHanging(ctx context.Context, place topic.Place) error {
+func (h *hangingCommitter) GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error {
 	h.asked.Add(1)
-	return errors.Join(h.Committer.GiveUpHanging(ctx, place), h.end(ctx))
+	return errors.Join(h.Committer.GiveUpHanging(ctx, tp), h.end(ctx))
 }
 
 // leaveOpen writes a record in a transaction that stays open until end is called.
@@ -86,13 +86,13 @@ func leaveOpen(t *testing.T, client *topic.Client, r record.Out) (end func(conte
 	})
 	writer := topic.Sender{
 		Client: client, Transaction: id,
-		Stamp: func(topic.Place) topic.Stamp {
+		Stamp: func(topic.TopicPartition) topic.Stamp {
 			return topic.Stamp{Producer: int64(mine.ProducerID), Epoch: int16(mine.ProducerEpoch), Transactional: true}
 		},
-		Enlist: func(ctx context.Context, places []topic.Place) error {
+		Enlist: func(ctx context.Context, partitions []topic.TopicPartition) error {
 			_, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{
 				Addr: k.Addr, TransactionalID: id, ProducerID: mine.ProducerID, ProducerEpoch: mine.ProducerEpoch,
-				Topics: map[string][]kafka.AddPartitionToTxn{r.Topic: {{Partition: int(places[0].Partition)}}},
+				Topics: map[string][]kafka.AddPartitionToTxn{r.Topic: {{Partition: int(partitions[0].Partition)}}},
 			})
 			return err
 		},

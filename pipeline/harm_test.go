@@ -188,8 +188,8 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Three processes of one group share a topic; one is killed now and then and another takes its place: nothing is lost and
-// every answer is the undisturbed one.
+// Three processes of one group share a topic; one is killed now and then and another takes over: nothing is
+// lost and every answer is the undisturbed one.
 func TestProcessesShareATopic(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)

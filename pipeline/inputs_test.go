@@ -96,7 +96,7 @@ func TestInputMadeAnew(t *testing.T) {
 			}
 			remove(t, client, in)
 			remake(t, client, in)
-			feed("early", 80) // beyond the old place
+			feed("early", 80) // beyond the old offset
 			if !running {
 				stop = start(t, client, o)
 			}

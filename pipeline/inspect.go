@@ -24,11 +24,11 @@ type Remembered struct {
 	Partition int32
 	Stream    string
 	Model     string
-	Learned   record.Place   // up to where a snapshot has learned
-	Answered  record.Place   // up to where results are committed
-	Saved     time.Time      // when the snapshot was written; zero where there is none
-	Memory    stream.Summary // zero where the snapshot was reset or there is none yet
-	Err       error          // why the snapshot cannot be read
+	Learned   record.Position // up to where a snapshot has learned
+	Answered  record.Position // up to where results are committed
+	Saved     time.Time       // when the snapshot was written; zero where there is none
+	Memory    stream.Summary  // zero where the snapshot was reset or there is none yet
+	Err       error           // why the snapshot cannot be read
 }
 
 // loadAll reads a partition of a state topic, which may hold the state of several inputs: the group's, or with "" that of any.
@@ -68,7 +68,7 @@ func ReadState(ctx context.Context, client *topic.Client, name, group string) (l
 		for input, restored := range inputs {
 			faults = append(faults, restored.Faults...)
 			for key, answered := range restored.Done {
-				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.Nowhere, Answered: answered}
+				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.NoPosition, Answered: answered}
 				if s := restored.Snapshots[key]; s != nil {
 					r.Learned, r.Saved = s.Learned, s.Written
 					if len(s.Pieces) > 0 {
@@ -98,9 +98,9 @@ func firstOf(comparisons ...int) int {
 // ErrRunning is returned when state is to be changed while the group that owns it is at work.
 var ErrRunning = errors.New("the group is running")
 
-// ResetState makes the streams of a group that is not running forget what they have learned, one stream or, with "", all
-// of them; their places and what they have answered stay. It returns how many streams it has reset. A running group is
-// told by a control record on its labels topic instead.
+// ResetState makes the streams of a group that is not running forget what they have learned, one stream or,
+// with "", all of them; their positions and what they have answered stay. It returns how many streams it has
+// reset. A running group is told by a control record on its labels topic instead.
 func ResetState(ctx context.Context, client *topic.Client, group, name, stream string) (int, error) {
 	if err := idle(ctx, client, group); err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// What is shown is what the stage has learned; a reset leaves the places and takes the memory.
+// What is shown is what the stage has learned; a reset leaves the partitions and takes the memory.
 func TestStateShownAndReset(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

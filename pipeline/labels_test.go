@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,4 +131,94 @@ func TestResetOrder(t *testing.T) {
 	stop()
 	start(t, client, o)
 	all(t, "after a restart the old reset counts no more", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "own")
+}
+
+// Names, rejections and forgotten names are in force from the next episode, in a process that was there and
+// in one that starts later; undone, the answers are those of before. What cannot be in force is a dead
+// letter.
+func TestNamesOnTheLabelsTopic(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(17)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support = nil
+	o.Limits = consumer.Limits{Size: 1000, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	for c := range classes {
+		for i := range 3 {
+			write(t, client, []record.Out{record.Teach(o.Labels, &record.Example{
+				ID: fmt.Sprintf("e%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c),
+			})})
+		}
+	}
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
+	so := 0
+	say := func(r record.Out) {
+		t.Helper()
+		write(t, client, []record.Out{r})
+		end, err := client.Offset(t.Context(), o.Labels, 0, topic.Latest, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "read", func() bool { return offsetOf(s.labels.current.Load().next, 0) >= end })
+	}
+	labels := func(class int) []record.Result { return answer(t, client, f, in, o.Out, "a", class, 10, &so) }
+	name := func(n record.Name) record.Out { return record.NameRecord(o.Labels, &n) }
+	all(t, "before", labels(1), "class-1")
+	say(name(record.Name{Name: "class-1", Into: "anna", By: "kim"}))
+	say(name(record.Name{Name: "class-2", Into: "anna", Stream: "a"}))
+	all(t, "renamed", labels(1), "anna")
+	all(t, "merged in one stream", labels(2), "anna")
+	say(name(record.Name{Name: "anna", Into: "class-1"}))
+	letters := read(t, client, o.Dead, 1)
+	reason, _ := letters[0].Header(record.ErrorHeader)
+	if !strings.Contains(string(reason), "leads back to itself") {
+		t.Errorf("a circle: %q", reason)
+	}
+	all(t, "the circle changes nothing", labels(1), "anna")
+	say(record.Forget(o.Labels, record.NameKey("anna", "")))
+	say(record.Forget(o.Labels, record.NameKey("class-2", "a")))
+	all(t, "undone", labels(2), "class-2")
+	say(name(record.Name{Name: "anna"}))
+	for _, r := range labels(1) {
+		if r.Label == "anna" || r.Label == "class-1" {
+			t.Errorf("%s is %q, which was forgotten", r.ID, r.Label)
+		}
+	}
+	stop()
+	if s, err = New(client, o); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	for _, r := range labels(1) {
+		if r.Label == "anna" || r.Label == "class-1" {
+			t.Errorf("%s is %q after a restart", r.ID, r.Label)
+		}
+	}
+	say(record.Teach(o.Labels, &record.Example{ID: "again", Label: "anna", Vector: f.vector(1)}))
+	all(t, "a later example brings the name back", labels(1), "anna")
+	say(record.Forget(o.Labels, record.NameKey("anna", "")))
+	if got := s.labels.current.Load().labels.Len(); got != 3*classes+1 {
+		t.Errorf("%d examples, once the name is not forgotten any more", got)
+	}
+	v := f.vector(3)
+	say(record.Not(o.Labels, &record.NotThis{ID: "x", Not: []string{"class-3"}, Stream: "a", Vector: v}))
+	again := func() record.Result {
+		write(t, client, []record.Out{{
+			Topic: in, Key: []byte("a"), Value: encode(v), Headers: []record.Header{{Key: record.MarkerHeader}},
+		}})
+		so++
+		c := collect(t, client, o.Out, count(so))
+		return c.answers[record.Source{Topic: in, Offset: int64(so - 1), Object: -1}.ID()][0]
+	}
+	if r := again(); r.Label == "class-3" {
+		t.Errorf("%q, which was rejected", r.Label)
+	}
+	all(t, "others are as they were", labels(3), "class-3")
+	say(record.Forget(o.Labels, "x"))
+	all(t, "taken back", []record.Result{again()}, "class-3")
 }

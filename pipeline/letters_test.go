@@ -234,7 +234,7 @@ func TestStateTTL(t *testing.T) {
 	in := brokertest.Topic(t, client, "in", 1, nil)
 	o := basics(client, in, f)
 	o.Support = nil
-	o.Memory = stream.Defaults(o.Memory.Solver)
+	o.Memory = stream.Defaults()
 	o.State = o.Group + "-state"
 	o.StateInterval = 100 * time.Millisecond
 	o.StateTTL = time.Second

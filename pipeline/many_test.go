@@ -3,15 +3,69 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Items keyed by something that never comes back are all answered, and what is remembered of them is bounded, in memory and
-// in the state; a stream that goes on is not given up.
+// A flood of keys that come once pushes out neither a stream that was taught nor one that lasts, though
+// both are silent meanwhile, and a new owner holds to that too.
+func TestOneOffKeysPushOutOneAnother(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(131)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.State = o.Group + "-state"
+	o.MaxStreams, o.StateInterval = 50, 100*time.Millisecond
+	o.Limits = consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 64 << 20}
+	var first []record.Out
+	for i, r := range f.records(in, 1, 400) {
+		r.Key, r.Headers = fmt.Appendf(nil, "cam-%d", i%8), nil
+		switch {
+		case i%8 < 4 && i < 40: // taught, and gone again
+			r.Headers = []record.Header{{Key: "label", Value: fmt.Appendf(nil, "class-%d", i%classes)}}
+		case i%8 < 4:
+			continue
+		}
+		first = append(first, r)
+	}
+	stop := start(t, client, o)
+	write(t, client, first)
+	collect(t, client, o.Out, count(len(first)))
+	flood := func(name string, n int) {
+		records := f.records(in, 1, n)
+		for i := range records {
+			records[i].Key, records[i].Headers = fmt.Appendf(nil, "%s-%d", name, i), nil
+		}
+		write(t, client, records)
+	}
+	flood("once", 600)
+	collect(t, client, o.Out, count(len(first)+600))
+	stop()
+	start(t, client, o)
+	flood("again", 300)
+	collect(t, client, o.Out, count(len(first)+900))
+	list, _, err := ReadState(t.Context(), client, o.State, o.Group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for _, r := range list {
+		if strings.HasPrefix(r.Stream, "cam-") && r.Memory.Episode > 0 {
+			kept++
+		}
+	}
+	if kept != 8 {
+		t.Errorf("%d of 8 cameras are remembered among %d streams", kept, len(list))
+	}
+}
+
+// Items keyed by something that never comes back are all answered, and what is remembered of them is
+// bounded, in memory and in the state; a stream that goes on is not given up.
 func TestStreamsAreBounded(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(61)
@@ -21,9 +75,9 @@ func TestStreamsAreBounded(t *testing.T) {
 	o.MaxStreams, o.StateInterval = 40, 100*time.Millisecond
 	o.Limits = consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 64 << 20}
 	const n = 1000
-	records := f.records(in, 1, n)
+	records := f.records(in, 1, n+10)
 	for i := range records {
-		if i%2 == 0 {
+		if i < n && i%2 == 0 {
 			records[i].Key = fmt.Appendf(nil, "once-%d", i)
 		}
 	}
@@ -33,6 +87,9 @@ func TestStreamsAreBounded(t *testing.T) {
 		collect(t, client, o.Out, count(from+90)) // the last of the lasting stream may be open
 	}
 	collect(t, client, o.Out, count(n))
+	// What silence closed at the end of the input is named by a journal until another record comes.
+	write(t, client, records[n:])
+	collect(t, client, o.Out, count(n+10))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {

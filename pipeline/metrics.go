@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -23,17 +24,23 @@ type Metrics struct {
 	doubtful                    telemetry.Counter
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
-	troubles                    func() []Trouble
+	troubles, pauses            func() []Trouble
+	paused                      telemetry.Gauge
 	rejecting                   rejecting
 	doubts                      doubts
+	embeddings                  *embeddings
+	embeddingChanged            telemetry.Counter
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
+	corrections                 telemetry.Counter
 	empty                       telemetry.Counter
 	episodes                    telemetry.Counter
 	solve                       telemetry.Histogram
 	delay                       telemetry.Histogram
 	iterations                  telemetry.Histogram
 	lag                         telemetry.Gauge
+	undecided                   telemetry.Gauge
+	cutOff                      telemetry.Gauge
 	behind                      telemetry.Gauge
 	buffered                    telemetry.Gauge
 	inflight                    telemetry.Gauge
@@ -44,12 +51,17 @@ type Metrics struct {
 	outBytes                    telemetry.Counter
 	snapshots                   telemetry.Histogram
 	commits                     telemetry.Counter
+	now                         telemetry.Counter
+	nowTook                     telemetry.Histogram
 	rebalances                  telemetry.Counter
 	partitions                  telemetry.Gauge
 	restarts                    telemetry.Counter
 	retired                     telemetry.Counter
 	takeovers                   telemetry.Counter
 	labels                      telemetry.Gauge
+	memory                      telemetry.Gauge
+	memoryUsed, memoryLimit     telemetry.Gauge
+	metricsDropped              telemetry.Counter
 }
 
 func newMetrics() *Metrics {
@@ -59,13 +71,22 @@ func newMetrics() *Metrics {
 	m.records = s.Counter("slkstream_records_total", "embeddings whose answers are acknowledged: known, unknown (answered, but like nothing that is labelled), rejected (the episode could not be solved; they are in the dead letters)", "outcome")
 	m.taught = s.Counter("slkstream_taught_total", "embeddings that carried a label, whatever became of them")
 	m.doubtful = s.Counter("slkstream_doubtful_episodes_total", "episodes of streams that answer fewer than half of the items right that people label")
+	m.embeddingChanged = s.Counter("slkstream_embedding_changed_total",
+		"episodes of streams whose vectors are of another embedder than before; their items are unknown")
+	m.corrections = s.Counter("slkstream_corrections_total", "recent items that were called something else by a change of the labels, by its kind", "kind")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
 	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
 	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
 	m.solve = s.Histogram("slkstream_solve_seconds", "time to answer an episode", seconds)
 	m.delay = s.Histogram("slkstream_answer_seconds", "time from an episode's close to its results' acknowledgement", seconds)
 	m.iterations = s.Histogram("slkstream_iterations", "iterations of a solve", []float64{1, 2, 3, 5, 8, 12, 15, 20, 30, 50, 100})
-	m.lag = s.Gauge("slkstream_lag_records", "records of the input beyond the committed offset", "topic", "partition")
+	m.lag = s.Gauge("slkstream_lag_records",
+		"records of the input beyond the committed offset; NaN where its end is not known", "topic", "partition")
+	m.paused = s.Gauge("slkstream_paused", "pauses in force: of everything, of partitions, of streams")
+	m.undecided = s.Gauge("slkstream_undecided_records",
+		"records of the input that wait for the end of somebody's transaction", "topic", "partition")
+	m.cutOff = s.Gauge("slkstream_cut_off_seconds",
+		"time without a generation of the group or an answer of a broker; 0 up to the session timeout")
 	m.behind = s.Gauge("slkstream_lag_seconds", "age of the last record read; 0 at the end of the partition", "topic", "partition")
 	m.buffered = s.Gauge("slkstream_buffered_bytes", "bytes of open episodes", "topic", "partition")
 	m.inflight = s.Gauge("slkstream_inflight_bytes", "bytes of closed episodes that are not acknowledged", "topic", "partition")
@@ -76,6 +97,11 @@ func newMetrics() *Metrics {
 	m.outBytes = s.Counter("slkstream_result_bytes_total", "bytes of results, episode and review records and dead letters written")
 	m.snapshots = s.Histogram("slkstream_snapshot_bytes", "size of what a stream remembers, as it is written", []float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20})
 	m.commits = s.Counter("slkstream_commits_total", "commits, by what became of them", "outcome")
+	m.now = s.Counter("slkstream_first_answers_total",
+		"items by what became of their first answer: answered, earlier (in the partition before it was claimed), "+
+			"behind, late, full, unknown (nothing to answer by), refused", "outcome")
+	m.nowTook = s.Histogram("slkstream_first_answer_seconds",
+		"time from reading an item to the acknowledgement of its first answer", seconds)
 	m.rebalances = s.Counter("slkstream_rebalances_total", "generations of the group that this process took part in")
 	m.partitions = s.Gauge("slkstream_partitions", "partitions that this process owns")
 	m.restarts = s.Counter("slkstream_partition_restarts_total", "times a partition had to start again from what is committed")
@@ -84,7 +110,14 @@ func newMetrics() *Metrics {
 	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
 	m.rejectingFor = s.Gauge("slkstream_rejecting_seconds", "for how long every record of the input has been rejected; 0 while some can be used")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
-	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, or too-many for max-streams", "reason")
+	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, too-many for max-streams, or given up for memory", "reason")
+	m.memory = s.Gauge("slkstream_memory_bytes",
+		"memory by what holds it, about: labels, streams (their metrics among them), metrics, episodes, "+
+			"first-answers, recent", "kind")
+	m.memoryUsed = s.Gauge("slkstream_memory_used_bytes", "memory that was in use at the last collection")
+	m.memoryLimit = s.Gauge("slkstream_memory_limit_bytes", "what the process may take; 0: no budget is set")
+	m.metricsDropped = s.Counter("slkstream_metrics_given_up_total",
+		"learned metrics of streams that were given up for memory")
 	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are more than max-labels", "state")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
 	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the
@@ -92,13 +125,13 @@ func newMetrics() *Metrics {
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
 	}
-	for _, reason := range []string{"silent", "too-many"} {
+	for _, reason := range []string{"silent", "too-many", "memory"} {
 		m.retired.Of(reason)
 	}
 	for _, from := range []string{fromMemory, fromState} {
 		m.takeovers.Of(from)
 	}
-	for _, fault := range []record.Fault{record.Unreadable, record.WrongDimension, record.BadValue, record.TooLarge, record.UnknownSchema} {
+	for _, fault := range record.Faults {
 		m.rejections.Of(string(fault))
 	}
 	for _, reason := range []consumer.Reason{consumer.Size, consumer.Age, consumer.Idle, consumer.Marker, consumer.Memory, consumer.Drain} {
@@ -113,21 +146,34 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.set.Serv
 // Summary is the stage in a few figures, for a person to look at.
 type Summary struct {
 	Answered, Unknown, Refused, Episodes, Streams int64
-	Lag                                           int64 // records not read yet
+	Lag                                           int64 // records not read yet; -1: not known
 	LagSeconds                                    float64
+	Reasons                                       map[string]int64 // dead letters of records that could not be used, by fault
+	CutOff                                        time.Duration    // since when nothing is read; see slkstream_cut_off_seconds
 }
 
 // Summary adds the metrics up.
 func (m *Metrics) Summary() Summary {
+	lag, behind := m.lag.Sum(), m.behind.Max()
+	cutOff := time.Duration(m.cutOff.Sum() * float64(time.Second))
+	if cutOff > 0 || math.IsNaN(lag) || math.IsNaN(behind) {
+		lag, behind = -1, 0
+	}
+	reasons := map[string]int64{}
+	for _, fault := range record.Faults {
+		if n := int64(m.rejections.Value(string(fault))); n > 0 {
+			reasons[string(fault)] = n
+		}
+	}
 	return Summary{
-		Answered: int64(m.records.Value("known") + m.records.Value("unknown")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
-		Refused: int64(m.rejections.Sum() + m.records.Value("rejected")), Streams: int64(m.streams.Sum()), Lag: int64(m.lag.Sum()), LagSeconds: m.behind.Max(),
+		Reasons: reasons, Answered: int64(m.records.Value("known") + m.records.Value("unknown")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
+		Refused: int64(m.rejections.Sum() + m.records.Value("rejected")), Streams: int64(m.streams.Sum()), Lag: int64(lag), LagSeconds: behind, CutOff: cutOff,
 	}
 }
 
 func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(p.number))} }
 
-func tags(p topic.Place) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
+func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
 
 func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
 	behind := 0.
@@ -143,8 +189,8 @@ func (m *Metrics) progress(p *progress, now time.Time) {
 	m.rejectingFor.Set(m.rejecting.lasting(now).Seconds())
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for place, a := range p.partitions {
-		tags := tags(place)
+	for tp, a := range p.partitions {
+		tags := tags(tp)
 		m.oldest.Set(a.unacknowledged(now).Seconds(), tags...)
 		m.commitAge.Set(now.Sub(a.commit).Seconds(), tags...)
 		took := a.took
@@ -152,7 +198,14 @@ func (m *Metrics) progress(p *progress, now time.Time) {
 			took = now.Sub(a.assigned)
 		}
 		m.takeover.Set(took.Seconds(), tags...)
-		if a.committed >= 0 && a.end >= 0 {
+		if !a.known(now) {
+			for _, g := range []telemetry.Gauge{m.lag, m.behind, m.undecided} {
+				g.Set(math.NaN(), tags...)
+			}
+			continue
+		}
+		m.undecided.Set(float64(a.waiting), tags...)
+		if a.committed >= 0 {
 			m.lag.Set(float64(max(a.end-a.committed, 0)), tags...)
 		}
 	}
@@ -184,6 +237,9 @@ func (m *Metrics) answered(j *job) {
 		if j.episode.Items[i].Label != "" {
 			taught++
 		}
+	}
+	if j.report.EmbeddingChanged {
+		m.embeddingChanged.Add(1)
 	}
 	if j.report.Doubtful {
 		m.doubtful.Add(1)
@@ -224,9 +280,9 @@ func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
 func (m *Metrics) own(p *partition) { m.size(p) }
 
 // released forgets what is known of a partition that belongs to another process now.
-func (m *Metrics) released(place topic.Place) {
-	for _, g := range []telemetry.Gauge{m.lag, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.recovery, m.oldest, m.commitAge, m.takeover} {
-		g.Drop(tags(place)...)
+func (m *Metrics) released(tp topic.TopicPartition) {
+	for _, g := range []telemetry.Gauge{m.lag, m.undecided, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.recovery, m.oldest, m.commitAge, m.takeover} {
+		g.Drop(tags(tp)...)
 	}
 }
 

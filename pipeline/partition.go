@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -29,7 +31,11 @@ type partition struct {
 	saver    saver
 	inbox    inbox
 	warned   warnings
-	works    func() // called when something was acknowledged
+	recent   *recent.Partition // nil: recent items are not kept
+
+	correcting *correcting   // nil: recent items are called by the labels of now, as far as is known
+	works      func()        // called when something was acknowledged
+	first      *firstAnswers // nil: none are given
 
 	input topic.ID      // zero: not known
 	anew  chan struct{} // holds one when the topic was deleted and made again
@@ -37,20 +43,21 @@ type partition struct {
 	stateID  topic.ID // of the state topic as it was read; zero: not known
 	stateEnd int64    // of the partition's state: nobody but this owner has written before it since it was read
 
-	position   record.Place   // what is read next
-	rejected   int64          // bad records below are in the dead letters, or will be by the next commit
-	dimensions map[string]int // of each model's vectors, as records agree; replaced, never changed
-	rejections tally          // what could not be used
-	empty      tally          // what held nothing to answer
-	jobs       int            // given to the workers and not taken back
-	inFlight   int64          // bytes of closed episodes and of dead letters that are not acknowledged
-	unsolved   int64          // bytes of closed episodes that no worker has done yet
+	position   record.Position // what is read next
+	rejected   int64           // bad records below are in the dead letters, or will be by the next commit
+	dimensions map[string]int  // of each model's vectors, as records agree; replaced, never changed
+	rejections tally           // what could not be used
+	empty      tally           // what held nothing to answer
+	jobs       int             // given to the workers and not taken back
+	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
+	unsolved   int64           // bytes of closed episodes that no worker has done yet
 
 	retired   retired      // streams given up
 	hung      []state.Hung // episodes that kept earlier owners busy for ever
 	fetchedAt time.Time    // when the partition last answered
 	endSince  time.Time    // since when it has been read to its end; zero: it is not
 	resting   bool         // nothing is open, being answered or being written: the clock is looked at less often
+	aside     aside        // what pauses keep from being answered
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -60,6 +67,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer func() {
 		p.rejections.tell(time.Now(), true, p.log)
 		p.empty.tell(time.Now(), true, p.log)
+		p.first.stop()
+		p.withdraw()
 	}()
 	fetching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -80,7 +89,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer due.Stop()
 	for {
 		in := batches
-		if p.full() {
+		if p.full() || p.paused() {
+			p.endReplay()
 			in = nil
 			p.endSince = time.Time{}
 		}
@@ -91,6 +101,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 				<-fetched
 				fetchEnded = true
 			}
+			p.first.stop()
 			return p.handOver(context.Cause(ctx))
 		case err := <-fetched:
 			fetchEnded = true
@@ -112,7 +123,12 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
+		case err := <-p.commits.committer.Failed():
+			return err
 		case <-timer.C:
+			if p.resumed() {
+				return errResumed
+			}
 			timer.Reset(p.tick())
 		case <-due.C:
 		}
@@ -129,7 +145,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 // Where few streams are ready, as when a topic holds their items in long runs, it is worth reading on for
 // others. A partition with something unsolved is woken when that is done, and looks again.
 func (p *partition) full() bool {
-	return p.inFlight >= p.stage.options.InFlight ||
+	return p.inFlight >= p.stage.inFlightMost() || p.stage.memory.paused.Load() ||
 		p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
 }
 
@@ -164,9 +180,11 @@ func (p *partition) take(b *consumer.Batch) {
 	} else if p.endSince.IsZero() {
 		p.endSince = now
 	}
+	p.first.flush(b.Next < b.End && now.Sub(b.Time) > p.stage.options.NowWithin)
 	p.stage.metrics.fetched(p, b)
 	p.follow(func(a *advance) {
-		a.read(b.Next, b.End, now)
+		a.read(b.Next, now)
+		a.ends(b.End, b.Waiting, now)
 		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
 			a.moved(now) // reading is all there is to do
 		}
@@ -175,11 +193,11 @@ func (p *partition) take(b *consumer.Batch) {
 
 // follow tells the stage how the partition gets on.
 func (p *partition) follow(change func(*advance)) {
-	p.stage.progress.of(topic.Place{Topic: p.topic, Partition: p.number}, change)
+	p.stage.progress.of(topic.TopicPartition{Topic: p.topic, Partition: p.number}, change)
 }
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
-	if r.Rejected != nil && r.Offset >= p.rejected {
+	if r.Rejected != nil && r.Offset >= p.rejected && p.stage.options.Compare == nil {
 		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0), r.Rejected.Fault)
 		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
 		p.stage.metrics.rejecting.rejected(r.Rejected.Reason, now)
@@ -194,13 +212,14 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	for i := range r.Items {
 		it := &r.Items[i]
 		p.replay.take(it, p.relearn)
-		if place := it.Source.Place(); !p.replay.answered(place) {
-			p.position = place
+		if at := it.Source.Position(); !p.replay.answered(at) && !p.leaves(it) {
+			p.position = at
+			p.first.read(it, now)
 			p.buffer.Add(*it, r.Time, now)
 		}
 	}
 	if r.Marker && r.Offset >= p.replay.from.Offset {
-		p.buffer.Mark(r.Stream, record.Place{Offset: r.Offset, Object: 1<<31 - 1})
+		p.buffer.Mark(r.Stream, record.Position{Offset: r.Offset, Object: 1<<31 - 1})
 	}
 	p.position = record.Start(r.Offset + 1)
 }
@@ -240,9 +259,10 @@ func (p *partition) stream(key consumer.Key) *liveStream {
 	s := p.streams[key]
 	if s == nil {
 		s = &liveStream{
-			key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.Nowhere, saved: time.Now(),
+			key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.NoPosition, saved: time.Now(),
 		}
 		p.streams[key] = s
+		p.stage.remembered.add(s)
 	}
 	return s
 }
@@ -275,18 +295,28 @@ func (p *partition) done(j *job) {
 		p.stage.metrics.saved(j.snapshot.Bytes())
 	case j.relearn != nil:
 		p.inFlight -= j.episode.Bytes
+		p.recent.Add(j.kept)
 		s.answeredTime = j.episode.Reached
 		p.saver.relearned(s, time.Now())
 		p.saver.spent.solves += j.took + j.learned
 	default:
 		j.answered = true
 		e := j.episode
+		s.episodes = max(s.episodes, j.report.Episode)
+		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
 		s.answeredTime = e.Reached
 		const several = 3 // records of one dimension are no accident
 		if j.rejected == nil && len(e.Items) >= several {
 			p.stage.labels.agreed.seen(e.Key.Model, len(e.Items[0].Vector))
 		}
+		p.stage.embeddings.answered(embedded{
+			topic.TopicPartition{Topic: p.topic, Partition: p.number}, s.key,
+		}, j.report.EmbeddingChanged, time.Now())
 		p.commits.next.answer(j)
+		if sent := p.first.settle(s, e.Last()); sent != nil {
+			p.commits.next.after = append(p.commits.next.after, sent)
+		}
+		p.recent.Add(j.kept)
 		p.inFlight += j.bytes
 		p.closings.answered()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
@@ -317,7 +347,7 @@ func (p *partition) restart() restart {
 	if oldest, before, ok := p.buffer.Oldest(); ok {
 		r.from, r.high = oldest, before
 	}
-	return p.closings.lower(r)
+	return p.aside.lower(p.closings.lower(r))
 }
 
 // commit starts the next commit if there is one to make and none on its way, and says whether it did. At least once,
@@ -363,9 +393,12 @@ func (p *partition) acknowledge(err error) error {
 		p.inFlight -= j.episode.Bytes + j.bytes
 		p.saver.earn(j.bytes)
 		took := now.Sub(j.closed)
-		p.stage.metrics.acknowledged(took, j.episode.Items[0].TraceParent)
+		p.stage.metrics.acknowledged(took, j.episode.Items[0].Trace.Parent)
 		if told := p.stage.options.Acknowledged; told != nil {
 			told(j.report.Episode, took)
+		}
+		if traced := p.stage.options.Traced; traced != nil {
+			traced(j.trace(now))
 		}
 	}
 	return nil
@@ -383,12 +416,19 @@ func (p *partition) tick() time.Duration {
 			p.buffer.Silent(before, p.position)
 		}
 	}
+	if p.stage.memory.paused.Load() && p.caughtUp() && !o.Bounded {
+		p.buffer.Silent(now, p.position) // what is open is memory too
+	}
 	p.rejections.tell(now, false, p.log)
 	p.empty.tell(now, false, p.log)
 	p.save(now)
+	p.relieve(now)
 	p.retire(now)
 	p.report(now)
 	p.resting = false
+	if p.correct() {
+		return time.Millisecond
+	}
 	_, _, open := p.buffer.Oldest()
 	if open || p.jobs > 0 || p.commits.waiting() || !p.caughtUp() {
 		return tickEvery
@@ -407,14 +447,19 @@ const (
 func (p *partition) report(now time.Time) {
 	doing := "reading"
 	switch {
+	case p.paused():
+		doing = "paused"
 	case p.commits.sending != nil:
 		doing = "writing"
 	case len(p.closings.waiting) > 0:
 		doing = "answering"
 	case p.replay.left > 0:
 		doing = "learning again"
+	case p.stage.memory.paused.Load():
+		doing = "waiting for memory"
 	}
-	nothing := !p.endSince.IsZero() && p.jobs == 0 && len(p.closings.waiting) == 0 && !p.commits.waiting()
+	nothing := (!p.endSince.IsZero() || p.paused()) && p.jobs == 0 &&
+		len(p.closings.waiting) == 0 && !p.commits.waiting()
 	p.follow(func(a *advance) {
 		a.doing = doing
 		if nothing {

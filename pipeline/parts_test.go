@@ -65,9 +65,11 @@ func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
 	n.commits <- c
 	return n.err
 }
-func (n *noted) Close(context.Context) error                      { return nil }
-func (n *noted) GiveUpHanging(context.Context, topic.Place) error { return nil }
-func (n *noted) StateEnd() (int64, bool)                          { return -1, true }
+func (n *noted) Close(context.Context) error { return nil }
+func (n *noted) Failed() <-chan error        { return nil }
+
+func (n *noted) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
+func (n *noted) StateEnd() (int64, bool)                                   { return -1, true }
 
 // Results leave at once, one commit at a time; what the journal says of them waits for the journal, which
 // leaves with the interval.
@@ -153,8 +155,8 @@ func TestClosings(t *testing.T) {
 	}
 }
 
-// Silence closes episodes before the item that is read next, at one place again and again. What it closed and
-// what was answered needs no second decision when more is closed there, by silence or by that item: the
+// Silence closes episodes before the item that is read next, at one position again and again. What it closed
+// and what was answered needs no second decision when more is closed there, by silence or by that item: the
 // offset does not go back.
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -11,25 +9,14 @@ import (
 )
 
 // pool does the jobs of all streams on a few workers, each with an engine of its own. Jobs of one stream
-// are done in order; a stream with many waiting gives way to the others after each. Metrics are made where
-// no job waits, by one worker at a time, who does the jobs that come meanwhile; one that is needed before
-// is made by the episode that needs it.
+// are done in order; a stream with many waiting gives way to the others after each.
 type pool struct {
 	mutex   sync.Mutex
 	wake    sync.Cond
 	ready   []*liveStream // with a job to do and none being done
-	metrics []making      // to be made
-	making  bool
 	closed  bool
 	workers sync.WaitGroup
-	log     *slog.Logger
 	busy    []busy // what each worker does now
-}
-
-// making is a metric to be made, and whose it is.
-type making struct {
-	metric *stream.Refresh
-	stream *liveStream
 }
 
 type busy struct {
@@ -37,8 +24,8 @@ type busy struct {
 	since time.Time
 }
 
-func newPool(workers int, settings stream.Settings, log *slog.Logger) (*pool, error) {
-	p := &pool{busy: make([]busy, workers), log: log}
+func newPool(workers int, settings stream.Settings) (*pool, error) {
+	p := &pool{busy: make([]busy, workers)}
 	p.wake.L = &p.mutex
 	engines := make([]*stream.Engine, workers)
 	for i := range engines {
@@ -70,15 +57,11 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for {
-		for len(p.ready) == 0 && (len(p.metrics) == 0 || p.making) && !p.closed {
+		for len(p.ready) == 0 && !p.closed {
 			p.wake.Wait()
 		}
 		if p.closed {
 			return
-		}
-		if len(p.ready) == 0 {
-			p.makeMetric(worker, engine)
-			continue
 		}
 		p.do(worker, engine)
 	}
@@ -100,66 +83,24 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 	if s.partition.ctx.Err() == nil {
 		j.attempt(s.partition.ctx, engine)
 	}
-	learn := j.learn
 	s.partition.inbox.put(j)
 	// A worker with much to do would keep its core for ten milliseconds, and whoever fetches, writes or waits
 	// for an acknowledgement needs one several times for each commit.
 	runtime.Gosched()
-	s.learn(learn)
-	next := s.memory.Refresh()
+	s.learn()
+	j.follow()
 	s.working.Unlock()
+	if s.first.Load() != nil {
+		s.partition.first.wakeUp() // items may wait for the stream
+	}
 
 	p.mutex.Lock()
 	p.busy[worker] = busy{}
-	if next != nil && next != s.metric {
-		s.metric = next
-		if p.metrics = append(p.metrics, making{next, s}); len(p.metrics) > mostMetrics {
-			p.metrics[0] = making{}
-			p.metrics = p.metrics[1:]
-		}
-		p.wake.Signal()
-	}
 	s.running = false
 	if len(s.jobs) > 0 {
 		p.ready = append(p.ready, s)
 		p.wake.Signal()
 	}
-}
-
-// mostMetrics may wait to be made: where there are more there is no time for them, and the oldest are soon
-// needed anyway.
-const mostMetrics = 64
-
-// makeMetric makes the next metric, under the lock but for the making. Jobs that come meanwhile are done
-// first, but for those of the metric's own stream, which may need it.
-func (p *pool) makeMetric(worker int, engine *stream.Engine) {
-	next := p.metrics[0]
-	p.metrics[0] = making{}
-	p.metrics = p.metrics[1:]
-	p.making = true
-	p.mutex.Unlock()
-	p.compute(next.metric, func() {
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		for len(p.ready) > 0 && p.ready[0] != next.stream && !next.stream.running && !p.closed {
-			p.do(worker, engine)
-		}
-	})
-	p.mutex.Lock()
-	p.making = false
-	if len(p.metrics) > 0 {
-		p.wake.Signal()
-	}
-}
-
-// compute makes a metric. One that panics is left to the episode that needs it, which is rejected alone.
-func (p *pool) compute(next *stream.Refresh, pause func()) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			p.log.Error("a metric could not be made", "error", fault, "stack", string(debug.Stack()))
-		}
-	}()
-	next.Compute(pause)
 }
 
 // busyFor says whether so many streams for each worker, and more, are ready to be worked on.

@@ -5,19 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// progress follows how the partitions of this process get on, from the day the group assigns them: over all the restarts
-// that something may force upon them. It is what tells a stage that waits from one that is stuck.
+// progress follows how the partitions of this process get on, from the day the group assigns them: over all
+// the restarts that something may force upon them. It is what tells a stage that waits from one that is
+// stuck.
 type progress struct {
 	mutex      sync.Mutex
-	partitions map[topic.Place]*advance
+	partitions map[topic.TopicPartition]*advance
 }
 
 // advance is how far one partition has come.
@@ -28,6 +32,9 @@ type advance struct {
 	took      time.Duration // from the assignment until new records were answered; 0: not yet
 	committed int64         // offset; -1: not known
 	end       int64         // of the input; -1: not known
+	endAt     time.Time     // when the end was last known
+	waiting   int64         // records before end that wait for the end of a transaction
+	stableAt  time.Time     // since when waiting ones begin where they do
 	input     topic.ID      // as it was taken over
 	anew      chan struct{} // told when the topic is another one
 	doing     string
@@ -41,35 +48,58 @@ type reading struct {
 	at   time.Time
 }
 
-func newProgress() *progress { return &progress{partitions: map[topic.Place]*advance{}} }
+func newProgress() *progress { return &progress{partitions: map[topic.TopicPartition]*advance{}} }
 
 // of changes what is known of a partition, if it is assigned.
-func (p *progress) of(place topic.Place, change func(*advance)) {
+func (p *progress) of(tp topic.TopicPartition, change func(*advance)) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if a := p.partitions[place]; a != nil {
+	if a := p.partitions[tp]; a != nil {
 		change(a)
 	}
 }
 
-func (p *progress) assign(place topic.Place, now time.Time) {
+func (p *progress) assign(tp topic.TopicPartition, now time.Time) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.partitions[place] = &advance{since: now, commit: now, assigned: now, committed: -1, end: -1, doing: "taking over"}
+	p.partitions[tp] = &advance{
+		since: now, stableAt: now, commit: now, assigned: now, committed: -1, end: -1, doing: "taking over",
+	}
 }
 
-func (p *progress) release(place topic.Place) {
+// assigned are the partitions of this process.
+func (p *progress) assigned() []topic.TopicPartition {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	delete(p.partitions, place)
+	return slices.Collect(maps.Keys(p.partitions))
+}
+
+func (p *progress) release(tp topic.TopicPartition) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.partitions, tp)
 }
 
 // moved notes that the partition got on, or has nothing to do.
 func (a *advance) moved(now time.Time) { a.since, a.cause = now, nil }
 
+// ends notes where the input may be read to, and how many records behind that wait for the end of a
+// transaction.
+func (a *advance) ends(decided, waiting int64, now time.Time) {
+	if waiting == 0 || a.waiting == 0 || decided != a.end-a.waiting {
+		a.stableAt = now
+	}
+	a.end, a.waiting, a.endAt = decided+waiting, waiting, now
+}
+
+// known says whether the end of the input is known at a moment, and not only remembered.
+func (a *advance) known(now time.Time) bool {
+	const stale = 15 * time.Second
+	return a.end >= 0 && now.Sub(a.endAt) < stale
+}
+
 // read notes that records below next were read. Reads within a second count as one.
-func (a *advance) read(next, end int64, now time.Time) {
-	a.end = end
+func (a *advance) read(next int64, now time.Time) {
 	if n := len(a.reads); n > 0 && (next <= a.reads[n-1].next || now.Sub(a.reads[n-1].at) < time.Second) {
 		a.reads[n-1].next = max(a.reads[n-1].next, next)
 		return
@@ -97,7 +127,7 @@ func (a *advance) unacknowledged(now time.Time) time.Duration {
 
 // stuck is a partition that has not got on for some time although there is something to do.
 type stuck struct {
-	topic.Place
+	topic.TopicPartition
 	lasting time.Duration
 	doing   string
 	cause   error
@@ -108,9 +138,9 @@ func (p *progress) stuck(now time.Time, limit time.Duration) []stuck {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	var list []stuck
-	for place, a := range p.partitions {
+	for tp, a := range p.partitions {
 		if lasting := now.Sub(a.since); lasting >= limit {
-			list = append(list, stuck{place, lasting, a.doing, a.cause})
+			list = append(list, stuck{tp, lasting, a.doing, a.cause})
 		}
 	}
 	slices.SortFunc(list, func(a, b stuck) int {
@@ -123,7 +153,8 @@ func (s stuck) String() string {
 	return fmt.Sprintf("%s/%d has not got on for %v while %s", s.Topic, s.Partition, s.lasting.Round(time.Second), s.doing)
 }
 
-// survey shows how the partitions get on until ctx ends: in metrics, and once a minute in the log while one is stuck.
+// survey shows how the partitions get on until ctx ends: in metrics, and once a minute in the log while one
+// is stuck.
 func (s *Stage) survey(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -135,17 +166,46 @@ func (s *Stage) survey(ctx context.Context) {
 		case now := <-ticker.C:
 			if n%apart == 0 {
 				s.lookAtEnds(ctx)
+				s.askProducers(ctx, now)
 			}
+			s.metrics.cutOff.Set(s.contact.lasting(now).Seconds())
 			s.metrics.progress(s.progress, now)
+			if t, ok := s.contact.trouble(now); ok {
+				s.warned.once("cut off", func(int) { s.sayTrouble(t) })
+			}
+			s.notePauses()
+			for _, t := range s.openTransactions(now) {
+				s.warned.once("open transaction", func(int) { s.sayTrouble(t) })
+			}
+			for _, t := range s.embeddings.troubles(now, true) {
+				s.warned.once("embedding", func(int) { s.sayTrouble(t) })
+			}
 			if list := s.progress.stuck(now, s.options.StallAfter); len(list) > 0 {
 				s.warned.once("stuck", func(int) { s.sayStuck(list) })
 			}
 			if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
-				s.warned.once("rejecting", func(int) { s.log.Error(t.What, "last", t.Cause, "do", t.Do) })
+				s.warned.once("rejecting", func(int) { s.sayTrouble(t) })
 			}
 		}
 	}
 }
+
+// notePauses shows the pauses in the metric, and once a minute in the log.
+func (s *Stage) notePauses() {
+	o := s.labels.current.Load().orders
+	if o == nil || len(o.paused) == 0 {
+		s.metrics.paused.Set(0)
+		return
+	}
+	s.metrics.paused.Set(float64(len(o.paused)))
+	s.warned.once("paused", func(int) {
+		for _, t := range o.list(s.options.Labels) {
+			s.log.Warn(t.What, "cause", t.Cause, "do", t.Do)
+		}
+	})
+}
+
+func (s *Stage) sayTrouble(t Trouble) { s.log.Error(t.What, "cause", t.Cause, "do", t.Do) }
 
 // sayStuck says which partitions are stuck, why, and what may be done.
 func (s *Stage) sayStuck(list []stuck) {
@@ -164,6 +224,15 @@ func remedy(err error) string {
 	if err == nil {
 		return "look at the CPU and at slow solves: slkstream_solve_seconds"
 	}
+	if errors.Is(err, state.ErrBlocked) {
+		return "go back to the version that wrote it, or delete what cannot be read: slkstream state discard; " +
+			"what was answered since the last journal that can be read may be answered again"
+	}
+	var schema *record.SchemaAway
+	if errors.As(err, &schema) {
+		return "see that the schema registry runs, can be reached and lets this client ask: --schema-registry and its " +
+			"user or token; it goes on by itself"
+	}
 	var open *topic.Undecided
 	if errors.As(err, &open) {
 		return fmt.Sprintf("if it lasts longer than its timeout, end it with "+
@@ -179,40 +248,4 @@ func remedy(err error) string {
 		return "raise max.message.bytes or message.timestamp limits of the topic; it goes on by itself"
 	}
 	return "report it with this line"
-}
-
-// lookAtEnds asks where the partitions end, so that lag is known of those too that cannot be read.
-func (s *Stage) lookAtEnds(ctx context.Context) {
-	s.progress.mutex.Lock()
-	places := make([]topic.Place, 0, len(s.progress.partitions))
-	for place := range s.progress.partitions {
-		places = append(places, place)
-	}
-	s.progress.mutex.Unlock()
-	ids := map[string]topic.ID{}
-	for _, place := range places {
-		id, asked := ids[place.Topic]
-		if !asked {
-			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-			id, _ = s.client.ID(limited, place.Topic) // one that is missing is waited for
-			cancel()
-			ids[place.Topic] = id
-		}
-		s.progress.of(place, func(a *advance) {
-			if id == (topic.ID{}) || a.input == (topic.ID{}) || id == a.input {
-				return
-			}
-			select {
-			case a.anew <- struct{}{}:
-			default:
-			}
-		})
-		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		end, err := s.client.Offset(limited, place.Topic, place.Partition, topic.Latest, s.options.Committed)
-		cancel()
-		if err != nil {
-			continue // whoever reads the partition says what is wrong
-		}
-		s.progress.of(place, func(a *advance) { a.end = end })
-	}
 }

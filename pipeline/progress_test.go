@@ -130,15 +130,15 @@ func raise(t *testing.T, client *topic.Client, name string) {
 // What is known of a partition over its restarts.
 func TestProgress(t *testing.T) {
 	now := time.Now()
-	p, place := newProgress(), topic.Place{Topic: "in"}
-	p.assign(place, now)
-	p.of(place, func(a *advance) { a.read(10, 30, now) })
-	p.of(place, func(a *advance) { a.read(20, 30, now.Add(5*time.Second)) })
+	p, tp := newProgress(), topic.TopicPartition{Topic: "in"}
+	p.assign(tp, now)
+	p.of(tp, func(a *advance) { a.read(10, now) })
+	p.of(tp, func(a *advance) { a.read(20, now.Add(5*time.Second)) })
 	at := now.Add(10 * time.Second)
 	if list := p.stuck(at, 8*time.Second); len(list) != 1 || list[0].lasting != 10*time.Second {
 		t.Errorf("%+v", list)
 	}
-	p.of(place, func(a *advance) {
+	p.of(tp, func(a *advance) {
 		if got := a.unacknowledged(at); got != 10*time.Second {
 			t.Errorf("oldest %v", got)
 		}

@@ -27,31 +27,25 @@ func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger,
 	}
 }
 
-// bounds are the ends of a partition; committed leaves out what is not decided yet.
-func bounds(ctx context.Context, client *topic.Client, name string, partition int32, committed bool) (first, end int64, err error) {
-	if first, err = client.Offset(ctx, name, partition, topic.Earliest, false); err != nil {
-		return 0, 0, err
-	}
-	end, err = client.Offset(ctx, name, partition, topic.Latest, committed)
-	return first, end, err
-}
-
 // readTo reads a partition from its start to end, -1 for where it ends now, and returns that: its very end, not only what
 // is decided, as a transaction of another owner may be open before what this one has committed, and is waited for. The
 // position decides, not the records: there are gaps where records were compacted away.
 func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64) error) (int64, error) {
-	first, last, err := bounds(ctx, client, name, partition, false)
+	first, last, err := client.Bounds(ctx, name, partition, false)
 	if err != nil {
 		return 0, err
 	}
 	if end < 0 || end > last {
 		end = last
 	}
-	return end, readBetween(ctx, client, topic.Place{Topic: name, Partition: partition}, first, end, take)
+	at := topic.TopicPartition{Topic: name, Partition: partition}
+	return end, readBetween(ctx, client, at, first, end, take)
 }
 
 // readBetween reads a partition from the offset first to end, as readTo does.
-func readBetween(ctx context.Context, client *topic.Client, at topic.Place, first, end int64, take func(b *topic.Batch, first, end int64) error) error {
+func readBetween(ctx context.Context, client *topic.Client, at topic.TopicPartition, first, end int64,
+	take func(b *topic.Batch, first, end int64) error,
+) error {
 	reader := client.NewReader(topic.ReaderSettings{Topic: at.Topic, Partition: at.Partition, Offset: first, MaxBytes: 8 << 20})
 	for position := first; position < end; {
 		b, err := reader.Read(ctx)

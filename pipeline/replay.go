@@ -9,8 +9,8 @@ import (
 // replay is what a new owner does before it decides anything: it reads again what the last one had read, puts open
 // episodes together again, and learns the episodes that were answered and that no snapshot covers.
 type replay struct {
-	from     record.Place // items before it were answered: they are at most learned again
-	decided  record.Place // before it nothing is closed by the clock and nothing is committed
+	from     record.Position // items before it were answered: they are at most learned again
+	decided  record.Position // before it nothing is closed by the clock and nothing is committed
 	episodes map[consumer.Key][]relearning
 	left     int // episodes still to be learned again
 }
@@ -24,7 +24,10 @@ type relearning struct {
 
 // newReplay is a replay of nothing: everything read is new.
 func newReplay() *replay {
-	return &replay{from: record.Nowhere, decided: record.Nowhere, episodes: map[consumer.Key][]relearning{}}
+	return &replay{
+		from: record.NoPosition, decided: record.NoPosition,
+		episodes: map[consumer.Key][]relearning{},
+	}
 }
 
 // add asks for an episode to be learned again. Those of a stream are added in the order of their items.
@@ -35,10 +38,10 @@ func (r *replay) add(a state.Answered, v *view) {
 }
 
 // over says whether reading has come to where decisions are taken.
-func (r *replay) over(position record.Place) bool { return !r.decided.After(position) }
+func (r *replay) over(position record.Position) bool { return !r.decided.After(position) }
 
-// answered says whether what stands at place was answered before, and belongs into no episode any more.
-func (r *replay) answered(place record.Place) bool { return r.from.After(place) }
+// answered says whether what stands at position was answered before, and belongs into no episode any more.
+func (r *replay) answered(position record.Position) bool { return r.from.After(position) }
 
 // take gives the item to its stream's next episode and hands each episode that is whole by then to learn. Items that
 // retention took are not waited for.
@@ -47,17 +50,17 @@ func (r *replay) take(it *record.Item, learn func(consumer.Key, *relearning)) {
 		return
 	}
 	key := consumer.Key{Stream: it.Stream, Model: it.Model}
-	place := it.Source.Place()
+	position := it.Source.Position()
 	list := r.episodes[key]
 	for len(list) > 0 {
 		e := &list[0]
-		if e.First.After(place) {
+		if e.First.After(position) {
 			return
 		}
-		beyond := place.After(e.Last)
+		beyond := position.After(e.Last)
 		if !beyond {
 			e.items = append(e.items, *it)
-			if place != e.Last {
+			if position != e.Last {
 				return
 			}
 		}

@@ -84,10 +84,15 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		return nil, err
 	}
 	restored := loaded.Restore()
+	if restored.Blocked != nil {
+		tp := topic.TopicPartition{Topic: o.State, Partition: a.Partition}
+		return nil, &blocked{state: tp, end: stateEnd, err: restored.Blocked}
+	}
 	for _, fault := range restored.Faults {
-		log.Error("state set aside", "error", fault)
+		log.Error("state set aside: it stays for a version that can read it", "error", fault)
 	}
 	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
+	keeper.Fit(s.client.RecordLimit(ctx, o.State))
 	p := &partition{
 		rejections: tally{what: "records cannot be used and go to the dead letters"}, empty: tally{what: "records hold nothing to answer"},
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
@@ -95,6 +100,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		replay: newReplay(), fetchedAt: time.Now(),
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
+	p.openRecent()
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {
 			return nil, err
@@ -109,7 +115,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if p.stateID, err = s.client.ID(ctx, o.State); err != nil {
 		return nil, err
 	}
-	first, end, err := bounds(ctx, s.client, a.Topic, a.Partition, false)
+	first, end, err := s.client.Bounds(ctx, a.Topic, a.Partition, false)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +151,7 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 // another input that shares the state's partition is likely to keep one open, and giving up is right at any
 // time. Where giveUp is nil, it is waited for.
 func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string,
-	giveUp func(context.Context, topic.Place) error,
+	giveUp func(context.Context, topic.TopicPartition) error,
 ) (*state.Loader, int64, error) {
 	const moment = 3 * time.Second
 	loader := state.NewLoader(group, a.Topic)
@@ -168,7 +174,7 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		given = true
 		s.log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
 			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
-		return giveUp(ctx, topic.Place{Topic: name, Partition: a.Partition})
+		return giveUp(ctx, topic.TopicPartition{Topic: name, Partition: a.Partition})
 	})
 	if err != nil {
 		return nil, 0, err
@@ -209,27 +215,38 @@ func (p *partition) remember(r *state.Restored) {
 			p.dimensions[model] = d
 		}
 	}
+	held := int64(0)
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
 		s.learned, s.labels, s.learnedTime, s.answeredTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.size = snapshot.Bytes()
-		s.memory = p.memory(snapshot)
+		var readable bool
+		if s.memory, readable = p.memory(snapshot); !readable {
+			p.commits.keeper.Leave(name)
+		}
+		s.measure()
+		if p.stage.memory.tight(held + s.bytes.Load()) {
+			s.memory.DropMetric()
+			s.measure()
+		}
+		held += s.bytes.Load()
+		s.episodes, s.taught = s.memory.Episode(), s.memory.Taught()
 		snapshot.Pieces = nil // so that no stream is in memory twice for long
 	}
 }
 
-// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a place,
-// is a stream that starts cold.
-func (p *partition) memory(snapshot *state.Snapshot) *stream.Stream {
+// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a
+// position, is a stream that starts cold.
+func (p *partition) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
 		restored, err := stream.Restore(p.stage.options.Memory, snapshot.Pieces)
 		if err == nil {
-			return restored
+			return restored, true
 		}
 		p.log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
 	}
-	return stream.New(name, p.stage.options.Memory)
+	return stream.New(name, p.stage.options.Memory), len(snapshot.Pieces) == 0
 }
 
 // inherit starts streams with what another group's state holds of them. It comes before what is this group's
@@ -245,8 +262,18 @@ func (p *partition) inherit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, snapshot := range loaded.Restore().Snapshots {
-		p.stream(consumer.Key{Stream: name.Name, Model: name.Model}).memory = p.memory(snapshot)
+	restored := loaded.Restore()
+	for _, fault := range restored.Faults {
+		p.log.Error("from-state: a record cannot be read and is left out", "error", fault)
+	}
+	for name, snapshot := range restored.Snapshots {
+		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
+		s.memory, _ = p.memory(snapshot)
+		for _, r := range p.stage.labels.current.Load().resets {
+			if r.after(snapshot.Labels) && (r.Stream == "" || r.Stream == name.Name) {
+				s.memory.Reset(r.Class)
+			}
+		}
 	}
 	return nil
 }
@@ -258,7 +285,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		start := committed
 		if start < 0 {
 			start = first
-			if r, bounded := p.stage.ranges[topic.Place{Topic: p.topic, Partition: p.number}]; bounded {
+			if r, bounded := p.stage.ranges[topic.TopicPartition{Topic: p.topic, Partition: p.number}]; bounded {
 				start = r.From
 			}
 		}
@@ -268,11 +295,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	}
 	if j.From.Offset > end || committed > end || j.Input != "" && p.inputName() != "" && j.Input != p.inputName() {
 		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember
-		// still holds, the places where they learned it do not.
+		// still holds, the positions where they learned it do not.
 		p.log.Error("the input was deleted and made again: it is read from its start, memories stay", "was", j.From.Offset, "end", end)
 		p.commits.keeper.Anew()
 		for _, s := range p.streams {
-			s.learned = record.Nowhere
+			s.learned = record.NoPosition
 		}
 		p.position, p.commits.last, p.rejected = record.Start(first), record.Start(first), first
 		return first, nil

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,24 +14,27 @@ import (
 // retired is what is left of streams that were given up.
 type retired struct {
 	at      time.Time // when silent streams were last looked for
-	leaving []leaving // whose place in the state is still to be taken away
+	leaving []leaving // whose state is still to be deleted
 }
 
 // leaving is a stream of which the state holds nothing but up to where it was answered.
 type leaving struct {
 	key  consumer.Key
-	last record.Place
+	last record.Position
 }
 
-// retire gives up streams that have been silent for longer than the state is kept, by event time, so that it is a function
-// of the input, and where there are too many the ones that have been silent longest.
+// retire gives up streams that have been silent for longer than the state is kept, by event time, so that
+// it is a function of the input, and where there are too many the ones that have been silent longest.
 func (p *partition) retire(now time.Time) {
 	o := &p.stage.options
 	if p.commits.sending != nil || !p.caughtUp() || p.replay.left > 0 {
 		return
 	}
 	if over := len(p.streams) - o.MaxStreams; over > 0 {
-		p.evict(over + o.MaxStreams/20)
+		list := p.leastWorth(func(s *liveStream) float64 { return s.worth(p.position.Offset) })
+		most := over + o.MaxStreams/20 - (len(p.streams) - len(list))
+		p.giveUp(list[:max(0, min(most, len(list)))], "too-many",
+			"streams given up, the shortest and longest silent first: there are more than --max-streams")
 	}
 	if now.Sub(p.retired.at) < min(10*time.Second, max(o.StateTTL, time.Second)) {
 		return
@@ -49,50 +53,67 @@ func (p *partition) retire(now time.Time) {
 			continue
 		}
 		delete(p.streams, key)
+		p.drop(s)
 		p.commits.next.forgotten = true
 		p.stage.metrics.retired.Add(1, "silent")
 		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.answeredTime)
 	}
 }
 
-// quiet says whether nothing is under way for a stream: what the next owner may read again still needs its place.
-func (p *partition) quiet(s *liveStream, from record.Place) bool {
+// quiet says whether nothing is under way for a stream: what the next owner may read again still needs its
+// place.
+func (p *partition) quiet(s *liveStream, from record.Position) bool {
 	return !s.saving && s.pending == 0 && from.After(s.learned)
 }
 
-// evict gives up about so many streams, the ones silent for longest. A snapshot of nothing takes the place of what they
-// remember at once; it goes when no journal names the stream any more.
-func (p *partition) evict(count int) {
-	from := p.restart().from
-	var list []*liveStream
-	for _, s := range p.streams {
-		if p.quiet(s, from) {
-			list = append(list, s)
-		}
+// worth orders streams by what giving them up would lose: the square of their episodes for each record that
+// has passed since the last one. A stream that was taught counts a hundredfold, as what people said of it
+// does not come back. So keys that come once push out one another, and not a camera that was there for long
+// and pauses.
+func (s *liveStream) worth(now int64) float64 {
+	weight := float64(max(s.episodes*s.episodes, 1))
+	if s.taught {
+		weight *= 100
 	}
+	return weight / float64(max(now-s.learned.Offset, 1))
+}
+
+// leastWorth are the streams for which nothing is under way, those of the least worth first.
+func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
+	from := p.restart().from
+	list := slices.Collect(maps.Values(p.streams))
+	// Workers change what busy streams have learned, and one of these may be worth least: their share waits.
+	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !p.quiet(s, from) })
 	slices.SortFunc(list, func(a, b *liveStream) int {
-		return cmp.Or(cmp.Compare(a.learned.Offset, b.learned.Offset), cmp.Compare(a.learned.Object, b.learned.Object))
+		return cmp.Or(cmp.Compare(worth(a), worth(b)),
+			cmp.Compare(a.learned.Offset, b.learned.Offset), cmp.Compare(a.learned.Object, b.learned.Object))
 	})
-	list = list[:min(count, len(list))]
+	return list
+}
+
+// giveUp gives up streams for which nothing is under way. A snapshot of nothing replaces what they
+// remember at once; it goes when no journal names the stream any more.
+func (p *partition) giveUp(list []*liveStream, reason, why string) {
+	if len(list) == 0 {
+		return
+	}
 	for _, s := range list {
 		p.commits.next.snapshots = append(p.commits.next.snapshots, &state.Snapshot{
 			Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		})
 		s.gone = true
 		delete(p.streams, s.key)
+		p.drop(s)
 		p.retired.leaving = append(p.retired.leaving, leaving{s.key, s.learned})
 	}
-	if len(list) == 0 {
-		return
-	}
-	p.stage.metrics.retired.Add(float64(len(list)), "too-many")
-	p.warned.once("streams", func(times int) {
-		p.log.Warn("streams given up, the longest silent first: there are more than --max-streams", "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
+	p.stage.metrics.retired.Add(float64(len(list)), reason)
+	p.warned.once("streams "+reason, func(times int) {
+		p.log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
 	})
 }
 
-// forget takes away the place of streams that were given up.
-func (p *partition) forget(from record.Place) {
+// forget deletes the state of streams that were given up.
+func (p *partition) forget(from record.Position) {
 	left := p.retired.leaving[:0]
 	for _, l := range p.retired.leaving {
 		switch {

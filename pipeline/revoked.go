@@ -23,7 +23,7 @@ const (
 // is held beside the partitions of the next generation, so that it never takes memory in addition to theirs.
 type revoked struct {
 	mutex      sync.Mutex
-	partitions map[topic.Place]*partition
+	partitions map[topic.TopicPartition]*partition
 }
 
 // keep holds a partition that was handed over in full.
@@ -31,28 +31,28 @@ func (r *revoked) keep(p *partition) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.partitions == nil {
-		r.partitions = map[topic.Place]*partition{}
+		r.partitions = map[topic.TopicPartition]*partition{}
 	}
-	r.partitions[topic.Place{Topic: p.topic, Partition: p.number}] = p
+	r.partitions[topic.TopicPartition{Topic: p.topic, Partition: p.number}] = p
 }
 
 // take hands out the partition, once; nil: it is not held.
-func (r *revoked) take(place topic.Place) *partition {
+func (r *revoked) take(tp topic.TopicPartition) *partition {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	p := r.partitions[place]
-	delete(r.partitions, place)
+	p := r.partitions[tp]
+	delete(r.partitions, tp)
 	return p
 }
 
 // assigned lets go of the partitions that the group has not given back.
-func (r *revoked) assigned(places []topic.Place) {
+func (r *revoked) assigned(partitions []topic.TopicPartition) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	left := map[topic.Place]*partition{}
-	for _, place := range places {
-		if p := r.partitions[place]; p != nil {
-			left[place] = p
+	left := map[topic.TopicPartition]*partition{}
+	for _, tp := range partitions {
+		if p := r.partitions[tp]; p != nil {
+			left[tp] = p
 		}
 	}
 	r.partitions = left
@@ -109,7 +109,7 @@ func (p *partition) outdated(f found) string {
 // is in memory stays, open episodes too, and nothing is read again. nil: there is none, and the partition has to be
 // restored. It comes after the claim has fenced earlier owners, as restoring does: see claim.
 func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
-	p := s.revoked.take(topic.Place{Topic: a.Topic, Partition: a.Partition})
+	p := s.revoked.take(topic.TopicPartition{Topic: a.Topic, Partition: a.Partition})
 	if p == nil {
 		return nil, nil
 	}
@@ -143,14 +143,14 @@ func (p *partition) look(ctx context.Context, committed int64) (f found, err err
 	if f.state, err = client.ID(ctx, o.State); err != nil {
 		return f, err
 	}
-	if f.first, f.end, err = bounds(ctx, client, p.topic, p.number, false); err != nil {
+	if f.first, f.end, err = client.Bounds(ctx, p.topic, p.number, false); err != nil {
 		return f, err
 	}
-	if f.stateFirst, f.stateEnd, err = bounds(ctx, client, o.State, p.number, false); err != nil {
+	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.number, false); err != nil {
 		return f, err
 	}
 	from := max(p.stateEnd, f.stateFirst)
-	err = readBetween(ctx, client, topic.Place{Topic: o.State, Partition: p.number}, from, f.stateEnd, each(func(r *record.Raw) {
+	err = readBetween(ctx, client, topic.TopicPartition{Topic: o.State, Partition: p.number}, from, f.stateEnd, each(func(r *record.Raw) {
 		f.written = f.written || state.Concerns(r.Key, o.Group, p.topic)
 	}))
 	return f, err

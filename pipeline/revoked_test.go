@@ -44,16 +44,16 @@ func TestOutdated(t *testing.T) {
 // Of the partitions that were taken back those are held that the group gives back, and each is handed out once.
 func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 	var r revoked
-	place := func(n int32) topic.Place { return topic.Place{Topic: "in", Partition: n} }
+	tp := func(n int32) topic.TopicPartition { return topic.TopicPartition{Topic: "in", Partition: n} }
 	for n := range int32(3) {
 		r.keep(&partition{topic: "in", number: n})
 	}
-	r.assigned([]topic.Place{place(0), place(2), place(7)})
-	if r.take(place(0)) == nil || r.take(place(0)) != nil || r.take(place(1)) != nil || r.take(place(7)) != nil {
+	r.assigned([]topic.TopicPartition{tp(0), tp(2), tp(7)})
+	if r.take(tp(0)) == nil || r.take(tp(0)) != nil || r.take(tp(1)) != nil || r.take(tp(7)) != nil {
 		t.Error("not the partitions that were given back")
 	}
 	r.assigned(nil)
-	if r.take(place(2)) != nil {
+	if r.take(tp(2)) != nil {
 		t.Error("a partition is held that belongs to another")
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
@@ -30,6 +32,10 @@ type Options struct {
 	Labels   string // "": none
 	Episodes string // "": none
 	Review   string // "": none
+	// Corrections gets what recent items are called since, when labels say so; "": none, and they keep their names
+	// unless those are forgotten.
+	Corrections string
+	Now         string // where items get a first answer when they are read; "": none do
 
 	Delivery producer.Delivery
 	// Eager hands results over as soon as they are there, ahead of the commit that covers them: at least once.
@@ -40,10 +46,12 @@ type Options struct {
 	StateInterval  time.Duration // default 10 s
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
+	NowWithin      time.Duration // of an item being read, for a first answer; default 2 s
 	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
 	MaxLabels      int           // examples of the labels topic that are in force, the latest; default 100,000
 	MaxStreams     int           // of a partition; beyond, the longest silent are forgotten; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
+	Recent         *recent.Store // where the last answered items are kept; nil: nowhere
 
 	Form       record.ResultForm // of results; the zero value is ResultJSON
 	WithVector bool              // results carry their items' vectors
@@ -55,11 +63,12 @@ type Options struct {
 
 	Workers    int   // default: one a core
 	InFlight   int64 // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
+	Budget     int64 // of bytes of the process; 0: none
 	FetchBytes int   // of one fetch, default 1 MiB
 	// RecoveryTarget is how long a new owner may be busy with what it has to learn again, default 30 s: where it
 	// would take longer, state is written beyond its share of the results' bytes.
 	RecoveryTarget time.Duration
-	StallAfter     time.Duration // without getting on, after which a partition with input is stuck, default 1 minute
+	StallAfter     time.Duration // without getting on, after which a partition with input is stuck, default 45 s
 	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
@@ -67,6 +76,8 @@ type Options struct {
 	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is
 	// open.
 	Bounded bool
+	// Compare makes a backfill write corrections instead of results; nil: results.
+	Compare *Comparison
 	// FromState is another group's state topic: a stream of which nothing is known starts with what it holds
 	// there.
 	FromState string
@@ -75,7 +86,9 @@ type Options struct {
 	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the
 	// acknowledgement of its results, from several goroutines; nil: nobody asks.
 	Acknowledged func(episode int64, took time.Duration)
-	Log          *slog.Logger
+	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: nobody asks.
+	Traced func(*Trace)
+	Log    *slog.Logger
 }
 
 // Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep
@@ -106,7 +119,7 @@ func (o *Options) fill() {
 	durations := []struct {
 		value  *time.Duration
 		normal time.Duration
-	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, time.Minute}, {&o.RecoveryTarget, 30 * time.Second}}
+	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, 45 * time.Second}, {&o.RecoveryTarget, 30 * time.Second}, {&o.NowWithin, 2 * time.Second}}
 	for _, d := range durations {
 		if *d.value == 0 {
 			*d.value = d.normal
@@ -144,18 +157,25 @@ func (o *Options) group() consumer.GroupSettings {
 
 // Stage labels the partitions that its group gives it.
 type Stage struct {
-	options  Options
-	client   *topic.Client
-	log      *slog.Logger
-	pool     *pool
-	labels   *labels
-	metrics  *Metrics
-	progress *progress
-	revoked  revoked
-	owned    atomic.Int32  // partitions of this process
-	restores chan struct{} // one for each restore that is going on; see turn
-	warned   warnings
-	ranges   map[topic.Place]Range // what a backfill answers; nil: everything, for ever
+	options    Options
+	client     *topic.Client
+	log        *slog.Logger
+	pool       *pool
+	labels     *labels
+	metrics    *Metrics
+	progress   *progress
+	contact    contact
+	producers  openers
+	revoked    revoked
+	owned      atomic.Int32  // partitions of this process
+	restores   chan struct{} // one for each restore that is going on; see turn
+	firsts     firstMemory
+	remembered owned
+	warned     warnings
+	memory     *budget
+	labelBytes labelBytes
+	embeddings embeddings
+	ranges     map[topic.TopicPartition]Range // what a backfill answers; nil: everything, for ever
 }
 
 // ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions
@@ -182,10 +202,28 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		return nil, err
 	}
 	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress(), restores: make(chan struct{}, o.Workers)}
+	s.memory = newBudget(o.Budget)
+	s.options.Memory.Budget = s.memory
+	s.firsts.most = nowMemory
+	if o.Budget > 0 {
+		s.firsts.most = int(min(nowMemory, o.Budget/8))
+	}
+	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.metrics.troubles = func() []Trouble { return s.troubles(time.Now()) }
+	s.metrics.pauses = func() []Trouble { return s.labels.current.Load().orders.list(o.Labels) }
+	s.metrics.embeddings = &s.embeddings
+	s.contact.group, s.contact.limit = o.Group, o.group().Longest()
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	s.labels.most, s.labels.shown = o.MaxLabels, s.metrics.labelled
 	return s, nil
+}
+
+// inFlightMost is how many bytes a partition may have unacknowledged: all of them an eighth of the budget.
+func (s *Stage) inFlightMost() int64 {
+	if s.memory.limit == 0 {
+		return s.options.InFlight
+	}
+	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
 }
 
 // Metrics are the stage's figures.
@@ -203,7 +241,8 @@ func (s *Stage) Run(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.pool, err = newPool(s.options.Workers, s.options.Memory, s.log); err != nil {
+	s.options.Memory.Judged = s.options.Episodes != "" || s.options.Observer != nil
+	if s.pool, err = newPool(s.options.Workers, s.options.Memory); err != nil {
 		return err
 	}
 	ready, followed := make(chan struct{}), make(chan error, 1)
@@ -222,15 +261,13 @@ func (s *Stage) Run(ctx context.Context) error {
 		followed <- err
 	}()
 	go s.watch(following, fail)
-	surveyed := make(chan struct{})
-	go func() {
-		defer close(surveyed)
-		s.survey(following)
-	}()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.survey(following) })
+	beside.Go(func() { s.guard(following) })
 	defer func() {
 		stop()
 		<-followed
-		<-surveyed
+		beside.Wait()
 	}()
 	select {
 	case <-ready:
@@ -252,20 +289,27 @@ func (s *Stage) Run(ctx context.Context) error {
 
 func (s *Stage) work(ctx context.Context) error {
 	group := s.options.group()
-	group.Rebalanced = func(_ int32, assigned []topic.Place) {
+	group.Rebalanced = func(_ int32, assigned []topic.TopicPartition) {
 		s.revoked.assigned(assigned)
+		s.keepRecent(assigned)
 		s.owned.Store(int32(len(assigned)))
 		s.metrics.rebalanced(len(assigned))
+		s.contact.joined()
 	}
+	group.Left = func(err error) {
+		s.metrics.partitions.Set(0)
+		s.contact.lost(err, time.Now())
+	}
+	s.contact.lost(nil, time.Now())
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }
 
 // own answers one partition for as long as the group leaves it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
-	place := topic.Place{Topic: a.Topic, Partition: a.Partition}
-	s.progress.assign(place, time.Now())
-	defer s.metrics.released(place)
-	defer s.progress.release(place)
+	tp := topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}
+	s.progress.assign(tp, time.Now())
+	defer s.metrics.released(tp)
+	defer s.progress.release(tp)
 	outage := s.client.Outage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
 	for ctx.Err() == nil {
 		claimed, err := s.hold(ctx, a, outage)
@@ -279,8 +323,19 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
 			<-ctx.Done() // the group will say so too
 			return nil
+		case errors.Is(err, errResumed):
+			s.log.Info("a stream goes on that was paused: what lay aside is read now", "topic", a.Topic,
+				"partition", a.Partition)
+			continue
 		}
-		s.progress.of(place, func(p *advance) { p.doing, p.cause = "taking over", err })
+		s.progress.of(tp, func(p *advance) { p.doing, p.cause = "taking over", err })
+		if b := (*blocked)(nil); errors.As(err, &b) {
+			s.warned.once("blocked "+tp.String(), func(int) {
+				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", remedy(err))
+			})
+			s.untilChanged(ctx, b)
+			continue
+		}
 		if claimed || !topic.Temporary(err) { // else a coordinator that is not ready yet, a leader that moves
 			s.metrics.restarts.Add(1)
 			s.warned.once(fmt.Sprintf("restart %s/%d", a.Topic, a.Partition), func(times int) {
@@ -308,7 +363,10 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	defer abandon()
 	s.metrics.own(p)
 	limit := s.options.HandOver
-	if err = p.run(ctx, reader, decoder, s.end(a)); err != nil {
+	if p.first, err = p.answerAtOnce(ctx); err == nil {
+		err = p.run(ctx, reader, decoder, s.end(a))
+	}
+	if err != nil {
 		abandon()
 		limit = 2 * time.Second
 	}

@@ -101,7 +101,7 @@ func quiet() *slog.Logger {
 
 // options are those of a stage at least once, with episodes that only the input closes.
 func basics(client *topic.Client, in string, f *feed) Options {
-	s, err := stream.SolverSettings(solver.DefaultPreset)
+	s, err := solver.DefaultPreset.Settings()
 	if err != nil {
 		panic(err)
 	}

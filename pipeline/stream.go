@@ -4,16 +4,19 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// liveStream is one stream's place in the line. Its jobs are done one after the other, by whichever worker
+// liveStream is one stream's queue. Its jobs are done one after the other, by whichever worker
 // is free; its memory and labels belong to the job that is being done. The partition is told of a job before
 // all of it is learned: working is held until it is.
 type liveStream struct {
@@ -21,11 +24,14 @@ type liveStream struct {
 	key         consumer.Key
 	partition   *partition
 	memory      *stream.Stream
-	metric      *stream.Refresh // the last that the pool was told of; its worker's
-	learned     record.Place    // the last item of the last episode
+	learned     record.Position // the last item of the last episode
 	labels      []int64         // the labels it last answered by
 	learning    time.Duration   // what it took to learn of the last episode, after its answers
 	learnedTime time.Time       // event time of the last item of the last episode
+
+	first atomic.Pointer[firstStream] // nil: none of its items was answered at once
+
+	bytes, metricBytes atomic.Int64 // about what its memory holds, and its metric of that
 
 	// Of the pool, under its lock.
 	jobs    []*job
@@ -39,6 +45,8 @@ type liveStream struct {
 	size         int       // of its last snapshot, or what one is thought to take; 0: not known
 	pending      int       // jobs given to the workers and not taken back
 	answeredTime time.Time // event time of the partition at its last answered item
+	episodes     int64     // that it has answered
+	taught       bool      // its own items have taught it
 }
 
 // job is something to do for a stream: answer an episode, learn it again without answering, or take a
@@ -57,11 +65,14 @@ type job struct {
 	snapshot *state.Snapshot
 	report   stream.Report
 	took     time.Duration
-	learn    func()        // what is left to learn of the episode once its answers are handed on; nil: nothing
 	learned  time.Duration // how long that took of the episode before
+	kept     *recent.Block // its recent items; nil: none are kept
 	unknown  int
 	answered bool
 	rejected error // why the memory could not answer: the items are in the dead letters
+
+	items   []stream.Item // for first answers, until they have followed
+	answers []stream.Answer
 }
 
 // attempt does the job on a worker. A panic, and an episode that hung its owners before, is the fault of
@@ -115,11 +126,15 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	}
 	switch {
 	case j.relearn != nil:
+		if err == nil {
+			j.keep(answers)
+		}
 	case err != nil:
 		j.rejected = err
 		j.reject(err)
 	default:
 		results, reviews := j.encode(answers)
+		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
 			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took}
 			s.partition.tell(watching, told)
@@ -146,7 +161,10 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 		}
 	}()
 	for _, r := range v.resets {
-		if s.learned != record.Nowhere && r.after(s.labels) && (r.Stream == "" || r.Stream == s.key.Stream) {
+		if slices.Equal(s.labels, v.next) {
+			break // as mostly: there is nothing new
+		}
+		if s.learned != record.NoPosition && r.after(s.labels) && (r.Stream == "" || r.Stream == s.key.Stream) {
 			s.memory.Reset(r.Class)
 		}
 	}
@@ -154,32 +172,36 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 		s.memory.Reset("") // what it learned is of a dimension that records do not agree on any more
 	}
 	items := make([]stream.Item, len(j.episode.Items))
-	for i := range j.episode.Items {
-		it := &j.episode.Items[i]
-		items[i] = stream.Item{
-			ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model, Position: stream.Position(it.Source.Place()),
-			Frame: it.Frame, Track: it.Track,
-		}
+	for i := range items {
+		items[i] = streamItem(&j.episode.Items[i])
 	}
-	answers, j.report, j.learn, err = s.memory.AnswerAhead(ctx, engine, items, v.labels)
+	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
+	if s.first.Load() != nil {
+		j.items, j.answers = items, answers
+	}
 	return answers, err
 }
 
-// learn does what an answered episode has left to learn; nil: nothing. What panics is not learned: answers
-// stand.
-func (s *liveStream) learn(rest func()) {
-	if rest == nil {
-		return
+// streamItem is an item as a stream knows it.
+func streamItem(it *record.Item) stream.Item {
+	return stream.Item{
+		ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model,
+		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track,
 	}
+}
+
+// learn does what an answered episode has left to learn. What panics is not learned: answers stand.
+func (s *liveStream) learn() {
 	begin := time.Now()
 	defer func() {
+		s.measure()
 		s.learning = time.Since(begin)
 		if p := recover(); p != nil {
 			s.partition.log.Error("an episode could not be learned from in full", "stream", s.key.Stream, "error", p,
 				"stack", string(debug.Stack()))
 		}
 	}()
-	rest()
+	s.memory.Learn()
 }
 
 // snapshot is what the stream remembers now.

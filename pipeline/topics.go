@@ -22,7 +22,8 @@ func (s *Stage) prepare(ctx context.Context) error {
 		{Name: o.Dead, Partitions: partitions},
 		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()},
 	}
-	for _, optional := range []string{o.Episodes, o.Review} {
+	s.makeNow(ctx, partitions)
+	for _, optional := range []string{o.Episodes, o.Review, o.Corrections} {
 		if optional != "" {
 			own = append(own, topic.Description{Name: optional, Partitions: partitions})
 		}
@@ -61,7 +62,7 @@ func (s *Stage) end(a consumer.Assignment) int64 {
 	if s.ranges == nil {
 		return -1
 	}
-	return s.ranges[topic.Place{Topic: a.Topic, Partition: a.Partition}].To
+	return s.ranges[topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}].To
 }
 
 // await waits until a topic is there and says how many partitions it has.

@@ -15,6 +15,9 @@ type Trouble struct {
 // troubles is what keeps the stage from doing its work at a moment, by the limit of its options.
 func (s *Stage) troubles(now time.Time) []Trouble {
 	var list []Trouble
+	if t, ok := s.contact.trouble(now); ok {
+		list = append(list, t)
+	}
 	if found := s.progress.stuck(now, s.options.StallAfter); len(found) > 0 {
 		_, cause := s.failing(found[0])
 		for i, one := range found {
@@ -25,6 +28,14 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 			list = append(list, t)
 		}
 	}
+	list = append(list, s.openTransactions(now)...)
+	if t, ok := s.memory.trouble(); ok {
+		list = append(list, t)
+	}
+	list = append(list, s.embeddings.troubles(now, true)...)
+	if t, failed := s.labels.failed(); failed {
+		list = append(list, t)
+	}
 	if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
 		list = append(list, t)
 	}
@@ -33,7 +44,12 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 
 // failing is what a stuck partition waits for, and the error that it waits to go away; nil: none is known.
 func (s *Stage) failing(one stuck) (doing string, cause error) {
-	doing, cause = s.client.Failing(one.Place, s.options.Out, s.options.Dead, s.options.State)
+	if waits, ok := s.options.Decode.Schemas.(interface{ Waiting() error }); ok && one.doing == "reading" {
+		if err := waits.Waiting(); err != nil {
+			return "waiting for the schema registry", err
+		}
+	}
+	doing, cause = s.client.Failing(one.TopicPartition, s.options.Out, s.options.Dead, s.options.State)
 	if cause == nil {
 		cause = one.cause
 	}
@@ -52,8 +68,12 @@ func (m *Metrics) Troubles() []Trouble {
 }
 
 // Doubts are the streams that lately answered fewer than half of the items right that people labelled. The
-// stage does its work on them; that it may be of no use is for a person to know.
-func (m *Metrics) Doubts() []Trouble { return m.doubts.list(time.Now()) }
+// stage does its work on them; that it may be of no use is for a person to know. So are streams whose
+// embedding changed, where most streams of their input go on.
+func (m *Metrics) Doubts() []Trouble {
+	now := time.Now()
+	return append(m.doubts.list(now), m.embeddings.troubles(now, false)...)
+}
 
 // Ready says whether the labels are read, the stage takes part in its group, no partition is stuck, and
 // something of the input can be used: "" if so, else why not.

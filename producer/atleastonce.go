@@ -40,8 +40,18 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	a := &atLeastOnce{AtLeastOnce: d, claim: c, offsets: d.offsetsOf(c.Generation), written: sequences{}}
+	a := &atLeastOnce{
+		AtLeastOnce: d, claim: c, offsets: d.offsetsOf(c.Generation),
+		written: sequences{}, failed: make(chan error, 1),
+	}
 	a.records, a.state = a.sender(stamp, sequences{}), a.sender(stamp, a.written)
+	a.state.Patient = func(err error, _ time.Duration) bool {
+		if topic.CauseOf(err) == topic.Rejected { // the next claim cuts it smaller, unless the topic takes nothing
+			const least = 8 << 10
+			return d.Client.RecordLimit(ctx, a.tp.Topic) < least
+		}
+		return !forgottenIdentity(err)
+	}
 	return a, offset, nil
 }
 
@@ -61,9 +71,10 @@ type atLeastOnce struct {
 	offsets *offsets
 	// The records of a commit are written beside the state of the one before, to other topics.
 	records, state topic.Sender
-	written        sequences   // of state
-	place          topic.Place // of state
-	rest           chan error  // what becomes of the last commit's state and offset; nil: they are written
+	written        sequences            // of state
+	tp             topic.TopicPartition // of state
+	rest           chan error           // the result of writing the last commit's state and offset; nil: written
+	failed         chan error
 }
 
 // sender writes under an identity, so that a batch that was sent twice is written once, and one that comes
@@ -71,9 +82,9 @@ type atLeastOnce struct {
 func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 	return topic.Sender{
 		Client: a.Client, Log: a.Log, Origin: a.claim.Partition, Compression: a.Compression,
-		Stamp: func(place topic.Place) topic.Stamp {
+		Stamp: func(tp topic.TopicPartition) topic.Stamp {
 			if stamp != topic.Anonymous {
-				stamp.Sequence = s[place].next
+				stamp.Sequence = s[tp].next
 			}
 			return stamp
 		},
@@ -95,7 +106,7 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 		return err
 	}
 	if len(c.State) > 0 {
-		a.place = topic.Place{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
+		a.tp = topic.TopicPartition{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
 	}
 	rest := make(chan error, 1)
 	a.rest = rest
@@ -105,9 +116,18 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 			err = a.offset(ctx, c.Offset)
 		}
 		rest <- err
+		if err != nil {
+			select {
+			case a.failed <- err:
+			default: // one failure is enough
+			}
+		}
 	}()
 	return nil
 }
+
+// Failed implements Committer.
+func (a *atLeastOnce) Failed() <-chan error { return a.failed }
 
 // Close waits for the last state and offset. Where their context has ended, nobody counts on them.
 func (a *atLeastOnce) Close(ctx context.Context) error {
@@ -118,11 +138,11 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 }
 
 // GiveUpHanging implements Committer: without transactions there is nothing to give up.
-func (a *atLeastOnce) GiveUpHanging(context.Context, topic.Place) error { return nil }
+func (a *atLeastOnce) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
 
 // StateEnd implements Committer.
 func (a *atLeastOnce) StateEnd() (int64, bool) {
-	end, known := a.written.end(a.place)
+	end, known := a.written.end(a.tp)
 	return end, known && a.rest == nil
 }
 

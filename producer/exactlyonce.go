@@ -63,9 +63,9 @@ type exactlyOnce struct {
 	log       *slog.Logger
 	sender    topic.Sender
 	sequences sequences
-	state     topic.Place // where state is written
-	open      bool        // there may be a transaction
-	broken    error       // nothing may be committed any more
+	state     topic.TopicPartition // where state is written
+	open      bool                 // there may be a transaction
+	broken    error                // nothing may be committed any more
 }
 
 var errNoOffset = errors.New("records without an offset: the group could not refuse them")
@@ -100,7 +100,7 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	}
 	e.open = true
 	if len(c.State) > 0 {
-		e.state = topic.Place{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
+		e.state = topic.TopicPartition{Topic: c.State[0].Topic, Partition: c.State[0].Partition}
 	}
 	queue, err := e.sender.Queue(ctx, append(c.Records[:len(c.Records):len(c.Records)], c.State...))
 	if err != nil {
@@ -138,14 +138,17 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 	return nil
 }
 
+// Failed implements Committer: a transaction leaves nothing to be written.
+func (e *exactlyOnce) Failed() <-chan error { return nil }
+
 // GiveUpHanging implements Committer. The claim has ended the transactions that the coordinator knew. A
 // broker that is killed while a transaction ends can tell the coordinator that all is done although a
 // partition has no marker of it, and then nothing ever ends it there. The end of a later transaction of the
 // same producer does. It is given up, not committed, as nobody knows any more which of the two it was to be:
 // state that lacks a commit costs what a stream learned from it, state that is ahead of the offset would
 // pass records over.
-func (e *exactlyOnce) GiveUpHanging(ctx context.Context, place topic.Place) error {
-	if err := e.addPartitions(ctx, []topic.Place{place}); err != nil {
+func (e *exactlyOnce) GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error {
+	if err := e.addPartitions(ctx, []topic.TopicPartition{tp}); err != nil {
 		return err
 	}
 	return e.end(ctx, false)
@@ -157,9 +160,9 @@ func (e *exactlyOnce) StateEnd() (int64, bool) {
 	return end, known && e.broken == nil && !e.open
 }
 
-func (e *exactlyOnce) stamp(place topic.Place) topic.Stamp {
+func (e *exactlyOnce) stamp(tp topic.TopicPartition) topic.Stamp {
 	return topic.Stamp{
-		Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[place].next,
+		Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[tp].next,
 		Transactional: true,
 	}
 }

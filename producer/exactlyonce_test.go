@@ -261,11 +261,11 @@ func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
 func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	c, _ := b.claim(b.join())
-	place := topic.Place{Topic: b.out, Partition: 0}
-	if err := c.addPartitions(b.ctx, []topic.Place{place}); err != nil {
+	tp := topic.TopicPartition{Topic: b.out, Partition: 0}
+	if err := c.addPartitions(b.ctx, []topic.TopicPartition{tp}); err != nil {
 		t.Fatal(err)
 	}
-	batch := topic.Encode(place, []record.Out{{Value: []byte("once")}}, c.stamp(place), "")
+	batch := topic.Encode(tp, []record.Out{{Value: []byte("once")}}, c.stamp(tp), "")
 	var err error
 	for sent := 0; sent < 3; {
 		b.client.Send(b.ctx, c.identity.transaction, []*topic.EncodedBatch{batch})
@@ -275,7 +275,7 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.sequences.moved(place, 1, batch.Base)
+	c.sequences.moved(tp, 1, batch.Base)
 	if err := c.Commit(b.ctx, &Commit{
 		Records: []record.Out{{Topic: b.out, Value: []byte("and another")}},
 		Offset:  1,
@@ -292,7 +292,7 @@ func TestAGapInTheSequenceIsRefused(t *testing.T) {
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
-	c.sequences.moved(topic.Place{Topic: b.out, Partition: 0}, 5, -1)
+	c.sequences.moved(topic.TopicPartition{Topic: b.out, Partition: 0}, 5, -1)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err,
 		kafka.OutOfOrderSequenceNumber) {
 		t.Fatalf("a gap in the sequence: %v", err)
@@ -341,11 +341,11 @@ func TestAZombieIsRefused(t *testing.T) {
 	if err := zombie.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
-	place := topic.Place{Topic: b.out, Partition: 1}
-	if err := zombie.addPartitions(b.ctx, []topic.Place{place}); err != nil {
+	tp := topic.TopicPartition{Topic: b.out, Partition: 1}
+	if err := zombie.addPartitions(b.ctx, []topic.TopicPartition{tp}); err != nil {
 		t.Fatal(err)
 	}
-	half := topic.Encode(place, []record.Out{{Value: []byte("half")}}, zombie.stamp(place), "")
+	half := topic.Encode(tp, []record.Out{{Value: []byte("half")}}, zombie.stamp(tp), "")
 	for half.Err = kafka.LeaderNotAvailable; topic.Temporary(half.Err); {
 		b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{half})
 	}
@@ -357,8 +357,8 @@ func TestAZombieIsRefused(t *testing.T) {
 		t.Errorf("the owner begins at %d, want 1", offset)
 	}
 	b.client.Send(b.ctx, zombie.identity.transaction,
-		[]*topic.EncodedBatch{topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place), "")})
-	late := topic.Encode(place, []record.Out{{Value: []byte("late")}}, zombie.stamp(place), "")
+		[]*topic.EncodedBatch{topic.Encode(tp, []record.Out{{Value: []byte("late")}}, zombie.stamp(tp), "")})
+	late := topic.Encode(tp, []record.Out{{Value: []byte("late")}}, zombie.stamp(tp), "")
 	for late.Err = kafka.LeaderNotAvailable; topic.Temporary(late.Err); {
 		b.client.Send(b.ctx, zombie.identity.transaction, []*topic.EncodedBatch{late})
 	}
@@ -377,8 +377,8 @@ func TestAZombieIsRefused(t *testing.T) {
 	b.expect([]string{"0", "1"}, nil, 2)
 }
 
-// An owner that lost its identity, but not its place in the group, may claim again: its transaction took too
-// long, or a frozen predecessor woke up for a moment.
+// An owner that lost its identity, but not its membership of the group, may claim again: its transaction took
+// too long, or a frozen predecessor woke up for a moment.
 func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()

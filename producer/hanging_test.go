@@ -21,7 +21,7 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), State: b.snapshot(1), Offset: 2}); err != nil {
 		t.Fatal(err)
 	}
-	place := topic.Place{Topic: b.state, Partition: 0}
+	tp := topic.TopicPartition{Topic: b.state, Partition: 0}
 	if brokertest.Real() {
 		verifyPartitions(b, "false")
 		defer verifyPartitions(b, "true")
@@ -40,29 +40,29 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	if brokertest.Real() {
 		c, _ = b.claim(generation)
 	}
-	if committed, end := b.ends(place); committed >= end {
+	if committed, end := b.ends(tp); committed >= end {
 		t.Fatalf("nothing hangs: what is committed ends at %d, the partition at %d", committed, end)
 	}
-	if err := c.GiveUpHanging(b.ctx, place); err != nil {
+	if err := c.GiveUpHanging(b.ctx, tp); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(3), Offset: 4}); err != nil {
 		t.Fatal(err)
 	}
 	b.expect([]string{"0", "1", "2", "3"}, []string{"1", "3"}, 4)
-	if committed, end := b.ends(place); committed != end {
+	if committed, end := b.ends(tp); committed != end {
 		t.Errorf("what is committed ends at %d, the partition at %d", committed, end)
 	}
 }
 
 // ends are where what is committed of a partition ends, and where all of it does.
-func (b *bench) ends(place topic.Place) (committed, end int64) {
+func (b *bench) ends(tp topic.TopicPartition) (committed, end int64) {
 	b.t.Helper()
-	committed, err := b.client.Offset(b.ctx, place.Topic, place.Partition, topic.Latest, true)
+	committed, err := b.client.Offset(b.ctx, tp.Topic, tp.Partition, topic.Latest, true)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	end, err = b.client.Offset(b.ctx, place.Topic, place.Partition, topic.Latest, false)
+	end, err = b.client.Offset(b.ctx, tp.Topic, tp.Partition, topic.Latest, false)
 	if err != nil {
 		b.t.Fatal(err)
 	}

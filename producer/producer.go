@@ -38,10 +38,13 @@ type Commit struct {
 type Committer interface {
 	Commit(ctx context.Context, c *Commit) error
 	Close(ctx context.Context) error
+	// Failed receives the error of what the last Commit left to be written after its return: the next Commit
+	// would return it, but a quiet partition may make none. nil: Commit leaves nothing.
+	Failed() <-chan error
 	// GiveUpHanging gives up what a transaction of the claim's earlier owners has left open in a partition,
 	// though their claims are fenced: readers of what is committed stand before it. What nobody of them left is
 	// not touched. It is called before the first Commit.
-	GiveUpHanging(ctx context.Context, place topic.Place) error
+	GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error
 	// StateEnd returns the offset after the last record of state that was written: -1 if none was, ok false if
 	// that is not known. It is called after Close.
 	StateEnd() (end int64, ok bool)

@@ -10,7 +10,7 @@ import (
 // a batch only if it begins with the next number, and drops one that it has already: so that a batch may be
 // sent again when the answer was lost, and is there once. They may therefore only move when a batch is known
 // to be written.
-type sequences map[topic.Place]sequence
+type sequences map[topic.TopicPartition]sequence
 
 // sequence is how far one partition has been written.
 type sequence struct {
@@ -20,14 +20,14 @@ type sequence struct {
 }
 
 // moved notes that n more records are written, the first at offset base, -1: not known.
-func (s sequences) moved(place topic.Place, n int, base int64) {
-	next := int32((int64(s[place].next) + int64(n)) % (math.MaxInt32 + 1))
-	s[place] = sequence{next, base + int64(n), base >= 0}
+func (s sequences) moved(tp topic.TopicPartition, n int, base int64) {
+	next := int32((int64(s[tp].next) + int64(n)) % (math.MaxInt32 + 1))
+	s[tp] = sequence{next, base + int64(n), base >= 0}
 }
 
-// end is what Committer.StateEnd says of the place that state was written to.
-func (s sequences) end(place topic.Place) (int64, bool) {
-	if at, written := s[place]; written {
+// end is what Committer.StateEnd says of the partition that state was written to.
+func (s sequences) end(tp topic.TopicPartition) (int64, bool) {
+	if at, written := s[tp]; written {
 		return at.end, at.known
 	}
 	return -1, true

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/segmentio/kafka-go"
@@ -15,9 +16,9 @@ import (
 // harmless.
 
 // addPartitions tells the coordinator what the transaction writes to.
-func (e *exactlyOnce) addPartitions(ctx context.Context, places []topic.Place) error {
+func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.TopicPartition) error {
 	topics := map[string][]kafka.AddPartitionToTxn{}
-	for _, p := range places {
+	for _, p := range partitions {
 		topics[p.Topic] = append(topics[p.Topic], kafka.AddPartitionToTxn{Partition: int(p.Partition)})
 	}
 	k := e.client.Kafka()
@@ -29,15 +30,31 @@ func (e *exactlyOnce) addPartitions(ctx context.Context, places []topic.Place) e
 		if err != nil {
 			return err
 		}
-		for name, partitions := range answer.Topics {
-			for _, p := range partitions {
-				if p.Error != nil {
-					return fmt.Errorf("add %s/%d: %w", name, p.Partition, p.Error)
-				}
+		return partitionError(answer.Topics)
+	})
+}
+
+// notAttempted is what brokers say of the partitions that they would have added, had they not refused others.
+// kafka-go has another name for it.
+const notAttempted = kafka.Error(55)
+
+var errNotAttempted = errors.New("not attempted, as another partition of the transaction is refused")
+
+// partitionError is what a broker says of the partitions to add: what it refuses comes before what it
+// therefore left undone.
+func partitionError(topics map[string][]kafka.AddPartitionToTxnPartition) (err error) {
+	for name, partitions := range topics {
+		for _, p := range partitions {
+			switch {
+			case p.Error == nil:
+			case !errors.Is(p.Error, notAttempted):
+				return fmt.Errorf("add %s/%d: %w", name, p.Partition, p.Error)
+			default:
+				err = fmt.Errorf("add %s/%d: %w", name, p.Partition, errNotAttempted)
 			}
 		}
-		return nil
-	})
+	}
+	return err
 }
 
 // addOffsets tells the coordinator that the transaction commits an offset of the group.

@@ -31,7 +31,7 @@ type bounds struct {
 	sweep   uint8
 
 	movers     []int32   // classes that have moved farther than farMove
-	place      []int32   // k: where among movers, -1: no mover
+	position   []int32   // k: where among movers, -1: no mover
 	travelled  []float64 // k: how far, at most, the scores of each class have moved in this descent
 	prototypes []float32 // movers x d
 	shared     []float32 // movers: their base
@@ -58,7 +58,7 @@ func (b *bounds) enter(e *episode) {
 		}
 	}
 	b.outside, b.base, b.drift, b.longest = vector.Resize(b.outside, e.n), vector.Zeroed(b.base, e.k), 0, 0
-	b.place, b.travelled = vector.Resize(b.place, e.k), vector.Zeroed(b.travelled, e.k)
+	b.position, b.travelled = vector.Resize(b.position, e.k), vector.Zeroed(b.travelled, e.k)
 	b.floor, b.since = vector.Resize(b.floor, e.n), vector.Resize(b.since, e.n)
 	b.changed, b.sweep = vector.Zeroed(b.changed, e.n), 0
 	for p := range b.outside {
@@ -81,11 +81,11 @@ func (b *bounds) follow(e *episode) {
 	b.movers, b.prototypes, b.shared = b.movers[:0], b.prototypes[:0], b.shared[:0]
 	var farthest float64
 	for c := range e.k {
-		b.place[c] = -1
+		b.position[c] = -1
 		moved := slope*e.direct.moved(c) + math.Abs(float64(e.base[c]-b.base[c]))
 		b.travelled[c] += moved
 		if moved > farMove && !e.modes {
-			b.place[c] = int32(len(b.movers))
+			b.position[c] = int32(len(b.movers))
 			b.movers = append(b.movers, int32(c))
 			b.prototypes = append(b.prototypes, e.direct.c[c*e.d:(c+1)*e.d]...)
 			b.shared = append(b.shared, e.base[c])
@@ -124,20 +124,20 @@ const fewShare = 1. / 32
 
 // nearby is what updateNear works in.
 type nearby struct {
-	place   []uint8 // k: where in classes, plus 1; 0 outside a call
-	count   int
-	classes [mostNear]int32
-	sums    [mostNear]float32 // lambda (W S)_p, then scores
-	rest    float32           // the sum of lambda (W S)_p over all other classes
+	position []uint8 // k: where in classes, plus 1; 0 outside a call
+	count    int
+	classes  [mostNear]int32
+	sums     [mostNear]float32 // lambda (W S)_p, then scores
+	rest     float32           // the sum of lambda (W S)_p over all other classes
 }
 
 func (b *nearby) size(k int) {
-	b.place, b.count = vector.Zeroed(b.place, k), 0
+	b.position, b.count = vector.Zeroed(b.position, k), 0
 }
 
 // look makes a class one that is looked at and says whether there was room.
 func (b *nearby) look(class int32) bool {
-	if b.place[class] > 0 {
+	if b.position[class] > 0 {
 		return true
 	}
 	if b.count == mostNear {
@@ -145,13 +145,13 @@ func (b *nearby) look(class int32) bool {
 	}
 	b.classes[b.count], b.sums[b.count] = class, 0
 	b.count++
-	b.place[class] = uint8(b.count)
+	b.position[class] = uint8(b.count)
 	return true
 }
 
 // add adds to the sum of a class.
 func (b *nearby) add(class int32, v float32) {
-	if at := b.place[class]; at > 0 {
+	if at := b.position[class]; at > 0 {
 		b.sums[at-1] += v
 	} else {
 		b.rest += v
@@ -167,7 +167,7 @@ func (b *nearby) gather(e *episode, p int) bool {
 		b.sum(e, p)
 	}
 	for _, class := range b.classes[:b.count] {
-		b.place[class] = 0
+		b.position[class] = 0
 	}
 	for i := 1; i < b.count; i++ {
 		class, sum := b.classes[i], b.sums[i]
@@ -251,7 +251,7 @@ func (b *bounds) farthest(movers []float32, kept []element, c *choice) float32 {
 		return float32(math.Inf(-1))
 	}
 	for _, v := range kept {
-		if at := b.place[v.class]; at >= 0 {
+		if at := b.position[v.class]; at >= 0 {
 			movers[at] = float32(math.Inf(-1))
 		}
 	}

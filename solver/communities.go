@@ -17,26 +17,71 @@ const fewCommunities = 400
 // would lower the modularity. Where no pair is tied before k are left, the rows themselves decide, by their
 // means. It returns the cluster of each point and their number.
 func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int32, int) {
-	net := fromAffinity(a)
-	member := make([]int32, a.N()) // of the present network
-	for p := range member {
-		member[p] = int32(p)
-	}
-	for net.n() > max(fewCommunities, k) {
-		part, count := net.move(random)
-		if count < k || count == net.n() {
-			break
-		}
-		rename(member, part)
-		net = net.aggregate(part, count)
-	}
-	part, count := net.merge(k)
+	net, member := coarse(a, k, random)
+	part, count := net.merge(k, nil)
 	rename(member, part)
 	if k > 0 && count > k {
 		part, count = join(rows, member, count, k)
 		rename(member, part)
 	}
 	return member, count
+}
+
+// coarse aggregates the points of a graph until few communities remain, at least so many. It returns their
+// network and the community of each point.
+func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
+	net := fromAffinity(a)
+	member := make([]int32, a.N()) // of the present network
+	for p := range member {
+		member[p] = int32(p)
+	}
+	for net.n() > max(fewCommunities, least) {
+		part, count := net.move(random)
+		if count < least || count == net.n() {
+			break
+		}
+		rename(member, part)
+		net = net.aggregate(part, count)
+	}
+	return net, member
+}
+
+// LabelledCommunities gives each point of a graph one of k classes: communities, each of the class that most
+// of its labelled points have, are joined as in Communities until every one that is tied to a labelled one is
+// part of a class; two of different classes never are. A point that is tied to none gets -1. It returns nil
+// where some class has most labelled points of no community: then communities do not tell classes apart.
+func LabelledCommunities(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
+	net, member := coarse(a, 2*k, rand.New(rand.NewPCG(seed, 0)))
+	votes := make([]int32, net.n()*k)
+	for p, y := range class {
+		if y >= 0 {
+			votes[int(member[p])*k+int(y)]++
+		}
+	}
+	of := make([]int32, net.n())
+	for c := range of {
+		own := votes[c*k : c*k+k]
+		most := slices.Max(own)
+		if of[c] = -1; most > 0 {
+			of[c] = int32(slices.Index(own, most))
+		}
+	}
+	for _, y := range class {
+		if y >= 0 && !slices.Contains(of, y) {
+			return nil
+		}
+	}
+	part, count := net.merge(1, of)
+	name := make([]int32, count)
+	for i := range name {
+		name[i] = -1
+	}
+	for c, joined := range part {
+		name[joined] = max(name[joined], of[c])
+	}
+	rename(member, part)
+	rename(member, name)
+	return member
 }
 
 // rename gives each point the new number of its cluster.

@@ -8,11 +8,11 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then sweeps of S,
-// steps of C and of pi until S stands still.
+// descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0),
+// then sweeps of S, steps of C and of pi until S stands still.
 func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
 	outer, inner := e.settings.Outer, e.settings.Inner
-	if e.fixed {
+	if e.still {
 		outer, inner = 1, 20
 	}
 	if e.settings.Method == Nearest {
@@ -46,13 +46,13 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			}
 			e.note(r)
 			if change <= e.settings.Tolerance && r.Iterations > annealed {
-				if i == 0 || e.fixed {
+				if i == 0 || e.still {
 					r.Status = Converged
 				}
 				break
 			}
 		}
-		if e.fixed {
+		if e.still {
 			break
 		}
 		e.prototypes()
@@ -74,7 +74,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 
 // annealed is the number of prototype steps in the annealed start.
 func (e *episode) annealed() int {
-	if e.fixed || e.clustering || e.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
+	if e.still || e.clustering || e.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
 		return 0
 	}
 	return min(e.settings.AnnealSteps, e.settings.Outer)
@@ -90,10 +90,6 @@ func (e *episode) anneal(step, annealed int) {
 		scale = e.settings.Anneal + (1-e.settings.Anneal)*float64(step)/float64(annealed)
 	}
 	e.lambda, e.tau, e.kappa = scale*e.settings.lambda(), scale*e.settings.Tau, scale*e.settings.Kappa
-	e.balance.weight = 0
-	if step == annealed && e.balances() {
-		e.balance.weight = e.settings.Balance
-	}
 }
 
 // begin is where R's descent begins.
@@ -115,21 +111,37 @@ func (e *episode) note(r *Result) {
 	}
 	now, _ := e.objectives()
 	before := r.Trace[len(r.Trace)-1]
-	if !(now <= before+1e-5*max(1, math.Abs(before))) { // what is no number is no descent
+	if !(now <= before+e.rounding()) { // what is no number is no descent
 		r.Rises++
 	}
 	r.Trace = append(r.Trace, now)
 }
 
-// sweep updates each unlabelled point in place: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi). A point's update is
-// the exact minimiser of R in s_p with all else fixed (Gauss-Seidel), so R falls for every symmetric W; updating all points
-// at once does not, when lambda times the lowest eigenvalue of W is below -2. It returns the mean L1 change of S.
+// rounding is by how much R may rise in a half-step because S and prototypes are float32: by a few of the
+// last bits of each row's terms.
+func (e *episode) rounding() float64 {
+	mass, scale := float64(e.unlabelled), 1+e.lambda
+	for _, held := range e.held {
+		mass += held
+	}
+	if e.modes {
+		scale += e.kappa
+	} else {
+		scale += e.tau
+	}
+	return mass * scale / (1 << 22)
+}
+
+// sweep updates each unlabelled point in place: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi). A
+// point's update is the exact minimiser of R in s_p with all else fixed (Gauss-Seidel), so R falls for
+// every symmetric W; updating all points at once does not, when lambda times the lowest eigenvalue of W is
+// below -2. It returns the mean L1 change of S.
 //
-// The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its s may grow again.
+// The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its
+// s may grow again.
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	k := e.k
-	e.balanceSweep()
 	e.base = vector.Resize(e.base, k)
 	for c := range k {
 		var base float64
@@ -161,8 +173,8 @@ func (e *episode) sweep(graph bool) float64 {
 	return change / float64(max(1, e.unlabelled))
 }
 
-// updateColour updates points that are not neighbours side by side. It stands apart because what it hands to the workers
-// is allocated.
+// updateColour updates points that are not neighbours side by side. It stands apart because what it hands
+// to the workers is allocated.
 func (e *episode) updateColour(lo, hi, blocks int, graph bool) {
 	e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 }
@@ -186,7 +198,6 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			if e.label[p] < 0 {
 				row := scores[i*k : i*k+k]
 				e.addNeighbours(p, row)
-				e.balanceRow(p, row)
 				kernel.Softmax(row)
 				change += e.s.set(p, row)
 			}
@@ -201,15 +212,6 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 				e.s.prefetch(columns)
 			}
 			e.addNeighbours(int(p), scores[i*k:i*k+k])
-		}
-	}
-	if len(e.balance.scores) > 0 {
-		for i := range n {
-			p := lo + i
-			if listed != nil {
-				p = int(listed[i])
-			}
-			e.balanceRow(p, scores[i*k:i*k+k])
 		}
 	}
 	kernel.SoftmaxRows(scores, n, k)
@@ -272,8 +274,8 @@ func (e *episode) addNeighbours(p int, row []float32) {
 	e.addEvidence(p, row)
 }
 
-// prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its prototype, as R no
-// longer depends on it.
+// prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its
+// prototype, as R no longer depends on it.
 func (e *episode) prototypes() {
 	count := e.n
 	if !e.started {
@@ -288,7 +290,7 @@ func (e *episode) prototypes() {
 		e.shift()
 		return
 	}
-	e.space.place(count, true, false)
+	e.space.average(count, true, false)
 	if e.modes { // from the mean of what is known to its mode
 		e.shift()
 		return
@@ -302,7 +304,8 @@ func (e *episode) prototypes() {
 	}
 }
 
-// weigh returns what the rows of a tile count for, k a row: S, with density times the kernel between row and prototype.
+// weigh returns what the rows of a tile count for, k a row: S, with density times the kernel between row
+// and prototype.
 func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 	if density {
 		return e.densityWeights(w, lo, n)
@@ -318,7 +321,8 @@ func (e *episode) counted() *assignments {
 	return &e.s
 }
 
-// softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own weight.
+// softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own
+// weight.
 func (e *episode) softWeights(w *worker, lo, n int) []float32 {
 	k, s := e.k, e.counted()
 	if e.unlabelled == e.n && !s.sparse() {
@@ -334,8 +338,9 @@ func (e *episode) softWeights(w *worker, lo, n int) []float32 {
 	return out
 }
 
-// shift moves each prototype to a mode: the mean-shift fixed point from where it is, to a relative tolerance of its
-// density. Each shift raises the density, so that stopping early descends too. The limit depends on the start.
+// shift moves each prototype to a mode: the mean-shift fixed point from where it is, to a relative
+// tolerance of its density. Each shift raises the density, so that stopping early descends too. The limit
+// depends on the start.
 func (e *episode) shift() {
 	k := e.k
 	e.density = vector.Resize(e.density, ((e.rows+tile-1)/tile+1)*k)
@@ -343,7 +348,7 @@ func (e *episode) shift() {
 	const most = 100
 	for range most {
 		clear(e.density)
-		e.space.place(e.rows, false, true)
+		e.space.average(e.rows, false, true)
 		moving := false
 		clear(e.total)
 		for at := 0; at < len(e.density); at += k {
@@ -370,13 +375,13 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 	s := e.counted()
 	for i := range n {
 		row, p := out[i*k:i*k+k], lo+i
-		if y := e.label[p]; y >= 0 {
+		if y := e.fixed[p]; y >= 0 {
 			near := row[y]
 			clear(row)
 			row[y] = near * e.weight[p]
 			continue
 		}
-		if !e.started {
+		if !e.started || p >= e.n {
 			clear(row)
 			continue
 		}

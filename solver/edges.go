@@ -8,7 +8,6 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
-	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Edge is a pair of rows whose weight in W grows by Weight, which may be negative: two rows that are known to be one thing, or
@@ -18,52 +17,14 @@ type Edge struct {
 	Weight float32
 }
 
-// EmbeddedRows is what a Problem.BeforeGraph sees. It is valid during the call only, and read only.
-type EmbeddedRows struct {
-	Z       []float32 // N x D, z-space
-	AnchorZ []float32 // M x D
-
-	space  space
-	power  float64
-	mean   []float32
-	metric *metric.Metric
-}
-
-// SquaredDistance is that of two rows in u-space; N and above are anchors.
-func (r *EmbeddedRows) SquaredDistance(p, q int) float32 { return r.space.squaredDistance(p, q) }
-
-// SquaredDistances are those in u-space of further raw rows, that are no part of the episode, to its first count rows: count
-// values for each.
-func (r *EmbeddedRows) SquaredDistances(raw []float32, count int) []float32 {
-	d := len(r.mean)
-	m := len(raw) / d
-	further, own := make([]float32, m*d), slices.Clone(r.Z[:count*d])
-	raise(further, raw, r.power)
-	for from := 0; from < m*d; from += d {
-		row := further[from : from+d]
-		kernel.Axpy(-1, r.mean, row)
-		vector.Unit(row, row)
-	}
-	if r.metric != nil {
-		r.metric.Apply(further, nil)
-		r.metric.Apply(own, nil)
-	}
-	out := make([]float32, m*count)
-	kernel.Products(out, further, own, m, count, d)
-	for i, v := range out {
-		out[i] = max(0, 2-2*v)
-	}
-	return out
-}
-
 // checkGraphTerms reports the first fault of Lag, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
-	all := p.N + len(p.AnchorLabels)
+	all := p.N + p.anchors()
 	if i := vector.NotFinite(p.Lag); i >= 0 {
 		return fmt.Errorf("lag %d: %g is not finite", i+1, p.Lag[i])
 	}
-	if len(p.Lag) > 0 && (all > mostGram || p.Affinity != nil) {
-		return fmt.Errorf("lag: needs a graph that is built here, of at most %d rows and anchors, not %d", mostGram, all)
+	if len(p.Lag) > 0 && (p.N > mostGram || p.Affinity != nil) {
+		return fmt.Errorf("lag: needs a graph that is built here, of at most %d rows, not %d", mostGram, p.N)
 	}
 	for i, e := range p.Edges {
 		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {
@@ -83,25 +44,6 @@ func (p *Problem) checkGraphTerms() error {
 		return fmt.Errorf("evidence: row %d, class %d: %g is not finite", i/p.K, i%p.K, p.Evidence[i])
 	}
 	return nil
-}
-
-// lagged returns a copy of the Gram matrix of all rows and anchors in which rows stand apart by Problem.Lag too.
-func (e *episode) lagged(g []float32, stride int, lag []float32) []float32 {
-	all := e.n + e.anchors
-	e.graph.shifted = vector.Resize(e.graph.shifted, all*all)
-	for p := range all {
-		row := e.graph.shifted[p*all : p*all+all]
-		copy(row, g[p*stride:])
-		if p >= e.n {
-			continue
-		}
-		for q := range e.n {
-			if p != q { // |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
-				row[q] -= lag[min(max(p-q, q-p), len(lag))-1] / 2
-			}
-		}
-	}
-	return e.graph.shifted
 }
 
 // entry is one value in a row of a sparse matrix.

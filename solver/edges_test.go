@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // withTerms is a drawn episode with edges of both signs, to anchors too, and evidence.
@@ -71,15 +72,29 @@ func TestLagChoosesNeighbours(t *testing.T) {
 	for _, which := range []engine{rowEngine, gramEngine} {
 		solve, settings := defaultSolver(t, func(s *Settings) { s.Rho = 2 })
 		solve.engine = which
-		p.BeforeGraph = func(rows *EmbeddedRows) {
-			if d := rows.SquaredDistance(0, n); math.Abs(float64(d)-float64(2-2*rows.Z[0])) > 1e-5 {
-				t.Errorf("engine %d: squared distance %g to the anchor", which, d)
-			}
-			p.Lag = []float32{0, 100, 200, 300} // far ones are all as far
-		}
-		r, err := solve.Solve(context.Background(), p)
+		p.Lag = nil
+		space, err := solve.Embed(p)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := space.Descend(t.Context()); err == nil {
+			t.Error("a descent without a graph")
+		}
+		between := make([]float32, n*n)
+		space.Distances(between, n)
+		p.Lag = []float32{0, 100, 200, 300} // far ones are all as far
+		if _, err = space.Graph(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := space.Descend(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, d := range between {
+			a, b := r.Z[i/n*8:i/n*8+8], r.Z[i%n*8:i%n*8+8]
+			if math.Abs(float64(d-kernel.SquaredDistance(a, b))) > 1e-5 {
+				t.Errorf("engine %d: squared distance %g of rows %d and %d", which, d, i/n, i%n)
+			}
 		}
 		for i := 1; i < n-1; i++ {
 			columns, _ := r.Affinity.Row(i)
@@ -102,7 +117,6 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 		"evidence of another size":      func(p *Problem) { p.Evidence = make([]float32, 3) },
 		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
 		"a lag that is not finite":      func(p *Problem) { p.Lag = []float32{nan} },
-		"a lag set before the graph":    func(p *Problem) { p.BeforeGraph = func(*EmbeddedRows) { p.Lag = []float32{nan} } },
 		"a lag beside a graph of yours": func(p *Problem) { p.Lag, p.Affinity = []float32{1}, &index.Affinity{Offsets: make([]int64, p.N+1)} },
 	} {
 		p := drawn(1)

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a metric,
-// u is what it makes of z.
+// Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a
+// metric, u is what it makes of z.
 type Embedding struct {
 	Mean   []float32      // nil: the mean of the labelled rows with equal weight a class
 	Metric *metric.Metric // nil: u = z
@@ -66,45 +66,54 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 	}
 }
 
-// embed fills z from raw values: rows and anchors.
+// embed fills z from raw values, of the items and of the anchors that are rows, and prepares those beside the
+// episode.
 func (e *episode) embed(p *Problem) error {
-	d := e.d
-	e.z = vector.Resize(e.z, (e.n+e.anchors)*d)
-	e.mean = vector.Resize(e.mean, d)
-	given := p.Embedding != nil && p.Embedding.Mean != nil
-	if given {
+	d, l := e.d, e.beside.prepared
+	e.z, e.mean, e.inverse = vector.Resize(e.z, e.n*d), vector.Resize(e.mean, d), vector.Resize(e.inverse, e.n)
+	if p.Embedding != nil && p.Embedding.Mean != nil {
 		copy(e.mean, p.Embedding.Mean)
 	} else {
-		for q, y := range e.label[:e.n+e.anchors] {
-			if y >= 0 {
-				raise(e.z[q*d:q*d+d], p.raw(q), e.settings.Power)
-			}
-		}
-		e.total = vector.Zeroed(e.total, e.k)
-		classMean(e.mean, e.z, e.label[:e.n+e.anchors], e.total)
+		e.findMean(p)
 	}
 	var bad int
 	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
-		bad = e.embedSome(p, 0, e.n+e.anchors, given)
+		bad = e.embedSome(p, 0, e.n)
 	} else {
-		bad = e.embedByBlocks(p, given)
+		bad = e.embedByBlocks(p)
 	}
 	if bad >= 0 {
 		return e.fault(p, bad)
 	}
+	if len(p.AnchorLabels) > 0 {
+		e.beside.loose.centre(e.mean)
+		if vector.NotFinite(e.beside.loose.squares) >= 0 {
+			return e.fault(p, e.n)
+		}
+	}
+	var learned *metric.Metric
+	if p.Embedding != nil {
+		learned = p.Embedding.Metric
+	}
+	l.prepare(e.beside.list, e.mean, learned, &e.beside.preparing)
+	if e.apart && e.anchors > 0 {
+		e.z, _ = l.z(e.beside.list, e.z, true)
+	}
+	e.mapRows(p)
 	return nil
 }
 
-// embedSome fills z for some rows, of which the labelled are raised already where the mean comes from them, and returns the
-// first that has no finite length, -1 if there is none.
-func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
+// embedSome fills z for some items and returns the first that has no finite length, -1 if there is none.
+func (e *episode) embedSome(p *Problem, from, to int) int {
 	d := e.d
 	for q := from; q < to; q++ {
 		row := e.z[q*d : q*d+d]
-		if given || e.label[q] < 0 { // while it is in the nearest cache
-			raise(row, p.raw(q), e.settings.Power)
-		}
+		raise(row, p.raw(q), e.settings.Power)
 		kernel.Axpy(-1, e.mean, row)
+		e.inverse[q] = 0
+		if inverse := 1 / math.Sqrt(float64(kernel.Dot(row, row))); inverse <= math.MaxFloat32 {
+			e.inverse[q] = float32(inverse)
+		}
 		if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
 			return q
 		}
@@ -112,13 +121,12 @@ func (e *episode) embedSome(p *Problem, from, to int, given bool) int {
 	return -1
 }
 
-// embedByBlocks is embedSome of all rows, side by side.
-func (e *episode) embedByBlocks(p *Problem, given bool) int {
-	all := e.n + e.anchors
-	blocks := (all + tile - 1) / tile
+// embedByBlocks is embedSome of all items, side by side.
+func (e *episode) embedByBlocks(p *Problem) int {
+	blocks := (e.n + tile - 1) / tile
 	bad := make([]int, blocks)
 	e.pool.run(blocks, func(_ *worker, block int) {
-		bad[block] = e.embedSome(p, block*tile, min(all, (block+1)*tile), given)
+		bad[block] = e.embedSome(p, block*tile, min(e.n, (block+1)*tile))
 	})
 	for _, q := range bad {
 		if q >= 0 {
@@ -128,86 +136,158 @@ func (e *episode) embedByBlocks(p *Problem, given bool) int {
 	return -1
 }
 
-// fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else row q.
+// fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else
+// row q.
 func (e *episode) fault(p *Problem, q int) error {
-	name := func(q int) string {
+	fault := func(q int, format string, args ...any) error {
 		if q >= e.n {
-			return fmt.Sprintf("anchor %d", q-e.n)
+			return fmt.Errorf("anchor %d: "+format, append([]any{q - e.n}, args...)...)
 		}
-		return fmt.Sprintf("row %d", q)
+		return rowError(q, format, args...)
 	}
-	for i := range e.n + e.anchors {
+	for i := range e.n + len(p.AnchorLabels) {
 		row := p.raw(i)
 		if j := vector.NotFinite(row); j >= 0 {
-			return fmt.Errorf("%s: value %g at %d is not finite", name(i), row[j], j)
+			return fault(i, "value %g at %d is not finite", row[j], j)
 		}
 	}
-	return fmt.Errorf("%s: its values overflow when raised to the power %g and centred", name(q), e.settings.Power)
+	return fault(q, "its values overflow when raised to the power %g and centred", e.settings.Power)
 }
 
-// embedRows fills u for the row-space engine: the metric applied, prior prototypes at |m'| L2(metric(m' - m2)).
-func (e *episode) embedRows(p *Problem) {
-	d, own := e.d, (e.n+e.anchors)*e.d
-	var learned *metric.Metric
-	if p.Embedding != nil {
-		learned = p.Embedding.Metric
-	}
-	if learned == nil && !e.settings.Paper.BiasCorrection && e.rows == e.n+e.anchors {
-		e.u = e.z // shared: the row-space engine reads it only
+// mapRows fills v, by and along of all rows: u = metric(v) has length 1, that of a prior prototype |m'|, and
+// that of a mean of labelled rows what it is.
+func (e *episode) mapRows(p *Problem) {
+	d, own, m := e.d, len(e.z)/e.d, e.beside.prepared.metric
+	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
+	if m == nil && e.rows == own && !e.settings.Paper.BiasCorrection {
+		e.v = e.z // shared: it is read only
 	} else {
 		e.mapped = vector.Resize(e.mapped, e.rows*d)
-		e.u = e.mapped
-		copy(e.u, e.z)
+		e.v = e.mapped
+		copy(e.v, e.z)
+		if e.settings.Paper.BiasCorrection {
+			e.correctBias()
+		}
+		e.addHeld(p, own)
 	}
-	if e.settings.Paper.BiasCorrection {
-		e.correctBias()
-	}
-	if p.Prior != nil {
-		to := own
-		for k, w := range p.Prior.Weights {
-			if w > 0 {
-				copy(e.u[to:to+d], p.Prior.Means[k*d:k*d+d])
-				to += d
+	directions := 0
+	if m != nil {
+		directions = len(m.Scales)
+		for q := range e.rows {
+			if q < own || e.count[q] == 0 { // a mean of labelled rows is one of rows that are centred already
+				kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
 			}
 		}
+		e.along = vector.Resize(e.along, e.rows*directions)
+		kernel.Products(e.along, e.v, m.Vectors, e.rows, directions, d)
+		scaleAlong(e.along, m.Scales)
 	}
-	if learned != nil {
-		e.scratch = vector.Resize(e.scratch, metric.ScratchRows*len(learned.Scales))
-		learned.Apply(e.u[:own], e.scratch)
-		for from := own; from < len(e.u); from += d {
-			row := e.u[from : from+d]
-			length := kernel.Dot(row, row)
-			learned.Apply(row, e.scratch)
-			kernel.Scale(float32(math.Sqrt(float64(length))), row)
+	for q := range e.rows {
+		row := e.v[q*d : q*d+d]
+		e.square[q] = kernel.Dot(row, row)
+		e.by[q], e.own[q] = 1, e.square[q]
+		if m == nil {
+			continue
+		}
+		along := e.along[q*directions : q*directions+directions]
+		length := lengthAlong(e.square[q], along, m.Scales)
+		if e.own[q] = max(0, length); q >= own && e.count[q] > 0 {
+			continue
+		}
+		target := float32(1)
+		if q >= own {
+			target = e.priorSquare[e.fixed[q]]
+		}
+		if e.by[q] = 0; length > leastLength {
+			e.by[q] = float32(math.Sqrt(float64(target) / float64(length)))
+		}
+		kernel.Scale(e.by[q], row)
+		kernel.Scale(e.by[q], along)
+		e.own[q] = length * e.by[q] * e.by[q]
+	}
+}
+
+// addHeld appends what holds classes from beside the episode to v: means of labelled rows, then prior
+// prototypes.
+func (e *episode) addHeld(p *Problem, from int) {
+	d, l := e.d, e.beside.prepared
+	e.priorSquare = vector.Resize(e.priorSquare, e.k)
+	for q := from; q < e.rows; q++ {
+		row, k := e.v[q*d:q*d+d], int(e.class[e.fixed[q]])
+		if e.count[q] > 0 {
+			copy(row, l.sums[k*d:k*d+d])
+			kernel.Scale(1/e.count[q], row)
+		} else {
+			p.Prior.mean(row, e.mean, k)
+			e.priorSquare[e.fixed[q]] = kernel.Dot(row, row)
 		}
 	}
-	e.own = vector.Resize(e.own, e.rows)
+}
+
+// shrinkRows makes u of v for the row-space engine, instead of v. The Gram-space engine has its matrix
+// instead.
+func (e *episode) shrinkRows() {
+	if e.usesGram {
+		return
+	}
+	e.u = e.v
+	if m := e.beside.prepared.metric; m != nil {
+		const some = 1 << 12
+		for from := 0; from < len(e.u); from += some * e.d {
+			rows := e.u[from:min(from+some*e.d, len(e.u))]
+			e.scratch = vector.Resize(e.scratch, len(rows)/e.d*len(m.Scales))
+			m.Shrink(rows, e.scratch)
+		}
+	}
 	e.pool.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
 		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
-			row := e.u[p*d : p*d+d]
+			row := e.u[p*e.d : p*e.d+e.d]
 			e.own[p] = kernel.Dot(row, row)
 		}
 	})
 }
 
+// aroundMeans is what R has of labelled rows beyond what their mean has: sum |u|^2 less that of the mean, by
+// weight.
+func (e *episode) aroundMeans() (sum float64) {
+	if e.apart {
+		return 0
+	}
+	for q := e.n; q < e.rows; q++ {
+		if count := float64(e.count[q]); count > 0 {
+			sum += e.ws * (e.beside.prepared.unit[e.class[e.fixed[q]]] - count*float64(e.own[q]))
+		}
+	}
+	return sum
+}
+
 // correctBias moves the unlabelled rows by the difference of the means of labelled and unlabelled rows.
 func (e *episode) correctBias() {
-	all := e.n + e.anchors
-	if e.unlabelled == 0 || e.unlabelled == all {
+	labelled := 0
+	for _, y := range e.label {
+		if y >= 0 {
+			labelled++
+		}
+	}
+	if e.unlabelled == 0 || labelled == 0 {
 		return
 	}
 	d := e.d
 	e.scratch = vector.Zeroed(e.scratch, d)
-	for p, y := range e.label[:all] {
-		share := 1 / float32(all-e.unlabelled)
-		if y < 0 {
+	for p, y := range e.label {
+		share := 1 / float32(labelled)
+		switch {
+		case y >= 0:
+		case p < e.n:
 			share = -1 / float32(e.unlabelled)
+		default:
+			continue
 		}
-		kernel.Axpy(share, e.u[p*d:p*d+d], e.scratch)
+		kernel.Axpy(share, e.v[p*d:p*d+d], e.scratch)
 	}
 	for p, y := range e.label[:e.n] {
 		if y < 0 {
-			kernel.Axpy(1, e.scratch, e.u[p*d:p*d+d])
+			kernel.Axpy(1, e.scratch, e.v[p*d:p*d+d])
 		}
 	}
 }

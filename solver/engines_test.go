@@ -80,7 +80,7 @@ func TestEnginesAgree(t *testing.T) {
 		for seed := range uint64(40) {
 			t.Run(fmt.Sprint(method, seed), func(t *testing.T) {
 				p := drawn(seed)
-				settings, err := Preset([]string{"default", "balanced", "clamped"}[seed%3]).Settings()
+				settings, err := DefaultPreset.Settings()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,14 +113,13 @@ func TestEnginesAgree(t *testing.T) {
 					}
 				}
 				near("S", a.S, b.S)
-				near("prototypes", a.Prototypes, b.Prototypes)
+				near("prototypes", a.Prototypes(), b.Prototypes())
 				near("masses", a.Masses, b.Masses)
 				near("confidence", a.Confidence, b.Confidence)
 				near("agreement", a.Agreement, b.Agreement)
-				listed := labelledRows(p)
 				x, y := make([]float32, p.N), make([]float32, p.N)
-				a.Distances(x, listed)
-				b.Distances(y, listed)
+				a.Distances(x, -1)
+				b.Distances(y, -1)
 				for i := range x { // near 0 a root takes rounding for a distance
 					x[i], y[i] = x[i]*x[i], y[i]*y[i]
 				}
@@ -131,16 +130,6 @@ func TestEnginesAgree(t *testing.T) {
 			})
 		}
 	}
-}
-
-// labelledRows are the labelled rows and the anchors.
-func labelledRows(p *Problem) (list []int32) {
-	for i, c := range slices.Concat(p.Labels, p.AnchorLabels) {
-		if c >= 0 {
-			list = append(list, int32(i))
-		}
-	}
-	return list
 }
 
 // Rows that are listed one by one are solved as if they lay in one piece.

@@ -3,7 +3,6 @@ package solver
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 
 	"github.com/slkstream/slkstream/index"
@@ -11,24 +10,34 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its anchors, and
-// the prior prototypes; classes are the active ones, those with a labelled item or a prior: a class with neither is
-// masked out, as its zero prototype would absorb points.
+// episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its
+// anchors, and the prior prototypes; classes are the active ones, those with a labelled item or a prior: a
+// class with neither is masked out, as its zero prototype would absorb points.
 type episode struct {
 	settings                    *Settings
 	weights                     // of R's terms, in force: an annealed start multiplies them
 	sigma2, pull, beta, cpi, ws float64
-	modes, fixed                bool
+	modes, still                bool
 
-	n, anchors, rows, d, k int
-	unlabelled             int
-	clustering             bool
-	class, number          []int32   // active class -> class, and back
-	label                  []int32   // rows: active class, -1 unlabelled
-	weight                 []float32 // rows: what a labelled row or a prior prototype counts in its class
-	mean                   []float32 // d: mu
-	z, u, mapped           []float32 // rows x d; u is z, or mapped
-	own                    []float32 // rows: |u|^2
+	n, anchors, d, k int
+	rows             int  // items, what holds classes from beside the episode, prior prototypes
+	apart            bool // every labelled row beside the episode is a row; else the mean of each class is
+	unlabelled       int
+	clustering       bool
+	class, number    []int32   // active class -> class, and back
+	label            []int32   // items, then anchors: active class, -1 unlabelled
+	fixed            []int32   // rows: the class that they hold, -1 none
+	weight, count    []float32 // rows: what they count in it, and for how many labelled rows they stand
+	mean             []float32 // d: mu
+	inverse          []float32 // items: 1 / |x - mu|
+	z                []float32 // items, and anchors that are rows, x d
+	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); the memory of z, or mapped
+	along            []float32 // rows x directions: scaleAlong of the metric's products with v
+	by, square       []float32 // rows: see v; |z - centre|^2
+	priorSquare      []float32 // classes: |m'|^2 where there is a prior
+	u                []float32 // rows x d, of the row-space engine
+	own              []float32 // rows: |u|^2
+	beside           besides
 
 	s, hard assignments
 	started bool      // S holds something: before that only labelled rows and the prior count
@@ -37,7 +46,6 @@ type episode struct {
 	held    []float64 // k: what labelled rows and the prior weigh
 	length  []float64 // k: |C|^2
 	graph   graph
-	balance balance
 	order   sweepOrder
 	bounds  bounds
 
@@ -55,7 +63,6 @@ type episode struct {
 	density     []float32 // tiles x k
 	total, last []float64 // k
 	wide        []float32 // n x K: S with the masked classes put back
-	rowsOut     []float32 // k x d
 	scratch     []float32
 }
 
@@ -71,28 +78,33 @@ type graph struct {
 	entries         []entry   // of Problem.Edges, row by row
 	ends            []int     // of each row's entries
 	evidence        []float32 // n x K: Problem.Evidence
-	shifted         []float32 // rows and anchors: a Gram matrix with Problem.Lag in it
+	near            index.Neighbours
+	squares         []float32 // rho
+	norms           []float32 // n: of a row's neighbours, with the lag
+	positions       []int32   // n
+	products        []float32 // n x n, where the engine has none
 	ranked          []float32 // rho: weight of the r-th nearest
 }
 
-func (e *episode) layOut(s *Settings, p *Problem) {
-	e.settings = s
-	e.n, e.anchors, e.d, e.unlabelled, e.started = p.N, len(p.AnchorLabels), p.D, 0, false
+func (e *episode) layOut(p *Problem, everyAnchor bool) {
+	s := e.settings
+	e.n, e.d, e.unlabelled, e.started = p.N, p.D, 0, false
 	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
-	e.beta, e.cpi, e.ws, e.modes, e.fixed = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
+	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
 	e.unjudged = p.Unjudged && !s.Check
-	if e.ws == 0 {
-		e.ws = max(1, .5*math.Log2(float64(p.K)))
-	}
 	e.number = vector.Zeroed(e.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {
 			e.number[l] = 1
 		}
 	}
-	for _, l := range p.AnchorLabels {
-		e.number[l] = 1
+	prepared := e.beside.prepared
+	e.anchors = len(prepared.label)
+	for k, members := range prepared.members {
+		if members > 0 {
+			e.number[k] = 1
+		}
 	}
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
@@ -115,27 +127,49 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 		}
 	}
 	e.k = len(e.class)
-	e.label, e.weight = e.label[:0], e.weight[:0]
+	e.label, e.fixed, e.weight, e.count = e.label[:0], e.fixed[:0], e.weight[:0], e.count[:0]
 	e.held = vector.Zeroed(e.held, e.k)
 	for i := range p.N {
 		if p.labelled(i) {
-			e.addFixed(e.number[p.Labels[i]], float32(e.ws))
+			e.addFixed(e.number[p.Labels[i]], e.ws, 1)
 		} else {
-			e.label, e.weight = append(e.label, -1), append(e.weight, 0)
+			e.addFixed(-1, 0, 0)
 			e.unlabelled++
 		}
 	}
-	for _, l := range p.AnchorLabels {
-		e.addFixed(e.number[l], float32(e.ws))
+	e.label = append(e.label, e.fixed...)
+	for _, l := range prepared.label {
+		if l >= 0 {
+			l = e.number[l]
+		}
+		e.label = append(e.label, l)
+	}
+	// A mean stands for its rows: sum |u - C|^2 is the same but for what aroundMeans adds to R. Kernels know no
+	// such mean.
+	e.apart = e.modes || e.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
+	if e.apart {
+		for _, y := range e.label[e.n:] {
+			if y >= 0 {
+				e.addFixed(y, e.ws, 1)
+			} else {
+				e.addFixed(-1, 0, 0)
+			}
+		}
+	} else {
+		for _, k := range e.class {
+			if members := prepared.members[k]; members > 0 {
+				e.addFixed(e.number[k], e.ws*members, members)
+			}
+		}
 	}
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
 			if w > 0 {
-				e.addFixed(e.number[k], w)
+				e.addFixed(e.number[k], float64(w), 0)
 			}
 		}
 	}
-	e.rows = len(e.label)
+	e.rows = len(e.fixed)
 	e.setProportions(p)
 	if e.clustering {
 		return // until the start says how many clusters there are
@@ -150,10 +184,14 @@ func (e *episode) layOut(s *Settings, p *Problem) {
 	}
 }
 
-// addFixed adds a row that counts for a class with a weight.
-func (e *episode) addFixed(class int32, weight float32) {
-	e.label, e.weight = append(e.label, class), append(e.weight, weight)
-	e.held[class] += float64(weight)
+// addFixed adds a row that counts for a class with a weight, instead of so many labelled rows; class -1: for
+// none.
+func (e *episode) addFixed(class int32, weight, count float64) {
+	e.fixed = append(e.fixed, class)
+	e.weight, e.count = append(e.weight, float32(weight)), append(e.count, float32(count))
+	if class >= 0 {
+		e.held[class] += weight
+	}
 }
 
 // setProportions sets pi0 over the active classes.
@@ -182,54 +220,58 @@ func (e *episode) setProportions(p *Problem) {
 
 // neighbours fills the graph: for each unlabelled row the rho nearest among unlabelled and labelled.
 func (e *episode) neighbours(ctx context.Context, p *Problem) error {
-	e.graph.search = index.Report{}
-	if p.Affinity != nil {
-		e.graph.Affinity = p.Affinity
-		return nil
-	}
-	e.graph.Affinity = &e.graph.built
+	g := &e.graph
+	g.search, g.Affinity = index.Report{}, &g.built
 	all := e.n + e.anchors
-	if e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess || e.settings.Rho == 0 || all < 2 {
-		e.graph.built = index.Affinity{Offsets: vector.Zeroed(e.graph.built.Offsets, e.n+1), Columns: e.graph.built.Columns[:0], Weights: e.graph.built.Weights[:0]}
+	needless := e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess ||
+		e.settings.Rho == 0 || all < 2
+	if p.Affinity != nil || needless {
+		if p.Assess {
+			e.compare(0, true)
+		}
+		e.shrinkRows()
+		if g.Affinity = p.Affinity; g.Affinity == nil {
+			g.Affinity = &g.built
+			g.built = index.Affinity{Offsets: vector.Zeroed(g.built.Offsets, e.n+1), Columns: g.built.Columns[:0], Weights: g.built.Weights[:0]}
+		}
 		return nil
 	}
-	if len(p.Lag) > 0 {
-		g, stride := e.gram.g, e.rows
+	rho := min(e.settings.Rho, all-1)
+	if e.n <= mostGram {
+		e.compare(rho, p.Assess)
+		products, stride := e.gram.g, e.rows
 		if !e.usesGram {
-			e.graph.shifted, stride = vector.Resize(e.graph.shifted, all*all), all
-			kernel.Gram(e.graph.shifted, e.u[:all*e.d], all, e.d)
-			g = e.graph.shifted
+			e.shrinkRows()
+			g.products, stride = vector.Resize(g.products, e.n*e.n), e.n
+			kernel.Gram(g.products, e.u[:e.n*e.d], e.n, e.d)
+			products = g.products
 		}
-		e.link(e.graph.lists.GramNeighbours(e.lagged(g, stride, p.Lag), all, min(e.settings.Rho, all-1)))
+		e.link(e.join(products, stride, rho, p.Lag))
+		g.search = index.Report{Chosen: "exact", Recall: 1, Floor: 1}
 		return nil
 	}
-	if e.usesGram {
-		g := e.gram.g
-		if e.rows > all { // prior prototypes are not neighbours
-			e.gram.h = vector.Resize(e.gram.h, e.rows*e.rows)
-			g = e.gram.h[:all*all]
-			for q := range all {
-				copy(g[q*all:q*all+all], e.gram.g[q*e.rows:])
-			}
-		}
-		lists := e.graph.lists.GramNeighbours(g, all, min(e.settings.Rho, all-1))
-		e.link(lists)
-		e.graph.search = lists.Report
-		return nil
+	if p.Assess {
+		e.compare(0, true)
 	}
-	lists, err := e.graph.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
-		Rho: min(e.settings.Rho, all-1), Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
+	e.shrinkRows()
+	lists, err := g.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
+		Rho: rho, Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
 	})
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
+	for i, q := range lists.IDs {
+		if int(q) >= e.n && e.label[q] < 0 { // a labelled row that is not in force
+			lists.IDs[i] = -1
+		}
+	}
 	e.link(lists)
-	e.graph.search = lists.Report
+	g.search = lists.Report
 	return nil
 }
 
-// link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the mean weight 1,
-// symmetrised as without.
+// link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the
+// mean weight 1, symmetrised as without.
 func (e *episode) link(lists *index.Neighbours) {
 	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
 		lists.LabelledInto(&e.graph.built, e.n, e.label, nil)
@@ -247,7 +289,8 @@ func (e *episode) link(lists *index.Neighbours) {
 	lists.LabelledInto(&e.graph.built, e.n, e.label, e.graph.ranked)
 }
 
-// estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of neighbours.
+// estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of
+// neighbours.
 func (e *episode) estimateSigma() {
 	if !e.modes || e.sigma2 > 0 {
 		return
@@ -292,7 +335,7 @@ func (e *episode) enter() {
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = vector.Resize(r.Labels, e.n)
-	r.Prototypes, r.Masses = vector.Zeroed(r.Prototypes, p.K*d), vector.Zeroed(r.Masses, p.K)
+	r.Masses = vector.Zeroed(r.Masses, p.K)
 	r.space, r.rows, r.class, r.k = e.space, &e.s, e.class, p.K
 	widen := false
 	switch {
@@ -309,13 +352,11 @@ func (e *episode) finish(p *Problem, r *Result) {
 			r.Row(i, r.S[i*p.K:i*p.K+p.K])
 		}
 	}
-	e.rowsOut = vector.Zeroed(e.rowsOut, k*d)
-	e.space.prototypes(e.rowsOut)
 	for c, class := range e.class {
-		copy(r.Prototypes[int(class)*d:int(class)*d+d], e.rowsOut[c*d:c*d+d])
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
-	r.Z, r.AnchorZ = e.z[:e.n*d], e.z[e.n*d:]
+	r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
+	r.labelled, r.number, r.beside = e.label[:e.n], e.number, &e.beside
 	r.Affinity, r.Search = e.graph.Affinity, e.graph.search
 	if p.Assess {
 		e.assess(r)

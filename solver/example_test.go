@@ -2,11 +2,30 @@ package solver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
 	"github.com/slkstream/slkstream/solver"
 )
+
+// The front door: rows without a label get one of those that others have.
+func ExampleLabel() {
+	rows := [][]float32{{9, 1, 0}, {0, 1, 9}, {8, 1, 1}, {9, 2, 0}, {1, 0, 8}}
+	answers, _, err := solver.Label(rows, []string{"milk", "bread", "", "", ""})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answers)
+
+	rows[3] = rows[3][:2]
+	_, _, err = solver.Label(rows, []string{"milk", "bread", "", "", ""})
+	var fault *solver.RowError
+	fmt.Println(errors.As(err, &fault), fault.Row, err)
+	// Output:
+	// [milk bread milk milk bread]
+	// true 3 row 3: dimension 2, not 3
+}
 
 // Two labelled rows teach six others: few-shot.
 func ExampleSolver_Solve() {

@@ -16,12 +16,9 @@ const mostGram = 2048
 // solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
-	v         []float32 // rows x d: z, or with a metric z less its centre, at the length that u = metric(v) needs; the episode's own z, or moved
-	moved     []float32
 	g, h      []float32 // rows x rows: inner products in u-space, and workspace
-	plain     []float32 // rows x rows: inner products of v; only with a metric, where the solve is assessed
-	shrinking []float32 // rows x directions that shrink: B sqrt(1 - s^2)
-	growing   []float32 // rows x directions that grow: B sqrt(s^2 - 1)
+	plain     []float32 // rows x rows: inner products of v; only with a metric, where distances in z-space are asked for
+	signed    []float32 // rows x directions: along, below zero where the metric shrinks
 	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
 	product   []float32 // k x rows: products of the prototypes
 	next      []float32 // k x rows
@@ -29,9 +26,7 @@ type gramSpace struct {
 	pending   []float32 // rows x k
 	held      []float32 // rows x k
 	factor    []float32 // k: the scale of a prototype
-	factors   []float32 // directions: sqrt(|1 - s^2|)
 	metric    *metric.Metric
-	length    []float32 // rows: what z less the centre was multiplied with to make v; 0: it is zero
 	unitMeans []float32 // k x rows
 }
 
@@ -63,79 +58,31 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	gram := rows*rows*d/2 + steps*n*rows*k
 	direct := steps * 2 * n * d * k
 	if p.Affinity == nil {
-		direct += rows * rows * d / 2
+		direct += n * n * d / 2
 	}
 	return gram <= direct
 }
 
-// build fills the Gram matrix of u-space: G = (Z - m2)(Z - m2)' + B diag(s^2 - 1) B', B = (Z - m2) V', with the rows of Z - m2
-// and B divided by their length in u-space; a prior prototype keeps its own length |m'|.
+// build fills the Gram matrix of u-space: G = v v' + along diag(sign(s^2 - 1)) along'.
 func (g *gramSpace) build(e *episode, p *Problem) {
-	g.e, g.metric = e, nil
-	if p.Embedding != nil {
-		g.metric = p.Embedding.Metric
-	}
-	t, d := e.rows, e.d
+	t, m := e.rows, e.beside.prepared.metric
+	g.e, g.metric, g.plain = e, m, g.plain[:0]
 	g.g = vector.Resize(g.g, t*t)
-	own := e.n + e.anchors
-	if g.metric == nil && t == own {
-		g.v = e.z
-		kernel.Gram(g.g, g.v, t, d)
-		return
-	}
-	g.moved = vector.Resize(g.moved, t*d) // never z's own memory, which g.v may still be from an earlier solve
-	g.v = g.moved
-	e.scratch = vector.Resize(e.scratch, t)
-	length := e.scratch // in u-space: 1, but a prior prototype keeps its own
-	for q := range t {
-		row := g.v[q*d : q*d+d]
-		if q < own {
-			copy(row, e.z[q*d:q*d+d])
-			length[q] = 1
-		} else {
-			class := int(e.class[e.label[q]])
-			copy(row, p.Prior.Means[class*d:class*d+d])
-			length[q] = float32(math.Sqrt(float64(kernel.Dot(row, row))))
+	kernel.Gram(g.g, e.v, t, e.d)
+	if m != nil && len(m.Scales) > 0 {
+		if p.Assess && e.unlabelled < e.n { // distances to the episode's own labelled rows
+			g.plain = append(g.plain, g.g...)
 		}
-		if g.metric != nil {
-			kernel.Axpy(-1, g.metric.Centre, row)
+		directions, less := len(m.Scales), shrinkingScales(m.Scales)
+		g.h, g.signed = vector.Resize(g.h, t*t), append(g.signed[:0], e.along...)
+		for from := 0; from < len(g.signed); from += directions {
+			kernel.Scale(-1, g.signed[from:from+less])
 		}
-	}
-	if g.metric == nil {
-		kernel.Gram(g.g, g.v, t, d)
-		return
-	}
-	scales, vectors := g.metric.Scales, g.metric.Vectors
-	less := shrinkingScales(scales)
-	more := len(scales) - less
-	g.shrinking = g.alongScales(g.shrinking, vectors[:less*d], scales[:less], t)
-	g.growing = g.alongScales(g.growing, vectors[less*d:], scales[less:], t)
-	g.length = vector.Resize(g.length, t)
-	for q := range t {
-		row, shrinking, growing := g.v[q*d:q*d+d], g.shrinking[q*less:q*less+less], g.growing[q*more:q*more+more]
-		by := float32(0)
-		l := kernel.Dot(row, row) - kernel.Dot(shrinking, shrinking)
-		if more > 0 {
-			l += kernel.Dot(growing, growing)
-		}
-		if l > 1e-12 {
-			by = length[q] / float32(math.Sqrt(float64(l)))
-		}
-		g.length[q] = by
-		kernel.Scale(by, row)
-		kernel.Scale(by, shrinking)
-		kernel.Scale(by, growing)
-	}
-	kernel.Gram(g.g, g.v, t, d)
-	if g.plain = g.plain[:0]; p.Assess {
-		g.plain = append(g.plain, g.g...)
-	}
-	g.h = vector.Resize(g.h, t*t)
-	kernel.Gram(g.h, g.shrinking, t, less)
-	kernel.Axpy(-1, g.h, g.g)
-	if more > 0 {
-		kernel.Gram(g.h, g.growing, t, more)
+		kernel.Products(g.h, g.signed, e.along, t, t, directions)
 		kernel.Axpy(1, g.h, g.g)
+	}
+	for q := range t {
+		e.own[q] = g.g[q*t+q]
 	}
 }
 
@@ -149,43 +96,18 @@ func shrinkingScales(scales []float32) int {
 	return len(scales)
 }
 
-// alongScales returns the products of all t rows with some directions of the metric, each times sqrt(|1 - s^2|).
-func (g *gramSpace) alongScales(out, directions, scales []float32, t int) []float32 {
-	r := len(scales)
-	out = vector.Resize(out, t*r)
-	if r == 0 {
-		return out
-	}
-	kernel.Products(out, g.v, directions, t, r, len(directions)/r)
-	g.factors = vector.Resize(g.factors, r)
-	for j, s := range scales {
-		g.factors[j] = float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s))))
-	}
-	for from := 0; from < len(out); from += r {
-		row := out[from : from+r]
-		for j, f := range g.factors {
-			row[j] *= f
-		}
-	}
-	return out
-}
-
 // enter readies the space for the descent.
 func (g *gramSpace) enter() {
 	e, t, k := g.e, g.e.rows, g.e.k
 	g.fixed, g.product, g.next = vector.Zeroed(g.fixed, k*t), vector.Zeroed(g.product, k*t), vector.Resize(g.next, k*t)
 	g.weights, g.pending, g.held = vector.Zeroed(g.weights, t*k), vector.Zeroed(g.pending, t*k), vector.Zeroed(g.held, t*k)
 	g.factor = vector.Zeroed(g.factor, k)
-	for p, y := range e.label {
+	for p, y := range e.fixed {
 		if y >= 0 {
 			g.held[p*k+int(y)] = e.weight[p]
 		}
 	}
 	kernel.Accumulate(g.fixed, g.held, g.g, t, k, t)
-	e.own = vector.Resize(e.own, t)
-	for p := range t {
-		e.own[p] = g.g[p*t+p]
-	}
 }
 
 func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
@@ -203,7 +125,7 @@ func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
 
 func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.e.rows+p] }
 
-func (g *gramSpace) place(count int, base, density bool) {
+func (g *gramSpace) average(count int, base, density bool) {
 	e, t, k := g.e, g.e.rows, g.e.k
 	clear(e.soft)
 	if base {
@@ -284,7 +206,7 @@ func (g *gramSpace) scale(c int, by float64) {
 func (g *gramSpace) heldDot(c int) float64 {
 	t, k := g.e.rows, g.e.k
 	var sum float64
-	for p, y := range g.e.label {
+	for p, y := range g.e.fixed {
 		if int(y) == c {
 			sum += float64(g.held[p*k+c]) * float64(g.product[c*t+p])
 		}
@@ -297,6 +219,17 @@ func (g *gramSpace) squaredDistance(p, q int) float32 {
 	return max(0, g.g[p*t+p]+g.g[q*t+q]-2*g.g[p*t+q])
 }
 
+func (g *gramSpace) squaredDistances(out []float32, n int) {
+	t, own := g.e.rows, g.e.own[:n]
+	for p := range n {
+		row, to := g.g[p*t:p*t+n], out[p*n:p*n+n]
+		square := own[p]
+		for q, v := range own {
+			to[q] = max(0, square+v-2*row[q])
+		}
+	}
+}
+
 // prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), as the metric is linear.
 func (g *gramSpace) prototypes(out []float32) {
 	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
@@ -306,7 +239,7 @@ func (g *gramSpace) prototypes(out []float32) {
 			g.pending[p*k+c] = g.weights[p*k+c] * g.factor[c]
 		}
 	}
-	kernel.Accumulate(out, g.pending, g.v, t, k, d)
+	kernel.Accumulate(out, g.pending, e.v, t, k, d)
 	if g.metric == nil {
 		return
 	}
@@ -319,9 +252,9 @@ func (g *gramSpace) labelledDots(out []float32) {
 	e, t, k := g.e, g.e.rows, g.e.k
 	g.unitMeans = vector.Zeroed(g.unitMeans, k*t)
 	g.pending = vector.Zeroed(g.pending, t*k)
-	for p, y := range e.label[:e.n+e.anchors] {
+	for p, y := range e.fixed {
 		if y >= 0 {
-			g.pending[p*k+int(y)] = 1
+			g.pending[p*k+int(y)] = e.count[p]
 		}
 	}
 	kernel.Accumulate(g.unitMeans, g.pending, g.g, t, k, t)
@@ -357,7 +290,7 @@ func (g *gramSpace) precise(out *exact) {
 	for p := range t {
 		out.own[p] = float64(g.g[p*t+p])
 		row, dots := g.g[p*t:p*t+t], out.dots[p*k:p*k+k]
-		if y := g.e.label[p]; y >= 0 { // of a labelled row no other product is asked for
+		if y := g.e.fixed[p]; y >= 0 { // of a labelled row no other product is asked for
 			for q, v := range row {
 				dots[y] += weight(q, int(y)) * float64(v)
 			}

@@ -44,26 +44,26 @@ func join(rows Rows, member []int32, count, k int) ([]int32, int) {
 		slices.Sort(large)
 	}
 	w := ward{mean: vector.New(len(large), rows.Dimension), size: make([]float64, len(large))}
-	place := make([]int, count) // among the large
-	for c := range place {
-		place[c] = -1
+	position := make([]int, count) // among the large
+	for c := range position {
+		position[c] = -1
 	}
 	for i, c := range large {
-		place[c] = i
+		position[c] = i
 	}
 	for p, c := range member {
-		if i := place[c]; i >= 0 {
+		if i := position[c]; i >= 0 {
 			w.add(i, rows.Row(p))
 		}
 	}
-	for c, i := range place {
+	for c, i := range position {
 		if i < 0 {
-			place[c] = w.nearest(rows.Row(example[c]))
+			position[c] = w.nearest(rows.Row(example[c]))
 		}
 	}
 	part, left := w.join(k)
 	number := make([]int32, count)
-	for c, i := range place {
+	for c, i := range position {
 		number[c] = part[i]
 	}
 	return number, left

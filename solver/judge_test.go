@@ -21,7 +21,6 @@ type judge struct {
 	pi, pi0  []float64
 	lambda   float64
 	scale    float64 // of lambda, tau and kappa: below 1 in the annealed start
-	balance  float64 // 0 in the start
 	evidence []float32
 	sigma2   float64
 }
@@ -64,9 +63,6 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		j.lambda = 0
 	}
 	ws := s.WS
-	if ws == 0 {
-		ws = math.Max(1, .5*math.Log2(float64(p.K)))
-	}
 	known := make([]bool, p.K)
 	for i := range p.N {
 		y := -1
@@ -158,9 +154,6 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		j.pi0[c] /= total
 	}
 	j.pi = append([]float64(nil), j.pi0...)
-	if s.Method != LaplacianShot && s.Method != Nearest {
-		j.balance = s.Balance
-	}
 	return j
 }
 
@@ -173,22 +166,6 @@ func (j *judge) masses() (mass []float64, n float64) {
 		}
 	}
 	return mass, n
-}
-
-// divergence is that of the mean of s from uniform over the classes that are not masked, and how many these are.
-func (j *judge) divergence() (kl, classes float64) {
-	mass, n := j.masses()
-	for c := range j.k {
-		if !j.masked[c] {
-			classes++
-		}
-	}
-	for _, v := range mass {
-		if v > 0 {
-			kl += v / n * math.Log(v/n*classes)
-		}
-	}
-	return kl, classes
 }
 
 func (j *judge) cost(p, c int) float64 {
@@ -237,11 +214,6 @@ func (j *judge) objective() float64 {
 		if y >= 0 {
 			r += j.weight[p] * j.cost(p, y)
 		}
-	}
-	if j.balance > 0 {
-		_, n := j.masses()
-		kl, _ := j.divergence()
-		r += j.balance * s.BalanceRange * n * (1 - math.Exp(-kl/s.BalanceRange))
 	}
 	if s.Beta > 0 {
 		for c, v := range j.pi0 {
@@ -337,13 +309,6 @@ func (j *judge) jacobi() float64 { return j.sweepFrom(append([][]float64(nil), j
 func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 	var change float64
 	points := 0.
-	pull, mass, total, classes := 0., []float64(nil), 0., 0.
-	if j.balance > 0 && graph {
-		mass, total = j.masses()
-		var kl float64
-		kl, classes = j.divergence()
-		pull = j.balance * math.Exp(-kl/j.settings.BalanceRange)
-	}
 	for p := range j.n {
 		if j.label[p] >= 0 {
 			continue
@@ -376,14 +341,6 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 						}
 					}
 					score[c] += j.scale * j.lambda * float64(weights[e]) * v
-				}
-			}
-		}
-		if pull > 0 {
-			for c := range j.k {
-				score[c] = (score[c] + pull*math.Log(j.s[p][c]) - pull*math.Log(mass[c]*classes/total)) / (1 + pull)
-				if j.masked[c] || j.s[p][c] == 0 {
-					score[c] = math.Inf(-1)
 				}
 			}
 		}
@@ -428,13 +385,13 @@ func (j *judge) solve() {
 		}
 		return
 	}
-	balance, start := j.balance, 0
+	start := 0
 	if a := j.settings.Anneal; a > 0 && a < 1 {
 		start = j.settings.AnnealSteps
 	}
 	for step := range j.settings.Outer {
-		if j.scale, j.balance = 1, balance; step < start {
-			j.scale, j.balance = j.settings.Anneal+(1-j.settings.Anneal)*float64(step)/float64(start), 0
+		if j.scale = 1; step < start {
+			j.scale = j.settings.Anneal + (1-j.settings.Anneal)*float64(step)/float64(start)
 		}
 		still := false
 		for i := range j.settings.Inner {
@@ -454,5 +411,5 @@ func (j *judge) solve() {
 			break
 		}
 	}
-	j.scale, j.balance = 1, balance
+	j.scale = 1
 }

@@ -51,7 +51,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		objective += e.terms.parts[2*block]
 		energy += e.terms.parts[2*block+1]
 	}
-	objective += e.heldObjective() + e.imbalance()
+	objective += e.heldObjective()
 	if e.beta > 0 && e.cpi > 0 { // without prior counts a class may have no proportion at all: its log is no number
 		for c, v := range e.pi0 {
 			if v > 0 {
@@ -155,9 +155,9 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 
 // heldObjective is what labelled rows and the prior add to R.
 func (e *episode) heldObjective() float64 {
-	var sum float64
+	sum := e.tau * e.aroundMeans()
 	if !e.modes && !e.settings.Check { // from sums over each class, which spares the products of every anchor
-		for p, y := range e.label {
+		for p, y := range e.fixed {
 			if y >= 0 {
 				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
 			}
@@ -173,7 +173,7 @@ func (e *episode) heldObjective() float64 {
 		n := min(tile, e.rows-lo)
 		dots := e.space.dots(e.pool.workers[0], lo, n, nil)
 		for i := range n {
-			if y := e.label[lo+i]; y >= 0 {
+			if y := e.fixed[lo+i]; y >= 0 {
 				sum += float64(e.weight[lo+i]) * e.cost(lo+i, int(y), dots[i*e.k+int(y)])
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // The order of rows is the order of updates, and may lead to another minimum. How often is logged, and must stay rare:
-// docs/method.md quotes it.
+// bench/NOTES.md quotes it.
 func TestOrderOfRowsRarelyMatters(t *testing.T) {
 	const episodes, n = 60, 100
 	settings, err := Preset("default").Settings()
@@ -77,7 +77,7 @@ func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 }
 
 // Why points are updated one after the other: the same sweeps from the S before (Jacobi) let R rise where the graph weighs
-// much, and need more of them to stand still. docs/method.md quotes what is logged.
+// much, and need more of them to stand still. bench/NOTES.md quotes what is logged.
 func TestJacobiRises(t *testing.T) {
 	const episodes, n, most = 30, 100, 200
 	solve, settings := defaultSolver(t, nil)

@@ -5,13 +5,27 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0: none).
+// Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0:
+// none).
 type Prior struct {
 	Means   []float32 // K x D
 	Weights []float32 // K
+
+	// Inverse takes Means to the embedding's mean mu of now: m' = Means - Inverse mu. Means are then those of
+	// rows times Result.Inverse, before mu was taken off, and Inverse is the mean of that. nil: Means are m'.
+	Inverse []float32 // K
+}
+
+// mean fills out with m' of a class under the embedding's mean.
+func (p *Prior) mean(out, mu []float32, class int) {
+	copy(out, p.Means[class*len(out):])
+	if p.Inverse != nil {
+		kernel.Axpy(-p.Inverse[class], mu, out)
+	}
 }
 
 // Problem is one episode. Rows are raw; the solver embeds them.
@@ -20,11 +34,18 @@ type Problem struct {
 	N, D, K int
 	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
-	// Anchors are labelled rows outside the episode: they hold prototypes and are graph neighbours, and get no answer.
+	// Anchors are labelled rows outside the episode: they hold prototypes and are graph neighbours, and get no
+	// answer.
 	Anchors      []float32 // M x D
 	AnchorLabels []int32
 
-	// Each lists the rows, then the anchors, one by one, in place of Rows and Anchors: who has them apart need
+	// Beside are sets of such rows instead of Anchors and AnchorLabels, prepared once for many problems;
+	// Prepared is what they come to, kept by who solves again beside the same ones. nil: worked out for this
+	// problem alone.
+	Beside   []Beside
+	Prepared *Prepared
+
+	// Each lists the rows, then the anchors, one by one, instead of Rows and Anchors: who has them apart need
 	// not copy them. nil: they are in Rows and Anchors.
 	Each [][]float32
 
@@ -32,35 +53,32 @@ type Problem struct {
 	Proportions []float64  // pi0 counts a class; nil: uniform
 	Embedding   *Embedding // nil: Mean is the mean of the labelled rows with equal weight a class, no metric
 
-	// Affinity is a given graph; nil: built here. It has N rows; a column of N or more is an anchor. Between unlabelled rows
-	// it is symmetric; the row of a labelled item is not read.
+	// Affinity is a given graph; nil: built here. It has N rows; a column of N or more is an anchor. Between
+	// unlabelled rows it is symmetric; the row of a labelled item is not read.
 	Affinity *index.Affinity
 
-	// Lag is what a graph built here adds to the squared distance of two rows that stand 1, 2, ... places apart, when it chooses
-	// neighbours: an order that means something. Rows further apart than it is long take the last value; anchors take none. nil:
-	// the order means nothing.
+	// Lag is what a graph built here adds to the squared distance of two rows that stand 1, 2, ... positions
+	// apart, when it chooses neighbours: an order that means something. Rows further apart than it is long take
+	// the last value; anchors take none. nil: the order means nothing.
 	Lag []float32
 
 	Edges    []Edge    // added to W; a pair may come more than once, and counts from both ends
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
 
-	// BeforeGraph is called when rows are embedded and neighbours are not chosen yet. It may set Lag, Edges and Evidence by what
-	// it sees. nil: not at all.
-	BeforeGraph func(*EmbeddedRows)
-
-	// Start is the cluster that each row is in at first, 0 to K-1; without labels and prior only, in place of the starts that
-	// Settings.Start names. nil: those.
+	// Start is the cluster that each row is in at first, 0 to K-1; without labels and prior only, instead of
+	// the starts that Settings.Start names. nil: those.
 	Start []int32
 
-	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x K.
+	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x
+	// K.
 	SparseResult bool
 
-	// Unjudged leaves out R and E at both ends of the descent, for who asks for answers alone; Settings.Check has
-	// them all the same.
+	// Unjudged leaves out R and E at both ends of the descent, for who asks for answers alone; Settings.Check
+	// has them all the same.
 	Unjudged bool
 
-	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not at all. A
-	// cancelled context stops the solve at the same places.
+	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not
+	// at all. A cancelled context stops the solve at the same steps.
 	Progress func(sweeps, most int)
 
 	Assess bool // also fill the Result's Confidence, Agreement and Distance
@@ -68,15 +86,16 @@ type Problem struct {
 
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
 type Result struct {
-	Labels     []int32
-	S          []float32 // N x K; labelled rows are one-hot. Nil with Problem.SparseResult where S is sparse: see Row
-	Z          []float32 // N x D, rows in z-space, what a stream learns from
-	AnchorZ    []float32 // M x D, anchors in z-space
-	Prototypes []float32 // K x D in u-space; zero where a class is masked
-	Masses     []float32 // weight of everything that counts for a class: labelled, prior, soft points; 0 where masked
+	Labels []int32
+	S      []float32 // N x K; labelled rows are one-hot. Nil with Problem.SparseResult where S is sparse: see Row
+	Z      []float32 // N x D, rows in z-space, what a stream learns from
+	Mean   []float32 // mu that was taken off rows before they were brought to length 1
+	// Inverse is one by the length of each row that Mean was taken off; 0 where that is no number.
+	Inverse []float32
+	Masses  []float32 // weight of everything that counts for a class: labelled, prior, soft points; 0 where masked
 
-	// Affinity is the graph that was used, N rows: unlabelled pairs (A+A')/2, and each unlabelled row's labelled neighbours
-	// with weight 1, anchor j as column N+j. Rows of labelled items are empty when it was built here.
+	// Affinity is the graph that was used, N rows: unlabelled pairs (A+A')/2, and each unlabelled row's labelled
+	// neighbours with weight 1, anchor j as column N+j. Rows of labelled items are empty when it was built here.
 	Affinity *index.Affinity
 	Search   index.Report // how its neighbours were found; empty where Problem.Affinity was given, or none was needed
 
@@ -91,12 +110,16 @@ type Result struct {
 	Sweeps                          int     // assignment sweeps
 	Status                          Status
 	Trace                           []float64
-	Rises                           int // half-steps in which R rose by more than 1e-5 max(1, |R|); counted with Settings.Check
+	Rises                           int // half-steps in which R rose by more than rounding; counted with Settings.Check
 
-	space space
-	rows  *assignments
-	class []int32
-	k     int
+	space    space
+	rows     *assignments
+	class    []int32
+	k        int
+	number   []int32   // of each class among the active ones
+	labelled []int32   // rows: active class, -1: to be solved
+	plain    []float32 // n x active classes: squared distances to the nearest labelled row
+	beside   *besides
 }
 
 // Status says why a descent ended.
@@ -128,26 +151,21 @@ func (r *Result) Row(p int, out []float32) {
 	}
 }
 
-// Distances fills out with the distance in z-space of each of the N rows to the nearest of the listed ones,
-// where N and above are anchors; 0 for a row that is listed itself, and 2, the most there is, where none is
-// listed. Problem.Assess must be set.
-func (r *Result) Distances(out []float32, listed []int32) {
-	if len(listed) == 0 {
-		for i := range out {
-			out[i] = 2
-		}
-		return
+// Prototypes returns the prototypes, K x D in u-space; zeros where a class is masked.
+func (r *Result) Prototypes() []float32 {
+	d := len(r.Z) / len(r.Labels)
+	out, active := make([]float32, r.k*d), make([]float32, len(r.class)*d)
+	r.space.prototypes(active)
+	for c, class := range r.class {
+		copy(out[int(class)*d:int(class)*d+d], active[c*d:c*d+d])
 	}
-	r.space.squaresInZ(out, listed)
-	for i, square := range out {
-		out[i] = float32(math.Sqrt(float64(max(0, square))))
-	}
+	return out
 }
 
 // clear empties a result but for its memory.
 func (r *Result) clear() {
 	*r = Result{
-		Trace: r.Trace[:0], Labels: r.Labels, Prototypes: r.Prototypes, Masses: r.Masses, Confidence: r.Confidence,
+		Trace: r.Trace[:0], Labels: r.Labels, Masses: r.Masses, Confidence: r.Confidence,
 		Agreement: r.Agreement, Distance: r.Distance,
 	}
 }
@@ -165,8 +183,11 @@ func (p *Problem) check() error {
 	}
 	for i, l := range p.Labels {
 		if l < -1 || int(l) >= p.K {
-			return fmt.Errorf("row %d: label %d is not -1 and not one of %d classes", i, l, p.K)
+			return rowError(i, "label %d is not -1 and not one of %d classes", l, p.K)
 		}
+	}
+	if err := p.checkBeside(); err != nil {
+		return err
 	}
 	for i, l := range p.AnchorLabels {
 		if l < 0 || int(l) >= p.K {
@@ -179,6 +200,9 @@ func (p *Problem) check() error {
 		}
 		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
 			return fmt.Errorf("prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
+		}
+		if l := p.Prior.Inverse; l != nil && (len(l) != p.K || vector.NotFinite(l) >= 0) {
+			return fmt.Errorf("prior: inverse lengths %v: not one of each of %d classes", l, p.K)
 		}
 		for k, w := range p.Prior.Weights {
 			if !(w >= 0 && w <= math.MaxFloat32) {
@@ -207,10 +231,39 @@ func (p *Problem) check() error {
 			return fmt.Errorf("start: cluster %d of row %d is not one of %d", c, i, p.K)
 		}
 	}
-	if err := p.checkGraphTerms(); err != nil {
-		return err
-	}
 	return p.checkAffinity()
+}
+
+// anchors is how many labelled rows stand beside the episode.
+func (p *Problem) anchors() int {
+	n := len(p.AnchorLabels)
+	for _, b := range p.Beside {
+		n += b.Len()
+	}
+	return n
+}
+
+// checkBeside reports the first fault of the sets beside the problem.
+func (p *Problem) checkBeside() error {
+	if len(p.Beside) > 0 && len(p.AnchorLabels) > 0 {
+		return fmt.Errorf("problem: %d anchors beside %d prepared sets: not both", len(p.AnchorLabels), len(p.Beside))
+	}
+	for i, b := range p.Beside {
+		if b.d != p.D || len(b.Names) != b.k {
+			return fmt.Errorf("beside %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
+		}
+		for local, c := range b.Names {
+			if c < -1 || int(c) >= p.K {
+				return fmt.Errorf("beside %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
+			}
+		}
+		for j, row := range b.Without {
+			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
+				return fmt.Errorf("beside %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
+			}
+		}
+	}
+	return nil
 }
 
 // checkRows reports the first fault of the rows' and the anchors' number and dimension.
@@ -230,13 +283,14 @@ func (p *Problem) checkRows() error {
 	}
 	for i, row := range p.Each {
 		if len(row) != p.D {
-			return fmt.Errorf("problem: row %d: dimension %d, not %d", i, len(row), p.D)
+			return rowError(i, "dimension %d, not %d", len(row), p.D)
 		}
 	}
 	return nil
 }
 
-// checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops, finite weights.
+// checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops,
+// finite weights.
 func (p *Problem) checkAffinity() error {
 	a := p.Affinity
 	if a == nil {
@@ -253,9 +307,9 @@ func (p *Problem) checkAffinity() error {
 			return fmt.Errorf("affinity: row %d: offsets fall from %d to %d", i, a.Offsets[i], a.Offsets[i+1])
 		}
 	}
-	all := p.N + len(p.AnchorLabels)
-	// A pair counts for at the row above the diagonal and against at the one below: of a symmetric graph nothing is left, and
-	// its entries are read in the order in which they lie.
+	all := p.N + p.anchors()
+	// A pair counts for at the row above the diagonal and against at the one below: of a symmetric graph nothing
+	// is left, and its entries are read in the order in which they lie.
 	var balance uint64
 	for i := range p.N {
 		columns, weights := a.Row(i)
@@ -298,7 +352,8 @@ func pairHash(p, q int32, weight float32) uint64 {
 // asymmetry names the first row between unlabelled rows that is not answered by another.
 func (p *Problem) asymmetry() error {
 	a := p.Affinity
-	// Rows are visited in order, so that the entry to i of each later row is met by a cursor that only moves forward.
+	// Rows are visited in order, so that the entry to i of each later row is met by a cursor that only moves
+	// forward.
 	cursor := make([]int64, p.N)
 	copy(cursor, a.Offsets)
 	for i := range p.N {

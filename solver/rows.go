@@ -25,7 +25,7 @@ func (r *rowSpace) enter() {
 	size := e.k * e.d
 	r.c, r.next, r.fixed = vector.Zeroed(r.c, size), vector.Resize(r.next, size), vector.Zeroed(r.fixed, size)
 	r.before = vector.Zeroed(r.before, size)
-	for p, y := range e.label {
+	for p, y := range e.fixed {
 		if y >= 0 {
 			kernel.Axpy(e.weight[p], e.u[p*e.d:p*e.d+e.d], r.fixed[int(y)*e.d:int(y)*e.d+e.d])
 		}
@@ -76,7 +76,7 @@ func (r *rowSpace) moved(c int) float64 {
 	return math.Sqrt(float64(squared))
 }
 
-func (r *rowSpace) place(count int, base, density bool) {
+func (r *rowSpace) average(count int, base, density bool) {
 	e, k, d := r.e, r.e.k, r.e.d
 	chunk := (count + r.chunks - 1) / r.chunks
 	chunk = max(tile, (chunk+tile-1)/tile*tile)
@@ -127,24 +127,31 @@ func (r *rowSpace) place(count int, base, density bool) {
 func (r *rowSpace) scale(c int, by float64) {
 	d := r.e.d
 	kernel.Scale(float32(by), r.c[c*d:c*d+d])
-	r.e.length[c] = squaredLength(r.c[c*d : c*d+d])
+	r.e.length[c] *= by * by
 }
 
-func squaredLength(x []float32) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+func squaredLength(x []float32) float64 { return product(x, x) }
+
+// product is the inner product in float64. Four sums do not wait for each other.
+func product(a, b []float32) float64 {
+	var s0, s1, s2, s3 float64
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += float64(a[i]) * float64(b[i])
+		s1 += float64(a[i+1]) * float64(b[i+1])
+		s2 += float64(a[i+2]) * float64(b[i+2])
+		s3 += float64(a[i+3]) * float64(b[i+3])
 	}
-	return sum
+	for ; i < len(a); i++ {
+		s0 += float64(a[i]) * float64(b[i])
+	}
+	return s0 + s1 + s2 + s3
 }
 
 func (r *rowSpace) heldDot(c int) float64 {
 	d := r.e.d
-	var sum float64
-	for i, v := range r.fixed[c*d : c*d+d] {
-		sum += float64(v) * float64(r.c[c*d+i])
-	}
-	return sum
+	return product(r.fixed[c*d:c*d+d], r.c[c*d:c*d+d])
 }
 
 func (r *rowSpace) squaredDistance(p, q int) float32 {
@@ -152,16 +159,23 @@ func (r *rowSpace) squaredDistance(p, q int) float32 {
 	return kernel.SquaredDistance(r.e.u[p*d:p*d+d], r.e.u[q*d:q*d+d])
 }
 
-func (r *rowSpace) squaresInZ(out []float32, listed []int32) { r.e.squaresOfRows(out, listed) }
+func (r *rowSpace) squaredDistances(out []float32, n int) {
+	for p := range n {
+		for q := range p + 1 {
+			v := r.squaredDistance(p, q)
+			out[p*n+q], out[q*n+p] = v, v
+		}
+	}
+}
 
 func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
 
 func (r *rowSpace) labelledDots(out []float32) {
 	e, k, d := r.e, r.e.k, r.e.d
 	clear(r.next)
-	for p, y := range e.label[:e.n+e.anchors] {
-		if y >= 0 {
-			kernel.Axpy(1, e.u[p*d:p*d+d], r.next[int(y)*d:int(y)*d+d])
+	for p, y := range e.fixed {
+		if y >= 0 && e.count[p] > 0 {
+			kernel.Axpy(e.count[p], e.u[p*d:p*d+d], r.next[int(y)*d:int(y)*d+d])
 		}
 	}
 	for c := range k {

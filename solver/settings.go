@@ -31,14 +31,12 @@ var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Neares
 type Preset string
 
 const (
-	DefaultPreset  Preset = "default"
-	BalancedPreset Preset = "balanced" // for tasks that are known to be balanced
-	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
-	PaperPreset    Preset = "paper"    // the paper's way, in which R may rise
+	DefaultPreset Preset = "default"
+	PaperPreset   Preset = "paper" // the paper's way, in which R may rise
 )
 
 // Presets are all of them.
-var Presets = []Preset{DefaultPreset, BalancedPreset, ClampedPreset, PaperPreset}
+var Presets = []Preset{DefaultPreset, PaperPreset}
 
 // Start says where an episode without labels and prior begins.
 type Start string
@@ -66,9 +64,7 @@ type Settings struct {
 	U             float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
 	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
 	Beta, CPI     float64 // weight of the class proportions, and of their prior counts
-	Balance       float64 // weight of the balance of the classes; 0: none. It counts in episodes of up to 4,096 rows
-	BalanceRange  float64 // how far from balance, as a KL divergence, the balance still counts
-	WS            float64 // weight of a labelled item in its prototype; 0 is max(1, .5 log2 K)
+	WS            float64 // weight of a labelled item in its prototype
 	Outer, Inner  int     // prototype steps, assignment sweeps for each
 	Anneal        float64 // multiplies Tau, Kappa and Lambda at first, rising to 1 after AnnealSteps; 0 and 1: not at all
 	AnnealSteps   int     // prototype steps of the start, part of Outer; R's descent counts from their end. Up to 4,096 rows
@@ -105,19 +101,12 @@ type PaperSettings struct {
 // Settings returns the settings of a preset, an error where there is none of that name.
 func (p Preset) Settings() (Settings, error) {
 	s := Settings{
-		Method: SLKMeans, Lambda: .54, Rho: 5, EdgeDecay: .75, Tau: 4, U: .5, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
-		Beta: .15, CPI: 5, Balance: 4, BalanceRange: .03, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
+		Method: SLKMeans, Lambda: .67, Rho: 5, EdgeDecay: .75, Tau: 4.5, U: .65, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
+		Beta: .25, CPI: 10, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
 		Power: .75, MetricRank: 32, MetricShrink: .85, MetricBetween: .1,
 	}
 	switch p {
 	case "", DefaultPreset:
-	case BalancedPreset:
-		s.BalanceRange = .1
-	case ClampedPreset:
-		s = Settings{
-			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 15, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 1, CPI: 10,
-			Outer: 15, Inner: 5, Tolerance: .01, Power: 1, MetricShrink: .85,
-		}
 	case PaperPreset:
 		s = Settings{
 			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, WS: 1, CPI: 10,
@@ -140,7 +129,7 @@ func list[T ~string](values []T) string {
 }
 
 // Clustering returns the measured settings for parting a whole set into clusters without labels or prior. Few-shot settings
-// do not carry over: no class holds its place there, so that the graph must weigh more.
+// do not carry over: no class keeps its number there, so that the graph must weigh more.
 func Clustering(method Method) (Settings, error) {
 	if !slices.Contains(Methods, method) {
 		return Settings{}, fmt.Errorf("method %q: not one of %s", method, list(Methods))
@@ -171,10 +160,8 @@ func (s Settings) Validate() error {
 		{"sigma", s.Sigma, 0, 1e6},
 		{"beta", s.Beta, 0, 1e6},
 		{"cpi", s.CPI, 0, 1e12},
-		{"ws", s.WS, 0, 1e6},
+		{"ws", s.WS, .001, 1e6},
 		{"edge-decay", s.EdgeDecay, 0, 1},
-		{"balance", s.Balance, 0, 1e6},
-		{"balance-range", s.BalanceRange, 0, 1e6},
 		{"anneal", s.Anneal, 0, 1},
 		{"anneal-steps", float64(s.AnnealSteps), 0, 1e6},
 		{"outer", float64(s.Outer), 1, 1e6},
@@ -192,9 +179,6 @@ func (s Settings) Validate() error {
 		if !(v.value >= v.low && v.value <= v.high) {
 			bad("%s %g: not between %g and %g", v.name, v.value, v.low, v.high)
 		}
-	}
-	if s.Balance > 0 && !(s.BalanceRange > 0) {
-		bad("balance %g: needs a balance-range above 0", s.Balance)
 	}
 	if v := s.Clustering.Start; v != "" && v != StartGraph && v != StartKMeans {
 		bad("start %q: not one of %s, %s", v, StartGraph, StartKMeans)

@@ -2,13 +2,17 @@ package solver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/slkstream/slkstream/index"
 )
 
 // Solver owns a workspace; one goroutine uses it at a time. A small episode in a used Solver allocates nothing.
 type Solver struct {
 	settings Settings
 	episode  episode
+	space    Space
 	result   Result
 	engine   engine
 }
@@ -21,6 +25,7 @@ const (
 	rowEngine
 	gramEngine
 	denseRows  // rows, with a dense S whatever the size
+	everyRow   // every labelled row beside the episode is a row of its own, as for kernels
 	everyClass // every row is compared with every class in each sweep
 )
 
@@ -32,36 +37,64 @@ func New(s Settings) (*Solver, error) {
 	return &Solver{settings: s}, nil
 }
 
-// Solve labels the unlabelled rows of p by descending R from the labelled ones and the prior; without either it clusters
-// them from a start of its own. What it returns is valid until the next Solve of s.
+// Solve labels the unlabelled rows of p by descending R from the labelled ones and the prior; without either
+// it clusters them from a start of its own: Embed, Graph and Descend. What it returns is valid until the next
+// Solve or Embed of s.
 func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
+	space, err := s.Embed(p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := space.Graph(ctx); err != nil {
+		return nil, err
+	}
+	return space.Descend(ctx)
+}
+
+// Space is a problem whose rows are embedded, the first of the three steps of a solve. Until Graph is called,
+// Problem.Lag, Edges and Evidence may be set by how its rows lie.
+type Space struct {
+	solver  *Solver
+	problem *Problem
+	linked  bool // Graph was called
+}
+
+// Embed takes the rows of p, and what is labelled or learned beside them, to the space in which they are
+// compared. It is valid until the next Solve or Embed of s.
+func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	e := &s.episode
 	e.s.dense, e.bounds.off = s.engine == denseRows, s.engine == everyClass
-	e.layOut(&s.settings, p)
+	e.settings = &s.settings
+	e.takeBeside(p)
+	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
 	if err := e.embed(p); err != nil {
 		return nil, err
 	}
 	e.direct.e, e.gram.e = e, e
-	if e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p)); e.usesGram {
+	e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p))
+	if e.usesGram {
 		e.space = &e.gram
 		e.gram.build(e, p)
 	} else {
 		e.space = &e.direct
-		e.embedRows(p)
+		e.u = e.v
 	}
-	if p.BeforeGraph != nil {
-		rows := &EmbeddedRows{Z: e.z[:e.n*e.d], AnchorZ: e.z[e.n*e.d:], space: e.space, power: e.settings.Power, mean: e.mean}
-		if p.Embedding != nil {
-			rows.metric = p.Embedding.Metric
-		}
-		p.BeforeGraph(rows)
-		if err := p.checkGraphTerms(); err != nil {
-			return nil, err
-		}
+	s.space = Space{solver: s, problem: p}
+	return &s.space, nil
+}
+
+// Distances fills out with the squared distances of the first n rows among each other, n x n.
+func (x *Space) Distances(out []float32, n int) { x.solver.episode.space.squaredDistances(out, n) }
+
+// Graph makes W of the neighbours of each row, by distance and Problem.Lag, and of Problem.Edges.
+func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
+	e, p := &x.solver.episode, x.problem
+	if err := p.checkGraphTerms(); err != nil {
+		return nil, err
 	}
 	if err := e.neighbours(ctx, p); err != nil {
 		return nil, err
@@ -70,7 +103,17 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	e.addEdges(p.Edges)
 	e.graph.evidence = p.Evidence
 	e.order.plan(e)
-	r := &s.result
+	x.linked = true
+	return e.graph.Affinity, nil
+}
+
+// Descend minimises R in a space whose Graph is made.
+func (x *Space) Descend(ctx context.Context) (*Result, error) {
+	e, p, r := &x.solver.episode, x.problem, &x.solver.result
+	if !x.linked {
+		return nil, errors.New("descend: the graph of the space is not made yet")
+	}
+	x.linked = false
 	r.clear()
 	if e.clustering {
 		if err := e.cluster(ctx, p, r); err != nil {

@@ -7,16 +7,17 @@ type space interface {
 	dots(w *worker, lo, count int, listed []int32) []float32
 	// dot is x_p . C_c.
 	dot(p, c int) float32
-	// place moves each prototype that has mass to the mean of rows 0 to count-1, weighed as the episode weighs them, and
-	// with base of the labelled rows and the prior. One without mass keeps its prototype: R does not feel it.
-	place(count int, base, density bool)
+	// average moves each prototype that has mass to the mean of rows 0 to count-1, weighed as the episode weighs
+	// them, and with base of the labelled rows and the prior. One without mass keeps its prototype: R does not
+	// feel it.
+	average(count int, base, density bool)
 	// scale multiplies a prototype.
 	scale(c int, by float64)
 	// heldDot is the product of a prototype and the weighted sum of the labelled rows and the prior of its class.
 	heldDot(c int) float64
 	squaredDistance(p, q int) float32
-	// squaresInZ fills out with the squared distance in z-space of each row to the nearest of the listed.
-	squaresInZ(out []float32, listed []int32)
+	// squaredDistances fills out with those of the first n rows among each other, n x n.
+	squaredDistances(out []float32, n int)
 	// precise fills in for every row what R is made of, summed in float64.
 	precise(out *exact)
 	// prototypes writes the prototypes, k x d zeros before, as rows of u-space.

@@ -256,7 +256,7 @@ func (c *choice) threshold(kept int) float32 {
 	return c.best - c.enters
 }
 
-// settle leaves out of a row, in place of the one before, the classes that would not have entered it, where R
+// settle leaves out of a row, instead of the one before, the classes that would not have entered it, where R
 // falls all the same, and returns it with the L1 change. The row is the minimiser of R on its classes, so
 // that R falls by the divergence of the one before from it, which is at least half the square of their
 // distance (Pinsker); without a part m it rises by -log(1-m) again, less than 2m.

@@ -25,10 +25,12 @@ type worker struct {
 	dots    []float32 // tile x k
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
-	choice  choice
-	nearby  nearby
-	moving  []int32 // tile: points that are looked at
-	rest    []int32 // tile: points that are compared with all prototypes
+	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
+	products, moved []float32
+	choice          choice
+	nearby          nearby
+	moving          []int32 // tile: points that are looked at
+	rest            []int32 // tile: points that are compared with all prototypes
 
 	compared int // points that were, in all sweeps of the solve
 }

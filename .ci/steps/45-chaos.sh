@@ -1,5 +1,5 @@
 #!/bin/bash
-# Breaks stages and brokers on purpose and checks that every promise is kept: a short form of what docs/chaos.md describes.
+# Breaks stages and brokers on purpose and checks that every promise is kept: a short form of what internal/chaos/README.md describes.
 # Random histories wait more than they compute, and are played beside the first processes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -10,6 +10,7 @@ go build -o "$work/chaos" ./internal/chaos
 chaos() { timeout 300 "$work/chaos" -binary "$work/slkstream" "$@"; }
 chaos -scenario histories -histories 120 -seed 1000 >"$work/histories" 2>&1 &
 histories=$!
+chaos -table
 chaos -scenario kills -delivery exactly-once -broker embedded -records 5000 -events 8 -broker-kills 2
 chaos -scenario kills -delivery exactly-once -records 5000 -events 8 -broker-kills 1
 status=0
@@ -20,3 +21,5 @@ chaos -scenario mixed -delivery at-least-once -records 4000 -events 8 -pause 1s
 chaos -scenario zombie -delivery exactly-once -records 3000 -events 2
 chaos -scenario cut -delivery exactly-once -records 4000 -events 10 -pause 1s
 chaos -scenario rolling -delivery exactly-once -brokers 3 -records 4000 -events 3
+chaos -scenario names -delivery exactly-once -broker embedded -records 3000 -events 6 -pause 1s
+chaos -scenario names -delivery at-least-once -broker embedded -records 3000 -events 6 -pause 1s

@@ -17,6 +17,7 @@ python3 examples/label-studio/test_label_studio.py
 awk '/^```python$/ {code = 1; next} /^```$/ {code = 0} code' "$page" >"$work/page.py"
 command=$(sed -n 's/^slkstream run/run/p' "$page" | head -1)
 cd "$work"
+PATH=$work:$PATH
 # shellcheck disable=SC2086
 ./slkstream $command 2>stage.log &
 stage=$!

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -30,18 +31,25 @@ func backfill(ctx context.Context, c *call) error {
 	}
 	defer disconnect()
 	b := c.Config.Backfill
-	// A job is a group of its own: its offsets say how far it has come, its state topic holds the plan.
 	if !c.Config.Given("group") {
 		c.Config.Topics.Group += "-backfill"
 	}
+	return answerRange(ctx, c, client, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To}, nil)
+}
+
+// answerRange runs a job to its end. A job is a group of its own: its offsets say how far it has come, its
+// state topic holds the plan.
+func answerRange(
+	ctx context.Context, c *call, client *topic.Client, b pipeline.Backfill, compare *pipeline.Comparison,
+) error {
 	c.Config.Topics.Group += "-" + b.Job
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return err
 	}
-	options.Bounded = true
-	if b.FromState != "" {
-		options.FromState = b.FromState + "-state"
+	options.Bounded, options.Compare = true, compare
+	if from := c.Config.Backfill.FromState; from != "" {
+		options.FromState = from + "-state"
 	}
 	if err := checkStart(ctx, c, client, options.Support); err != nil {
 		return err
@@ -63,16 +71,15 @@ func backfill(ctx context.Context, c *call) error {
 			{"of", all, ""},
 		}, out.figures()...)
 	}
+	b.Progress = func(done, all int64) {
+		read.Store(done)
+		of.Store(all)
+	}
+	defer collectBelow(options.Budget)()
 	err = serveWhile(ctx, c, stage, func(ctx context.Context) error {
 		return c.report(ctx, figures, func(ctx context.Context) error {
 			var err error
-			finished, err = stage.Backfill(ctx, pipeline.Backfill{
-				Job: b.Job, From: b.From, To: b.To,
-				Progress: func(done, all int64) {
-					read.Store(done)
-					of.Store(all)
-				},
-			})
+			finished, err = stage.Backfill(ctx, b)
 			return err
 		})
 	})

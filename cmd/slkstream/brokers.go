@@ -12,12 +12,7 @@ import (
 // embedded says which, as topics of the embedded broker appear when they are first used. disconnect comes
 // last.
 func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool, disconnect func(), err error) {
-	k := c.Config.Kafka
-	s := topic.Settings{
-		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
-		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenFile: k.SASLTokenFile,
-		TokenCommand: k.SASLTokenCommand, Log: c.Log,
-	}
+	k, s := c.Config.Kafka, brokerSettings(c)
 	if len(k.Brokers) > 0 {
 		client, err = topic.Connect(s)
 		if err != nil {
@@ -42,6 +37,19 @@ func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool,
 			c.Log.Error("closing the embedded broker", "error", err)
 		}
 	}, nil
+}
+
+// brokerSettings are how Kafka is reached.
+func brokerSettings(c *call) topic.Settings {
+	k := c.Config.Kafka
+	s := topic.Settings{
+		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
+		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenCommand: k.SASLTokenCommand, Log: c.Log,
+	}
+	if k.SASL == "oauthbearer" {
+		s.TokenFile = k.SASLPasswordFile
+	}
+	return s
 }
 
 func openEmbedded(ctx context.Context, c *call, k config.Kafka) (*broker.Broker, error) {

@@ -31,7 +31,7 @@ type call struct {
 func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
 	addSettings(name, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, warnings, err := config.Load(name, cmd.Flags(), os.Environ())
+		c, err := config.Load(name, cmd.Flags(), os.Environ())
 		if err != nil {
 			return usageError{err}
 		}
@@ -40,9 +40,6 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 		}
 		console := newConsole(cmd.ErrOrStderr())
 		log := newLogger(console, c.General)
-		for _, w := range warnings {
-			log.Warn(w)
-		}
 		return run(cmd.Context(), &call{
 			Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console,
 			console: console,
@@ -102,6 +99,9 @@ func oneArgument(what string) cobra.PositionalArgs {
 func flagError(command string, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
+		if use := config.Replaced(command, missing.GetSpecifiedName()); use != "" {
+			return usagef("%s", use)
+		}
 		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
 			return usagef("%w; did you mean --%s?", err, near)
 		}

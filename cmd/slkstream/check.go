@@ -160,6 +160,8 @@ func (k *checker) topics(ctx context.Context) {
 	for _, optional := range []wanted{
 		{setting: "labels", name: t.Labels, compacted: true, reads: true},
 		{setting: "episodes", name: t.Episodes, writes: true},
+		{setting: "corrections", name: t.Corrections, writes: true},
+		{setting: "now", name: t.Now, writes: true},
 		{setting: "review", name: t.Review, writes: true},
 	} {
 		if optional.name != "" {

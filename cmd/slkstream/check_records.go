@@ -42,7 +42,7 @@ func (k *checker) labels(ctx context.Context) {
 	}
 }
 
-// lookBack is how many of the latest records of a partition are looked at.
+// lookBack is how many of the latest records of a partition are read.
 const lookBack = 200
 
 // streams tests that the input can be read, and warns where a stream is scattered over partitions: its parts
@@ -119,11 +119,7 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 func (k *checker) readPartition(ctx context.Context, name string, p int32, latest int64, committed bool,
 	use func(*record.Raw),
 ) error {
-	from, err := k.client.Offset(ctx, name, p, topic.Earliest, committed)
-	if err != nil {
-		return err
-	}
-	end, err := k.client.Offset(ctx, name, p, topic.Latest, committed)
+	from, end, err := k.client.Bounds(ctx, name, p, committed)
 	if err != nil {
 		return err
 	}

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -29,6 +29,7 @@ func newConfigCommand() *cobra.Command {
 		}
 		parents[family].AddCommand(printConfigOf(command, name))
 	}
+	root.AddCommand(newSolverConfigCommand())
 	return root
 }
 
@@ -41,12 +42,12 @@ func printConfigOf(command, name string) *cobra.Command {
 	}
 	addSettings(command, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, _, err := config.Load(command, cmd.Flags(), os.Environ())
+		c, err := config.Load(command, cmd.Flags(), os.Environ())
 		var faults config.Faults
 		if err != nil && !errors.As(err, &faults) {
 			return usageError{err}
 		}
-		if err := c.Write(cmd.OutOrStdout(), presetValue(c.Solver.Presets)); err != nil {
+		if err := c.Write(cmd.OutOrStdout(), presetValue(command, c.Solver)); err != nil {
 			return err
 		}
 		var wrong config.Faults
@@ -63,10 +64,12 @@ func printConfigOf(command, name string) *cobra.Command {
 	return cmd
 }
 
-// presetValue tells what a preset puts in the place of a setting that is not given.
-func presetValue(presets []string) func(string) string {
-	given := config.Solver{Presets: presets}
-	s, err := stream.SolverSettings(solver.Preset(given.Preset()))
+// presetValue tells what a command takes instead of a setting of the solver that is not given.
+func presetValue(command string, given config.Solver) func(string) string {
+	s, err := solver.Preset(given.Preset()).Settings()
+	if command == "eval cluster" || command == "eval paper" {
+		s, err = solver.Clustering(solver.SLKMeans)
+	}
 	if err != nil {
 		return func(string) string { return "" }
 	}
@@ -75,4 +78,24 @@ func presetValue(presets []string) func(string) string {
 		values[n.name] = fmt.Sprint(n.value())
 	}
 	return func(name string) string { return values[name] }
+}
+
+// newSolverConfigCommand prints the defaults as a solver file.
+func newSolverConfigCommand() *cobra.Command {
+	purpose := "stream"
+	cmd := &cobra.Command{
+		Use: "solver", Short: "print the solver's measured defaults, as a file that --solver takes", Args: noArguments(""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(config.Purposes(), purpose) {
+				return usagef("for is %s: must be one of %s", purpose, strings.Join(config.Purposes(), ", "))
+			}
+			s, err := solver.DefaultPreset.Settings()
+			if err != nil {
+				return err
+			}
+			return config.WriteSolver(cmd.OutOrStdout(), "The measured defaults.", solverValues(purpose, s))
+		},
+	}
+	cmd.Flags().StringVar(&purpose, "for", purpose, "what the numbers are for: "+strings.Join(config.Purposes(), ", "))
+	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +14,11 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where messages go: log lines, and where a person looks on, a line below them that says how far a
+// console is where messages go: log lines, and on a terminal a line below them that says how far a
 // command is.
 type console struct {
 	to       io.Writer
-	terminal *os.File // nil: nobody looks on, and the line is not shown
+	terminal *os.File // nil: no terminal: the line is not shown
 
 	mu   sync.Mutex
 	line string
@@ -42,7 +43,7 @@ func (c *console) Write(message []byte) (int, error) {
 	return min(n, len(message)), err
 }
 
-// show puts text in place of the line; "" gives the line back.
+// show replaces the line by text; "" gives the line back.
 func (c *console) show(text string) {
 	if c.terminal == nil {
 		return
@@ -135,7 +136,12 @@ func (c *call) report(ctx context.Context, figures func() []figure, work func(co
 				}
 			case <-log.C:
 				if c.console.terminal == nil {
-					c.Log.Info("at work", attributes(figures())...)
+					all := figures()
+					if slices.ContainsFunc(all, func(f figure) bool { return f.name == "cut_off" }) {
+						c.Log.Warn("not at work", attributes(all)...)
+					} else {
+						c.Log.Info("at work", attributes(all)...)
+					}
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -41,8 +42,8 @@ func newDeadCommand() *cobra.Command {
 		withSettings("dead replay", &cobra.Command{
 			Use:   "replay",
 			Short: "send the records of dead letters to their topics again",
-			Long: "replay sends the records that dead letters keep to the partitions they came from. Their answers carry the ids that they\n" +
-				"would have carried. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
+			Long: "replay sends the records that dead letters keep to the partitions they came from. Their answers have ids of\n" +
+				"their own and name the first as replayOf. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
 				"one that was cut to fit its topic cannot be replayed.",
 			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
 			Args:    noArguments(""),
@@ -53,7 +54,7 @@ func newDeadCommand() *cobra.Command {
 
 // deadLetter is a letter as the commands print it.
 type deadLetter struct {
-	Place    string            `json:"letter"` // PARTITION/OFFSET in the topic of dead letters
+	Position string            `json:"letter"` // PARTITION/OFFSET in the topic of dead letters
 	ID       string            `json:"id"`
 	Time     time.Time         `json:"time"`    // of the record
 	Written  time.Time         `json:"written"` // of the letter
@@ -81,7 +82,7 @@ func listDead(ctx context.Context, c *call) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
 	for _, l := range letters {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Place, l.Written.UTC().Format(time.RFC3339),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Position, l.Written.UTC().Format(time.RFC3339),
 			printable(l.ID, 80), printable(l.Stream, 40), l.Bytes, l.state(), printable(l.Reason, 100))
 	}
 	if err := table.Flush(); err != nil || len(letters) == 0 {
@@ -126,7 +127,7 @@ func showDead(ctx context.Context, c *call) error {
 	}
 	for _, l := range letters {
 		fmt.Fprintf(c.Out, "letter  %s, written %s, %s\nid      %s\nstream  %s\ntime    %s\nwhy     %s\nto do   %s\n",
-			l.Place, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1),
+			l.Position, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1),
 			printable(l.ID, 1000), printable(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano),
 			printable(l.Reason, 1000), l.ToDo)
 		for _, name := range sortedNames(l.Headers) {
@@ -144,13 +145,15 @@ func replayDead(ctx context.Context, c *call) error {
 	}
 	defer disconnect()
 	replayed, before, cut, dry := 0, 0, 0, c.Config.Dead.DryRun
+	speed := pace{c.Config.Feed.Rate, time.Now()}
 	for i := range letters {
 		l := &letters[i]
 		out, err := l.letter.Replay()
 		switch {
 		case errors.Is(err, record.ErrTruncated):
 			cut++
-			c.Log.Warn("a dead letter cannot be replayed", "letter", l.Place, "id", printable(l.ID, 200), "error", err)
+			c.Log.Warn("a dead letter cannot be replayed",
+				"letter", l.Position, "id", printable(l.ID, 200), "error", err)
 			continue
 		case err != nil:
 			return err
@@ -160,23 +163,27 @@ func replayDead(ctx context.Context, c *call) error {
 		}
 		replayed++
 		if dry {
-			fmt.Fprintf(c.Out, "%s\t%s\n", l.Place, printable(l.ID, 200))
+			fmt.Fprintf(c.Out, "%s\t%s\n", l.Position, printable(l.ID, 200))
 			continue
+		}
+		if err := speed.wait(ctx, int64(replayed)); err != nil {
+			return err
 		}
 		partitions, err := client.Partitions(ctx, out.Topic)
 		if err != nil {
-			return fmt.Errorf("dead letter %s: topic %s: %w", l.Place, out.Topic, err)
+			return fmt.Errorf("dead letter %s: topic %s: %w", l.Position, out.Topic, err)
 		}
 		if int(out.Partition) >= partitions {
-			return fmt.Errorf("dead letter %s: topic %s has no partition %d: was it made again?", l.Place, out.Topic,
+			return fmt.Errorf("dead letter %s: topic %s has no partition %d: was it made again?",
+				l.Position, out.Topic,
 				out.Partition)
 		}
 		if err := client.Write(ctx, []record.Out{out}); err != nil {
-			return fmt.Errorf("dead letter %s: %w", l.Place, err)
+			return fmt.Errorf("dead letter %s: %w", l.Position, err)
 		}
-		// Were this to fail, the letter could be replayed twice, and its answer repeated under the same id.
+		// Were this to fail, the letter could be replayed twice.
 		if err := client.Write(ctx, []record.Out{l.letter.Mark()}); err != nil {
-			return fmt.Errorf("dead letter %s was replayed, but cannot be marked: %w", l.Place, err)
+			return fmt.Errorf("dead letter %s was replayed, but cannot be marked: %w", l.Position, err)
 		}
 	}
 	verb := "replayed"
@@ -208,7 +215,7 @@ func printable(text string, most int) string {
 		text = text[:most]
 	}
 	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) { // bidirectional marks too
 			return '.'
 		}
 		return r

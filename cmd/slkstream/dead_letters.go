@@ -53,11 +53,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 	var letters []deadLetter
 	replayed := map[string]bool{}
 	for p := range int32(partitions) {
-		first, err := client.Offset(ctx, name, p, topic.Earliest, false)
-		if err != nil {
-			return nil, err
-		}
-		end, err := client.Offset(ctx, name, p, topic.Latest, true)
+		first, end, err := client.Bounds(ctx, name, p, true)
 		if err != nil {
 			return nil, err
 		}
@@ -69,12 +65,13 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 			}
 			for i := range batch.Records {
 				raw := batch.Records[i]
-				if place, ok := record.ReplayedLetter(&raw); ok {
-					replayed[place] = true
+				if letter, ok := record.ReplayedLetter(&raw); ok {
+					replayed[letter] = true
 				}
 				l, ok := record.ReadLetter(&raw)
 				letter := deadLetter{
-					Place: l.Place(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(&raw), Reason: l.Reason,
+					Position: l.Position(),
+					ID:       l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(&raw), Reason: l.Reason,
 					Bytes: len(raw.Value), Cut: l.Truncated, letter: l,
 				}
 				if ok && keep(&letter) {
@@ -84,7 +81,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 		}
 	}
 	for i := range letters {
-		letters[i].Replayed = replayed[letters[i].Place]
+		letters[i].Replayed = replayed[letters[i].Position]
 	}
 	slices.SortStableFunc(letters, func(a, b deadLetter) int { return a.Written.Compare(b.Written) })
 	return letters, nil
@@ -137,18 +134,18 @@ func byReason(letters []deadLetter) []*reason {
 
 // advice says what can be done about a letter.
 func advice(l *record.Letter) string {
-	for _, known := range []struct{ word, todo string }{
+	for _, known := range []struct{ reason, todo string }{
 		{"dimension", "the sender changed its embedder, or the stage learned a wrong dimension: set --dimension, or a --model for each embedder, and replay"},
 		{"the output rejects", "raise max.message.bytes of the output, or send smaller attributes and keys, and replay"},
 		{"rejected by", "raise max.message.bytes of the topic that it names"},
-		{"inflates", "the record is too large once decompressed: raise --max-record if it is meant, and send it again"},
-		{"bytes long", "the record is too large: raise --max-record if it is meant, and replay"},
+		{"inflates", "the record is above 16 MiB once decompressed: send its items in several records"},
+		{"bytes long", "the record is above 16 MiB: send its items in several records"},
 		{"neither JSON", "say what the bytes are, with a content-type header or --format, and replay"},
 		{"NaN", "the sender's embedder gives numbers that are none: mend it; the record itself is lost"},
 		{"Inf", "the sender's embedder gives numbers that are none: mend it; the record itself is lost"},
 		{"zero", "a vector of zeros has no direction: mend the sender; the record itself is lost"},
 	} {
-		if strings.Contains(l.Reason, known.word) {
+		if strings.Contains(l.Reason, known.reason) {
 			if l.Truncated {
 				return known.todo + "; this letter was cut and cannot be replayed"
 			}

@@ -14,10 +14,9 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 	s := &c.Stage
 	o := record.Options{
 		Format: s.Format, StreamBy: s.StreamBy, TrackBy: s.TrackBy, Dimension: s.Dimension, Model: s.Model,
-		Limits: record.Limits{Bytes: int(s.MaxRecord), Key: int(s.MaxKey), Name: s.MaxName, Objects: s.MaxObjects},
 		Paths: record.Paths{
-			Vector: s.VectorField, ID: s.IDField, Time: s.TimeField, Label: s.LabelField, Stream: s.StreamField,
-			Frame: s.FrameField, Track: s.TrackField, Attributes: s.AttributesField,
+			Vector: s.Field("vector"), ID: s.Field("id"), Time: s.Field("time"), Label: s.Field("label"),
+			Stream: s.Field("stream"), Frame: s.Field("frame"), Track: s.Field("track"), Attributes: s.Field("attributes"),
 		},
 	}
 	if c.Registry.URL != "" {
@@ -34,10 +33,9 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 }
 
 func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error) {
-	r := &c.Registry
 	opened, err := registry.New(registry.Settings{
-		URL: r.URL, User: r.User, PasswordFile: r.PasswordFile, TokenFile: r.TokenFile, CA: r.CA, Cert: r.Cert,
-		Key: r.Key, Log: log,
+		URL: c.Registry.URL, SecretFile: c.Registry.SecretFile, CA: c.Kafka.TLSCA, Cert: c.Kafka.TLSCert, Key: c.Kafka.TLSKey,
+		Log: log,
 	})
 	if err != nil {
 		return nil, usageError{err}
@@ -49,8 +47,8 @@ func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error
 func resultForm(ctx context.Context, c *config.Config, log *slog.Logger) (record.ResultForm, error) {
 	t := &c.Topics
 	switch {
-	case t.OutTemplate != "":
-		form, err := record.ResultTemplate(t.OutTemplate)
+	case t.IsTemplate():
+		form, err := record.ResultTemplate(t.OutFormat)
 		if err != nil {
 			return form, usageError{err}
 		}

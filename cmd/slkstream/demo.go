@@ -56,9 +56,10 @@ func runDemo(ctx context.Context, c *call) error {
 	if err != nil {
 		return usageError{err}
 	}
-	settings.ReviewRate = 0
 	settings.Solver.Check = true // the page draws the objective step by step
-	judge, err := demo.NewJudge(settings)
+	judged := settings
+	judged.ReviewRate = 0 // nobody answers those who are compared
+	judge, err := demo.NewJudge(judged)
 	if err != nil {
 		return usageError{err}
 	}
@@ -71,14 +72,16 @@ func runDemo(ctx context.Context, c *call) error {
 
 	c.Config.Topics.Labels = demoLabels
 	var metrics *pipeline.Metrics
-	page := newPage(c, client, web.Options{
-		Title: "demo", Labels: belt.Names, Status: func() web.Status { return status(metrics) },
+	var stage *pipeline.Stage
+	kept := newRecent(c)
+	page := newPage(c, client, &stage, web.Options{
+		Title: "demo", Recent: kept, Status: func() web.Status { return status(metrics) },
 		Note: fmt.Sprintf("Lost property: %d things come by again and again, one labelled picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and name it %q.",
 			len(belt.Names()), demo.NewcomerAfter, demo.Newcomer),
 	})
 	score := newScore(judge, page, c)
 	options := pipeline.Options{
-		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log,
+		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Recent: kept,
 		Observer: score,
 		Limits: consumer.Limits{
 			Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge,
@@ -88,7 +91,7 @@ func runDemo(ctx context.Context, c *call) error {
 	if err := deliver(&options, &config.Delivery{Mode: "at-least-once"}, client); err != nil {
 		return err
 	}
-	stage, err := pipeline.New(client, options)
+	stage, err = pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}

@@ -39,6 +39,7 @@ func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
 // Answered implements pipeline.Observer. An episode that finds the judge too far behind is not scored at all,
 // for nobody.
 func (s *score) Answered(a *pipeline.Answered) {
+	s.page.Told(a.Results, a.Reviews, a.Report.Doubtful)
 	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
 	for i := range a.Episode.Items {
 		item := &a.Episode.Items[i]
@@ -47,7 +48,7 @@ func (s *score) Answered(a *pipeline.Answered) {
 			Label: a.Results[i].Label, Unknown: a.Results[i].Unknown, Truth: truth, Stranger: stranger,
 			Item: stream.Item{
 				ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model,
-				Position: stream.Position(item.Source.Place()),
+				Position: stream.Position(item.Source.Position()),
 			},
 		})
 	}

@@ -182,7 +182,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%d lessons in the labels topic, the last %q", len(all), all[len(all)-1])
 	}
 	if rest := d.end(t); !strings.Contains(rest, "Right so far: slkstream") {
-		t.Errorf("the last words: %q", rest)
+		t.Errorf("the last line: %q", rest)
 	}
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	if err != nil || len(left) > 0 {

@@ -40,7 +40,7 @@ func elsewhere(line string) string {
 	case line == "go test ./..." || strings.HasPrefix(line, ".ci/run"):
 		return ".ci/run runs it: this test is part of that"
 	case strings.HasPrefix(line, "docker"):
-		return "no container engine here; test/compose holds the file to its word"
+		return "no container engine here; test/compose tests the file"
 	case strings.HasPrefix(line, "go run ./bench"), strings.HasPrefix(line, "go run ./internal/chaos"),
 		strings.HasPrefix(line, "go run ./test/kafka"):
 		return "a step of its own runs it"
@@ -62,7 +62,7 @@ func TestCommandsOfTheDocsRun(t *testing.T) {
 	tree := copyOfTheTree(t)
 	env := installed(t, tree, filepath.Join(tree, "bin"))
 	for i, b := range shellBlocks(t) {
-		t.Run(fmt.Sprintf("%s %d", b.place, i), func(t *testing.T) { runBlock(t, tree, env, b) })
+		t.Run(fmt.Sprintf("%s %d", b.page, i), func(t *testing.T) { runBlock(t, tree, env, b) })
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // block is a run of commands in a document that belong together: a fence marked sh.
 type block struct {
-	place string
+	page  string
 	lines []string
 }
 
@@ -34,7 +34,7 @@ func shellBlocks(t *testing.T) []block {
 			line = strings.TrimSpace(line)
 			switch {
 			case line == "```sh":
-				open = &block{place: filepath.Base(path)}
+				open = &block{page: filepath.Base(path)}
 			case line == "```" && open != nil:
 				blocks = append(blocks, *open)
 				open = nil
@@ -78,16 +78,16 @@ func TestCommandsOfTheDocs(t *testing.T) {
 				err = cmd.Args(cmd, cmd.Flags().Args())
 			}
 			if err != nil {
-				t.Errorf("%s: %s: %v", b.place, line, err)
+				t.Errorf("%s: %s: %v", b.page, line, err)
 				continue
 			}
 			name := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "slkstream"), " ")
 			if name = strings.TrimPrefix(name, "config "); name == "config" {
 				name = "run"
 			}
-			if _, _, err := config.Load(name, cmd.Flags(), nil); err != nil && !strings.Contains(line, "--config") &&
+			if _, err := config.Load(name, cmd.Flags(), nil); err != nil && !strings.Contains(line, "--config") &&
 				!strings.HasPrefix(line, "slkstream config") {
-				t.Errorf("%s: %s: %v", b.place, line, err)
+				t.Errorf("%s: %s: %v", b.page, line, err)
 			}
 		}
 	}

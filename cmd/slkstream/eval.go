@@ -27,8 +27,8 @@ func newEvalCommand() *cobra.Command {
 }
 
 // candidates is every preset named with every method named (its own where none is), each with the settings
-// given in place of the preset's, as of knows it.
-func candidates(c *config.Config, of func(solver.Preset) (solver.Settings, error)) ([]evaluate.Candidate, error) {
+// given instead of the preset's.
+func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 	methods := c.Solver.Methods
 	if len(methods) == 0 {
 		methods = []string{""}
@@ -38,7 +38,7 @@ func candidates(c *config.Config, of func(solver.Preset) (solver.Settings, error
 		for _, method := range methods {
 			given := c.Solver
 			given.Presets, given.Methods = []string{preset}, []string{method}
-			s, err := solverSettings(given, of)
+			s, err := solverSettings(given)
 			if err != nil {
 				return nil, usageError{err}
 			}

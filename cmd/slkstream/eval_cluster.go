@@ -71,7 +71,7 @@ func evalCluster(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-// clusterSettings are the solver's for clustering, with what was given in their place.
+// clusterSettings are the solver's for clustering, replaced by what was given.
 func clusterSettings(c *call, method string) (solver.Settings, error) {
 	s, err := solver.Clustering(solver.Method(method))
 	if err != nil {

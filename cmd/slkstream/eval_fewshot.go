@@ -8,7 +8,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
-	"github.com/slkstream/slkstream/solver"
 )
 
 func newEvalFewShotCommand() *cobra.Command {
@@ -18,7 +17,7 @@ func newEvalFewShotCommand() *cobra.Command {
 		Long: "Draw few-shot tasks from labelled data and solve them: N labelled rows of each of K classes, and queries. Every method\n" +
 			"and preset sees the same tasks, and is compared with the first one task by task. The mean and the metric come from\n" +
 			"classes that no task draws.",
-		Example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,clamped",
+		Example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,paper",
 		Args:    noArguments(""),
 	}, evalFewShot)
 }
@@ -28,7 +27,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if few.Candidates, err = candidates(c.Config, solver.Preset.Settings); err != nil {
+	if few.Candidates, err = candidates(c.Config); err != nil {
 		return err
 	}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -34,11 +33,7 @@ func evalFile(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	settings, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		return err
-	}
-	memory := stream.Defaults(settings)
+	memory := stream.Defaults()
 	run := evaluate.File{
 		Protocol: evaluate.StreamProtocol{
 			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random",

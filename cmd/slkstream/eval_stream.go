@@ -17,9 +17,10 @@ func newEvalStreamCommand() *cobra.Command {
 	return withSettings("eval stream", &cobra.Command{
 		Use:   "stream --data DIR",
 		Short: "accuracy over a stream, as the stage learns from it",
-		Long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item that carries no\n" +
-			"label. --shots 0 finds clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn,\n" +
-			"running-mean, ridge and logistic as --method are rivals that get the same labels.",
+		Long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item\n" +
+			"that carries no label; first answers are those that items get before their episode closes. --shots 0 finds\n" +
+			"clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn, running-mean,\n" +
+			"ridge and logistic as --method are rivals that get the same labels.",
 		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
 			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
 		Args: noArguments(""),
@@ -68,7 +69,7 @@ func evalStream(ctx context.Context, c *call) error {
 			}
 		}
 	}
-	p := newPrinter(c, "data\tshots\tseed\tpreset\tmethod\twarm\titems\taccuracy\tfirst 10th\tlast 10th\tadmitted\ttaught\tunknown AUROC\tECE\tcalibrated\tNMI\tpair F1\tclusters\tid switches\tsweeps\trises\t")
+	p := newPrinter(c, "data\tshots\tseed\tpreset\tmethod\twarm\titems\taccuracy\tfirst answers\tfirst 10th\tlast 10th\tadmitted\ttaught\tunknown AUROC\tfound\tfalse\tat 5 % false\tECE\tcalibrated\tNMI\tpair F1\tclusters\tid switches\tsweeps\trises\t")
 	progress := progressOf(c, "streams")
 	done, total := 0, len(sets)*len(shots)*len(runs)*e.Trials
 	summary := streamSummary{}
@@ -78,7 +79,7 @@ func evalStream(ctx context.Context, c *call) error {
 				stream := run.Stream
 				stream.Protocol = protocol
 				stream.Protocol.Shots = n
-				stream.Settings.Discover = n == 0
+				stream.Settings.Discover, stream.First = n == 0, true
 				for trial := range uint64(e.Trials) {
 					r, err := stream.Run(ctx, set, seed+trial)
 					if err != nil {
@@ -91,8 +92,8 @@ func evalStream(ctx context.Context, c *call) error {
 					if r.IDSwitches != nil {
 						switches = fmt.Sprint(*r.IDSwitches)
 					}
-					if err := p.print(streamLine{r, run.preset}, "%s\t%d\t%d\t%s\t%s\t%t\t%d\t%s\t%s\t%s\t%.3f\t%d\t%s\t%s\t%.2f\t%s\t%s\t%d\t%s\t%.1f\t%d\t", r.Data, r.Shots, r.Seed, run.preset, r.Method, r.Warm, r.N,
-						cell(r.Accuracy), cell(r.FirstTenth), cell(r.LastTenth), r.Admitted, r.Taught, cell(r.UnknownAUROC),
+					if err := p.print(streamLine{r, run.preset}, "%s\t%d\t%d\t%s\t%s\t%t\t%d\t%s\t%s\t%s\t%s\t%.3f\t%d\t%s\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%d\t%s\t%.1f\t%d\t", r.Data, r.Shots, r.Seed, run.preset, r.Method, r.Warm, r.N,
+						cell(r.Accuracy), cell(r.NowAccuracy), cell(r.FirstTenth), cell(r.LastTenth), r.Admitted, r.Taught, cell(r.UnknownAUROC), cell(r.UnknownFound), cell(r.UnknownFalse), cell(r.UnknownBest),
 						cell(r.ECE), r.Calibrated, cell(r.NMI), cell(r.PairF1),
 						r.Clusters, switches, r.Iterations, r.ObjectiveRises); err != nil {
 						return err
@@ -122,7 +123,7 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	p := evaluate.StreamProtocol{
 		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: e.SupportBy, MinRows: e.MinRows,
 		Drift: e.Drift, Teach: e.Teach, TeachBy: e.TeachBy,
-		UnlabelledClasses: e.UnlabelledClasses, Absent: e.Absent, Garbage: e.Garbage,
+		UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
 		WrongSupports: e.WrongSupports, Nobody: e.Nobody,
 	}
 	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
@@ -182,7 +183,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 	}
 	var runs []streamRun
 	if len(of.Solver.Methods) > 0 || len(rivals) == 0 {
-		ours, err := candidates(&of, stream.SolverSettings)
+		ours, err := candidates(&of)
 		if err != nil {
 			return nil, err
 		}

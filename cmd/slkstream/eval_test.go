@@ -8,19 +8,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
 // digitsFolder is the tree's own handwritten digits as a folder of X.npy and y.npy.
-func digitsFolder(t *testing.T) string {
+func digitsFolder(t *testing.T) string { return someDigits(t, sample.Digits().N()) }
+
+// someDigits are the first of them.
+func someDigits(t *testing.T, n int) string {
 	t.Helper()
 	set := sample.Digits()
 	folder := filepath.Join(t.TempDir(), "digits")
 	rows := set.Rows()
-	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows, set.N(),
-		len(rows)/set.N()),
-		array.WriteNPYFile(folder+"/y.npy", set.Labels, set.N())); err != nil {
+	d := len(rows) / set.N()
+	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows[:n*d], n, d),
+		array.WriteNPYFile(folder+"/y.npy", set.Labels[:n], n)); err != nil {
 		t.Fatal(err)
 	}
 	return folder
@@ -52,7 +58,7 @@ func TestEvalJSON(t *testing.T) {
 		fields string
 	}{
 		{
-			"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,clamped", 8,
+			"eval fewshot --shots 1,5 --mix balanced,absent --tasks 4 --preset default,paper", 8,
 			"data ways shots mix tasks method preset accuracy ci95 episode_us iterations objective_rises lost_supports",
 		},
 		{
@@ -61,7 +67,12 @@ func TestEvalJSON(t *testing.T) {
 		},
 		{
 			"eval stream --order bursts --episode-size 50 --shots 1 --unlabelled-classes 0.2", 1,
-			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc ece objective_rises",
+			"data n episodes warm accuracy first_tenth last_tenth iterations admitted unknown_auroc unknown_found unknown_false " +
+				"unknown_best ece objective_rises",
+		},
+		{
+			"eval stream --order bursts --episode-size 50 --shots 1 --newcomers 0.2", 1,
+			"unknown_sure before_half after_half",
 		},
 		{"eval stream --order bursts --shots 0", 1, "nmi pair_f1 clusters id_switches"},
 		{"eval index --neighbours 3 --index exact", 1, "data n d index chosen recall build_seconds query_seconds"},
@@ -97,15 +108,73 @@ func TestEvalTables(t *testing.T) {
 	}
 }
 
-func TestTuneWritesAConfigThatRunTakes(t *testing.T) {
-	data, file := digitsFolder(t), filepath.Join(t.TempDir(), "slkstream.yaml")
-	if code, _, messages := runLine(t, "tune", "--data", data, "--shots", "5", "--mix", "balanced", "--tasks",
-		"3", "--output", file); code != exitDone {
-		t.Fatal(messages)
+// What tune writes is what run or label takes, whole; where the defaults stay it writes nothing.
+func TestTuneWritesASolverFile(t *testing.T) {
+	data := someDigits(t, 300)
+	for purpose, takers := range map[string][]string{
+		"stream": {"run --in a --out b", "eval stream --data " + data}, "tasks": {"run --in a --out b", "eval fewshot --data " + data},
+		"file": {"label --input x.jsonl --output y.jsonl", "eval file --data " + data},
+	} {
+		folder := t.TempDir()
+		line := "tune --for " + purpose + " --data " + data + " --shots 5 "
+		if purpose == "tasks" {
+			line += "--mix balanced --tasks 1"
+		} else {
+			line += "--trials 1"
+		}
+		kept := filepath.Join(folder, "kept.yaml")
+		code, _, messages := runLine(t, append(strings.Fields(line), "--output", kept)...)
+		if _, err := os.Stat(kept); code != exitDone || !os.IsNotExist(err) || !strings.Contains(messages, "the defaults stay") {
+			t.Errorf("%s: exit %d, wrote %s (%v): %s", line, code, kept, err, messages)
+		}
+		moved := filepath.Join(folder, "moved.yaml")
+		code, _, messages = runLine(t, append(strings.Fields(line), "--power", "0.9", "--output", moved)...)
+		text, err := os.ReadFile(moved)
+		if code != exitDone || err != nil || !strings.Contains(string(text), "\npower: 0.9 ") {
+			t.Errorf("%s: exit %d: %s%s", line, code, text, messages)
+		}
+		for _, taker := range takers {
+			if code, out, messages := runLine(t, strings.Fields("config "+taker+" --solver "+moved)...); code != exitDone {
+				t.Errorf("%s: exit %d: %s%s", taker, code, out, messages)
+			}
+		}
 	}
-	code, out, messages := runLine(t, "config", "run", "--config", file)
-	if code != exitDone || !strings.Contains(out, file) {
-		t.Errorf("exit %d: %s%s", code, out, messages)
+}
+
+// The defaults as a solver file are what runs without one.
+func TestConfigSolverIsTheDefault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "solver.yaml")
+	for _, purpose := range config.Purposes() {
+		_, out, _ := runLine(t, "config", "solver", "--for", purpose)
+		if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := map[string]string{"stream": "run", "tasks": "run", "file": "label"}[purpose]
+		c := config.Default(command)
+		flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+		config.Flags(flags, command)
+		if err := flags.Set("solver", path); err != nil {
+			t.Fatal(err)
+		}
+		with, err := config.Load(command, flags, nil)
+		if err != nil && strings.Contains(err.Error(), "solver.yaml") {
+			t.Fatal(err)
+		}
+		want, err := memorySettings(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := memorySettings(with)
+		if got.Solver.Index == "auto" {
+			got.Solver.Index, want.Solver.Index = "", ""
+		}
+		want.Solver.RecallFloor, want.Solver.Seed = got.Solver.RecallFloor, got.Solver.Seed
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, want %+v (%v)", command, got, want, err)
+		}
+	}
+	if code, _, messages := runLine(t, "config", "solver", "--for", "fun"); code != exitUsage || !strings.Contains(messages, "stream, tasks, file") {
+		t.Errorf("exit %d: %s", code, messages)
 	}
 }
 

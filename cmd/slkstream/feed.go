@@ -32,9 +32,13 @@ func newFeedCommand() *cobra.Command {
 const batchOfFeed = 500
 
 func feed(ctx context.Context, c *call) error {
-	labels, err := readColumn("labels-file", c.Config.Feed.LabelsFile)
-	if err != nil {
-		return err
+	var labels []string
+	if path := c.Config.Feed.LabelsFile; path != "" {
+		read, err := array.ReadLabels(path)
+		if err != nil {
+			return fmt.Errorf("labels-file: %w", err)
+		}
+		labels = read
 	}
 	keys, err := readColumn("keys", c.Config.Feed.Keys)
 	if err != nil {
@@ -52,7 +56,7 @@ func feed(ctx context.Context, c *call) error {
 	}
 	f := &feeder{
 		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys,
-		began: time.Now(), rate: c.Config.Feed.Rate,
+		pace: pace{c.Config.Feed.Rate, time.Now()},
 	}
 	err = c.report(ctx, f.figures, func(ctx context.Context) error {
 		for {
@@ -115,13 +119,12 @@ type feeder struct {
 	client *topic.Client
 	topic  string
 	key    string
-	labels []int32
+	labels []string
 	keys   []int32
-	rate   float64 // 0: as fast as it goes
-	began  time.Time
-	sent   atomic.Int64
-	rows   atomic.Int64 // of the file, -1 where only reading tells
-	speed  rate
+	pace
+	sent  atomic.Int64
+	rows  atomic.Int64 // of the file, -1 where only reading tells
+	speed rate
 }
 
 // figures are what is said of the feed while it is sent.
@@ -158,7 +161,8 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 		} else if err != io.EOF {
 			return rows, err
 		}
-		if len(batch) > 0 && (err == io.EOF || len(batch) == batchOfFeed || f.rate > 0 && f.due(len(batch)) > 0) {
+		early := f.due(f.sent.Load()+int64(len(batch)), time.Now()) > 0
+		if len(batch) > 0 && (err == io.EOF || len(batch) == batchOfFeed || early) {
 			if stop := f.send(ctx, batch); stop != nil {
 				return rows, stop
 			}
@@ -170,20 +174,34 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	}
 }
 
-// due is how long it is until n more records may have been sent.
-func (f *feeder) due(n int) time.Duration {
-	if f.rate == 0 {
+// pace spreads records over time.
+type pace struct {
+	rate  float64 // records a second; 0: as fast as it goes
+	began time.Time
+}
+
+// due is how long after now so many records may have been sent.
+func (p pace) due(records int64, now time.Time) time.Duration {
+	if p.rate == 0 {
 		return 0
 	}
-	return time.Duration(float64(f.sent.Load()+int64(n))/f.rate*float64(time.Second)) - time.Since(f.began)
+	return time.Duration(float64(records)/p.rate*float64(time.Second)) - now.Sub(p.began)
+}
+
+// wait waits until so many records may have been sent, or ctx ends.
+func (p pace) wait(ctx context.Context, records int64) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(p.due(records, time.Now())):
+		return nil
+	}
 }
 
 // send waits until the batch is due and writes it.
 func (f *feeder) send(ctx context.Context, batch []record.Out) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(f.due(len(batch))):
+	if err := f.wait(ctx, f.sent.Load()+int64(len(batch))); err != nil {
+		return err
 	}
 	if err := f.client.Write(ctx, batch); err != nil {
 		return fmt.Errorf("topic %s: %w", f.topic, err)
@@ -200,13 +218,11 @@ func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 	}
 	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time}
 	if f.labels != nil {
-		class, err := at(f.labels, number, "labels-file")
+		label, err := at(f.labels, number, "labels-file")
 		if err != nil {
 			return out, err
 		}
-		if e.Label = ""; class >= 0 {
-			e.Label = strconv.Itoa(int(class))
-		}
+		e.Label = label
 	}
 	switch {
 	case f.keys != nil:
@@ -227,9 +243,9 @@ func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 	return out, nil
 }
 
-func at(column []int32, row int64, setting string) (int32, error) {
+func at[T any](column []T, row int64, setting string) (value T, err error) {
 	if row >= int64(len(column)) {
-		return 0, fmt.Errorf("%s: has %d rows, the input has more", setting, len(column))
+		return value, fmt.Errorf("%s: has %d rows, the input has more", setting, len(column))
 	}
 	return column[row], nil
 }

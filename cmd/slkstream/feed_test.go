@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -63,6 +64,31 @@ func records(t *testing.T, client *topic.Client, name string, want int) []record
 		all = append(all, batch.Records...)
 	}
 	return all
+}
+
+// Records are sent no earlier than their rate allows, and those that are late at once.
+func TestPace(t *testing.T) {
+	began := time.Unix(100, 0)
+	for _, c := range []struct {
+		rate    float64
+		records int64
+		after   time.Duration
+		due     time.Duration
+	}{
+		{0, 1000, 0, 0},
+		{10, 5, 0, 500 * time.Millisecond},
+		{10, 5, 300 * time.Millisecond, 200 * time.Millisecond},
+		{10, 5, time.Second, -500 * time.Millisecond},
+	} {
+		if due := (pace{c.rate, began}).due(c.records, began.Add(c.after)); due != c.due {
+			t.Errorf("%d records at %g a second after %v are due in %v", c.records, c.rate, c.after, due)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := (pace{.001, time.Now()}).wait(ended, 1000); err == nil {
+		t.Error("it waited for a quarter of an hour")
+	}
 }
 
 func TestFeed(t *testing.T) {
@@ -160,7 +186,23 @@ func TestTeachCorrectForget(t *testing.T) {
 func TestStageEndToEnd(t *testing.T) {
 	dir, client := embedded(t)
 	input, _, truth := saveBlobs(t, 300, 8, 3, 1)
-	support, labels, _ := saveBlobs(t, 30, 8, 3, 2)
+	rows, labels, _ := saveBlobs(t, 30, 8, 3, 2)
+	labelled := config.Default("label")
+	labelled.Stage.Support, labelled.Stage.SupportLabels = []string{rows}, labels
+	examples, err := readSupport(labelled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	for _, e := range examples {
+		if err := json.NewEncoder(&lines).Encode(map[string]any{"id": e.ID, "label": e.Label, "vector": e.Vector}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	support := filepath.Join(t.TempDir(), "support.jsonl")
+	if err := os.WriteFile(support, lines.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if code, _, messages := runLine(t, strings.Fields("feed --input "+input+" --key cam --out embeddings --embedded-dir "+dir)...); code != exitDone {
 		t.Fatalf("exit %d: %s", code, messages)
 	}
@@ -168,7 +210,7 @@ func TestStageEndToEnd(t *testing.T) {
 	done := make(chan int, 1)
 	var messages bytes.Buffer
 	go func() {
-		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --support-labels "+labels+" --embedded-dir "+dir), nil, &bytes.Buffer{}, &messages)
+		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --embedded-dir "+dir), nil, &bytes.Buffer{}, &messages)
 	}()
 	for client.Ensure(context.Background(), topic.Description{Name: "results", Partitions: 4}) != nil {
 		time.Sleep(10 * time.Millisecond)

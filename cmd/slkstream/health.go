@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,17 +32,28 @@ func askHealth(ctx context.Context, c *call) error {
 // askStage asks the stage that listens on --listen of this machine. The answer's body is the caller's to
 // close.
 func askStage(ctx context.Context, c *call, path string) (*http.Response, error) {
-	host, port, err := net.SplitHostPort(c.Config.Listen.Address)
+	return callStage(ctx, c, c.Config.Listen.Address, path, nil)
+}
+
+// callStage asks the stage at an address, with a JSON body or, where body is nil, for what is there.
+func callStage(ctx context.Context, c *call, address, path string, body io.Reader) (*http.Response, error) {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, usagef("listen %s: %w", c.Config.Listen.Address, err)
+		return nil, usagef("listen %s: %w", address, err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path,
-		nil)
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+net.JoinHostPort(host, port)+path, body)
 	if err != nil {
 		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	if token := string(c.Config.Listen.Token); token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -51,8 +64,9 @@ func askStage(ctx context.Context, c *call, path string) (*http.Response, error)
 		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
-		answer.Body.Close()
-		return nil, fmt.Errorf("%s answers %s", request.URL, answer.Status)
+		defer answer.Body.Close()
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+		return nil, fmt.Errorf("%s answers %s: %s", request.URL, answer.Status, strings.TrimSpace(string(why)))
 	}
 	return answer, nil
 }

@@ -31,18 +31,18 @@ func showInGroups(name string, cmd *cobra.Command) {
 func wrapped(text string) string {
 	var out strings.Builder
 	column := 0
-	for word := range strings.FieldsSeq(text) {
+	for part := range strings.FieldsSeq(text) {
 		switch {
 		case column == 0:
-		case column+1+len(word) > columnsOfHelp:
+		case column+1+len(part) > columnsOfHelp:
 			out.WriteByte('\n')
 			column = 0
 		default:
 			out.WriteByte(' ')
 			column++
 		}
-		out.WriteString(word)
-		column += len(word)
+		out.WriteString(part)
+		column += len(part)
 	}
 	return out.String()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver/file"
 )
@@ -44,6 +46,9 @@ func label(ctx context.Context, c *call) error {
 	}
 	defer output.Discard()
 	problem, err := surveyFile(ctx, c)
+	if problem != nil {
+		defer problem.skipped.discard()
+	}
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,12 @@ func label(ctx context.Context, c *call) error {
 		if err := writeReport(path, c.Config.Files.Force, problem, r); err != nil {
 			return err
 		}
+	}
+	if n := len(problem.skipped.rows); n > 0 {
+		if err := problem.skipped.commit(); err != nil {
+			return err
+		}
+		c.Log.Warn("rows that are bad were left out: their label is empty", "rows", n, "list", problem.skipped.path)
 	}
 	if err := output.Commit(); err != nil {
 		return err
@@ -76,7 +87,7 @@ const (
 // chosenSolve is how the settings want a file to be solved.
 func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	s := c.Config.Solver
-	if len(s.Methods) > 0 && s.Methods[0] != "slk-means" || s.Presets[0] != "default" {
+	if method := s.Method(); method != "" && method != "slk-means" {
 		return solveByMethod(c)
 	}
 	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
@@ -106,23 +117,29 @@ func fileSettings(c *call) file.Settings {
 	given := c.Config.Solver
 	s := file.Settings{
 		Seed: given.Seed, Index: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
-		UnknownRate: c.Config.Memory.UnknownRate,
+		UnknownRate: c.Config.Memory.UnknownRate, Uncalibrated: !c.Config.Files.Calibrate,
 	}
 	if text := c.Config.Files.Ordered; text == "true" || text == "false" {
 		ordered := text == "true"
 		s.Ordered = &ordered
 	}
+	giveFile(&s, given)
+	return s
+}
+
+// giveFile puts the numbers that were given instead of those that a file's solve would take.
+func giveFile(s *file.Settings, given config.Solver) {
 	if given.Power != nil {
 		s.Power = *given.Power
 	}
 	s.Adjust = func(to *file.Constants) {
 		for _, v := range []struct{ given, field *float64 }{
+			{given.WS, &to.WS},
 			{given.Lambda, &to.Lambda},
 			{given.Tau, &to.Tau},
 			{given.U, &to.U},
 			{given.Beta, &to.Beta},
 			{given.CPI, &to.CPI},
-			{given.WS, &to.WS},
 			{given.Tolerance, &to.Tolerance},
 			{given.MetricShrink, &to.MetricShrink},
 		} {
@@ -141,14 +158,22 @@ func fileSettings(c *call) file.Settings {
 			}
 		}
 	}
-	return s
 }
 
-// writeAnswers writes an answer for each row, with the id that the file gives it.
+// writeAnswers writes an answer for each row, with the id that the file gives it or else its number. A row that was
+// left out has no label.
 func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
-	write := func(i int, id string) error {
+	row, i := int64(0), 0
+	skip := func(*table.BadRow) error {
+		row++
+		return output.Write(&table.Answer{Row: row - 1, ID: strconv.FormatInt(row-1, 10)})
+	}
+	write := func(of table.Row) error {
+		if i == f.N {
+			return errors.New("input: it has changed since it was read")
+		}
 		a := table.Answer{
-			Row: int64(i), ID: id, Label: strconv.Itoa(int(r.Labels[i])),
+			Row: row, ID: cmp.Or(of.ID, strconv.FormatInt(row, 10)), Label: strconv.Itoa(int(r.Labels[i])),
 			Confidence: sixDecimals(float64(r.Confidence[i])),
 		}
 		if len(f.names) > 0 {
@@ -158,24 +183,25 @@ func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 				a.UnknownScore, a.Unknown = sixDecimals(score), score > r.UnknownLimit
 			}
 		}
+		row, i = row+1, i+1
 		return output.Write(&a)
 	}
-	if isNPY(f.path) { // it names nothing
-		for i := range f.N {
-			if err := write(i, ""); err != nil {
-				return err
-			}
-		}
-		return nil
+	if !isNPY(f.path) {
+		return f.each(write, skip)
 	}
-	i := 0
-	return eachRow(f.path, func(row table.Row) error {
-		if i == f.N {
-			return errors.New("input: it has changed since it was read")
+	for total, bad := int64(f.N+len(f.skipped.rows)), f.skipped.rows; row < total; { // it names nothing
+		var err error
+		if len(bad) > 0 && bad[0] == row {
+			bad = bad[1:]
+			err = skip(nil)
+		} else {
+			err = write(table.Row{})
 		}
-		i++
-		return write(i-1, row.ID)
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }

@@ -16,7 +16,7 @@ const fallbackMemory = 4 << 30
 // availableMemory is what this process may still take: what the machine has left, what its control group
 // leaves it, and GOMEMLIMIT, whichever is least.
 func availableMemory() int64 {
-	least := min(debug.SetMemoryLimit(-1), groupMemory("/sys/fs/cgroup", "/proc/self/cgroup"))
+	least := min(debug.SetMemoryLimit(-1), groupMemory("/sys/fs/cgroup", "/proc/self/cgroup", true))
 	if machine := memoryLeft("/proc/meminfo"); machine > 0 {
 		return min(least, machine)
 	}
@@ -39,9 +39,35 @@ func memoryLeft(path string) int64 {
 	return 0
 }
 
-// groupMemory is the least that the control groups above this process leave it, by version 2 of the interface
-// or by version 1.
-func groupMemory(root, membership string) int64 {
+// memoryBudget is what a stage may take in all: as is set, else GOMEMLIMIT, else what the control group
+// allows; 0: nothing bounds it.
+func memoryBudget(set int64) int64 {
+	if set > 0 {
+		return set
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	budget := groupMemory("/sys/fs/cgroup", "/proc/self/cgroup", false)
+	if budget >= 1<<60 { // version 1 of the interface cannot say that there is no bound
+		return 0
+	}
+	return budget
+}
+
+// collectBelow tells the collector to stay below a budget, 0 for none, until release is called.
+func collectBelow(budget int64) (release func()) {
+	limit := debug.SetMemoryLimit(-1)
+	if budget == 0 || budget >= limit {
+		return func() {}
+	}
+	debug.SetMemoryLimit(budget - budget/10)
+	return func() { debug.SetMemoryLimit(limit) }
+}
+
+// groupMemory is the least that the control groups above this process allow, less what is in use, or in all;
+// by version 2 of the interface or by version 1.
+func groupMemory(root, membership string, less bool) int64 {
 	number := func(folder, name string) (int64, bool) {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
@@ -53,7 +79,10 @@ func groupMemory(root, membership string) int64 {
 	least := int64(math.MaxInt64)
 	hold := func(folder, limit, used string) {
 		if most, ok := number(folder, limit); ok {
-			now, _ := number(folder, used)
+			now := int64(0)
+			if less {
+				now, _ = number(folder, used)
+			}
 			least = min(least, max(0, most-now))
 		}
 	}

@@ -10,16 +10,15 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one
 // episode.
 func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	if c.Config.Files.K == config.Auto {
-		return nil, usageError{errors.New("k is auto: only the method slk-means and the preset default find the number of clusters")}
+		return nil, usageError{errors.New("k is auto: only the method slk-means finds the number of clusters")}
 	}
-	settings, err := solverSettings(c.Config.Solver, stream.SolverSettings)
+	settings, err := solverSettings(c.Config.Solver)
 	if k := c.Config.Files.K; err == nil && k != 0 {
 		if settings, err = solver.Clustering(settings.Method); err == nil {
 			for _, n := range numbers(&settings, c.Config.Solver) {

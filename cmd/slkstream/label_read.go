@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/table"
@@ -15,15 +14,20 @@ import (
 // labelledFile is the file to be labelled as a problem, and what the problem's classes are called.
 type labelledFile struct {
 	file.Problem
-	path  string
-	names []string // of the classes
+	path    string
+	columns table.Columns
+	names   []string // of the classes
+	skip    bool     // rows that are bad are left out
+	skipped *skippedRows
 }
 
 // surveyFile reads the support and, but for .npy, whose header tells, the file once: how many rows there are,
 // and which are labelled.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
-	f := &labelledFile{path: c.Files.Input}
+	f := &labelledFile{
+		path: c.Files.Input, columns: columns(c), skip: c.Files.SkipBad, skipped: newSkippedRows(c.Files.Output),
+	}
 	number := map[string]int32{}
 	class := func(label string) int32 {
 		y, known := number[label]
@@ -46,32 +50,44 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	}
 	given, rows, err := f.survey(ctx, of, class)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	f.N = rows
 	if f.Support.N > 0 && f.Support.D != f.D {
-		return nil, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
+		return f, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
 	}
 	switch f.K = len(f.names); {
 	case f.N < int(c.Files.K):
-		return nil, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
+		return f, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
 	case c.Files.K != 0:
 		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
-		return nil, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
+		return f, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
 	}
 	f.Read = func(use func([]float32, int32) error) error {
 		i := 0
-		return eachRow(f.path, func(row table.Row) error {
+		return f.each(func(row table.Row) error {
 			y := int32(-1)
 			if i < len(given) {
 				y = given[i]
 			}
 			i++
 			return use(row.Vector, y)
-		})
+		}, func(*table.BadRow) error { return nil })
 	}
 	return f, nil
+}
+
+// each reads the file. Rows that are bad go to skip where they may be left out; else all of them are its error.
+func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) error) error {
+	if !f.skip {
+		return eachRow(f.path, f.columns, use)
+	}
+	source, err := table.Open(f.path, f.columns)
+	if err != nil {
+		return err
+	}
+	return eachGoodRow(source, use, skip)
 }
 
 // survey counts the rows and lists the class of each that the file gives a label, nil where it gives none.
@@ -83,22 +99,20 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	labelled := false
-	for {
+	labelled, headerTells := false, errors.New("the header tells the rest")
+	var bad badRows
+	skip := bad.add
+	if f.skip {
+		skip = f.skipped.add
+	}
+	err = eachGoodRow(source, func(row table.Row) error {
 		if rows%1024 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		row, err := source.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("input: %w", err)
+			return ctx.Err()
 		}
 		f.D = len(row.Vector)
-		if source.Rows() >= 0 && row.ID == "" && row.Label == "" && rows == 0 && isNPY(f.path) {
-			return nil, int(source.Rows()), nil
+		if isNPY(f.path) && !f.skip {
+			rows = int(source.Rows())
+			return headerTells
 		}
 		y := int32(-1)
 		if c.Config.Files.K == 0 && row.Label != "" {
@@ -106,8 +120,14 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 		}
 		given = append(given, y)
 		rows++
-	}
-	if rows == 0 {
+		return nil
+	}, skip)
+	switch {
+	case errors.Is(err, headerTells):
+		return nil, rows, nil
+	case err != nil || bad.count > 0:
+		return nil, 0, fmt.Errorf("input: %w", errors.Join(err, bad.err()))
+	case rows == 0:
 		return nil, 0, fmt.Errorf("input: %s has no rows", f.path)
 	}
 	if !labelled {

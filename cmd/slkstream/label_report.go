@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver/file"
 )
 
@@ -94,12 +95,12 @@ func newReport(f *labelledFile, r *file.Result) *report {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Confidence[b], r.Confidence[a]) })
 	for _, i := range order {
 		if c := classes[r.Labels[i]]; len(c.Surest) < reportExamples {
-			c.Surest = append(c.Surest, i)
+			c.Surest = append(c.Surest, int(f.skipped.rowOf(i)))
 		}
 	}
 	for _, i := range slices.Backward(order) {
 		if c := classes[r.Labels[i]]; len(c.Least) < reportExamples {
-			c.Least = append(c.Least, i)
+			c.Least = append(c.Least, int(f.skipped.rowOf(i)))
 		}
 	}
 	for _, c := range classes {
@@ -113,25 +114,25 @@ func newReport(f *labelledFile, r *file.Result) *report {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
 	})
 	out.Pairs = out.Pairs[:min(len(out.Pairs), reportPairs)]
-	out.Points = mapOf(r, classes)
+	out.Points = mapOf(f, r, classes)
 	slices.SortStableFunc(classes, func(a, b *reportClass) int { return cmp.Compare(b.Rows, a.Rows) })
 	out.Classes = classes
 	return out
 }
 
-// mapOf places the sample on the map.
-func mapOf(r *file.Result, classes []*reportClass) []reportPoint {
+// mapOf draws the sample on the map.
+func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoint {
 	most := 1e-9
-	for _, at := range r.Places {
+	for _, at := range r.Positions {
 		most = max(most, math.Abs(float64(at[0])), math.Abs(float64(at[1])))
 	}
 	var out []reportPoint
 	for i, row := range r.Sample {
 		c := classes[r.Labels[row]]
 		out = append(out, reportPoint{
-			X:      mapSize / 2 * (1 + .96*float64(r.Places[i][0])/most),
-			Y:      mapSize / 2 * (1 - .96*float64(r.Places[i][1])/most),
-			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", row, c.Name, r.Confidence[row]),
+			X:      mapSize / 2 * (1 + .96*float64(r.Positions[i][0])/most),
+			Y:      mapSize / 2 * (1 - .96*float64(r.Positions[i][1])/most),
+			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", f.skipped.rowOf(int(row)), c.Name, r.Confidence[row]),
 		})
 	}
 	return out
@@ -142,7 +143,7 @@ func writeReport(path string, force bool, f *labelledFile, r *file.Result) (err 
 	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("report: %s exists; --force overwrites it", path)
 	}
-	page, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	page, err := table.CreateBeside(path)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,6 +195,33 @@ func TestLabelReport(t *testing.T) {
 	}
 }
 
+// Forty labelled rows are enough for a calibration; without it the same labels come with other confidence.
+func TestLabelCalibrates(t *testing.T) {
+	input, _, _ := saveBlobs(t, 300, 16, 4, 1)
+	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
+	output := filepath.Join(t.TempDir(), "out.jsonl")
+	line := "label --force --input " + input + " --support " + support + " --support-labels " + labels +
+		" --output " + output
+	var answers [2][]table.Answer
+	for i, more := range []string{"", " --calibrate=false"} {
+		if code, _, messages := runLine(t, strings.Fields(line+more)...); code != exitDone {
+			t.Fatalf("exit %d: %s", code, messages)
+		}
+		for _, text := range linesOf(t, output) {
+			var a table.Answer
+			if err := json.Unmarshal([]byte(text), &a); err != nil {
+				t.Fatal(err)
+			}
+			answers[i] = append(answers[i], a)
+		}
+	}
+	for i, with := range answers[0] {
+		if without := answers[1][i]; !with.Calibrated || without.Calibrated || with.Label != without.Label {
+			t.Fatalf("calibrated %+v, not %+v", with, without)
+		}
+	}
+}
+
 // A stop in the middle leaves nothing half-written.
 func TestLabelStopped(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 16, 4, 1)
@@ -226,4 +254,93 @@ func TestLabelFloat64(t *testing.T) {
 	if code != exitDone || !strings.Contains(messages, "float64 numbers are rounded to float32") {
 		t.Errorf("exit %d: %s", code, messages)
 	}
+}
+
+// Rows that hold no vector end label, which counts all of them; with --skip-bad they are left out, listed, and have no
+// label in the output.
+func TestLabelSkipsBadRows(t *testing.T) {
+	folder := t.TempDir()
+	nan := float32(math.NaN())
+	rows := []float32{1, 0, 1, .1, nan, 0, 0, 1, .1, 1, 0, 0, 1, .05, 0, float32(math.Inf(1)), .05, 1}
+	const n = 9
+	bad := []int64{2, 5, 7}
+	matrix := filepath.Join(folder, "x.npy")
+	if err := array.WriteNPYFile(matrix, rows, n, 2); err != nil {
+		t.Fatal(err)
+	}
+	var lines, sheet strings.Builder
+	sheet.WriteString("name,e0,e1\n")
+	for i := range n {
+		switch {
+		case i == 5:
+			lines.WriteString("{\"id\":\"half a li\n")
+		case slices.Contains(bad, int64(i)):
+			fmt.Fprintf(&lines, `{"id":"%d","emb":[0,0]}`+"\n", i)
+		default:
+			fmt.Fprintf(&lines, `{"id":"%d","emb":[%g,%g]}`+"\n", i, rows[2*i], rows[2*i+1])
+		}
+		fmt.Fprintf(&sheet, "r%d,%g,%g\n", i, rows[2*i], rows[2*i+1])
+	}
+	save := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for input, fields := range map[string]string{
+		matrix: "", save("x.jsonl", lines.String()): " --vector-field emb", save("x.csv", sheet.String()): " --vector-field e --id-field name",
+	} {
+		output := filepath.Join(folder, filepath.Base(input)+".out.jsonl")
+		line := "label --input " + input + " --k 2 --output " + output + fields
+		code, _, messages := runLine(t, strings.Fields(line)...)
+		if _, err := os.Stat(output); code != exitFailed || err == nil || !strings.Contains(messages, "3 rows are bad") {
+			t.Errorf("%s: exit %d: %s", line, code, messages)
+		}
+		if code, _, messages = runLine(t, append(strings.Fields(line), "--skip-bad")...); code != exitDone {
+			t.Fatalf("%s: %s", line, messages)
+		}
+		var listed []int64
+		for _, text := range linesOf(t, output+".bad.jsonl") {
+			var entry struct {
+				Row    int64
+				Reason string
+			}
+			if err := json.Unmarshal([]byte(text), &entry); err != nil || entry.Reason == "" {
+				t.Errorf("%s: %v", text, err)
+			}
+			listed = append(listed, entry.Row)
+		}
+		if !slices.Equal(listed, bad) {
+			t.Errorf("%s: rows %v are listed, want %v", line, listed, bad)
+		}
+		answers := linesOf(t, output)
+		if len(answers) != n {
+			t.Fatalf("%s: %d answers", line, len(answers))
+		}
+		for i, text := range answers {
+			var a table.Answer
+			if err := json.Unmarshal([]byte(text), &a); err != nil {
+				t.Fatal(err)
+			}
+			if skipped := slices.Contains(bad, int64(i)); a.Row != int64(i) || a.ID == "" || skipped != (a.Label == "") {
+				t.Errorf("%s: row %d: %s", line, i, text)
+			}
+		}
+	}
+	skipped := &skippedRows{rows: bad}
+	for i, want := range []int64{0, 1, 3, 4, 6, 8} {
+		if got := skipped.rowOf(i); got != want {
+			t.Errorf("number %d is row %d, want %d", i, got, want)
+		}
+	}
+}
+
+func linesOf(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }

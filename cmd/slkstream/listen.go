@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -70,6 +71,7 @@ func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) 
 	health(mux, stage.Metrics())
 	access := web.Access{
 		Loopback: c.Config.Listen.IsLoopback(), Token: string(c.Config.Listen.Token),
+		View: string(c.Config.Listen.ViewToken),
 		Open: []string{"/livez", "/readyz"},
 	}
 	l := &listener{done: make(chan error, 1), shown: make(chan struct{}), stop: func() {}}
@@ -104,6 +106,9 @@ func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 			return
 		}
 		fmt.Fprintln(w, "ready")
+		for _, t := range metrics.Paused() {
+			fmt.Fprintln(w, strings.Join([]string{t.What, t.Cause}, " "))
+		}
 	})
 }
 

@@ -36,13 +36,16 @@ var commands = []struct {
 	title string
 	make  []func() *cobra.Command
 }{
-	{"Label:", []func() *cobra.Command{newDemoCommand, newRunCommand, newBackfillCommand, newLabelCommand}},
-	{"Feed, teach and look:", []func() *cobra.Command{
-		newSampleCommand, newFeedCommand, newTeachCommand, newTailCommand, newAuditCommand, newStateCommand,
-		newDeadCommand,
+	{"Label:", []func() *cobra.Command{
+		newDemoCommand, newRunCommand, newBackfillCommand, newCorrectCommand, newLabelCommand,
+	}},
+	{"Feed, teach and watch:", []func() *cobra.Command{
+		newSampleCommand, newFeedCommand, newTeachCommand, newLabelsCommand, newForgetCommand, newTailCommand,
+		newSimilarCommand, newAuditCommand, newStateCommand, newDeadCommand,
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
 	{"Set up and operate:", []func() *cobra.Command{
+		newPauseCommand, newResumeCommand, newSkipCommand,
 		newCheckCommand, newConfigCommand, newHealthCommand, newBrokerCommand, newManCommand, newVersionCommand,
 	}},
 }
@@ -108,7 +111,12 @@ func newRootCommand() *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE:          refuseUnknown,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if args := cmd.Flags().Args(); cmd == root && len(args) > 0 {
+			return refuseUnknown(cmd, args) // the flag is unknown since the command is
+		}
+		return usageError{err}
+	})
 	cobra.EnableCommandSorting = false
 	for _, group := range commands {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

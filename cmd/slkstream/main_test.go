@@ -25,6 +25,12 @@ func TestExitCodes(t *testing.T) {
 		{"--help", exitDone, "Usage:"},
 		{"", exitDone, "Usage:"},
 		{"verson", exitUsage, `unknown command "verson" of "slkstream"; did you mean "version"?`},
+		{"lable --input x.npy", exitUsage, `unknown command "lable" of "slkstream"; did you mean "label"?`},
+		{"evla fewshot --data x", exitUsage, `unknown command "evla" of "slkstream"; did you mean "eval"?`},
+		{"label --input testdata/help.txt --k 2 --output /nowhere/at/all/y.npy", exitFailed, "output: /nowhere/at/all/y.npy: no such file or directory"},
+		{"label --input x.npy --k 2 --lambada 3", exitUsage, "did you mean --lambda?"},
+		{"run --in a --out b --lambda 3", exitUsage, "--solver FILE"},
+		{"version --json", exitDone, `"version":`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
 		{"version --log-format xml", exitUsage, "log-format is xml: must be one of text, json"},
 		{

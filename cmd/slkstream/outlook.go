@@ -22,24 +22,24 @@ func (o observers) Answered(a *pipeline.Answered) {
 	}
 }
 
-// outlook follows a stage for whoever sits at the terminal or reads the log. It looks at one episode in a
+// outlook follows a stage for whoever sits at the terminal or reads the log. It reads one episode in a
 // while, so that a stage at full load does not feel it.
 type outlook struct {
 	call    *call
 	metrics *pipeline.Metrics
 	support []stream.Example // that the stage began with
 
-	mu     sync.Mutex
-	looked time.Time
-	last   string // the last episode looked at
-	sure   []bool // of the latest items looked at: answered with a confidence of sureFrom or more
-	right  []bool // the same for those whose attributes say the truth
-	rate   rate
-	unfit  bool // it was said that no example fits
+	mu    sync.Mutex
+	read  time.Time
+	last  string // the last episode that was read
+	sure  []bool // of the latest items read: answered with a confidence of sureFrom or more
+	right []bool // the same for those whose attributes say the truth
+	rate  rate
+	unfit bool // it was said that no example fits
 }
 
 const (
-	lookEvery = 200 * time.Millisecond
+	readEvery = 200 * time.Millisecond
 	lookAt    = 500 // items that the shares are over
 	sureFrom  = .8
 )
@@ -48,10 +48,10 @@ const (
 func (o *outlook) Answered(a *pipeline.Answered) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if time.Since(o.looked) < lookEvery {
+	if time.Since(o.read) < readEvery {
 		return
 	}
-	o.looked = time.Now()
+	o.read = time.Now()
 	items := a.Episode.Items
 	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items),
 		a.Took.Seconds()*1000)
@@ -88,7 +88,20 @@ func (o *outlook) figures() []figure {
 	all := []figure{
 		{"answered", s.Answered, thousands(s.Answered) + " answered"},
 		{"per_second", int64(speed), fmt.Sprintf("%s/s", thousands(int64(speed)))},
-		{"lag_records", s.Lag, fmt.Sprintf("lag %s (%.1f s)", thousands(s.Lag), s.LagSeconds)},
+	}
+	switch {
+	case s.CutOff > 0:
+		all = append(all, figure{
+			"cut_off", s.CutOff.Round(time.Second),
+			fmt.Sprintf("cut off from the brokers for %v", s.CutOff.Round(time.Second)),
+		})
+	case s.Lag < 0:
+		all = append(all, figure{"lag_records", "unknown", "lag unknown"})
+	default:
+		all = append(all, figure{
+			"lag_records", s.Lag,
+			fmt.Sprintf("lag %s (%.1f s)", thousands(s.Lag), s.LagSeconds),
+		})
 	}
 	if len(o.right) > 0 {
 		all = append(all, figure{"right", percent(o.right), percent(o.right) + " right"})
@@ -125,7 +138,7 @@ type watcher struct{ page *web.Page }
 
 // Answered implements pipeline.Observer.
 func (w watcher) Answered(a *pipeline.Answered) {
-	w.page.Told(a.Results, a.Reviews)
+	w.page.Told(a.Results, a.Reviews, a.Report.Doubtful)
 	if w.page.Wants() {
 		w.page.Offer(shown(a))
 	}

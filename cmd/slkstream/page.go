@@ -2,23 +2,41 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
 // teaching.
-func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
-	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL, c.Config.Listen.ImageHosts, c.Log
+// stage is there before the page is asked for anything.
+func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Options) *web.Page {
+	o.Labels = func() []string { return (*stage).Classes() }
+	o.Names = func() []record.Name { return (*stage).Names() }
+	o.Example = func(id string) (record.Example, bool) { return (*stage).Example(id) }
+	o.Examples = func() iter.Seq[record.Example] { return (*stage).Examples() }
+	o.Strangers = func(ctx context.Context) ([]recent.Stranger, error) { return (*stage).Strangers(ctx) }
+	o.WouldCorrect = func(list []record.Example) []recent.Corrected { return (*stage).WouldCorrect(list) }
+	o.Rejections = func() []record.NotThis { return (*stage).Rejections() }
+	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL(), c.Config.Listen.Images, c.Log
+	o.UserHeader = c.Config.Listen.UserHeader
 	if labels := c.Config.Topics.Labels; labels != "" {
 		o.Teach = func(ctx context.Context, e *record.Example) error {
 			return client.Write(ctx, []record.Out{record.Teach(labels, e)})
+		}
+		o.Say = func(ctx context.Context, out func(topic string) []record.Out) error {
+			return client.Write(ctx, out(labels))
+		}
+		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
+			return forgetName(ctx, c, client, n)
 		}
 		o.Forget = func(ctx context.Context, id string) error {
 			return client.Write(ctx, []record.Out{record.Forget(labels, id)})
@@ -27,15 +45,16 @@ func newPage(c *call, client *topic.Client, o web.Options) *web.Page {
 	return web.New(o)
 }
 
-// supportLabels are the labels that a page offers from the start.
-func supportLabels(support []stream.Example) func() []string {
-	var labels []string
-	for i := range support {
-		labels = append(labels, support[i].Label)
+// newRecent is where the last answered items are kept; nil: nowhere.
+func newRecent(c *call) *recent.Store {
+	if c.Config.Memory.Recent == 0 {
+		return nil
 	}
-	slices.Sort(labels)
-	labels = slices.Compact(labels)
-	return func() []string { return labels }
+	most := int64(c.Config.Memory.Recent)
+	if budget := int64(c.Config.Memory.Budget); budget > 0 {
+		most = min(most, budget/8)
+	}
+	return recent.New(most)
 }
 
 // status is the stage as the page shows it; metrics may be nil before it begins.
@@ -48,7 +67,8 @@ func status(metrics *pipeline.Metrics) web.Status {
 		Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes,
 		Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds,
 	}
-	for _, t := range append(metrics.Troubles(), metrics.Doubts()...) {
+	view.Reasons = s.Reasons
+	for _, t := range slices.Concat(metrics.Troubles(), metrics.Paused(), metrics.Doubts()) {
 		view.Troubles = append(view.Troubles, web.Trouble(t))
 	}
 	return view
@@ -95,4 +115,25 @@ func edges(graph *index.Affinity, n int) [][2]int32 {
 		}
 	}
 	return out
+}
+
+// answerQuestion answers the vectors of a question by what the stage remembers of a stream.
+func answerQuestion(stage *pipeline.Stage, stream, model string, vectors [][]float32) (
+	[]web.Answered, error,
+) {
+	answers, err := stage.Ask(stream, model, vectors)
+	if errors.Is(err, pipeline.ErrNoStream) {
+		return nil, fmt.Errorf("%w: %w", web.ErrElsewhere, err)
+	}
+	out := make([]web.Answered, len(answers))
+	for i, a := range answers {
+		out[i] = web.Answered{
+			Label: a.Label, Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown,
+			UnknownScore: a.UnknownScore,
+		}
+		for _, other := range a.Alternatives {
+			out[i].Alternative(other.Label, other.Confidence)
+		}
+	}
+	return out, err
 }

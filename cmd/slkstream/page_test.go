@@ -40,7 +40,7 @@ func TestPageOfRun(t *testing.T) {
 		code <- execute(ctx, []string{
 			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size",
 			"20",
-			"--listen", address, "--image-hosts", "pictures.example", "--log-level", "warn",
+			"--listen", address, "--images", "pictures.example", "--log-level", "warn",
 		}, strings.NewReader(""), io.Discard, &messages)
 	}()
 	t.Cleanup(func() {

@@ -42,21 +42,35 @@ func run(ctx context.Context, c *call) error {
 	out := &outlook{call: c, support: options.Support}
 	watching := observers{out}
 	var page *web.Page
+	var stage *pipeline.Stage
+	if c.Config.Listen.Address != "" || options.Corrections != "" {
+		options.Recent = newRecent(c)
+	}
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, web.Options{
-			Title:  groupTitle(options.Group),
-			Labels: supportLabels(options.Support), Status: func() web.Status { return status(out.metrics) },
+		page = newPage(c, client, &stage, web.Options{
+			Title: groupTitle(options.Group), Recent: options.Recent,
+			Answer: func(stream, model string, vectors [][]float32) ([]web.Answered, error) {
+				return answerQuestion(stage, stream, model, vectors)
+			},
+			Status: func() web.Status { return status(out.metrics) },
 		})
 		watching = append(watching, watcher{page})
 	}
 	options.Observer = watching
-	stage, err := pipeline.New(client, options)
+	traced, flush, err := tracing(ctx, c.Log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer flush()
+	options.Traced = traced
+	stage, err = pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}
 	out.metrics = stage.Metrics()
 	began := time.Now()
 	defer func() { out.totals(began) }()
+	defer collectBelow(options.Budget)()
 	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error {
 		return c.report(ctx,
 			out.figures, stage.Run)
@@ -82,15 +96,17 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
 		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
 	}
+	c.Config.Memory.Budget = config.Bytes(memoryBudget(int64(c.Config.Memory.Budget)))
 	o := pipeline.Options{
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
-		Episodes: t.Episodes, Review: t.Review,
+		Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now, NowWithin: t.NowWithin,
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval,
 		StateInterval: d.StateInterval,
 		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,
 		StateTTL:   c.Config.Memory.StateTTL,
 		MaxStreams: c.Config.Memory.MaxStreams, MaxLabels: c.Config.Memory.MaxLabels,
-		StallAfter: c.Config.Memory.StallAfter, RecoveryTarget: c.Config.Memory.RecoveryTarget,
+		RecoveryTarget: c.Config.Memory.RecoveryTarget,
+		Budget:         int64(c.Config.Memory.Budget),
 		Limits: consumer.Limits{
 			Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle,
 			Memory: int64(s.MaxMemory),

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solverSettings are the preset's, with what was given in their place. of knows the presets:
-// solver.Preset.Settings those for tasks of their own, stream.SolverSettings those for streams.
-func solverSettings(c config.Solver, of func(solver.Preset) (solver.Settings, error)) (solver.Settings, error) {
-	s, err := of(solver.Preset(c.Preset()))
+// solverSettings are the preset's, replaced by what was given.
+func solverSettings(c config.Solver) (solver.Settings, error) {
+	s, err := solver.Preset(c.Preset()).Settings()
 	if err != nil {
 		return s, err
 	}
@@ -21,7 +22,7 @@ func solverSettings(c config.Solver, of func(solver.Preset) (solver.Settings, er
 	return s, nil
 }
 
-// give puts the numbers that were given in the place of what s says.
+// give puts the numbers that were given instead of what s says.
 func give(s *solver.Settings, c config.Solver) {
 	for _, n := range numbers(s, c) {
 		n.give()
@@ -43,8 +44,7 @@ func numbers(s *solver.Settings, c config.Solver) []number {
 		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho),
 		pair("edge-decay", c.EdgeDecay, &s.EdgeDecay), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
 		pair("kappa", c.Kappa, &s.Kappa), pair("sigma", c.Sigma, &s.Sigma), pair("beta", c.Beta, &s.Beta),
-		pair("cpi", c.CPI, &s.CPI), pair("balance", c.Balance, &s.Balance), pair("balance-range", c.BalanceRange,
-			&s.BalanceRange),
+		pair("cpi", c.CPI, &s.CPI),
 		pair("anneal", c.Anneal, &s.Anneal), pair("anneal-steps", c.AnnealSteps, &s.AnnealSteps),
 		pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
 		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance),
@@ -65,9 +65,10 @@ func pair[T any](name string, given, field *T) number {
 
 // memorySettings are how the streams of a stage answer and learn.
 func memorySettings(c *config.Config) (stream.Settings, error) {
-	solving, err := solverSettings(c.Solver, stream.SolverSettings)
+	solving, err := solverSettings(c.Solver)
 	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
-	s := stream.Defaults(solving)
+	s := stream.Defaults()
+	s.Solver = solving
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	s.DiscoverDistance = c.Memory.DiscoverDistance
 	s.Time, s.FrameWeight, s.TrackTTL = c.Memory.Time, c.Memory.FrameWeight, c.Memory.TrackTTL
@@ -75,4 +76,17 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 		s.SharedMetric = metric.NewShared()
 	}
 	return s, err
+}
+
+// solverValues are the numbers of a solver file as it writes them.
+func solverValues(purpose string, s solver.Settings) map[string]string {
+	values := map[string]string{}
+	for _, n := range config.Default("run").Numbers() {
+		values[n.Name] = n.Value()
+	}
+	values["for"], values["method"] = purpose, string(s.Method)
+	for _, n := range numbers(&s, config.Solver{}) {
+		values[n.name] = fmt.Sprint(n.value())
+	}
+	return values
 }

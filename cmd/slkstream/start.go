@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// checkStart looks, before a stage starts, for what would make all of its work useless: labelled examples
+// checkStart finds, before a stage starts, what would make all of its work useless: labelled examples
 // that cannot fit the feed stop the start; a labels topic whose examples would be deleted is warned of. What
 // cannot be seen is let pass: check tells it all.
 func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
@@ -32,8 +32,8 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 		if err != nil {
 			return usageError{err}
 		}
-		const looked = 20 // records of each partition
-		err = k.read(ctx, in, looked, func(raw *record.Raw) {
+		const latest = 20 // records of each partition
+		err = k.read(ctx, in, latest, func(raw *record.Raw) {
 			items, err := decoder.Decode(ctx, raw, nil)
 			if err != nil {
 				return

@@ -20,7 +20,7 @@ import (
 func newStateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "show or reset what streams remember",
+		Short: "show, reset or discard what streams remember",
 		RunE:  refuseUnknown,
 	}
 	cmd.AddCommand(
@@ -41,6 +41,15 @@ func newStateCommand() *cobra.Command {
 				"running, and its state topic is changed. What was answered stays answered.",
 			Args: noArguments(""),
 		}, resetState),
+		withSettings("state discard", &cobra.Command{
+			Use:   "discard",
+			Short: "delete state that this version cannot read",
+			Long: "discard deletes what this version cannot read of a stage's state, as it is damaged or of another\n" +
+				"version. A stage leaves such records alone, and does not take over a partition whose journal is one\n" +
+				"of them, until the version that wrote it is back or this is done: results since the last journal\n" +
+				"that can be read may then be answered again. The stage may be running.",
+			Args: noArguments(""),
+		}, discardState),
 	)
 	return cmd
 }
@@ -76,16 +85,17 @@ func showState(ctx context.Context, c *call) error {
 			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
 				r.Partition, "error", r.Err)
 		case c.Config.State.Stream == "" && r.Saved.IsZero():
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition, r.Stream,
-				r.Model, offset(r.Answered))
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition,
+				printable(r.Stream, 200), printable(r.Model, 200), offset(r.Answered))
 		case c.Config.State.Stream == "":
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition, r.Stream,
-				r.Model, ago(r.Saved),
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition,
+				printable(r.Stream, 200), printable(r.Model, 200), ago(r.Saved),
 				m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
 		case c.Config.State.Stream == r.Stream:
 			for _, k := range m.Classes {
 				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
-					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition, r.Stream, k.Class,
+					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition,
+						printable(r.Stream, 200), printable(k.Class, 200),
 						k.Examples, k.Mass, k.Proportion)
 				}
 			}
@@ -146,8 +156,8 @@ func ago(at time.Time) string {
 	return strings.TrimSuffix(past.Round(time.Minute).String(), "0s") + " ago"
 }
 
-// offset shows a place as people know it.
-func offset(p record.Place) string {
+// offset shows a position as people know it.
+func offset(p record.Position) string {
 	switch {
 	case p.Offset < 0:
 		return "-"
@@ -155,6 +165,20 @@ func offset(p record.Place) string {
 		return fmt.Sprint(p.Offset)
 	}
 	return fmt.Sprintf("%d/%d", p.Offset, p.Object)
+}
+
+func discardState(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	t := &c.Config.Topics
+	n, err := pipeline.DiscardState(ctx, client, t.Group, t.StateTopic())
+	if err == nil {
+		c.Log.Info("state records deleted that cannot be read", "count", n, "topic", t.StateTopic())
+	}
+	return err
 }
 
 func resetState(ctx context.Context, c *call) error {

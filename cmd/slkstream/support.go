@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/array"
@@ -23,7 +22,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			return nil, err
 		}
 		number := 0
-		err = eachRow(path, func(row table.Row) error {
+		err = eachRow(path, columns(c), func(row table.Row) error {
 			if labels != nil {
 				if number >= len(labels) {
 					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path,
@@ -68,15 +67,9 @@ func supportClasses(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	classes, err := array.ReadIntegers(path)
+	labels, err := array.ReadLabels(path)
 	if err != nil {
 		return nil, fmt.Errorf("support-labels: %w", err)
-	}
-	labels := make([]string, len(classes.Integers))
-	for i, class := range classes.Integers {
-		if class >= 0 {
-			labels[i] = strconv.Itoa(int(class))
-		}
 	}
 	return labels, nil
 }
@@ -84,7 +77,7 @@ func supportClasses(path string) ([]string, error) {
 // openInput opens the file of --input, and says how it is read where a person should know.
 func openInput(c *call) (table.Source, error) {
 	path := c.Config.Files.Input
-	source, err := table.Open(path)
+	source, err := table.Open(path, columns(c.Config))
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
@@ -94,9 +87,17 @@ func openInput(c *call) (table.Source, error) {
 	return source, nil
 }
 
-// eachRow reads a file to its end.
-func eachRow(path string, use func(table.Row) error) error {
-	source, err := table.Open(path)
+// columns are what the settings call the columns of files. A stage's fields are those of its records.
+func columns(c *config.Config) table.Columns {
+	if !slices.Contains([]string{"label", "feed", "teach", "audit"}, c.Command()) {
+		return table.Columns{}
+	}
+	return table.Columns{Vector: c.Stage.Field("vector"), ID: c.Stage.Field("id"), Label: c.Stage.Field("label")}
+}
+
+// eachRow reads a file to its end. Its error counts all the rows that are bad.
+func eachRow(path string, names table.Columns, use func(table.Row) error) error {
+	source, err := table.Open(path, names)
 	if err != nil {
 		return err
 	}
@@ -104,18 +105,60 @@ func eachRow(path string, use func(table.Row) error) error {
 }
 
 // eachRowOf reads a source to its end and closes it.
-func eachRowOf(source table.Source, use func(table.Row) error) (err error) {
+func eachRowOf(source table.Source, use func(table.Row) error) error {
+	var bad badRows
+	err := eachGoodRow(source, use, bad.add)
+	return errors.Join(err, bad.err())
+}
+
+// eachGoodRow reads a source to its end and closes it. Rows that are bad go to skip; once one of them has made the
+// whole useless, skip says so with an error.
+func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
+	useless := false
 	for {
 		row, err := source.Next()
-		if err == io.EOF {
+		var bad *table.BadRow
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &bad):
+			useless = skip(bad) != nil
+			continue
+		case err != nil:
 			return err
+		case useless:
+			continue // only what else is bad is of interest
 		}
 		if err := use(row); err != nil {
 			return err
 		}
 	}
+}
+
+// badRows counts rows that are bad, and keeps the first.
+type badRows struct {
+	count int
+	first []error
+}
+
+var errBadRows = errors.New("rows are bad")
+
+func (b *badRows) add(row *table.BadRow) error {
+	const kept = 3
+	if b.count++; len(b.first) < kept {
+		b.first = append(b.first, row)
+	}
+	return errBadRows
+}
+
+// err says how many rows are bad, and what is wrong with the first.
+func (b *badRows) err() error {
+	switch {
+	case b.count == 0:
+		return nil
+	case b.count == 1:
+		return b.first[0]
+	}
+	return fmt.Errorf("%d rows are bad: %w", b.count, errors.Join(b.first...))
 }

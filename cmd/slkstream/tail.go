@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -23,12 +24,20 @@ import (
 
 func newTailCommand() *cobra.Command {
 	return withSettings("tail", &cobra.Command{
-		Use:   "tail TOPIC",
+		Use:   "tail TOPIC...",
 		Short: "read results, or any topic of ours, as they come",
-		Long: "tail reads a topic until it is stopped, or until --count records were shown: results, episodes, reviews, dead\n" +
-			"letters, labels, embeddings. On a terminal it prints a table, into a pipe or a file one JSON object a line.",
-		Example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --unknown | jq .itemId",
-		Args:    oneArgument("TOPIC"),
+		Long: "tail reads topics until it is stopped, until --count records were shown, or up to --to: results, episodes, reviews,\n" +
+			"dead letters, labels, embeddings. First answers, of --now, are marked with ~.\n" +
+			"On a terminal it prints a table, into a pipe or a file one JSON object a line,\n" +
+			"whose long attributes, such as pictures, are cut unless --full.",
+		Example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --to latest\n" +
+			"  slkstream tail results --unknown | jq .itemId",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s needs TOPIC: %s", cmd.CommandPath(), cmd.UseLine())
+			}
+			return nil
+		},
 	}, tail)
 }
 
@@ -38,29 +47,37 @@ func tail(ctx context.Context, c *call) error {
 		return err
 	}
 	defer disconnect()
-	name := c.Args[0]
-	partitions, err := client.Partitions(ctx, name)
-	if err != nil {
-		return err
+	var partitions []topic.TopicPartition
+	for _, name := range c.Args {
+		n, err := client.Partitions(ctx, name)
+		if err != nil {
+			return err
+		}
+		for p := range int32(n) {
+			partitions = append(partitions, topic.TopicPartition{Topic: name, Partition: p})
+		}
+	}
+	if c.Config.Backfill.To != "" && !c.Config.Given("from") {
+		c.Config.Backfill.From = "earliest"
 	}
 	ctx, stop := context.WithCancel(ctx)
-	records, ended := make(chan *record.Raw), make(chan error, partitions)
-	for p := range int32(partitions) {
-		go func() { ended <- follow(ctx, c, client, name, p, records) }()
+	records, ended, running := make(chan *record.Raw), make(chan error), len(partitions)
+	for _, at := range partitions {
+		go func() { ended <- follow(ctx, c, client, at.Topic, at.Partition, records) }()
 	}
 	defer func() { // the readers are gone before the client is
 		stop()
-		for range partitions {
+		for range running {
 			<-ended
 		}
 	}()
 	p := newTailPrinter(c)
-	for shown := 0; c.Config.Tail.Count == 0 || shown < c.Config.Tail.Count; {
+	for shown := 0; running > 0 && (c.Config.Tail.Count == 0 || shown < c.Config.Tail.Count); {
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-ended:
-			ended <- nil
+			running--
 			if err != nil && ctx.Err() == nil {
 				return err
 			}
@@ -77,25 +94,35 @@ func tail(ctx context.Context, c *call) error {
 	return nil
 }
 
-// follow reads a partition from where --from says.
+// follow reads a partition from where --from says, to where --to says at the start if it says anything.
 func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32,
 	out chan<- *record.Raw,
 ) error {
 	committed := c.Config.Delivery.Isolation == "read-committed"
-	offset, err := client.Place(ctx, name, p, c.Config.Backfill.From, committed)
+	offset, err := client.OffsetNamed(ctx, name, p, c.Config.Backfill.From, committed)
 	if err != nil {
 		return fmt.Errorf("from: %w", err)
+	}
+	end := int64(math.MaxInt64)
+	if to := c.Config.Backfill.To; to != "" {
+		if end, err = client.OffsetNamed(ctx, name, p, to, committed); err != nil {
+			return fmt.Errorf("to: %w", err)
+		}
 	}
 	reader := client.NewReader(topic.ReaderSettings{
 		Topic: name, Partition: p, Offset: offset,
 		Uncommitted: !committed,
 	})
-	for {
+	for offset < end {
 		batch, err := reader.Read(ctx)
 		if err != nil {
 			return err
 		}
+		offset = batch.Next
 		for i := range batch.Records {
+			if batch.Records[i].Offset >= end {
+				return nil
+			}
 			select {
 			case out <- &batch.Records[i]:
 			case <-ctx.Done():
@@ -103,6 +130,7 @@ func follow(ctx context.Context, c *call, client *topic.Client, name string, p i
 			}
 		}
 	}
+	return nil
 }
 
 // seen is what a person wants to see of a record, whatever it is.
@@ -111,6 +139,7 @@ type seen struct {
 	ItemID     string   `json:"itemId"`
 	Stream     string   `json:"stream"`
 	Episode    int64    `json:"episode"`
+	Settled    *bool    `json:"settled"` // false: a first answer
 	Label      string   `json:"label"`
 	Confidence *float64 `json:"confidence"`
 	Unknown    any      `json:"unknown"` // true or false in a result, a count in an episode
@@ -132,13 +161,14 @@ type tailPrinter struct {
 	heading string // that was printed last
 	stream  string
 	unknown bool
+	full    bool // attributes are never cut
 }
 
 func newTailPrinter(c *call) *tailPrinter {
 	file, ok := c.Out.(*os.File)
 	return &tailPrinter{
 		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream,
-		unknown: c.Config.Tail.Unknown,
+		unknown: c.Config.Tail.Unknown, full: c.Config.Tail.Full,
 	}
 }
 
@@ -157,6 +187,7 @@ func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 		return true, p.json(raw, isJSON)
 	}
 	heading, row := rowOf(raw, &s, isJSON)
+	row = printable(row, len(row))
 	if heading != p.heading {
 		p.heading = heading
 		row = heading + "\n" + row
@@ -193,6 +224,9 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		if s.Unknown == true {
 			label = "? " + label
 		}
+		if s.Settled != nil && !*s.Settled {
+			label = "~ " + label
+		}
 		if len(s.Others) > 0 {
 			next = fmt.Sprintf("%s %.0f %%", s.Others[0].Label, 100*s.Others[0].Confidence)
 		}
@@ -217,7 +251,11 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 	reason, dead := raw.Header(record.ErrorHeader)
 	var line bytes.Buffer
 	if isJSON && !dead {
-		if err := json.Compact(&line, raw.Value); err != nil {
+		value := raw.Value
+		if !p.full {
+			value = withoutLong(value)
+		}
+		if err := json.Compact(&line, value); err != nil {
 			return err
 		}
 	} else {
@@ -251,4 +289,46 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 	line.WriteByte('\n')
 	_, err := p.out.Write(line.Bytes())
 	return err
+}
+
+// attributeShown is how many bytes of a text within attributes are shown.
+const attributeShown = 200
+
+// withoutLong is a JSON object whose attributes hold no long text: a picture in each line hides the answers.
+func withoutLong(object []byte) []byte {
+	var holder struct {
+		Attributes json.RawMessage `json:"attributes"`
+	}
+	if len(object) < attributeShown || json.Unmarshal(object, &holder) != nil || len(holder.Attributes) < attributeShown {
+		return object
+	}
+	var attributes any
+	decoder := json.NewDecoder(bytes.NewReader(holder.Attributes))
+	decoder.UseNumber()
+	if decoder.Decode(&attributes) != nil {
+		return object
+	}
+	short, err := json.Marshal(cutTexts(attributes))
+	if err != nil {
+		return object
+	}
+	return bytes.Replace(object, holder.Attributes, short, 1)
+}
+
+func cutTexts(value any) any {
+	switch v := value.(type) {
+	case string:
+		if len(v) > attributeShown {
+			return strings.ToValidUTF8(v[:attributeShown], "") + fmt.Sprintf("... (%d bytes; --full shows all)", len(v))
+		}
+	case []any:
+		for i := range v {
+			v[i] = cutTexts(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = cutTexts(v[name])
+		}
+	}
+	return value
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
-	"github.com/slkstream/slkstream/internal/topic"
 )
 
 func newTeachCommand() *cobra.Command {
@@ -30,7 +30,13 @@ func teach(ctx context.Context, c *call) error {
 	if c.Config.Teach.Forget {
 		err = eachID(c.Args[0], func(id string) { add(record.Forget(labels, id)) })
 	} else {
-		err = eachExample(c.Args[0], func(e *record.Example) { add(record.Teach(labels, e)) })
+		at := time.Now().UTC()
+		err = eachExample(c.Args[0], columns(c.Config), func(e *record.Example) {
+			if e.By = c.Config.Teach.By; e.By != "" {
+				e.At = at
+			}
+			add(record.Teach(labels, e))
+		})
 	}
 	if err != nil {
 		return err
@@ -40,14 +46,8 @@ func teach(ctx context.Context, c *call) error {
 		return err
 	}
 	defer disconnect()
-	if err := prepareTopic(ctx, client, embedded, topic.Description{
-		Name: labels, Partitions: 1,
-		Settings: topic.StateSettings(),
-	}); err != nil {
+	if err := writeLabels(ctx, client, embedded, labels, records...); err != nil {
 		return err
-	}
-	if err := client.Write(ctx, records); err != nil {
-		return fmt.Errorf("topic %s: %w", labels, err)
 	}
 	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Teach.Forget, "topic", labels)
 	return nil
@@ -71,9 +71,9 @@ func eachID(path string, use func(string)) error {
 }
 
 // eachExample reads labelled examples; nothing is sent until all of them are known to be good.
-func eachExample(path string, use func(*record.Example)) error {
+func eachExample(path string, names table.Columns, use func(*record.Example)) error {
 	number := 0
-	return eachRow(path, func(row table.Row) error {
+	return eachRow(path, names, func(row table.Row) error {
 		switch {
 		case row.ID == "":
 			return fmt.Errorf("%s: row %d has no id, by which it could be corrected or forgotten", path, number)

@@ -8,45 +8,38 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newTuneCommand() *cobra.Command {
 	return withSettings("tune", &cobra.Command{
 		Use:   "tune --data DIR,...",
-		Short: "choose lambda, rho, tau and beta on labelled data, print a config",
-		Long: "Draw few-shot tasks from labelled data, as eval fewshot does, and choose lambda, rho, tau and beta by successive halving:\n" +
-			"many settings on few tasks, the better third on more. All see the same tasks. The preset's own settings stay unless others\n" +
-			"beat them beyond the 95 % interval of the difference. The result is a YAML file that run takes with --config; without\n" +
-			"--output it goes to stdout and the table to stderr.",
-		Example: "  slkstream tune --data ./features --mix dirichlet:2 --shots 5 --output slkstream.yaml",
-		Args:    noArguments(""),
+		Short: "choose lambda, rho, tau and beta on labelled data, write a solver file",
+		Long: "Measure on labelled data what a user runs: with --for stream a stream that learns, as run does; with --for tasks\n" +
+			"few-shot tasks on their own, as run does with --warm=false; with --for file a whole file, as label does. Lambda, rho, tau\n" +
+			"and beta are chosen by successive halving: many settings on little, the better third on more. All see the same. The\n" +
+			"defaults stay unless others beat them beyond the 95 % interval of the difference: then nothing is written. Else the\n" +
+			"result is a file of every number, which run, backfill, demo and label take with --solver. Without --output it goes to\n" +
+			"stdout and the table to stderr.",
+		Example: "  slkstream tune --for stream --data ./features --shots 5 --output solver.yaml\n" +
+			"  slkstream run --in embeddings --out results --solver solver.yaml",
+		Args: noArguments(""),
 	}, tune)
 }
 
 func tune(ctx context.Context, c *call) error {
-	few, err := fewShot(c)
-	if err != nil {
-		return err
-	}
-	s, err := solverSettings(c.Config.Solver, solver.Preset.Settings)
-	if err != nil {
-		return usageError{err}
-	}
-	if _, err := solver.New(s); err != nil {
-		return usageError{err}
-	}
-	few.Candidates = []evaluate.Candidate{{
-		Method: string(s.Method), Preset: c.Config.Solver.Preset(),
-		Settings: s,
-	}}
 	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
 	}
-	search := evaluate.Tune{FewShot: *few, Progress: progressOf(c, "settings")}
-	rows, err := search.Run(ctx, sets)
+	search, err := tuneSearch(ctx, c, sets)
+	if err != nil {
+		return err
+	}
+	rows, err := search.Run(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,13 +48,13 @@ func tune(ctx context.Context, c *call) error {
 	if output == "" && !c.Config.Evaluate.JSON {
 		table.Out = c.Err
 	}
-	p := newPrinter(&table, "rung\ttasks a cell\tlambda\trho\ttau\tbeta\taccuracy %\tagainst the start\t± 95 %\tchosen\t")
+	p := newPrinter(&table, "rung\tmeasured on\tlambda\trho\ttau\tbeta\taccuracy %\tagainst the start\t± 95 %\tchosen\t")
 	for _, r := range rows {
 		mark := ""
 		if r.Chosen {
 			mark = "yes"
 		}
-		if err := p.print(r, "%d\t%d\t%g\t%d\t%g\t%g\t%.2f\t%+.2f\t%.2f\t%s\t", r.Rung, r.Tasks, r.Lambda, r.Rho,
+		if err := p.print(r, "%d\t%d\t%g\t%d\t%g\t%g\t%.2f\t%+.2f\t%.2f\t%s\t", r.Rung, r.Units, r.Lambda, r.Rho,
 			r.Tau, r.Beta, r.Accuracy, r.Difference, r.CI95, mark); err != nil {
 			return err
 		}
@@ -69,27 +62,119 @@ func tune(ctx context.Context, c *call) error {
 	if err := p.close(); err != nil {
 		return err
 	}
-	text := tunedConfig(c, rows[0])
+	best := rows[0]
+	if by, err := solverSettings(config.Solver{Seed: c.Config.Solver.Seed}); err == nil && best.Settings == by {
+		if !c.Config.Evaluate.JSON { // the row says so
+			c.Log.Info("the defaults stay: nothing is written", "for", c.Config.Solver.For)
+		}
+		return nil
+	}
+	text, err := tunedFile(c, best)
 	switch {
+	case err != nil:
+		return err
 	case output != "":
 		if err := os.WriteFile(output, text, 0o644); err != nil {
 			return fmt.Errorf("output: %w", err)
 		}
-		c.Log.Info("written", "file", output)
+		c.Log.Info("written", "file", output, "use", "--solver "+output)
 	case !c.Config.Evaluate.JSON:
 		_, err = c.Out.Write(text)
 	}
 	return err
 }
 
-// tunedConfig is a configuration file with what was chosen.
-func tunedConfig(c *call, r evaluate.TuneRow) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# slkstream tune: accuracy %.2f %%, %+.2f ± %.2f against preset %s on the same %d tasks a cell.\n", r.Accuracy, r.Difference, r.CI95, c.Config.Solver.Preset(), r.Tasks)
-	fmt.Fprintf(&b, "preset: %s\n", c.Config.Solver.Preset())
-	if c.Config.Solver.Method() != "" {
-		fmt.Fprintf(&b, "method: %s\n", r.Settings.Method)
+// tuneSearch prepares what is measured.
+func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.Tune, error) {
+	e := c.Config.Evaluate
+	start, err := solverSettings(c.Config.Solver)
+	if err != nil {
+		return nil, usageError{err}
 	}
-	fmt.Fprintf(&b, "lambda: %g\nrho: %d\ntau: %g\nbeta: %g\n", r.Lambda, r.Rho, r.Tau, r.Beta)
-	return b.Bytes()
+	if _, err := solver.New(start); err != nil {
+		return nil, usageError{err}
+	}
+	search := &evaluate.Tune{
+		Start: start, Drawn: 27, Units: e.Trials, Seed: c.Config.Solver.Seed, Progress: progressOf(c, "settings"),
+	}
+	if c.Config.Solver.For == "tasks" {
+		few, err := fewShot(c)
+		if err != nil {
+			return nil, err
+		}
+		few.Candidates = []evaluate.Candidate{{Method: string(start.Method), Settings: start}}
+		search.Drawn, search.Units = 54, e.Tasks
+		search.Measure, err = few.TaskMeasure(ctx, sets, start)
+		return search, err
+	}
+	shots, err := wholeNumbers(e.Shots)
+	if err != nil {
+		return nil, err
+	}
+	protocol := evaluate.StreamProtocol{
+		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: "class", Teach: e.Teach, TeachBy: "random",
+	}
+	if err := protocol.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	measure := streamAccuracy
+	if c.Config.Solver.For == "file" {
+		measure = fileAccuracy
+	}
+	search.Measure = func(ctx context.Context, s solver.Settings, units int) ([]float64, error) {
+		var scores []float64
+		for _, set := range sets {
+			for _, n := range shots {
+				drawn := protocol
+				drawn.Shots = n
+				for trial := range uint64(units) {
+					right, err := measure(ctx, c, drawn, s, set, search.Seed+trial)
+					if err != nil {
+						return nil, err
+					}
+					scores = append(scores, 100*right)
+				}
+			}
+		}
+		return scores, nil
+	}
+	return search, nil
+}
+
+// streamAccuracy is what run would answer right of a stream.
+func streamAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
+	set *evaluate.Set, seed uint64,
+) (float64, error) {
+	run := evaluate.Stream{Protocol: protocol, Settings: stream.Defaults(), Method: string(s.Method)}
+	run.Settings.Solver = s
+	r, err := run.Run(ctx, set, seed)
+	if err != nil || r.Accuracy == nil {
+		return 0, err
+	}
+	return *r.Accuracy, nil
+}
+
+// fileAccuracy is what label would answer right of a file. The settings it starts from are label's own, which depend
+// on the file, until others are tried.
+func fileAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
+	set *evaluate.Set, seed uint64,
+) (float64, error) {
+	settings := fileSettings(c)
+	if start, err := solverSettings(c.Config.Solver); err != nil || s != start {
+		giveFile(&settings, config.Solver{
+			Lambda: &s.Lambda, Tau: &s.Tau, U: &s.U, Beta: &s.Beta, CPI: &s.CPI, WS: &s.WS, Rho: &s.Rho, Outer: &s.Outer,
+			Inner: &s.Inner, Tolerance: &s.Tolerance, Power: &s.Power, MetricRank: &s.MetricRank, MetricShrink: &s.MetricShrink,
+		})
+	}
+	r, err := (&evaluate.File{Protocol: protocol, Method: "default", Settings: settings}).Run(ctx, set, seed)
+	return r.Accuracy, err
+}
+
+// tunedFile is a solver file with what was chosen.
+func tunedFile(c *call, r evaluate.TuneRow) ([]byte, error) {
+	var b bytes.Buffer
+	heading := fmt.Sprintf("slkstream tune --for %s: accuracy %.2f %%, %+.2f ± %.2f against the start on the same %d of each cell.",
+		c.Config.Solver.For, r.Accuracy, r.Difference, r.CI95, r.Units)
+	err := config.WriteSolver(&b, heading, solverValues(c.Config.Solver.For, r.Settings))
+	return b.Bytes(), err
 }

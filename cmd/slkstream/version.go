@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -20,6 +21,11 @@ func newVersionCommand() *cobra.Command {
 }
 
 func printVersion(_ context.Context, c *call) error {
+	if c.Config.Evaluate.JSON {
+		return json.NewEncoder(c.Out).Encode(map[string]string{
+			"version": versionText(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		})
+	}
 	_, err := fmt.Fprintf(c.Out, "slkstream %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS,
 		runtime.GOARCH)
 	return err

@@ -18,13 +18,14 @@ import (
 // or an order that is not read.
 var ErrFormat = errors.New("not a readable array")
 
-// Array is a .npy file in memory: Floats where its type is f64, f32, f16 or u8 and it was read as numbers,
-// Integers where it was read as labels.
+// Array is a .npy file in memory: Floats where it was read as numbers, Integers or Texts where it was read as
+// labels.
 type Array struct {
-	Type     string // as the file says it: <f4, <f2, |u1, <i4 ...
+	Type     string // as the file says it: <f4, >f2, |u1, <U7 ...
 	Shape    []int
 	Floats   []float32
 	Integers []int32
+	Texts    []string
 }
 
 // Rows and Columns of a matrix; an array of one axis has one column.
@@ -43,45 +44,82 @@ func (a *Array) Columns() int {
 // 200 bytes.
 const headerLimit = 64 << 10
 
-// ReadMatrix reads the rows of a .npy file of float64, which is rounded, float32, float16 or uint8 in C
-// order.
-func ReadMatrix(path string) (*Array, error) { return readFile(path, false) }
+// want is what an array is read as.
+type want int
 
-// ReadIntegers reads a .npy file of integers of any width that fit an int32, in C order.
-func ReadIntegers(path string) (*Array, error) { return readFile(path, true) }
+const (
+	numbers want = iota
+	integers
+	labels // integers or texts
+)
 
-func readFile(path string, integers bool) (*Array, error) {
+// ReadMatrix reads the rows of a .npy file of numbers of any type; those of 64 bits are rounded.
+func ReadMatrix(path string) (*Array, error) { return readFile(path, numbers) }
+
+// ReadIntegers reads a .npy file of integers of any width that fit an int32.
+func ReadIntegers(path string) (*Array, error) { return readFile(path, integers) }
+
+// ReadLabels reads a .npy file of labels as texts: integers, "" where they are below 0, or texts.
+func ReadLabels(path string) ([]string, error) {
+	a, err := readFile(path, labels)
+	if err != nil {
+		return nil, err
+	}
+	return a.labels(), nil
+}
+
+// Labels is ReadLabels of what is read to its end.
+func Labels(r io.Reader) ([]string, error) {
+	a, err := readNPY(r, labels)
+	if err != nil {
+		return nil, err
+	}
+	return a.labels(), nil
+}
+
+func (a *Array) labels() []string {
+	for _, class := range a.Integers {
+		text := ""
+		if class >= 0 {
+			text = strconv.Itoa(int(class))
+		}
+		a.Texts = append(a.Texts, text)
+	}
+	return a.Texts
+}
+
+func readFile(path string, as want) (*Array, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	a, err := ReadNPY(file, integers)
+	a, err := readNPY(file, as)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a, nil
 }
 
-// ReadNPY reads one array to the end of r: into Integers where integers is set, else into Floats.
-func ReadNPY(r io.Reader, integers bool) (*Array, error) {
+// readNPY reads one array to the end of r.
+func readNPY(r io.Reader, as want) (*Array, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
-	header, err := readHeader(in)
+	header, _, err := readHeader(in)
 	if err != nil {
 		return nil, err
 	}
-	a, width, err := parseHeader(header, integers)
+	a, of, fortran, err := parseHeader(header, as)
 	if err != nil {
 		return nil, err
 	}
 	n := 1
 	for _, axis := range a.Shape {
-		if axis > 0 && n > math.MaxInt/16/axis {
+		if axis > 0 && n > math.MaxInt/16/axis/of.width {
 			return nil, fmt.Errorf("%w: shape %v is too large", ErrFormat, a.Shape)
 		}
 		n *= axis
 	}
-	if err := a.readValues(in, n, width, integers); err != nil {
+	if err := a.readValues(in, n, of, as); err != nil {
 		return nil, err
 	}
 	if _, err := in.ReadByte(); err == nil {
@@ -89,43 +127,58 @@ func ReadNPY(r io.Reader, integers bool) (*Array, error) {
 	} else if err != io.EOF {
 		return nil, err
 	}
+	if fortran {
+		a.Floats, a.Integers, a.Texts = turned(a.Floats, a.Shape), turned(a.Integers, a.Shape), turned(a.Texts, a.Shape)
+	}
 	return a, nil
 }
 
-func readHeader(in *bufio.Reader) (string, error) {
+// turned is a matrix that was column by column, row by row.
+func turned[T any](values []T, shape []int) []T {
+	out := make([]T, 0, len(values))
+	for row := range shape[0] {
+		for at := row; at < len(values); at += shape[0] {
+			out = append(out, values[at])
+		}
+	}
+	return out
+}
+
+// readHeader returns a header and how many bytes lie before the data.
+func readHeader(in *bufio.Reader) (string, int64, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(in, prefix[:]); err != nil {
-		return "", fmt.Errorf("%w: shorter than a .npy header (%v)", ErrFormat, err)
+		return "", 0, fmt.Errorf("%w: shorter than a .npy header (%v)", ErrFormat, err)
 	}
 	if string(prefix[:6]) != "\x93NUMPY" {
-		return "", fmt.Errorf("%w: starts with %q, not with the .npy magic", ErrFormat, prefix[:6])
+		return "", 0, fmt.Errorf("%w: starts with %q, not with the .npy magic", ErrFormat, prefix[:6])
 	}
-	var length int
+	length, before := 0, int64(10)
 	switch prefix[6] {
 	case 1:
 		var b [2]byte
 		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return "", fmt.Errorf("%w: header is truncated", ErrFormat)
+			return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
 		}
 		length = int(binary.LittleEndian.Uint16(b[:]))
 	case 2, 3:
 		var b [4]byte
 		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return "", fmt.Errorf("%w: header is truncated", ErrFormat)
+			return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
 		}
 		long := binary.LittleEndian.Uint32(b[:])
 		if long > headerLimit {
-			return "", fmt.Errorf("%w: header of %d bytes is above the limit of %d", ErrFormat, long, headerLimit)
+			return "", 0, fmt.Errorf("%w: header of %d bytes is above the limit of %d", ErrFormat, long, headerLimit)
 		}
-		length = int(long)
+		length, before = int(long), 12
 	default:
-		return "", fmt.Errorf("%w: .npy version %d, not one of 1, 2, 3", ErrFormat, prefix[6])
+		return "", 0, fmt.Errorf("%w: .npy version %d, not one of 1, 2, 3", ErrFormat, prefix[6])
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(in, header); err != nil {
-		return "", fmt.Errorf("%w: header is truncated", ErrFormat)
+		return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
 	}
-	return string(header), nil
+	return string(header), before + int64(length), nil
 }
 
 var (
@@ -134,26 +187,25 @@ var (
 	headerShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
 )
 
-// parseHeader returns the empty array that a header announces and the width of its values in bytes.
-func parseHeader(header string, integers bool) (*Array, int, error) {
-	kind, order, shape := headerType.FindStringSubmatch(header), headerOrder.FindStringSubmatch(header), headerShape.FindStringSubmatch(header)
-	if kind == nil || order == nil || shape == nil {
-		return nil, 0, fmt.Errorf("%w: header %.100q lacks descr, fortran_order or shape", ErrFormat, header)
+// parseHeader returns the empty array that a header announces, the type of its values, and whether they come
+// column by column.
+func parseHeader(header string, as want) (*Array, kind, bool, error) {
+	fail := func(format string, args ...any) (*Array, kind, bool, error) {
+		return nil, kind{}, false, fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)
 	}
-	a := &Array{Type: kind[1]}
-	widths, wanted := map[string]int{
-		"<f8": 8, "<f4": 4, "<f2": 2,
-		"|u1": 1,
-	}, "float32 (<f4), float64 (<f8), float16 (<f2) or uint8 (|u1)"
-	if integers {
-		widths, wanted = map[string]int{
-			"<i4": 4, "<i8": 8, "<i2": 2, "|i1": 1, "|u1": 1,
-			"<u2": 2,
-		}, "integers such as int32 (<i4)"
+	typed, order, shape := headerType.FindStringSubmatch(header), headerOrder.FindStringSubmatch(header), headerShape.FindStringSubmatch(header)
+	if typed == nil || order == nil || shape == nil {
+		return fail("header %.100q lacks descr, fortran_order or shape", header)
 	}
-	width, ok := widths[a.Type]
-	if !ok {
-		return nil, 0, fmt.Errorf("%w: type %q, wanted %s", ErrFormat, a.Type, wanted)
+	a := &Array{Type: typed[1]}
+	of, known := parseKind(a.Type)
+	switch {
+	case as == numbers && !(known && of.isNumber()):
+		return fail("type %q, wanted numbers: save it as float32, X.astype('float32')", a.Type)
+	case as == integers && !(known && of.isInteger()):
+		return fail("type %q, wanted integers such as int32 (<i4)", a.Type)
+	case as == labels && !(known && (of.isInteger() || of.isText())):
+		return fail("type %q, wanted integers or texts: save labels with y.astype(str)", a.Type)
 	}
 	for part := range strings.SplitSeq(shape[1], ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -161,84 +213,48 @@ func parseHeader(header string, integers bool) (*Array, int, error) {
 		}
 		axis, err := strconv.Atoi(strings.TrimSuffix(part, "L"))
 		if err != nil || axis < 0 {
-			return nil, 0, fmt.Errorf("%w: shape (%s)", ErrFormat, shape[1])
+			return fail("shape (%s)", shape[1])
 		}
 		a.Shape = append(a.Shape, axis)
 	}
-	if len(a.Shape) == 0 {
-		return nil, 0, fmt.Errorf("%w: a single value, not an array of rows", ErrFormat)
+	fortran := order[1] == "True" && len(a.Shape) > 1
+	switch {
+	case len(a.Shape) == 0:
+		return fail("a single value, not an array of rows")
+	case fortran && len(a.Shape) > 2:
+		return fail("Fortran order and %d axes; save it in C order (numpy.ascontiguousarray)", len(a.Shape))
 	}
-	if order[1] == "True" && len(a.Shape) > 1 {
-		return nil, 0, fmt.Errorf("%w: Fortran order; save it in C order (numpy.ascontiguousarray)", ErrFormat)
-	}
-	return a, width, nil
+	return a, of, fortran, nil
 }
 
 // readValues grows the array as the data arrive, so that a lying shape costs no more memory than the file
 // holds.
-func (a *Array) readValues(in io.Reader, n, width int, integers bool) error {
-	chunk := make([]byte, min(n*width, 1<<20))
+func (a *Array) readValues(in io.Reader, n int, of kind, as want) error {
+	chunk := make([]byte, min(n*of.width, max(1<<20, of.width)))
 	for done := 0; done < n; {
-		part := chunk[:min((n-done)*width, len(chunk)/width*width)]
+		part := chunk[:min((n-done)*of.width, len(chunk)/of.width*of.width)]
 		if got, err := io.ReadFull(in, part); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, done+got/width, n,
+				return fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, done+got/of.width, n,
 					a.Shape)
 			}
 			return err
 		}
-		for i := 0; i < len(part); i += width {
-			if !integers {
-				a.Floats = append(a.Floats, floatAt(part[i:], a.Type))
-				continue
+		for i := 0; i < len(part); i += of.width {
+			switch {
+			case as == numbers:
+				a.Floats = append(a.Floats, of.float(part[i:]))
+			case of.isText():
+				a.Texts = append(a.Texts, of.text(part[i:]))
+			default:
+				v := of.integer(part[i:])
+				if v != int64(int32(v)) {
+					return fmt.Errorf("%w: value %d at %d does not fit an int32", ErrFormat, v, done+i/of.width)
+				}
+				a.Integers = append(a.Integers, int32(v))
 			}
-			v := integerAt(part[i:], a.Type)
-			if v != int64(int32(v)) {
-				return fmt.Errorf("%w: value %d at %d does not fit an int32", ErrFormat, v, done+i/width)
-			}
-			a.Integers = append(a.Integers, int32(v))
 		}
-		done += len(part) / width
+		done += len(part) / of.width
 	}
 	return nil
-}
-
-func floatAt(b []byte, kind string) float32 {
-	switch kind {
-	case "<f8":
-		return float32(math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	case "<f4":
-		return math.Float32frombits(binary.LittleEndian.Uint32(b))
-	case "<f2":
-		return Float16(binary.LittleEndian.Uint16(b))
-	}
-	return float32(b[0])
-}
-
-func integerAt(b []byte, kind string) int64 {
-	switch kind {
-	case "<i8":
-		return int64(binary.LittleEndian.Uint64(b))
-	case "<i4":
-		return int64(int32(binary.LittleEndian.Uint32(b)))
-	case "<i2":
-		return int64(int16(binary.LittleEndian.Uint16(b)))
-	case "<u2":
-		return int64(binary.LittleEndian.Uint16(b))
-	case "|i1":
-		return int64(int8(b[0]))
-	}
-	return int64(b[0])
-}
-
-// Float16 is the value of an IEEE half.
-func Float16(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15)<<31, int(bits>>10&31), uint32(bits&1023)
-	switch exponent {
-	case 0: // zero and subnormal: fraction * 2^-24, exact in float32
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
-	case 31:
-		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
-	}
-	return math.Float32frombits(sign | uint32(exponent+112)<<23 | fraction<<13)
 }

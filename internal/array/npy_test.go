@@ -32,8 +32,13 @@ func TestReadNPY(t *testing.T) {
 		{"<f8", "1, 2", []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0}, []float32{1, -2}},
 		{"<f2", "3,", []byte{0, 0x3c, 1, 0, 0, 0xfc}, []float32{1, 0x1p-24, float32(math.Inf(-1))}},
 		{"|u1", "2, 2", []byte{0, 1, 128, 255}, []float32{0, 1, 128, 255}},
+		{"|i1", "2,", []byte{1, 0xff}, []float32{1, -1}},
+		{">f4", "1, 2", []byte{0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0}, []float32{1, -2}},
+		{">f2", "1,", []byte{0x3c, 0}, []float32{1}},
+		{">i2", "1,", []byte{0xff, 0xfe}, []float32{-2}},
+		{"<u8", "1,", []byte{7, 0, 0, 0, 0, 0, 0, 0}, []float32{7}},
 	} {
-		a, err := ReadNPY(bytes.NewReader(npy(describe(c.kind, c.shape), c.data...)), false)
+		a, err := readNPY(bytes.NewReader(npy(describe(c.kind, c.shape), c.data...)), numbers)
 		if err != nil || !slices.Equal(a.Floats, c.want) {
 			t.Errorf("%s (%s): %v, %v; want %v", c.kind, c.shape, a, err, c.want)
 		}
@@ -46,8 +51,9 @@ func TestReadNPY(t *testing.T) {
 		{"<i8", []byte{5, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
 		{"<i2", []byte{5, 0, 0xff, 0xff}},
 		{"|i1", []byte{5, 0xff}},
+		{">i4", []byte{0, 0, 0, 5, 0xff, 0xff, 0xff, 0xff}},
 	} {
-		a, err := ReadNPY(bytes.NewReader(npy(describe(c.kind, "2,"), c.data...)), true)
+		a, err := readNPY(bytes.NewReader(npy(describe(c.kind, "2,"), c.data...)), integers)
 		if err != nil || !slices.Equal(a.Integers, []int32{5, -1}) {
 			t.Errorf("%s: %v, %v", c.kind, a, err)
 		}
@@ -67,28 +73,70 @@ func TestReadNPYRefuses(t *testing.T) {
 		"lacks":             {file: npy("{}")},
 		"single value":      {file: npy(describe("<f4", ""), 0, 0, 0, 0)},
 		"type \"<c8\"":      {file: npy(describe("<c8", "1,"), 0, 0, 0, 0, 0, 0, 0, 0)},
-		"type \">f4\"":      {file: npy(describe(">f4", "1,"), 0, 0, 0, 0)},
+		"axes; save it":     {file: npy(strings.Replace(describe("<f4", "1, 1, 1"), "False", "True", 1), 0, 0, 0, 0)},
 		"wanted integers":   {file: npy(describe("<f4", "1,"), 0, 0, 0, 0), integers: true},
 		"truncated after 1": {file: npy(describe("<f4", "2,"), 0, 0, 0, 0, 0)},
 		"goes on":           {file: npy(describe("<f4", "1,"), 0, 0, 0, 0, 0)},
 		"too large":         {file: npy(describe("<f4", "9223372036854775807, 9223372036854775807"))},
 		"truncated after 0": {file: npy(describe("<f4", "1000000000000, 1"))},
-		"Fortran":           {file: npy(strings.Replace(describe("<f4", "1, 1"), "False", "True", 1), 0, 0, 0, 0)},
 		"does not fit":      {file: npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0), integers: true},
 	} {
-		_, err := ReadNPY(bytes.NewReader(c.file), c.integers)
+		as := numbers
+		if c.integers {
+			as = integers
+		}
+		_, err := readNPY(bytes.NewReader(c.file), as)
 		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }
 
+// A matrix column by column reads as the same matrix row by row, in memory and streamed; texts are labels.
+func TestFortranOrderAndTexts(t *testing.T) {
+	byColumn := npy(strings.Replace(describe("<i2", "3, 2"), "False", "True", 1), 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0)
+	want := []float32{1, 4, 2, 5, 3, 6}
+	a, err := readNPY(bytes.NewReader(byColumn), numbers)
+	if err != nil || !slices.Equal(a.Floats, want) {
+		t.Errorf("%v %v", a, err)
+	}
+	rows, err := NewRows(bytes.NewReader(byColumn), int64(len(byColumn)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var streamed []float32
+	for range rows.Len() {
+		row, err := rows.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed = append(streamed, row...)
+	}
+	if !slices.Equal(streamed, want) {
+		t.Errorf("streamed %v", streamed)
+	}
+	for kind, data := range map[string][]byte{
+		"<U2": {'h', 0, 0, 0, 0xe9, 0, 0, 0, 'x', 0, 0, 0, 0, 0, 0, 0}, ">U2": {0, 0, 0, 'h', 0, 0, 0, 0xe9, 0, 0, 0, 'x', 0, 0, 0, 0},
+		"|S3": {'h', 0xc3, 0xa9, 'x', 0, 0},
+	} {
+		a, err := readNPY(bytes.NewReader(npy(describe(kind, "2,"), data...)), labels)
+		if err != nil || !slices.Equal(a.Texts, []string{"h\u00e9", "x"}) {
+			t.Errorf("%s: %v %v", kind, a, err)
+		}
+	}
+	a, err = readNPY(bytes.NewReader(npy(describe("|i1", "2,"), 3, 0xff)), labels)
+	if err != nil || !slices.Equal(a.labels(), []string{"3", ""}) {
+		t.Errorf("%v %v", a, err)
+	}
+}
+
 func FuzzReadNPY(f *testing.F) {
-	f.Add(npy(describe("<f4", "1, 2"), 0, 0, 0, 0, 0, 0, 0, 0), false)
-	f.Add(npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0), true)
-	f.Fuzz(func(t *testing.T, file []byte, integers bool) {
-		a, err := ReadNPY(bytes.NewReader(file), integers)
-		if err == nil && len(a.Floats)+len(a.Integers) != a.Rows()*a.Columns() {
+	f.Add(npy(describe("<f4", "1, 2"), 0, 0, 0, 0, 0, 0, 0, 0), uint8(numbers))
+	f.Add(npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0), uint8(integers))
+	f.Add(npy(describe("<U1", "1,"), 'a', 0, 0, 0), uint8(labels))
+	f.Fuzz(func(t *testing.T, file []byte, as uint8) {
+		a, err := readNPY(bytes.NewReader(file), want(as%3))
+		if err == nil && len(a.Floats)+len(a.Integers)+len(a.Texts) != a.Rows()*a.Columns() {
 			t.Errorf("%d values for shape %v", len(a.Floats)+len(a.Integers), a.Shape)
 		}
 	})

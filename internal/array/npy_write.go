@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 )
 
 // Value is a type of number that a .npy file may be written with.
@@ -35,15 +36,42 @@ func WriteNPY[T Value](w io.Writer, values []T, shape ...int) error {
 	if len(shape) == 1 {
 		axes += ","
 	}
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, axes)
-	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n" // the data begin at a multiple of 64
 	out := bufio.NewWriterSize(w, 1<<20)
-	out.WriteString("\x93NUMPY\x01\x00")
-	binary.Write(out, binary.LittleEndian, uint16(len(header)))
-	out.WriteString(header)
+	writeHeader(out, kind, axes)
 	// binary.Write copies: in parts, so that the copy stays small
 	for from := 0; from < len(values); from += 1 << 16 {
 		if err := binary.Write(out, binary.LittleEndian, values[from:min(len(values), from+1<<16)]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func writeHeader(out *bufio.Writer, kind, axes string) {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, axes)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n" // the data begin at a multiple of 64
+	out.WriteString("\x93NUMPY\x01\x00")
+	binary.Write(out, binary.LittleEndian, uint16(len(header)))
+	out.WriteString(header)
+}
+
+// WriteTexts writes n texts as an array of code points, as wide as the longest.
+func WriteTexts(w io.Writer, n int, text func(int) string) error {
+	widest := 1
+	for i := range n {
+		widest = max(widest, utf8.RuneCountInString(text(i)))
+	}
+	out := bufio.NewWriterSize(w, 1<<20)
+	writeHeader(out, fmt.Sprintf("<U%d", widest), fmt.Sprintf("%d,", n))
+	value := make([]byte, 4*widest)
+	for i := range n {
+		clear(value)
+		at := 0
+		for _, point := range text(i) {
+			binary.LittleEndian.PutUint32(value[at:], uint32(point))
+			at += 4
+		}
+		if _, err := out.Write(value); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ func TestWhatIsWrittenReadsBack(t *testing.T) {
 	if data := file.Len() - 24; data%64 != 0 {
 		t.Errorf("data begin at %d, not at a multiple of 64", data)
 	}
-	a, err := ReadNPY(&file, false)
+	a, err := readNPY(&file, numbers)
 	if err != nil || !slices.Equal(a.Floats, []float32{1, -2, 3, 4, 5, 6}) ||
 		!slices.Equal(a.Shape, []int{3, 2}) {
 		t.Errorf("%v, %v", a, err)
@@ -35,7 +35,7 @@ func TestWhatIsWrittenReadsBack(t *testing.T) {
 	if err := WriteNPY(&file, []uint8{0, 255}, 2); err != nil {
 		t.Fatal(err)
 	}
-	if a, err = ReadNPY(&file, false); err != nil || !slices.Equal(a.Floats, []float32{0, 255}) {
+	if a, err = readNPY(&file, numbers); err != nil || !slices.Equal(a.Floats, []float32{0, 255}) {
 		t.Errorf("bytes: %v, %v", a, err)
 	}
 	if err := WriteNPY(&file, []uint8{0, 255}, 3); err == nil {

@@ -119,11 +119,16 @@ func (b *Broker) begin(ctx context.Context, port int) error {
 // standBy serves once the process that does is gone.
 func (b *Broker) standBy(ctx context.Context) {
 	defer close(b.done)
+	var said time.Time
 	for !b.Serving() {
 		if topic.Pause(ctx, 250*time.Millisecond) != nil {
 			return
 		}
 		if served, err := b.tryServe(portOf(b.address)); err != nil {
+			if time.Since(said) < time.Minute {
+				continue
+			}
+			said = time.Now()
 			b.log.Error("embedded broker: cannot take over", "dir", b.dir, "error", err)
 		} else if served {
 			b.log.Info("embedded broker: taken over from a process that ended", "dir", b.dir, "address", b.address)
@@ -153,12 +158,13 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if err := writeAddress(b.dir, server.Address); err != nil {
+		server.Close() // whoever has the lock next is the only one that writes
+		return false, err
+	}
 	b.mu.Lock()
 	b.server, b.address = server, server.Address
 	b.mu.Unlock()
-	if err := writeAddress(b.dir, server.Address); err != nil {
-		return false, errors.Join(err, b.lock.Close())
-	}
 	return true, nil
 }
 
@@ -216,12 +222,16 @@ func readAddress(dir string) (string, error) {
 
 // writeAddress replaces the file as a whole, so that a reader sees an old address or the new one.
 func writeAddress(dir, address string) error {
-	path := filepath.Join(dir, addressFile)
-	if err := os.WriteFile(path+".new", []byte(address+"\n"), 0o600); err != nil {
+	file, err := os.CreateTemp(dir, addressFile+"-*") // for this user alone
+	if err != nil {
 		return fmt.Errorf("embedded-dir: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("embedded-dir: %w", err)
+	_, err = file.WriteString(address + "\n")
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), filepath.Join(dir, addressFile))
+	}
+	if err != nil {
+		return fmt.Errorf("embedded-dir: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }

@@ -226,3 +226,38 @@ func TestNoTelemetryIsAdvertised(t *testing.T) {
 		}
 	}
 }
+
+// Whatever stands where the address goes, at most one process serves a directory: one that cannot write the
+// address does not go on serving without the lock.
+func TestOneWriterWhateverLiesInTheFolder(t *testing.T) {
+	for _, inTheWay := range []string{addressFile + ".new", addressFile} {
+		t.Run(inTheWay, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(dir, inTheWay, "full"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			served := map[string]bool{}
+			for range 3 {
+				b, err := Open(t.Context(), dir, "", slog.New(slog.DiscardHandler))
+				if err != nil {
+					if lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0); err == nil {
+						defer lock.Close()
+						if got, err := tryLock(lock); !got || err != nil {
+							t.Error("the lock is held by nobody who serves")
+						}
+						lock.Close()
+					}
+					continue
+				}
+				defer b.Close()
+				served[b.Address()] = true
+			}
+			if inTheWay != addressFile && len(served) == 0 {
+				t.Error("nobody serves")
+			}
+			if len(served) > 1 {
+				t.Errorf("%d brokers serve one folder", len(served))
+			}
+		})
+	}
+}

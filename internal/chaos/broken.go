@@ -87,7 +87,7 @@ func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Commi
 }
 
 // reuseSequences makes every batch of an identified producer start with the sequence number zero. Request and
-// batch are taken apart by the places their parts have when a request holds any number of topics, see the
+// batch are taken apart by the positions their parts have when a request holds any number of topics, see the
 // Kafka protocol.
 func reuseSequences(request []byte) {
 	const produce = 0

@@ -31,7 +31,7 @@ type answers struct {
 // truth is what the input topic holds.
 type truth struct {
 	items  map[string]string    // id -> stream
-	poison map[string]bool      // place
+	poison map[string]bool      // position
 	sent   map[string]time.Time // by id, where the feed says so
 }
 
@@ -42,11 +42,11 @@ func readAll(ctx context.Context, client *topic.Client, name string, each func(*
 		return err
 	}
 	for p := range int32(n) {
-		first, err := place(ctx, client, name, p, topic.Earliest)
+		first, err := endOf(ctx, client, name, p, topic.Earliest)
 		if err != nil {
 			return err
 		}
-		end, err := place(ctx, client, name, p, topic.Latest)
+		end, err := endOf(ctx, client, name, p, topic.Latest)
 		if err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func readAll(ctx context.Context, client *topic.Client, name string, each func(*
 	return nil
 }
 
-// place asks for an end of a partition until its leader, which may just have moved, answers.
-func place(ctx context.Context, client *topic.Client, name string, partition int32, end int64) (int64, error) {
+// endOf asks for an end of a partition until its leader, which may just have moved, answers.
+func endOf(ctx context.Context, client *topic.Client, name string, partition int32, end int64) (int64, error) {
 	for {
 		offset, err := client.Offset(ctx, name, partition, end, false)
 		if !topic.Temporary(err) || ctx.Err() != nil {
@@ -130,7 +130,7 @@ func (a *answers) leaveOut(name string) {
 	}
 }
 
-// readLetters counts the dead letters of each place.
+// readLetters counts the dead letters of each position.
 func readLetters(ctx context.Context, client *topic.Client, name string) (map[string]int, error) {
 	letters := map[string]int{}
 	return letters, readAll(ctx, client, name, func(r *record.Raw) error {
@@ -185,16 +185,16 @@ func verify(h *history, p promise, in *truth, got *answers, letters map[string]i
 			}
 		}
 	}
-	for place := range in.poison {
-		if n := letters[place]; n == 0 {
-			few.say("letter lost", "bad record %s is in no dead letter", place)
+	for position := range in.poison {
+		if n := letters[position]; n == 0 {
+			few.say("letter lost", "bad record %s is in no dead letter", position)
 		} else if n > 1 && p.once {
-			few.say("letter twice", "bad record %s is in %d dead letters", place, n)
+			few.say("letter twice", "bad record %s is in %d dead letters", position, n)
 		}
 	}
-	for place := range letters {
-		if !in.poison[place] {
-			few.say("letter strange", "a dead letter of %s, which is no bad record", place)
+	for position := range letters {
+		if !in.poison[position] {
+			few.say("letter strange", "a dead letter of %s, which is no bad record", position)
 		}
 	}
 	for stream, sources := range got.streams {
@@ -205,8 +205,8 @@ func verify(h *history, p promise, in *truth, got *answers, letters map[string]i
 	few.sum()
 }
 
-// disorder looks for an answer that comes before one to an earlier item of its stream and partition. Where repeats are
-// allowed, only the first answer to an item counts.
+// disorder looks for an answer that comes before one to an earlier item of its stream and partition. Where
+// repeats are allowed, only the first answer to an item counts.
 func disorder(sources []record.ResultSource, once bool) (before, after record.ResultSource, ok bool) {
 	seen := map[record.ResultSource]bool{}
 	last := map[int32]record.ResultSource{}

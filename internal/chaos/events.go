@@ -11,10 +11,10 @@ import (
 func (s *scenario) disturb(ctx context.Context) error {
 	event, ok := map[string]func(context.Context, int) error{
 		"kills": s.kill, "storm": s.joinOrLeave, "zombie": s.freeze, "rolling": s.roll, "cut": s.disconnect, "mixed": s.mix,
-		"upgrade": s.upgrade,
+		"upgrade": s.upgrade, "names": s.rename,
 	}[s.name]
 	if !ok {
-		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, hostile, recovery, histories", s.name)
+		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, names, hostile, recovery, histories", s.name)
 	}
 	for i := range s.events {
 		select {
@@ -32,7 +32,7 @@ func (s *scenario) disturb(ctx context.Context) error {
 // longestUpgradeWait is how long an item may wait while stages are replaced one after the other.
 const longestUpgradeWait = 20 * time.Second
 
-// upgrade ends the stage that has run longest in order, and starts another in its place, as an upgrade does.
+// upgrade ends the stage that has run longest in order, and starts another instead, as an upgrade does.
 func (s *scenario) upgrade(context.Context, int) error {
 	old := s.procs[0]
 	s.h.note("%s is replaced", old.name)

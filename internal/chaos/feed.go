@@ -131,7 +131,8 @@ func (f *feed) ends() []record.Out {
 	return out
 }
 
-// strangers are one record each of n streams that nobody has heard of, and of as many models. They end their episodes.
+// strangers are one record each of n streams that nobody has heard of, and of as many models. They end their
+// episodes.
 func (f *feed) strangers(n int) (out []record.Out) {
 	for range n {
 		f.once++
@@ -161,8 +162,8 @@ const largestResult = 20_000
 // largestRecord is what its stages decode.
 const largestRecord = 64 << 10
 
-// hostile makes a record that harms whoever trusts it: a clock that is off by years, either way, attributes that the output
-// does not take, a record that is too large, or rubbish.
+// hostile makes a record that harms whoever trusts it: a clock that is off by years, either way, attributes
+// that the output does not take, a record that is too large, or rubbish.
 func (f *feed) hostile(stream int, value []byte) record.Out {
 	odd := func(header string) record.Out {
 		return f.record(stream, value, kindItem, []record.Header{{Key: "time", Value: []byte(header)}})

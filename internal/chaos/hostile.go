@@ -41,7 +41,7 @@ type hostile struct {
 	beside     sync.RWMutex // held to write while the second input is being written to or made anew
 	partitions int          // of the labels topic
 	reading    func()       // ends the readers of the output
-	bombs      []string     // places of records that inflate without need
+	bombs      []string     // positions of records that inflate without need
 }
 
 // hostile plays until its time is over, then waits for what is left, and checks.
@@ -266,12 +266,12 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 		return "", err
 	}
 	few := limited{h: h.h}
-	for _, place := range h.bombs { // reading them tells no kind
-		in.poison[place] = true
+	for _, position := range h.bombs { // reading them tells no kind
+		in.poison[position] = true
 	}
-	for place := range in.poison {
-		if letters[place] == 0 {
-			few.say("letter lost", "bad record %s is in no dead letter", place)
+	for position := range in.poison {
+		if letters[position] == 0 {
+			few.say("letter lost", "bad record %s is in no dead letter", position)
 		}
 	}
 	for id := range in.items {

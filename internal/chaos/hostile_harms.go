@@ -152,12 +152,12 @@ const bombSize = 192 << 20
 // sendBomb sends a record that inflates without need. A Sender would refuse to.
 func (h *hostile) sendBomb(ctx context.Context) error {
 	h.h.note("a record that inflates to %d MiB is sent", bombSize>>20)
-	place := topic.Place{Topic: inTopic, Partition: int32(h.random.IntN(scenarioPartitions))}
+	position := topic.TopicPartition{Topic: inTopic, Partition: int32(h.random.IntN(scenarioPartitions))}
 	for began := time.Now(); ; time.Sleep(time.Second) {
-		b := topic.Encode(place, h.make.bomb(bombSize), topic.Anonymous, "zstd")
+		b := topic.Encode(position, h.make.bomb(bombSize), topic.Anonymous, "zstd")
 		h.client.Send(ctx, "", []*topic.EncodedBatch{b})
 		if b.Err == nil {
-			h.bombs = append(h.bombs, fmt.Sprintf("%s/%d/%d", place.Topic, place.Partition, b.Base))
+			h.bombs = append(h.bombs, fmt.Sprintf("%s/%d/%d", position.Topic, position.Partition, b.Base))
 			return nil
 		}
 		if time.Since(began) > 30*time.Second {

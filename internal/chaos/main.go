@@ -1,6 +1,7 @@
-// Command chaos breaks a running stage on purpose, from a seed, and checks that it keeps its promises: nothing lost,
-// nothing twice where that is promised, the answers of an undisturbed run, order within a stream, offsets that never move
-// backwards. It prints a report, or the seed and the history of what happened. docs/chaos.md describes its scenarios.
+// Command chaos breaks a running stage on purpose, from a seed, and checks that it keeps its promises:
+// nothing lost, nothing twice where that is promised, the answers of an undisturbed run, order within a
+// stream, offsets that never move backwards. It prints a report, or the seed and the history of what
+// happened. internal/chaos/README.md describes its scenarios.
 //
 //	go run ./internal/chaos -scenario kills -delivery exactly-once
 //	go run ./internal/chaos -scenario histories -histories 5000
@@ -25,7 +26,7 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, hostile, recovery: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, names, hostile, recovery: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")
@@ -47,12 +48,16 @@ func main() {
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
 	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")
+	table := flag.Bool("table", false, "play every way in which something that the stage needs fails, on embedded brokers")
+	page := flag.String("page", "", "file for the page of what -table played; none: not written")
 	verbose := flag.Bool("v", false, "print the history as it happens")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if *mistake != "" {
+	if *table {
+		err = playTable(ctx, *page, *atOnce)
+	} else if *mistake != "" {
 		err = sought(ctx, s.seed, *count, fault(*mistake))
 	} else if s.name == "histories" {
 		err = playHistories(ctx, s.seed, *count, *atOnce)
@@ -67,8 +72,8 @@ func main() {
 
 var errBroken = errors.New("a promise is broken")
 
-// playHistories plays histories with seeds from first on and stops at the first that breaks a promise. Each waits more than
-// it computes, so that several are played at once.
+// playHistories plays histories with seeds from first on and stops at the first that breaks a promise. Each
+// waits more than it computes, so that several are played at once.
 func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	began := time.Now()
 	before := runtime.NumGoroutine()

@@ -104,7 +104,7 @@ func (n *network) freeze() {
 	}
 }
 
-// strikeAt prepares a blow in place of whichever was prepared before.
+// strikeAt prepares a blow instead of whichever was prepared before.
 func (n *network) strikeAt(s *strike) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -51,7 +51,7 @@ func (w *world) launch(group, out, name string) *stage {
 	if err != nil {
 		panic(err) // the addresses are those of a cluster that runs
 	}
-	settings, err := stream.SolverSettings(solver.DefaultPreset)
+	settings, err := solver.DefaultPreset.Settings()
 	if err != nil {
 		panic(err)
 	}

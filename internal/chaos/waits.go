@@ -16,7 +16,7 @@ type waits struct {
 	mu        sync.Mutex
 	pending   map[string]waiting
 	known     map[string]bool // every id that was answered
-	places    map[int32]int64 // of the output, read so far
+	positions map[int32]int64 // of the output, read so far
 	outages   int             // that last now
 	total     counts
 	recovered time.Time // end of the last outage
@@ -36,7 +36,7 @@ type counts struct {
 }
 
 func newWaits(h *history) *waits {
-	return &waits{h: h, pending: map[string]waiting{}, known: map[string]bool{}, places: map[int32]int64{}}
+	return &waits{h: h, pending: map[string]waiting{}, known: map[string]bool{}, positions: map[int32]int64{}}
 }
 
 // sent notes records that are about to be written.
@@ -154,17 +154,17 @@ func (w *waits) counts() counts {
 func (w *waits) read(partition int32, offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.places[partition] = offset
+	w.positions[partition] = offset
 }
 
 func (w *waits) position(partition int32) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.places[partition]
+	return w.positions[partition]
 }
 
 func (w *waits) rewind() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	clear(w.places)
+	clear(w.positions)
 }

@@ -3,7 +3,6 @@ package demo
 import (
 	"testing"
 
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -11,11 +10,7 @@ import (
 // set.
 func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 	t.Helper()
-	preset, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := stream.Defaults(preset)
+	settings := stream.Defaults()
 	judge, err := NewJudge(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +92,7 @@ func TestFirstMinute(t *testing.T) {
 
 // The judge counts the stage's own answers and nothing whose truth is unknown or that carried its label.
 func TestJudge(t *testing.T) {
-	preset, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judge, err := NewJudge(stream.Defaults(preset))
+	judge, err := NewJudge(stream.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,5 +117,51 @@ func TestJudge(t *testing.T) {
 	}
 	if s := scores[2]; s.All != 2 || s.Right != 2 {
 		t.Errorf("without memory: %+v", s)
+	}
+}
+
+// What no example shows is not answered as if it were sure: neither the newcomer nor strangers.
+func TestNewThingsAreNotSure(t *testing.T) {
+	settings := stream.Defaults()
+	engine, err := stream.NewEngine(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage, belt := stream.New("belt", settings), NewBelt(1)
+	labels := &stream.Labels{}
+	for _, p := range belt.Teachers() {
+		e, err := p.Example()
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels.Everyone = append(labels.Everyone, stream.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector})
+	}
+	var sure, all [2]int // of known things, of new ones
+	for range 40 {
+		items, kinds := make([]stream.Item, 40), make([]int, 40)
+		for i := range items {
+			p := belt.Next()
+			e, err := p.Example()
+			if err != nil {
+				t.Fatal(err)
+			}
+			items[i] = stream.Item{ID: p.ID, Vector: e.Vector}
+			if p.stranger || p.Thing == Newcomer {
+				kinds[i] = 1
+			}
+		}
+		answers, _, err := stage.Answer(t.Context(), engine, items, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range answers {
+			if all[kinds[i]]++; a.Confidence > .9 {
+				sure[kinds[i]]++
+			}
+		}
+	}
+	t.Logf("above .9: %v of %v", sure, all)
+	if 20*sure[1] > all[1] || 5*sure[0] < 2*all[0] {
+		t.Errorf("above .9: %d of %d known things, %d of %d new ones", sure[0], all[0], sure[1], all[1])
 	}
 }

@@ -11,53 +11,61 @@ import (
 // DiscoveryStream is a stream without labels, in which clusters are to be found.
 type DiscoveryStream struct {
 	Name     string
+	Kind     string // one of DiscoveryKinds
 	Set      *Set
 	Protocol StreamProtocol
+	Same     bool // it is the same stream with every seed
 }
+
+// DiscoveryKinds are the kinds of streams of DiscoveryStreams.
+var DiscoveryKinds = []string{"cameras with frames", "cameras without frames", "bursts"}
 
 // DiscoveryStreams makes streams that differ in pace, length and number of classes out of labelled sets, so
 // that a rule is not chosen on one of them. A camera, which is a set with frames, comes whole, as its two
-// halves in time, with every second and every fourth frame only, and with a random half of its identities;
-// another set comes in bursts, whole and with a random half of its classes.
-func DiscoveryStreams(sets []*Set) []DiscoveryStream {
+// halves in time, with every second and every fourth frame only, and with a random half of its identities,
+// each with its frames and without them; another set comes in bursts, whole and with a random half of its
+// classes.
+func DiscoveryStreams(sets []*Set, seed uint64) []DiscoveryStream {
 	const least = 20 // rows of a class, of every frame
 	var out []DiscoveryStream
 	for _, set := range sets {
-		ids, _ := set.classes()
+		ids, classes := set.classes()
 		half := map[int32]bool{}
-		for _, id := range choose(rand.New(rand.NewPCG(1, 9)), ids, len(ids)/2) {
+		for _, id := range choose(rand.New(rand.NewPCG(seed, 9)), ids, len(ids)/2) {
 			half[id] = true
 		}
-		add := func(name string, least int, keep func(row int32) bool) {
-			p := StreamProtocol{
-				Order: "given", Episode: 100, SupportBy: "class", TeachBy: "random", MinRows: least,
-				Frames: set.Frames,
-			}
-			order := make([]int32, set.N)
-			for row := range order {
-				order[row] = int32(row)
-			}
-			if set.Frames == nil {
-				classes, rows := set.classes()
-				order = bursts(classes, rows, rand.New(rand.NewPCG(1, 1)))
-			}
+		order := make([]int32, set.N)
+		for row := range order {
+			order[row] = int32(row)
+		}
+		if set.Frames == nil {
+			order = bursts(ids, classes, rand.New(rand.NewPCG(seed, 1)))
+		}
+		add := func(name string, same bool, keep func(row int32) bool) {
+			p := StreamProtocol{Order: "given", Episode: 100, SupportBy: "class", TeachBy: "random", MinRows: least}
 			for _, row := range order {
-				if keep == nil || keep(row) {
+				if keep(row) {
 					p.Given = append(p.Given, row)
 				}
 			}
-			out = append(out, DiscoveryStream{Name: set.Name + name, Set: set, Protocol: p})
+			if set.Frames == nil {
+				out = append(out, DiscoveryStream{set.Name + name, DiscoveryKinds[2], set, p, false})
+				return
+			}
+			out = append(out, DiscoveryStream{set.Name + name + ", no frames", DiscoveryKinds[1], set, p, same})
+			p.Frames = set.Frames
+			out = append(out, DiscoveryStream{set.Name + name, DiscoveryKinds[0], set, p, same})
 		}
-		add("", least, nil)
+		add("", true, func(int32) bool { return true })
 		if set.Frames != nil {
-			add(", first half", least, func(row int32) bool { return int(row) < set.N/2 })
-			add(", second half", least, func(row int32) bool { return int(row) >= set.N/2 })
+			add(", first half", true, func(row int32) bool { return int(row) < set.N/2 })
+			add(", second half", true, func(row int32) bool { return int(row) >= set.N/2 })
 			for _, step := range []int32{2, 4} {
-				add(", one frame of "+strconv.Itoa(int(step)), least,
+				add(", one frame of "+strconv.Itoa(int(step)), true,
 					func(row int32) bool { return set.Frames[row]%step == 0 })
 			}
 		}
-		add(", half of the classes", least, func(row int32) bool { return half[set.Labels[row]] })
+		add(", half of the classes", false, func(row int32) bool { return half[set.Labels[row]] })
 	}
 	return out
 }

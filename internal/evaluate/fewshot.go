@@ -27,7 +27,7 @@ type FewShot struct {
 	Tasks          int
 	Seed           uint64
 	SplitSeed      uint64
-	Novel          []int32 // classes that tasks draw from, in place of the set's own
+	Novel          []int32 // classes that tasks draw from, instead of the set's own
 	MetricEpisodes int     // earlier base tasks that the metric learns from; 0 leaves every task cold
 	Candidates     []Candidate
 	Workers        int                // 0 is one for each core

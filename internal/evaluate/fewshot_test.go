@@ -21,7 +21,7 @@ func preset(t *testing.T, name string) Candidate {
 
 func TestFewShotOnDigits(t *testing.T) {
 	set := digits()
-	nearest := preset(t, "clamped")
+	nearest := preset(t, "default")
 	nearest.Method, nearest.Settings.Method = "nearest", "nearest"
 	few := FewShot{
 		Ways: 5, Shots: []int{1, 5}, Mixes: mixes(t, "balanced", "absent"), Tasks: 20, Seed: 1, SplitSeed: 1,
@@ -162,8 +162,15 @@ func TestTuneKeepsTheStartUnlessBeaten(t *testing.T) {
 		Ways: 5, Shots: []int{5}, Mixes: mixes(t, "balanced"), Tasks: 12, Seed: 1, SplitSeed: 1,
 		Candidates: []Candidate{preset(t, "default")},
 	}
-	good := Tune{FewShot: few, Drawn: 9}
-	rows, err := good.Run(t.Context(), []*Set{set})
+	search := func(start solver.Settings, drawn int) ([]TuneRow, error) {
+		measure, err := few.TaskMeasure(t.Context(), []*Set{set}, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&Tune{Start: start, Drawn: drawn, Units: few.Tasks, Seed: few.Seed, Measure: measure}).Run(t.Context())
+	}
+	start := few.Candidates[0].Settings
+	rows, err := search(start, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +186,8 @@ func TestTuneKeepsTheStartUnlessBeaten(t *testing.T) {
 	if len(rows) != 9 || chosen != 1 {
 		t.Errorf("%d rows, %d chosen", len(rows), chosen)
 	}
-	bad := few
-	bad.Candidates = []Candidate{preset(t, "default")}
-	bad.Candidates[0].Settings.Tau = .01 // nothing but the graph: any other tau is better
-	search := Tune{FewShot: bad, Drawn: 27}
-	if rows, err = search.Run(t.Context(), []*Set{set}); err != nil {
+	start.Tau = .01 // nothing but the graph: any other tau is better
+	if rows, err = search(start, 27); err != nil {
 		t.Fatal(err)
 	}
 	if rows[0].Tau <= .01 || rows[0].Difference <= rows[0].CI95 {

@@ -38,8 +38,8 @@ type FileResult struct {
 	ECE            *float64 `json:"ece,omitempty"`
 	Calibrated     bool     `json:"calibrated"`
 	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
-	FalseUnknown   *float64 `json:"false_unknown,omitempty"`
-	TrueUnknown    *float64 `json:"true_unknown,omitempty"`
+	UnknownFalse   *float64 `json:"unknown_false,omitempty"`
+	UnknownFound   *float64 `json:"unknown_found,omitempty"`
 	Code           int      `json:"code"` // bytes kept of a row; 0: all
 	Seconds        float64  `json:"seconds"`
 	ObjectiveRises int      `json:"objective_rises"`
@@ -142,11 +142,11 @@ func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
 	}
 	out.ECE = pointer(ECE(confidence, right))
 	if !math.IsInf(r.UnknownLimit, 1) {
-		out.FalseUnknown = pointer(called[0] / float64(max(1, len(right))))
+		out.UnknownFalse = pointer(called[0] / float64(max(1, len(right))))
 	}
 	if others := len(unknown) - len(right); others > 0 {
 		out.UnknownAUROC = pointer(AUROC(scores, unknown))
-		out.TrueUnknown = pointer(called[1] / float64(others))
+		out.UnknownFound = pointer(called[1] / float64(others))
 	}
 }
 

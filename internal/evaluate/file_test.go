@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -13,10 +12,6 @@ import (
 // not told of.
 func TestFileMethods(t *testing.T) {
 	set := drawnSet(360, 6, 16)
-	settings, err := solver.DefaultPreset.Settings()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, method := range FileMethods {
 		f := File{
 			Protocol: StreamProtocol{
@@ -24,7 +19,7 @@ func TestFileMethods(t *testing.T) {
 				UnlabelledClasses: .2,
 			},
 			Method: method, Settings: file.Settings{UnknownRate: .05, Check: true},
-			Episodes: stream.Defaults(settings),
+			Episodes: stream.Defaults(),
 		}
 		r, err := f.Run(context.Background(), set, 1)
 		if err != nil {

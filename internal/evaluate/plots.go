@@ -78,8 +78,8 @@ func (p *linePlot) save(path string) error {
 
 func (p *linePlot) svg() string {
 	xs, ys := p.span(0), p.span(1)
-	x := func(v float64) float64 { return plotLeft + (plotWidth-plotLeft-plotRight)*xs.place(v) }
-	y := func(v float64) float64 { return plotHeight - plotBottom - (plotHeight-plotTop-plotBottom)*ys.place(v) }
+	x := func(v float64) float64 { return plotLeft + (plotWidth-plotLeft-plotRight)*xs.at(v) }
+	y := func(v float64) float64 { return plotHeight - plotBottom - (plotHeight-plotTop-plotBottom)*ys.at(v) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" font-family=\"sans-serif\" font-size=\"12\">\n",
 		plotWidth, plotHeight)
@@ -144,8 +144,8 @@ func (p *linePlot) span(axis int) axisSpan {
 
 type axisSpan struct{ low, high float64 }
 
-// place is where a value lies, from 0 to 1.
-func (s axisSpan) place(v float64) float64 { return (v - s.low) / (s.high - s.low) }
+// at is where a value lies, from 0 to 1.
+func (s axisSpan) at(v float64) float64 { return (v - s.low) / (s.high - s.low) }
 
 // ticks are about six round values.
 func (s axisSpan) ticks() []float64 {

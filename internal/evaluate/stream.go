@@ -28,21 +28,32 @@ type StreamResult struct {
 	Admitted     float64  `json:"admitted"`   // share of the unlabelled items that was learned from
 	Taught       int      `json:"taught"`     // items whose label was given, with them or later
 	UnknownAUROC *float64 `json:"unknown_auroc,omitempty"`
-	// share of the items of labelled classes called unknown
-	FalseUnknown *float64 `json:"false_unknown,omitempty"`
-	// share of the items of unlabelled classes called unknown
-	TrueUnknown *float64 `json:"correctunknown,omitempty"`
+	// shares called unknown: of the items of unlabelled classes, and of those of labelled ones; and the share of
+	// the former that lies above the score which leaves 5 % of the latter above
+	UnknownFound *float64 `json:"unknown_found,omitempty"`
+	UnknownFalse *float64 `json:"unknown_false,omitempty"`
+	UnknownBest  *float64 `json:"unknown_best,omitempty"`
+	// share of the items of unlabelled classes that are answered with a confidence above .9
+	UnknownSure *float64 `json:"unknown_sure,omitempty"`
+	// accuracy of the tenths of the items before and after classes come for the first time
+	BeforeHalf *float64 `json:"before_half,omitempty"`
+	AfterHalf  *float64 `json:"after_half,omitempty"`
 	// share of the items without a class that are called unknown or nobody
 	NobodyFound *float64 `json:"nobody_found,omitempty"`
 	// share of the items of labelled classes called nobody
-	FalseNobody    *float64 `json:"false_nobody,omitempty"`
-	ECE            *float64 `json:"ece,omitempty"`
-	Calibrated     float64  `json:"calibrated"` // share of the answers that say so
-	NMI            *float64 `json:"nmi,omitempty"`
-	ARI            *float64 `json:"ari,omitempty"`
-	PairF1         *float64 `json:"pair_f1,omitempty"`
-	Clusters       int      `json:"clusters,omitempty"`
-	IDSwitches     *int     `json:"id_switches,omitempty"`
+	FalseNobody *float64 `json:"false_nobody,omitempty"`
+	ECE         *float64 `json:"ece,omitempty"`
+	Calibrated  float64  `json:"calibrated"` // share of the answers that say so
+	NMI         *float64 `json:"nmi,omitempty"`
+	ARI         *float64 `json:"ari,omitempty"`
+	PairF1      *float64 `json:"pair_f1,omitempty"`
+	Clusters    int      `json:"clusters,omitempty"`
+	IDSwitches  *int     `json:"id_switches,omitempty"`
+	// The same of first answers, given when an item came.
+	NowAccuracy    *float64 `json:"now_accuracy,omitempty"`
+	NowECE         *float64 `json:"now_ece,omitempty"`
+	NowAUROC       *float64 `json:"now_unknown_auroc,omitempty"`
+	NowNMI         *float64 `json:"now_nmi,omitempty"`
 	StateBytes     int      `json:"state_bytes"`
 	ObjectiveRises int      `json:"objective_rises"`
 }
@@ -52,6 +63,7 @@ type Stream struct {
 	Protocol StreamProtocol
 	Settings stream.Settings
 	Method   string // one of the solver's, or of Rivals
+	First    bool   // first answers are scored too
 }
 
 // Rivals are the methods of Stream that are not the stage: what a person would try first, on the same labels.
@@ -103,8 +115,14 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	labels := trial.labels()
 	answers := make([]stream.Answer, 0, len(trial.Items))
 	var sweeps, admitted, unlabelled int
+	first := firstAnswers{memory: memory}
 	for _, episode := range trial.Episodes {
 		items := s.Protocol.items(trial, episode)
+		if s.First {
+			if err := first.come(items, labels); err != nil {
+				return nil, err
+			}
+		}
 		for i := range items {
 			if items[i].Label == "" {
 				unlabelled++
@@ -137,6 +155,11 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 					reviewed...)},
 			}
 		}
+		if s.First {
+			if err := first.follow(items, given, labels); err != nil {
+				return nil, err
+			}
+		}
 		answers = append(answers, given...)
 		sweeps += report.Sweeps
 		admitted += report.Admitted
@@ -144,6 +167,9 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	}
 	out.Iterations = float64(sweeps) / float64(len(trial.Episodes))
 	out.Admitted = float64(admitted) / float64(max(1, unlabelled))
+	if s.First {
+		first.score(trial, out)
+	}
 	for _, piece := range memory.State() {
 		out.StateBytes += len(piece.Bytes)
 	}
@@ -219,7 +245,8 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	var right, correct []bool // of classes; of all that confidence speaks of
 	var stated, scores []float64
 	var unknown []bool
-	var calibrated, called [2]float64
+	var calibrated, called, sure [2]float64
+	half := 0 // right ones before the second half
 	var without, found, mistaken float64
 	for i, item := range t.Items {
 		a := answers[i]
@@ -242,11 +269,17 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 		if a.Unknown {
 			called[side]++
 		}
+		if a.Confidence > .9 {
+			sure[side]++
+		}
 		if !item.Known {
 			continue
 		}
 		if a.Label == nobody {
 			mistaken++
+		}
+		if i < t.Half {
+			half++
 		}
 		right = append(right, a.Label == className(item.Truth))
 		stated, correct = append(stated, a.Confidence), append(correct, a.Label == className(item.Truth))
@@ -268,17 +301,23 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	}
 	tenth := (len(right) + 9) / 10
 	out.N = len(right)
-	out.Accuracy, out.FirstTenth, out.LastTenth = share(right), share(right[:tenth]), share(right[len(right)-tenth:])
+	out.Accuracy, out.FirstTenth = share(right), share(right[:tenth])
+	out.LastTenth = share(right[len(right)-tenth:])
+	if t.Half > 0 {
+		out.BeforeHalf = share(right[max(0, half-tenth):half])
+		out.AfterHalf = share(right[half:min(half+tenth, len(right))])
+	}
 	out.ECE = pointer(ECE(stated, correct))
 	out.Calibrated = calibrated[0] / float64(max(1, len(right)))
 	known := float64(max(1, len(right)))
-	out.FalseUnknown = pointer(called[0] / known)
+	out.UnknownFalse = pointer(called[0] / known)
 	if without > 0 {
 		out.NobodyFound, out.FalseNobody = pointer(found/without), pointer(mistaken/known)
 	}
 	if others := float64(len(unknown)) - float64(len(right)); others > 0 {
 		out.UnknownAUROC = pointer(AUROC(scores, unknown))
-		out.TrueUnknown = pointer(called[1] / others)
+		out.UnknownFound, out.UnknownBest = pointer(called[1]/others), pointer(foundAt(scores, unknown, .05))
+		out.UnknownSure = pointer(sure[1] / others)
 	}
 }
 

@@ -25,6 +25,7 @@ type StreamProtocol struct {
 	// random: the item carries its label; later, review: it comes with the next episode
 	TeachBy           string
 	UnlabelledClasses float64 // share of the classes that have no support
+	Newcomers         float64 // share of the classes besides that have none and come in the second half only
 	Absent            float64 // share of the classes that never come
 	Garbage           int     // episodes of noise
 	WrongSupports     float64 // share of the supports with another class's label
@@ -62,7 +63,8 @@ func (p *StreamProtocol) Validate() error {
 	}
 	for name, v := range map[string]float64{
 		"drift": p.Drift, "teach": p.Teach,
-		"unlabelled-classes": p.UnlabelledClasses, "absent": p.Absent, "wrong-supports": p.WrongSupports,
+		"unlabelled-classes": p.UnlabelledClasses, "newcomers": p.Newcomers, "absent": p.Absent,
+		"wrong-supports": p.WrongSupports,
 	} {
 		if !(v >= 0 && v <= 1) {
 			bad("%s %g: not between 0 and 1", name, v)
@@ -100,6 +102,7 @@ type Trial struct {
 	SupportRows   []int32
 	SupportLabels []int32
 	NobodyTaught  bool // items without a class are taught as one
+	Half          int  // the first item of the second half; 0: there are no newcomers
 }
 
 // Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes
@@ -137,7 +140,9 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	}
 	t := &Trial{Name: set.Name, D: set.D, Classes: ids, NobodyTaught: p.Nobody == "taught"}
 	labelled := map[int32]bool{}
-	held := choose(source(2), ids, int(math.Round(p.UnlabelledClasses*float64(len(ids)))))
+	late := int(math.Round(p.Newcomers * float64(len(ids))))
+	held := choose(source(2), ids, min(len(ids), late+int(math.Round(p.UnlabelledClasses*float64(len(ids))))))
+	late = min(late, len(held))
 	for _, id := range ids {
 		labelled[id] = p.Shots > 0 && !slices.Contains(held, id)
 	}
@@ -148,9 +153,13 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 			out[row] = true
 		}
 	}
-	for _, row := range order {
-		if !out[row] {
-			y := set.Labels[row]
+	for i, row := range order {
+		y := set.Labels[row]
+		if late > 0 && t.Half == 0 && 2*i >= len(order) {
+			t.Half = len(t.Items)
+		}
+		early := 2*i < len(order) && slices.Contains(held[:late], y)
+		if !out[row] && !early {
 			t.Items = append(t.Items, StreamItem{Row: row, Vector: set.Row(row), Truth: y, Known: labelled[y]})
 		}
 	}

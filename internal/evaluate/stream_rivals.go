@@ -128,7 +128,7 @@ type ridge struct {
 	weights [][]float64 // nil: to be computed
 }
 
-// penalty beside rows of unit length: with 1 in its place ridge was three to nine points worse on a street
+// penalty beside rows of unit length: with 1 instead ridge was three to nine points worse on a street
 // camera with 3 % taught.
 const penalty = .1
 

@@ -3,6 +3,8 @@ package evaluate
 import (
 	"math"
 	"slices"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // AUROC is the chance that an item which is positive has a higher score than one which is not; ties count
@@ -40,6 +42,31 @@ func AUROC(scores []float64, positive []bool) float64 {
 		return math.NaN()
 	}
 	return (ranks - positives*(positives+1)/2) / (positives * negatives)
+}
+
+// foundAt is the share of the positive items above the score that leaves a share of the others above. NaN
+// where one kind is missing.
+func foundAt(scores []float64, positive []bool, share float64) float64 {
+	var others []float64
+	found, all := 0., 0.
+	for i, is := range positive {
+		if !is {
+			others = append(others, scores[i])
+		}
+	}
+	if len(others) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(others)
+	limit := vector.Quantile(others, 1-share)
+	for i, is := range positive {
+		if is {
+			if all++; scores[i] > limit {
+				found++
+			}
+		}
+	}
+	return found / all
 }
 
 // calibrationBins is the usual number of equal-width bins.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -255,14 +254,10 @@ func TestStreamProtocolFaults(t *testing.T) {
 
 func stage(t *testing.T, p StreamProtocol, warm bool) *Stream {
 	t.Helper()
-	s, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Check = true
-	settings := stream.Defaults(s)
+	settings := stream.Defaults()
+	settings.Solver.Check = true
 	settings.Warm = warm
-	return &Stream{Protocol: p, Settings: settings, Method: string(s.Method)}
+	return &Stream{Protocol: p, Settings: settings, Method: string(settings.Solver.Method)}
 }
 
 // No label of a scored item reaches a method: with all of them changed, every answer is the same.
@@ -377,5 +372,45 @@ func TestStreamScores(t *testing.T) {
 	same("pair f1", PairF1([]int32{0, 0, 0, 1}, []int32{0, 0, 1, 1}), .4)
 	if n := IDSwitches([]int32{0, 0, 1, 0, 1}, []int32{7, 7, 3, 8, 3}); n != 1 {
 		t.Errorf("%d id switches", n)
+	}
+}
+
+// Newcomers have no support and come in the second half only; all else stays.
+func TestNewcomers(t *testing.T) {
+	set := drawnSet(600, 8, 6)
+	p := plain()
+	base := drawTrial(t, p, set)
+	p.Newcomers = .25
+	trial := drawTrial(t, p, set)
+	late := map[int32]bool{}
+	for i, item := range trial.Items {
+		if !item.Known {
+			late[item.Truth] = true
+		}
+		if !item.Known && i < trial.Half {
+			t.Errorf("item %d of class %d comes early", i, item.Truth)
+		}
+	}
+	if len(late) != 2 || len(trial.Supports) != 12 || trial.Half < 150 || trial.Half > 300 {
+		t.Errorf("%d late classes, %d supports, half %d", len(late), len(trial.Supports), trial.Half)
+	}
+	var were, are int // items of the others
+	for _, item := range base.Items {
+		if !late[item.Truth] {
+			were++
+		}
+	}
+	for _, item := range trial.Items {
+		if item.Known {
+			are++
+		}
+	}
+	if were != are {
+		t.Errorf("%d items of other classes, not %d", are, were)
+	}
+	run := Stream{Protocol: p, Settings: stream.Defaults()}
+	r, err := run.Run(t.Context(), set, 3)
+	if err != nil || r.UnknownSure == nil || r.BeforeHalf == nil || r.AfterHalf == nil {
+		t.Errorf("%+v: %v", r, err)
 	}
 }

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,72 +14,46 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Tune chooses lambda, rho, tau and beta by successive halving: many settings on few tasks, the better third
-// of them on more, until few are left on all. Every setting sees the same tasks, so that differences are
+// Tune chooses lambda, rho, tau and beta by successive halving: many settings on few units, the better third
+// of them on more, until few are left on all. Every setting sees the same units, so that differences are
 // paired. The settings it starts from are always among the last, and stay unless another beats them beyond
 // its confidence interval.
 type Tune struct {
-	FewShot  FewShot // Tasks is what the last are measured on; Candidates[0] is where it starts from
-	Drawn    int     // settings tried at first; 0 is 54
+	Start solver.Settings
+	Drawn int // settings tried at first
+	Units int // that the last are measured on: tasks of each cell, or streams, or files
+	Seed  uint64
+
+	// Measure returns the accuracy, in per cent, of settings on each of the first units.
+	Measure  func(ctx context.Context, s solver.Settings, units int) ([]float64, error)
 	Progress func(done, of int)
 }
 
 // TuneRow is one setting at the last rung that it reached.
 type TuneRow struct {
 	Rung       int     `json:"rung"`
-	Tasks      int     `json:"tasks"` // of each set, shots and mix
+	Units      int     `json:"units"` // tasks of each set, shots and mix; streams or files of each set and shots
 	Lambda     float64 `json:"lambda"`
 	Rho        int     `json:"rho"`
 	Tau        float64 `json:"tau"`
 	Beta       float64 `json:"beta"`
 	Accuracy   float64 `json:"accuracy"`   // per cent
-	Difference float64 `json:"difference"` // to the start, task by task
+	Difference float64 `json:"difference"` // to the start, pair by pair
 	CI95       float64 `json:"ci95"`       // of the difference
 	Chosen     bool    `json:"chosen"`
 
 	Settings solver.Settings `json:"-"`
-	scores   []float64       // a task
-}
-
-// tuned is a set with what its tasks may know beforehand.
-type tuned struct {
-	set       *Set
-	cells     []Cell
-	embedding *solver.Embedding
+	scores   []float64
 }
 
 // Run measures, and returns every setting, the chosen one first, then by how far it came and how well it did.
-func (t *Tune) Run(ctx context.Context, sets []*Set) ([]TuneRow, error) {
-	start := t.FewShot.Candidates[0].Settings
-	var data []tuned
-	for _, set := range sets {
-		split, cells, err := t.FewShot.Draw(set)
-		if err != nil {
-			return nil, err
-		}
-		var earlier []*Task
-		random := randomFor(t.FewShot.Seed, set.Name, "base")
-		for range t.FewShot.MetricEpisodes {
-			if task := split.baseTask(random, t.FewShot.Ways); task != nil {
-				earlier = append(earlier, task)
-			}
-		}
-		embedding, err := learnBase(ctx, set, split.BaseRows, earlier, start)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, tuned{set, cells, embedding})
-	}
-	drawn := t.Drawn
-	if drawn == 0 {
-		drawn = 54
-	}
-	rows := t.draw(start, drawn)
+func (t *Tune) Run(ctx context.Context) ([]TuneRow, error) {
+	rows := t.draw(t.Drawn)
 	rungs := []int{}
-	// three times the tasks for a third of the settings: each rung costs the same
-	for n := t.FewShot.Tasks; ; n /= 3 {
+	// three times the units for a third of the settings: each rung costs the same
+	for n := t.Units; ; n /= 3 {
 		rungs = append(rungs, max(1, n))
-		if len(rungs) == 4 || n <= 3 {
+		if len(rungs) == 4 || n < 3 {
 			break
 		}
 	}
@@ -88,13 +63,14 @@ func (t *Tune) Run(ctx context.Context, sets []*Set) ([]TuneRow, error) {
 	for range rungs {
 		total, left = total+left, max(3, left/3)
 	}
-	for rung, tasks := range rungs {
+	for rung, units := range rungs {
 		for i := range rows {
 			var err error
-			if rows[i].scores, err = t.measure(ctx, data, rows[i].Settings, tasks); err != nil {
-				return nil, err
+			s := rows[i].Settings
+			if rows[i].scores, err = t.Measure(ctx, s, units); err != nil {
+				return nil, fmt.Errorf("lambda %g, rho %d, tau %g, beta %g: %w", s.Lambda, s.Rho, s.Tau, s.Beta, err)
 			}
-			rows[i].Rung, rows[i].Tasks = rung+1, tasks
+			rows[i].Rung, rows[i].Units = rung+1, units
 			rows[i].Accuracy = Average(rows[i].scores).Mean
 			d := Paired(rows[i].scores, rows[0].scores)
 			rows[i].Difference, rows[i].CI95 = d.Mean, d.CI95
@@ -111,7 +87,7 @@ func (t *Tune) Run(ctx context.Context, sets []*Set) ([]TuneRow, error) {
 		}
 	}
 	best := 0
-	if len(rows) > 1 && rows[1].Difference > rows[1].CI95 {
+	if len(rows) > 1 && len(rows[1].scores) > 1 && rows[1].Difference > rows[1].CI95 {
 		best = 1
 	}
 	rows[best].Chosen = true
@@ -131,8 +107,8 @@ func compareDown(a, b float64) int {
 
 // draw returns the start and settings around it: each number up to four times larger or smaller, evenly in
 // its logarithm.
-func (t *Tune) draw(start solver.Settings, n int) []TuneRow {
-	random := rand.New(rand.NewPCG(t.FewShot.Seed, 0x7e5e))
+func (t *Tune) draw(n int) []TuneRow {
+	start, random := t.Start, rand.New(rand.NewPCG(t.Seed, 0x7e5e))
 	rows := []TuneRow{{Settings: start}}
 	around := func(v, least float64) float64 {
 		exact := max(v, least) * math.Exp2(4*random.Float64()-2)
@@ -153,40 +129,63 @@ func (t *Tune) draw(start solver.Settings, n int) []TuneRow {
 	return rows
 }
 
-// measure is the accuracy of each of the first tasks of every cell of every set.
-func (t *Tune) measure(ctx context.Context, data []tuned, s solver.Settings, tasks int) ([]float64, error) {
+// TaskMeasure draws the tasks of sets, and returns what measures settings on the first of each cell. The metric
+// is learned with the settings of the start.
+func (f *FewShot) TaskMeasure(ctx context.Context, sets []*Set, start solver.Settings) (
+	func(context.Context, solver.Settings, int) ([]float64, error), error,
+) {
+	type prepared struct {
+		set       *Set
+		cells     []Cell
+		embedding *solver.Embedding
+	}
 	type job struct {
-		of   *tuned
+		of   *prepared
 		task *Task
 	}
-	var jobs []job
-	for i := range data {
-		for _, cell := range data[i].cells {
-			for _, task := range cell.Tasks[:tasks] {
-				jobs = append(jobs, job{&data[i], task})
-			}
-		}
-	}
-	scores := make([]float64, len(jobs))
-	workers := min(runtime.GOMAXPROCS(0), len(jobs))
-	errs := make([]error, workers)
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() {
-			solve, err := solver.New(s)
-			for i := w; i < len(jobs) && err == nil; i += workers {
-				var o outcome
-				o, err = solveTask(ctx, solve, jobs[i].of.set, jobs[i].task, jobs[i].of.embedding)
-				scores[i] = o.accuracy
-			}
-			errs[w] = err
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
+	var data []prepared
+	for _, set := range sets {
+		split, cells, err := f.Draw(set)
 		if err != nil {
-			return nil, fmt.Errorf("lambda %g, rho %d, tau %g, beta %g: %w", s.Lambda, s.Rho, s.Tau, s.Beta, err)
+			return nil, err
 		}
+		var earlier []*Task
+		random := randomFor(f.Seed, set.Name, "base")
+		for range f.MetricEpisodes {
+			if task := split.baseTask(random, f.Ways); task != nil {
+				earlier = append(earlier, task)
+			}
+		}
+		embedding, err := learnBase(ctx, set, split.BaseRows, earlier, start)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, prepared{set, cells, embedding})
 	}
-	return scores, nil
+	return func(ctx context.Context, s solver.Settings, tasks int) ([]float64, error) {
+		var jobs []job
+		for i := range data {
+			for _, cell := range data[i].cells {
+				for _, task := range cell.Tasks[:tasks] {
+					jobs = append(jobs, job{&data[i], task})
+				}
+			}
+		}
+		scores := make([]float64, len(jobs))
+		errs := make([]error, min(runtime.GOMAXPROCS(0), len(jobs)))
+		var group sync.WaitGroup
+		for w := range errs {
+			group.Go(func() {
+				solve, err := solver.New(s)
+				for i := w; i < len(jobs) && err == nil; i += len(errs) {
+					var o outcome
+					o, err = solveTask(ctx, solve, jobs[i].of.set, jobs[i].task, jobs[i].of.embedding)
+					scores[i] = o.accuracy
+				}
+				errs[w] = err
+			})
+		}
+		group.Wait()
+		return scores, errors.Join(errs...)
+	}, nil
 }

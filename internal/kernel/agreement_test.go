@@ -90,14 +90,23 @@ func (s shape) agreesWith(v, other version) error {
 			results = append(results, result{name, out, scale, exactly})
 		}
 		one := func(int) float64 { return 0 }
+		// summed is the room of a sum of positive terms, which rounds once a term; the value itself is out's.
+		summed := func(out []float32, terms int) func(int) float64 {
+			return func(i int) float64 { return math.Abs(float64(out[i])) * float64(terms) / 32 }
+		}
 		sizes := func(x, y []float32) float64 { return norm(x) * norm(y) }
 		keep("dot", 1, false, func(int) float64 { return sizes(a[:length], b[:length]) }, func(out []float32) { out[0] = Dot(a[:length], b[:length]) })
-		keep("squared distance", 1, false, one, func(out []float32) { out[0] = SquaredDistance(a[:length], b[:length]) })
+		apart := make([]float32, 1)
+		keep("squared distance", 1, false, summed(apart, length), func(out []float32) {
+			out[0] = SquaredDistance(a[:length], b[:length])
+			apart[0] = out[0]
+		})
 		keep("axpy", length, false, func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) }, func(out []float32) { Axpy(alpha, a[:length], out) })
 		keep("scale", length, true, one, func(out []float32) { Scale(alpha, out) })
 		keep("power", length, true, one, func(out []float32) { ThreeQuarterPower(out, a[:length]) })
 		keep("exp", length, false, one, func(out []float32) { Exp(out, a[:length]) })
-		keep("softmax", length, false, one, Softmax)
+		parts := make([]float32, length)
+		keep("softmax", length, false, summed(parts, length), func(out []float32) { Softmax(out); copy(parts, out) })
 		keep("products", s.m*s.n, false, func(i int) float64 { return sizes(row(a, i/s.n, s.d), row(b, i%s.n, s.d)) }, func(out []float32) { Products(out, a, b, s.m, s.n, s.d) })
 		keep("gram", s.m*s.m, false, func(i int) float64 { return sizes(row(a, i/s.m, s.d), row(a, i%s.m, s.d)) }, func(out []float32) {
 			Gram(out, a, s.m, s.d)
@@ -141,16 +150,16 @@ func (s shape) agreesWith(v, other version) error {
 		minima := [Groups]float32{}
 		GroupMinima(&minima, b, b)
 		keep("group minima", Groups, true, one, func(out []float32) { copy(out, minima[:]) })
-		for _, scan := range []func(places []int32) int{
-			func(places []int32) int { return Below(places, a[:length], b[:length], alpha) },
-			func(places []int32) int { return BelowEach(places, alpha, a[:length], b[:length]) },
+		for _, scan := range []func(positions []int32) int{
+			func(positions []int32) int { return Below(positions, a[:length], b[:length], alpha) },
+			func(positions []int32) int { return BelowEach(positions, alpha, a[:length], b[:length]) },
 		} {
-			places := make([]int32, length)
-			found := scan(places)
+			positions := make([]int32, length)
+			found := scan(positions)
 			keep("scan", length+1, true, one, func(out []float32) {
 				clear(out)
 				out[length] = float32(found)
-				for j, p := range places[:found] {
+				for j, p := range positions[:found] {
 					out[j] = float32(p)
 				}
 			})

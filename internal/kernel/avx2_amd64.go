@@ -89,15 +89,15 @@ func avx2Accumulate1x1(out *float32, weights *float32, k int, rows *float32, d i
 //go:noescape
 func avx2GroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// avx2Below writes the places where norms - 2 products <= limit.
+// avx2Below writes the positions where norms - 2 products <= limit.
 //
 //go:noescape
-func avx2Below(places []int32, norms []float32, products []float32, limit float32) int
+func avx2Below(positions []int32, norms []float32, products []float32, limit float32) int
 
-// avx2BelowEach writes the places where norm - 2 products <= limits.
+// avx2BelowEach writes the positions where norm - 2 products <= limits.
 //
 //go:noescape
-func avx2BelowEach(places []int32, norm float32, products []float32, limits []float32) int
+func avx2BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
 // avx2Prefetch asks for the rows of the given size that ids name.
 //

@@ -1925,11 +1925,11 @@ step:
 	VZEROUPPER
 	RET
 
-// func avx2Below(places []int32, norms []float32, products []float32, limit float32) int
+// func avx2Below(positions []int32, norms []float32, products []float32, limit float32) int
 // Requires: AVX, AVX2, BMI, FMA3
 TEXT ·avx2Below(SB), NOSPLIT, $0-88
-	MOVQ         places_base+0(FP), AX
-	MOVQ         places_len+8(FP), CX
+	MOVQ         positions_base+0(FP), AX
+	MOVQ         positions_len+8(FP), CX
 	MOVQ         products_base+48(FP), CX
 	MOVQ         products_len+56(FP), DX
 	MOVQ         norms_base+24(FP), BX
@@ -1973,11 +1973,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func avx2BelowEach(places []int32, norm float32, products []float32, limits []float32) int
+// func avx2BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 // Requires: AVX, AVX2, BMI, FMA3
 TEXT ·avx2BelowEach(SB), NOSPLIT, $0-88
-	MOVQ         places_base+0(FP), AX
-	MOVQ         places_len+8(FP), CX
+	MOVQ         positions_base+0(FP), AX
+	MOVQ         positions_len+8(FP), CX
 	MOVQ         products_base+32(FP), CX
 	MOVQ         products_len+40(FP), DX
 	MOVQ         limits_base+56(FP), BX

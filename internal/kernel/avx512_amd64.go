@@ -89,15 +89,15 @@ func avx512Accumulate1x1(out *float32, weights *float32, k int, rows *float32, d
 //go:noescape
 func avx512GroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// avx512Below writes the places where norms - 2 products <= limit.
+// avx512Below writes the positions where norms - 2 products <= limit.
 //
 //go:noescape
-func avx512Below(places []int32, norms []float32, products []float32, limit float32) int
+func avx512Below(positions []int32, norms []float32, products []float32, limit float32) int
 
-// avx512BelowEach writes the places where norm - 2 products <= limits.
+// avx512BelowEach writes the positions where norm - 2 products <= limits.
 //
 //go:noescape
-func avx512BelowEach(places []int32, norm float32, products []float32, limits []float32) int
+func avx512BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
 // avx512Prefetch asks for the rows of the given size that ids name.
 //

@@ -74,19 +74,19 @@ func checkScans(v version, norms, products []float32) error {
 	if got != want {
 		return fmt.Errorf("group minima: %g, not %g", got, want)
 	}
-	places, right := make([]int32, n), make([]int32, n)
-	for i, scan := range []func(v version, places []int32) int{
-		func(v version, places []int32) int { return v.below(places, norms[:n], products[:n], 0) },
-		func(v version, places []int32) int { return v.belowEach(places, .1, products[:n], norms[:n]) },
+	positions, right := make([]int32, n), make([]int32, n)
+	for i, scan := range []func(v version, positions []int32) int{
+		func(v version, positions []int32) int { return v.below(positions, norms[:n], products[:n], 0) },
+		func(v version, positions []int32) int { return v.belowEach(positions, .1, products[:n], norms[:n]) },
 	} {
-		found, expected := scan(v, places), scan(portable, right)
+		found, expected := scan(v, positions), scan(portable, right)
 		for j := range min(found, expected) {
-			if places[j] != right[j] {
-				return fmt.Errorf("scan %d: place %d, not %d", i, places[j], right[j])
+			if positions[j] != right[j] {
+				return fmt.Errorf("scan %d: position %d, not %d", i, positions[j], right[j])
 			}
 		}
 		if found != expected {
-			return fmt.Errorf("scan %d: %d places, not %d", i, found, expected)
+			return fmt.Errorf("scan %d: %d positions, not %d", i, found, expected)
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ type version struct {
 	accumulate        func(out, weights, rows []float32, n, k, d int)
 	outer             func(t *panel, out, rows []float32, n, d int)
 	groupMinima       func(minima *[Groups]float32, norms, products []float32)
-	below             func(places []int32, norms, products []float32, limit float32) int
-	belowEach         func(places []int32, norm float32, products, limits []float32) int
+	below             func(positions []int32, norms, products []float32, limit float32) int
+	belowEach         func(positions []int32, norm float32, products, limits []float32) int
 	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)

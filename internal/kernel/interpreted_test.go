@@ -110,14 +110,15 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.pin(minima[:], norms, products)
 			m.run(name+"GroupMinima", frame("minima", &minima[0], "norms", norms, "products", products))
 		},
-		below: func(places []int32, norms, products []float32, limit float32) int {
-			m.pin(places, norms, products)
-			m.run(name+"Below", frame("places", places, "norms", norms, "products", products, "limit", limit))
+		below: func(positions []int32, norms, products []float32, limit float32) int {
+			m.pin(positions, norms, products)
+			m.run(name+"Below", frame("positions", positions, "norms", norms, "products", products, "limit", limit))
 			return int(m.returned)
 		},
-		belowEach: func(places []int32, norm float32, products, limits []float32) int {
-			m.pin(places, products, limits)
-			m.run(name+"BelowEach", frame("places", places, "norm", norm, "products", products, "limits", limits))
+		belowEach: func(positions []int32, norm float32, products, limits []float32) int {
+			m.pin(positions, products, limits)
+			m.run(name+"BelowEach", frame("positions", positions, "norm", norm,
+				"products", products, "limits", limits))
 			return int(m.returned)
 		},
 		transpose: func(to, from *float32, stride, blocks int) {

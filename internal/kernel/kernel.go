@@ -71,7 +71,7 @@ func AddRows(out []float32, alpha float32, rows []float32, ids []int32, weights 
 }
 
 // Prefetch asks the memory for the rows of x, of width values each, that ids name: rows far apart that are read a moment
-// later then arrive together, in place of one after the other. It changes nothing, and an id may lie beyond x.
+// later then arrive together, instead of one after the other. It changes nothing, and an id may lie beyond x.
 func Prefetch[T any](x []T, width int, ids []int32) {
 	if len(x) > 0 && len(ids) > 0 {
 		active.prefetch((*byte)(unsafe.Pointer(unsafe.SliceData(x))), width*int(unsafe.Sizeof(x[0])), ids)
@@ -152,38 +152,39 @@ func GroupMinima(minima *[Groups]float32, norms, products []float32) {
 	}
 }
 
-// Below writes the places j where norms[j] - 2 products[j] <= limit to places, ascending, and returns how many there
-// are. places is at least as long as products.
-func Below(places []int32, norms, products []float32, limit float32) int {
+// Below writes the positions j where norms[j] - 2 products[j] <= limit to positions, ascending, and returns
+// how many there are. positions is at least as long as products.
+func Below(positions []int32, norms, products []float32, limit float32) int {
 	n := len(products)
-	norms, places = norms[:n], places[:n]
+	norms, positions = norms[:n], positions[:n]
 	whole := n &^ (Groups - 1)
 	found := 0
 	if whole > 0 {
-		found = active.below(places, norms[:whole], products[:whole], limit)
+		found = active.below(positions, norms[:whole], products[:whole], limit)
 	}
 	for j := whole; j < n; j++ {
 		if norms[j]-2*products[j] <= limit {
-			places[found] = int32(j)
+			positions[found] = int32(j)
 			found++
 		}
 	}
 	return found
 }
 
-// BelowEach writes the places j where norm - 2 products[j] <= limits[j] to places, ascending, and returns how many there
-// are: Below seen from the columns of a tile. places is at least as long as products.
-func BelowEach(places []int32, norm float32, products, limits []float32) int {
+// BelowEach writes the positions j where norm - 2 products[j] <= limits[j] to positions, ascending, and
+// returns how many there are: Below seen from the columns of a tile. positions is at least as long as
+// products.
+func BelowEach(positions []int32, norm float32, products, limits []float32) int {
 	n := len(products)
-	limits, places = limits[:n], places[:n]
+	limits, positions = limits[:n], positions[:n]
 	whole := n &^ (Groups - 1)
 	found := 0
 	if whole > 0 {
-		found = active.belowEach(places, norm, products[:whole], limits[:whole])
+		found = active.belowEach(positions, norm, products[:whole], limits[:whole])
 	}
 	for j := whole; j < n; j++ {
 		if norm-2*products[j] <= limits[j] {
-			places[found] = int32(j)
+			positions[found] = int32(j)
 			found++
 		}
 	}

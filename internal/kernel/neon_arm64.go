@@ -77,15 +77,15 @@ func neonAccumulate1x1(out *float32, weights *float32, k int, rows *float32, d i
 //go:noescape
 func neonGroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// neonBelow writes the places where norms - 2 products <= limit.
+// neonBelow writes the positions where norms - 2 products <= limit.
 //
 //go:noescape
-func neonBelow(places []int32, norms []float32, products []float32, limit float32) int
+func neonBelow(positions []int32, norms []float32, products []float32, limit float32) int
 
-// neonBelowEach writes the places where norm - 2 products <= limits.
+// neonBelowEach writes the positions where norm - 2 products <= limits.
 //
 //go:noescape
-func neonBelowEach(places []int32, norm float32, products []float32, limits []float32) int
+func neonBelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
 // neonPrefetch asks for the rows of the given size that ids name.
 //

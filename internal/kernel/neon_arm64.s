@@ -1116,14 +1116,14 @@ end2:
 	VST1 [V0.S4, V1.S4, V2.S4, V3.S4], (R0)
 	RET
 
-// func neonBelow(places []int32, norms []float32, products []float32, limit float32) int
+// func neonBelow(positions []int32, norms []float32, products []float32, limit float32) int
 TEXT ·neonBelow(SB), NOSPLIT, $0-88
 	MOVWU limit+72(FP), R25
 	MOVD products_base+48(FP), R1
 	MOVD products_len+56(FP), R3
 	MOVD norms_base+24(FP), R2
 	VDUP R25, V21.S4
-	MOVD places_base+0(FP), R0
+	MOVD positions_base+0(FP), R0
 	MOVD R0, R4
 	MOVD $0, R5
 	MOVD $0x40000000, R25
@@ -1185,14 +1185,14 @@ end2:
 	MOVD R4, ret+80(FP)
 	RET
 
-// func neonBelowEach(places []int32, norm float32, products []float32, limits []float32) int
+// func neonBelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 TEXT ·neonBelowEach(SB), NOSPLIT, $0-88
 	MOVWU norm+24(FP), R25
 	MOVD products_base+32(FP), R1
 	MOVD products_len+40(FP), R3
 	MOVD limits_base+56(FP), R2
 	VDUP R25, V21.S4
-	MOVD places_base+0(FP), R0
+	MOVD positions_base+0(FP), R0
 	MOVD R0, R4
 	MOVD $0, R5
 	MOVD $0x40000000, R25

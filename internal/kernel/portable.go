@@ -197,22 +197,22 @@ func portableGroupMinima(minima *[Groups]float32, norms, products []float32) {
 	}
 }
 
-func portableBelow(places []int32, norms, products []float32, limit float32) int {
+func portableBelow(positions []int32, norms, products []float32, limit float32) int {
 	found := 0
 	for j, p := range products {
 		if norms[j]-2*p <= limit {
-			places[found] = int32(j)
+			positions[found] = int32(j)
 			found++
 		}
 	}
 	return found
 }
 
-func portableBelowEach(places []int32, norm float32, products, limits []float32) int {
+func portableBelowEach(positions []int32, norm float32, products, limits []float32) int {
 	found := 0
 	for j, p := range products {
 		if norm-2*p <= limits[j] {
-			places[found] = int32(j)
+			positions[found] = int32(j)
 			found++
 		}
 	}

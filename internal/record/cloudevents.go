@@ -17,6 +17,10 @@ func (e *envelope) attributes(raw *Raw) *Rejection {
 			if e.traceParent == nil {
 				e.traceParent = h.Value
 			}
+		case "tracestate":
+			if e.traceState == nil {
+				e.traceState = h.Value
+			}
 		case "time":
 			var bad *Rejection
 			if e.time, bad = parseTime(h.Value); bad != nil {

@@ -126,6 +126,9 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 		return items, raw.Rejected
 	}
 	if len(raw.Value) == 0 && raw.Marker() {
+		if n, longest := len(d.stream(raw, nil, nil)), d.options.Limits.Name; n > longest {
+			return items, reject(TooLarge, "stream's name is %d bytes long, more than %d", n, longest)
+		}
 		return items, nil
 	}
 	if bad := d.options.Limits.check(raw); bad != nil {
@@ -151,8 +154,15 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 // keptScratch is the longest vector whose memory is kept for the next record.
 const keptScratch = 1 << 16
 
-// Stream is the stream that a record without an embedding, a marker, belongs to.
-func (d *Decoder) Stream(raw *Raw) string { return d.stream(raw, nil, nil) }
+// Stream is the stream that a record without an embedding, a marker, belongs to; "" where its name is too
+// long.
+func (d *Decoder) Stream(raw *Raw) string {
+	name := d.stream(raw, nil, nil)
+	if len(name) > d.options.Limits.Name {
+		return ""
+	}
+	return d.intern(name)
+}
 
 // envelope is what surrounds a value and speaks for it where it is silent itself.
 type envelope struct {
@@ -161,7 +171,7 @@ type envelope struct {
 	frame, track             []byte
 	field                    []byte // the field that streams go by
 	time                     time.Time
-	traceParent              []byte
+	traceParent, traceState  []byte
 	within                   bool // of a CloudEvent: no other may lie in it
 	bytes                    bool // the vector came as bytes, not as numbers in words
 }
@@ -178,6 +188,8 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 			e.contentType = mediaType(h.Value)
 		case h.Key == "traceparent":
 			e.traceParent = h.Value
+		case h.Key == "tracestate":
+			e.traceState = h.Value
 		case h.Key == IDHeader:
 			first = firstID(raw, h.Value)
 		case strings.EqualFold(h.Key, "ce_specversion"):
@@ -195,8 +207,8 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 	if first != "" {
 		for i := range items[from:] {
 			item := &items[from+i]
-			if item.FirstID = first; item.Source.Object >= 0 {
-				item.FirstID = first + "/" + strconv.Itoa(int(item.Source.Object))
+			if item.ReplayOf = first; item.Source.Object >= 0 {
+				item.ReplayOf = first + "/" + strconv.Itoa(int(item.Source.Object))
 			}
 		}
 	}
@@ -247,13 +259,20 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes,
 	field []byte,
 ) ([]Item, *Rejection) {
+	stream := d.stream(raw, e.stream, field)
 	for _, name := range [...]struct {
 		what string
 		text []byte
-	}{{"id", e.id}, {"label", e.label}, {"model", e.model}, {"stream", e.stream}, {"frame", e.frame}, {
-		"track",
-		e.track,
-	}, {"field " + d.field, field}} {
+	}{
+		{"id", e.id},
+		{"label", e.label},
+		{"model", e.model},
+		{"stream", e.stream},
+		{"frame", e.frame},
+		{"track", e.track},
+		{"field " + d.field, field},
+		{"stream's name", stream},
+	} {
 		if longest := d.options.Limits.Name; len(name.text) > longest {
 			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longest)
 		}
@@ -282,10 +301,10 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	}
 	item := Item{
 		Source: source, Key: raw.Key, ItemID: clean(e.id),
-		Stream: d.stream(raw, e.stream, field), Time: e.time, Vector: vector, Label: d.intern(e.label),
+		Stream: d.intern(stream), Time: e.time, Vector: vector, Label: d.intern(e.label),
 		Model: model,
 		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes,
-		TraceParent: clean(e.traceParent),
+		Trace: TraceContext{Parent: clean(e.traceParent), State: clean(e.traceState)},
 	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time
@@ -295,11 +314,10 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 
 // stream names the stream of an item whose sender calls it own; a record that does not say belongs to its
 // partition's.
-func (d *Decoder) stream(raw *Raw, own, field []byte) string {
-	var name []byte
+func (d *Decoder) stream(raw *Raw, own, field []byte) (name []byte) {
 	switch {
 	case d.examples:
-		return d.intern(own)
+		return own
 	case d.partition:
 	case d.header != "":
 		name, _ = raw.Header(d.header)
@@ -314,7 +332,7 @@ func (d *Decoder) stream(raw *Raw, own, field []byte) string {
 		name = append(append(make([]byte, 0, 64), raw.Topic...), '/')
 		name = strconv.AppendInt(name, int64(raw.Partition), 10)
 	}
-	return d.intern(name)
+	return name
 }
 
 // frameOf returns the frame's name, the same string for each of a run of items of one frame.

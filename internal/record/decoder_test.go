@@ -75,9 +75,9 @@ func message(fields ...any) string {
 
 func TestJSON(t *testing.T) {
 	item := one(t, Options{}, rawRecord(`{"id":"a\u00e9","stream":"belt","time":"2026-01-02T03:04:05.25+01:00","vector":[1,-2.5e0, 3.25E-1],
-		"label":"milk","model":"clip","attributes":{"image":"x.png","n":[1,2]},"extra":{"deep":[[],{}]}}`, "traceparent", "00-1-2-01"))
+		"label":"milk","model":"clip","attributes":{"image":"x.png","n":[1,2]},"extra":{"deep":[[],{}]}}`, "traceparent", "00-1-2-01", "tracestate", "a=b"))
 	if item.ItemID != "aé" || item.Stream != "belt" || item.Label != "milk" || item.Model != "clip" ||
-		item.TraceParent != "00-1-2-01" {
+		item.Trace != (TraceContext{"00-1-2-01", "a=b"}) {
 		t.Errorf("item %+v", item)
 	}
 	if want := time.Date(2026, 1, 2, 2, 4, 5, 250e6, time.UTC); !item.Time.Equal(want) {

@@ -87,7 +87,9 @@ func TestDocs(t *testing.T) {
 		}
 		checkVector(t, got.Vector, .12, -.5, .031)
 	}
-	for _, kind := range []string{"result", "episode", "review", "label", "reset"} {
+	for _, kind := range []string{
+		"result", "episode", "review", "correction", "label", "rejection", "name", "reset", "pause", "skip",
+	} {
 		if len(found[kind]) != 1 {
 			t.Fatalf("%d examples of a %s", len(found[kind]), kind)
 		}
@@ -107,11 +109,22 @@ func TestDocs(t *testing.T) {
 	})
 	same(t, found["episode"][0], AppendEpisode)
 	same(t, found["review"][0], AppendReview)
+	same(t, found["correction"][0], func(_ []byte, c *Correction) []byte { return c.Out("", nil).Value })
 	d := decoder(t, Options{})
 	label, err := d.DecodeLabel(context.Background(),
 		&Raw{Key: []byte("example-1"), Value: []byte(found["label"][0])})
 	if err != nil || label.Teach == nil || label.Teach.ItemID != "example-1" || label.Teach.Stream != "cam-7" {
 		t.Errorf("%+v, %v", label, err)
+	}
+	rejection, err := d.DecodeLabel(context.Background(), &Raw{Key: []byte("i"), Value: []byte(found["rejection"][0])})
+	if err != nil || rejection.Not == nil || rejection.Not.Stream != "cam-7" || rejection.By != "kim" {
+		t.Errorf("%+v, %v", rejection, err)
+	}
+	for _, key := range []string{"name:cluster-17", "name:cluster-17/cam-7"} {
+		name, err := d.DecodeLabel(context.Background(), &Raw{Key: []byte(key), Value: []byte(found["name"][0])})
+		if err != nil || name.Name == nil || name.Name.Into != "anna" || name.Key != key {
+			t.Errorf("%+v, %v", name, err)
+		}
 	}
 	reset, err := d.DecodeLabel(context.Background(), &Raw{
 		Value:   []byte(found["reset"][0]),
@@ -119,6 +132,16 @@ func TestDocs(t *testing.T) {
 	})
 	if err != nil || reset.Reset == nil || *reset.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", reset, err)
+	}
+	for kind, key := range map[string]string{
+		ControlPause: "slkstream-order/partition/embeddings/3", ControlSkip: "slkstream-order/skip/embeddings/3/4711",
+	} {
+		l, err := d.DecodeLabel(context.Background(), &Raw{
+			Value: []byte(found[kind][0]), Headers: []Header{{ControlHeader, []byte(kind)}},
+		})
+		if err != nil || l.Order == nil || l.Key != key {
+			t.Errorf("%s: %+v, %v", kind, l, err)
+		}
 	}
 	taught := one(t, Options{}, rawRecord(string(bytes.Replace([]byte(found["review"][0]), []byte(`{"id"`),
 		[]byte(`{"label": "milk", "id"`), 1))))

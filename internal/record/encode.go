@@ -16,8 +16,15 @@ func AppendResult(dst []byte, r *Result) []byte {
 	if r.ItemID != "" {
 		dst = appendString(append(dst, `,"itemId":`...), r.ItemID)
 	}
+	if r.ReplayOf != "" {
+		dst = appendString(append(dst, `,"replayOf":`...), r.ReplayOf)
+	}
 	dst = appendString(append(dst, `,"stream":`...), r.Stream)
-	dst = strconv.AppendInt(append(dst, `,"episode":`...), r.Episode, 10)
+	if r.Settled != nil {
+		dst = strconv.AppendBool(append(dst, `,"settled":`...), *r.Settled)
+	} else {
+		dst = strconv.AppendInt(append(dst, `,"episode":`...), r.Episode, 10)
+	}
 	dst = appendString(append(dst, `,"label":`...), r.Label)
 	dst = appendScore(append(dst, `,"confidence":`...), r.Confidence)
 	dst = strconv.AppendBool(append(dst, `,"calibrated":`...), r.Calibrated)
@@ -145,6 +152,8 @@ type Example struct {
 	Time                     time.Time
 	Vector                   []float32
 	Attributes               json.RawMessage
+	By                       string    // who labelled it; "": nobody is named
+	At                       time.Time // when; zero: not said
 }
 
 // AppendExample appends the JSON of an example to dst, its vector as base64, which is short and exact.
@@ -167,6 +176,10 @@ func AppendExample(dst []byte, e *Example) []byte {
 	if len(e.Attributes) > 0 {
 		dst = append(append(append(dst, `"attributes":`...), e.Attributes...), ',')
 	}
+	text(`"by":`, e.By)
+	if !e.At.IsZero() {
+		dst = append(appendTime(append(dst, `"at":`...), e.At), ',')
+	}
 	dst = append(dst, `"vector":"`...)
 	dst = base64.StdEncoding.AppendEncode(dst, AppendVector(nil, e.Vector))
 	return append(dst, `"}`...)
@@ -185,7 +198,7 @@ type Episode struct {
 	Warm            bool    `json:"warm"`
 	Admitted        int     `json:"admitted"` // items that the memory learned from
 	SolveSeconds    float64 `json:"solveSeconds"`
-	// class born, merged, named, retired; the stream doubtful, trusted
+	// class born, named, retired; the stream doubtful, trusted
 	Events      []string  `json:"events,omitempty"`
 	Time        time.Time `json:"time"` // the latest event time in the episode
 	Topic       string    `json:"topic"`

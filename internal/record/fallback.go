@@ -74,11 +74,11 @@ func mark(out *Out) {
 
 // placeOf is where a dead letter's record stands, as text.
 func placeOf(out *Out) []byte {
-	place := map[string]string{}
+	position := map[string]string{}
 	for _, h := range out.Headers {
-		place[h.Key] = string(h.Value)
+		position[h.Key] = string(h.Value)
 	}
-	return fmt.Appendf(nil, "%s/%s/%s", place[TopicHeader], place[PartitionHeader], place[OffsetHeader])
+	return fmt.Appendf(nil, "%s/%s/%s", position[TopicHeader], position[PartitionHeader], position[OffsetHeader])
 }
 
 // shortKey is a key of at most longestKey bytes that is as good as unique.
@@ -204,16 +204,14 @@ func ItemLetter(item *Item, reason, dead string) Out {
 	raw := Raw{
 		Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset, Key: item.Key,
 		Value: AppendReview(nil, &review), Time: item.Time,
-		Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.ID())}},
+		Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.First())}},
 	}
-	if item.TraceParent != "" {
-		raw.Headers = append(raw.Headers, Header{"traceparent", []byte(item.TraceParent)})
-	}
+	raw.Headers = item.Trace.AppendHeaders(raw.Headers)
 	return DeadLetter(dead, &raw, reason, 0)
 }
 
 // Undeliverable is the Fallback of a record beside the results, of an episode or for review: a dead letter
-// that holds it, at the place of the item it tells of.
+// that holds it, at the position of the item it tells of.
 type Undeliverable struct {
 	Item *Item
 	Dead string

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 )
 
 // Schemas reads the values of a schema registry.
@@ -12,6 +13,19 @@ type Schemas interface {
 	// away until ctx ends; a payload that cannot be read is a *Rejection.
 	Decode(ctx context.Context, schema int, payload []byte) (value []byte, protobuf bool, err error)
 }
+
+// SchemaAway is why records wait for a schema registry.
+type SchemaAway struct {
+	Schema int
+	Err    error // the last answer, or why there was none
+}
+
+func (e *SchemaAway) Error() string {
+	return fmt.Sprintf("schema %d of the registry: %v", e.Schema, e.Err)
+}
+
+// Unwrap gives the error of the question.
+func (e *SchemaAway) Unwrap() error { return e.Err }
 
 // framed takes Confluent's framing off a value: a zero byte, and four bytes that number its schema.
 func framed(value []byte) (schema int, payload []byte, ok bool) {

@@ -20,7 +20,7 @@ type fields struct {
 	objects                  []byte // nv.Frame
 	specVersion, data        []byte // CloudEvents
 	data64, contentType      []byte
-	traceParent              []byte
+	traceParent, traceState  []byte
 	kind, confidence         []byte // an object of a frame
 	box, info                []byte
 	timeText                 []byte // time as it was written
@@ -91,6 +91,8 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 		f.contentType, ok = s.name("datacontenttype")
 	case "traceparent":
 		f.traceParent, ok = s.name("traceparent")
+	case "tracestate":
+		f.traceState, ok = s.name("tracestate")
 	case "type":
 		f.kind, ok = value(s)
 	case "confidence":
@@ -239,6 +241,7 @@ func (e *envelope) over(f *fields) {
 		{&e.frame, &f.frame},
 		{&e.track, &f.track},
 		{&e.traceParent, &f.traceParent},
+		{&e.traceState, &f.traceState},
 	} {
 		if len(*pair.from) > 0 {
 			*pair.to = *pair.from

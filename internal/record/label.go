@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 )
 
-// ControlHeader on a record of the labels topic makes it an order; ControlReset, its one value, makes streams
-// forget.
+// ControlHeader on a record of the labels topic makes it an order: ControlReset makes streams forget, and see
+// Order for others.
 const (
 	ControlHeader = "slkstream-control"
 	ControlReset  = "reset"
@@ -19,11 +20,19 @@ type Reset struct {
 	Class  string `json:"class,omitempty"`
 }
 
-// Label is what a record of the labels topic says: exactly one of Teach, Forget and Reset is set.
+// Label is what a record of the labels topic says: exactly one of Teach, Not, Name, Forget, Reset and
+// Order is set.
 type Label struct {
-	Teach  *Item  // an example: ItemID its id, Stream the one stream it is for, or "" for all
-	Forget string // the id of the example to forget
+	Teach  *Item // an example: ItemID its id, Stream the one stream it is for, or "" for all
+	Not    *NotThis
+	Name   *Name
+	Forget string // the key whose example, rejection or name no longer holds
 	Reset  *Reset
+	Order  *Order
+	Key    string // the record's, which replaces what earlier records of that key said
+	// Of an example, a rejection or a name, where the record says so:
+	By string    // who
+	At time.Time // when
 }
 
 // DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection or an *Empty;
@@ -33,8 +42,12 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		return Label{}, raw.Rejected
 	}
 	if control, ok := raw.Header(ControlHeader); ok {
-		if string(control) != ControlReset {
-			return Label{}, reject(Unreadable, "header %s: %q is not %s", ControlHeader, short(control), ControlReset)
+		switch kind := string(control); kind {
+		case ControlPause, ControlResume, ControlSkip:
+			return d.order(kind, raw)
+		case ControlReset:
+		default:
+			return Label{}, reject(Unreadable, "header %s: %q is not known", ControlHeader, short(control))
 		}
 		r := &Reset{}
 		if len(raw.Value) > 0 {
@@ -50,26 +63,50 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		}
 		return Label{Forget: clean(raw.Key)}, nil
 	}
+	if bad := d.options.Limits.check(raw); bad != nil {
+		return Label{}, bad
+	}
+	said := d.said(raw.Value)
+	label := Label{Key: clean(raw.Key), By: said.by, At: said.at}
+	var err error
+	switch {
+	case said.bad != nil:
+		return Label{}, said.bad
+	case said.name != nil && said.hasInto && !said.hasVector:
+		label.Name, err = d.name(raw, &said)
+	case said.not != nil:
+		label.Not, err = d.notThis(ctx, raw, &said)
+	default:
+		label.Teach, err = d.example(ctx, raw)
+		if err == nil && label.Teach.Label == "" {
+			err = reject(Unreadable, "no label")
+		}
+	}
+	if err != nil {
+		return Label{}, err
+	}
+	return label, nil
+}
+
+// example decodes the one embedding of a record of the labels topic.
+func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	d.examples = true
 	items, err := d.Decode(ctx, raw, nil)
 	d.examples = false
 	if err != nil {
-		return Label{}, err
+		return nil, err
 	}
 	if len(items) != 1 {
-		return Label{}, reject(Unreadable, "%d embeddings where one example should be", len(items))
+		return nil, reject(Unreadable, "%d embeddings where one example should be", len(items))
 	}
-	item := items[0]
-	if item.Label == "" {
-		return Label{}, reject(Unreadable, "no label")
-	}
+	item := &items[0]
 	if len(raw.Key) > 0 {
 		item.ItemID = clean(raw.Key) // compaction and tombstones go by the key
 	}
 	if item.ItemID == "" {
 		item.ItemID = item.Source.ID()
 	}
-	return Label{Teach: &item}, nil
+	return item, nil
 }
 
 // Teach is the record that teaches an example: an item that has a label and an id. A stream makes it that
@@ -81,7 +118,8 @@ func Teach(topic string, e *Example) Out {
 	}
 }
 
-// Forget is the record that makes the stage forget the example of that id.
+// Forget is the tombstone of a key of the labels topic: its example is forgotten, its rejection or its name
+// undone.
 func Forget(topic, id string) Out { return Out{Topic: topic, Partition: -1, Key: []byte(id)} }
 
 // ResetRecord is the record that orders a reset.

@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// IDHeader on an input record is the id that its answer carries, that of the place where the record first
-	// stood. It counts only where that place lies before the record, in its own partition.
+	// IDHeader on an input record is the id of the record that it repeats, which its answer names beside an id
+	// of its own: any sender may write it. It counts only where that position lies before the record, in its
+	// partition.
 	IDHeader = "slkstream-id"
-	// ReplayedHeader is the place of a dead letter, PARTITION/OFFSET: on the input record that it was replayed
-	// as, and, in the topic of the dead letters, on the mark that says so.
+	// ReplayedHeader is the position of a dead letter, PARTITION/OFFSET: on the input record that it was
+	// replayed as, and, in the topic of the dead letters, on the mark that says so.
 	ReplayedHeader = "slkstream-replayed"
 )
 
@@ -21,8 +22,8 @@ const (
 type Letter struct {
 	Raw       *Raw   // as it stands in its topic
 	Reason    string // why it is there
-	Source    Source // the place of the record that it keeps; of an item in a frame, of the frame
-	ID        string // the id that its answer would carry
+	Source    Source // the position of the record that it keeps; of an item in a frame, of the frame
+	ID        string // the id that the answer of its record would have carried
 	Time      time.Time
 	Truncated bool
 }
@@ -62,27 +63,27 @@ func ReadLetter(raw *Raw) (Letter, bool) {
 	return l, found && l.Source.Topic != "" && l.Source.Partition >= 0 && l.Source.Offset >= 0
 }
 
-// Place is where the letter stands, as ReplayedHeader says it.
-func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Raw.Partition, l.Raw.Offset) }
+// Position is where the letter stands, as ReplayedHeader says it.
+func (l *Letter) Position() string { return fmt.Sprintf("%d/%d", l.Raw.Partition, l.Raw.Offset) }
 
-// ReplayedLetter is the place of the letter that a mark says was replayed; false: raw is no mark.
-func ReplayedLetter(raw *Raw) (place string, ok bool) {
+// ReplayedLetter is the position of the letter that a mark says was replayed; false: raw is no mark.
+func ReplayedLetter(raw *Raw) (position string, ok bool) {
 	for _, h := range raw.Headers {
 		switch h.Key {
 		case ErrorHeader:
 			return "", false
 		case ReplayedHeader:
-			place, ok = string(h.Value), true
+			position, ok = string(h.Value), true
 		}
 	}
-	return place, ok
+	return position, ok
 }
 
 // ErrTruncated is returned by Replay for a letter that is not all of its record.
 var ErrTruncated = errors.New("it was cut to fit the topic of dead letters: send the record itself again")
 
-// Replay is the record to send so that the letter's is answered after all, and carries the id it would have
-// carried.
+// Replay is the record to send so that the letter's is answered after all, by an answer that names the id
+// that it would have carried.
 func (l *Letter) Replay() (Out, error) {
 	if l.Truncated {
 		return Out{}, ErrTruncated
@@ -93,7 +94,8 @@ func (l *Letter) Replay() (Out, error) {
 			out.Headers = append(out.Headers, h)
 		}
 	}
-	out.Headers = append(out.Headers, Header{IDHeader, []byte(l.ID)}, Header{ReplayedHeader, []byte(l.Place())})
+	out.Headers = append(out.Headers,
+		Header{IDHeader, []byte(l.ID)}, Header{ReplayedHeader, []byte(l.Position())})
 	return out, nil
 }
 
@@ -101,7 +103,7 @@ func (l *Letter) Replay() (Out, error) {
 func (l *Letter) Mark() Out {
 	return Out{
 		Topic: l.Raw.Topic, Partition: l.Raw.Partition, Key: l.Raw.Key, Value: []byte{},
-		Headers: []Header{{ReplayedHeader, []byte(l.Place())}},
+		Headers: []Header{{ReplayedHeader, []byte(l.Position())}},
 	}
 }
 
@@ -122,8 +124,8 @@ func firstID(raw *Raw, header []byte) string {
 	if !ok {
 		return ""
 	}
-	place, object, within := strings.Cut(rest, "/")
-	offset, err := strconv.ParseInt(place, 10, 64)
+	position, object, within := strings.Cut(rest, "/")
+	offset, err := strconv.ParseInt(position, 10, 64)
 	if err != nil || offset < 0 || offset >= raw.Offset {
 		return ""
 	}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A replayed letter is answered under its first id, which no other partition's sender can take.
-func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
+// The answer of a replayed letter has an id of its own, as any sender may say that it repeats something,
+// and names the first, which lies before it in its partition.
+func TestAReplayedLetterNamesItsFirstID(t *testing.T) {
 	d, err := NewDecoder(Options{Dimension: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +19,7 @@ func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
 	out := DeadLetter("dead", raw, "why", 0)
 	stands := &Raw{Topic: "dead", Partition: 1, Offset: 3, Key: out.Key, Value: out.Value, Headers: out.Headers}
 	l, ok := ReadLetter(stands)
-	if !ok || l.ID != "in/2/10" || l.Reason != "why" || l.Truncated || l.Place() != "1/3" ||
+	if !ok || l.ID != "in/2/10" || l.Reason != "why" || l.Truncated || l.Position() != "1/3" ||
 		!l.Time.Equal(raw.Time) {
 		t.Fatalf("%+v", l)
 	}
@@ -29,11 +30,12 @@ func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
 	for _, c := range []struct {
 		partition int32
 		offset    int64
-		id        string
-	}{{2, 20, "in/2/10"}, {2, 10, "in/2/10"}, {2, 5, "in/2/5"}, {1, 20, "in/1/20"}} {
+		id, first string
+	}{{2, 20, "in/2/20", "in/2/10"}, {2, 10, "in/2/10", ""}, {2, 5, "in/2/5", ""}, {1, 20, "in/1/20", ""}} {
 		r := &Raw{Topic: "in", Partition: c.partition, Offset: c.offset, Value: again.Value, Headers: again.Headers}
 		items, err := d.Decode(t.Context(), r, nil)
-		if err != nil || len(items) != 1 || items[0].ID() != c.id || items[0].Source.Offset != c.offset {
+		if err != nil || len(items) != 1 || items[0].ID() != c.id || items[0].ReplayOf != c.first ||
+			items[0].Source.Offset != c.offset {
 			t.Errorf("at %d/%d: %+v, %v", c.partition, c.offset, items, err)
 		}
 	}
@@ -49,8 +51,8 @@ func TestAReplayedLetterKeepsItsFirstID(t *testing.T) {
 	if _, ok := ReadLetter(&Raw{Headers: mark.Headers}); ok {
 		t.Error("a mark is read as a letter")
 	}
-	if place, ok := ReplayedLetter(&Raw{Headers: mark.Headers}); !ok || place != "1/3" {
-		t.Errorf("marks %q", place)
+	if position, ok := ReplayedLetter(&Raw{Headers: mark.Headers}); !ok || position != "1/3" {
+		t.Errorf("marks %q", position)
 	}
 	item := Item{Source: Source{"in", 0, 4, 7}, Vector: []float32{1, 2}}
 	ofItem := ItemLetter(&item, "why", "dead")

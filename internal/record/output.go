@@ -16,7 +16,7 @@ type ResultForm struct {
 	Append func(dst []byte, r *Result) []byte
 	// ContentType is the record's content-type header; "" for none, as our own JSON has it.
 	ContentType string
-	// Vector says that the form has a place for the item's vector.
+	// Vector says that the form has a position for the item's vector.
 	Vector bool
 }
 
@@ -46,7 +46,7 @@ func ResultTemplate(template string) (ResultForm, error) {
 	var parts []templatePart
 	s := scanner{b: []byte(template)}
 	if !s.pass(0) || !s.end() {
-		return ResultForm{}, fmt.Errorf("out-template: %s", s.bad.Reason)
+		return ResultForm{}, fmt.Errorf("out-format: %s", s.bad.Reason)
 	}
 	form := ResultForm{}
 	rest := template
@@ -58,12 +58,12 @@ func ResultTemplate(template string) (ResultForm, error) {
 		}
 		end := strings.IndexByte(rest[i:], '}')
 		if end < 0 {
-			return ResultForm{}, fmt.Errorf("out-template: ${ without }")
+			return ResultForm{}, fmt.Errorf("out-format: ${ without }")
 		}
 		name := rest[i+2 : i+end]
 		field := templateFields[name]
 		if field == nil {
-			return ResultForm{}, fmt.Errorf("out-template: ${%s} stands for nothing", name)
+			return ResultForm{}, fmt.Errorf("out-format: ${%s} stands for nothing", name)
 		}
 		whole := i > 0 && rest[i-1] == '"' && strings.HasPrefix(rest[i+end+1:], `"`)
 		before, after := rest[:i], rest[i+end+1:]
@@ -109,6 +109,7 @@ var templateFields = map[string]templateField{
 	"uuid": func(dst []byte, r *Result) []byte {
 		return appendString(dst, uuid.NewSHA1(resultIDs, []byte(r.ID)).String())
 	},
+	"replayOf":     func(dst []byte, r *Result) []byte { return appendString(dst, r.ReplayOf) },
 	"itemId":       func(dst []byte, r *Result) []byte { return appendString(dst, r.ItemID) },
 	"stream":       func(dst []byte, r *Result) []byte { return appendString(dst, r.Stream) },
 	"episode":      func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, r.Episode, 10) },

@@ -78,7 +78,7 @@ type mapping struct {
 	path   string // of the vector
 }
 
-// branch is a place in a sender's JSON that lies on some path.
+// branch is a position in a sender's JSON that lies on some path.
 type branch struct {
 	children map[string]*branch
 	field    int  // that is here, or -1
@@ -160,15 +160,15 @@ func (p *Paths) mapping() (*mapping, error) {
 					pathSettings[field], path, p.Vector)
 			}
 		}
-		place := m.scopes[scope].walk(rest)
+		position := m.scopes[scope].walk(rest)
 		switch {
-		case field == attributesField && place.holdsVector():
+		case field == attributesField && position.holdsVector():
 			return nil, fmt.Errorf("%s %q: the vector is in it, and would be in every result", pathSettings[field],
 				path)
-		case place.inward, place.field >= 0, len(place.children) > 0 && field != attributesField:
-			return nil, fmt.Errorf("%s %q: another field is in the same place", pathSettings[field], path)
+		case position.inward, position.field >= 0, len(position.children) > 0 && field != attributesField:
+			return nil, fmt.Errorf("%s %q: another field is in the same position", pathSettings[field], path)
 		}
-		place.field = field
+		position.field = field
 	}
 	return m, nil
 }

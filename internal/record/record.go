@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func (r *Raw) Size() int {
 	return n
 }
 
-// Source is the place of one embedding: a record, and the object within it where a record holds several.
+// Source is the position of one embedding: a record, and the object within it where a record holds several.
 type Source struct {
 	Topic     string
 	Partition int32
@@ -63,8 +64,8 @@ type Source struct {
 	Object    int32 // -1 where the record is the embedding
 }
 
-// ID names the answer to the embedding at this place. It depends on the place only, so that a repeat carries
-// the same one.
+// ID names the answer to the embedding at this position. It depends on the position only, so that a repeat
+// carries the same one.
 func (s Source) ID() string { return string(s.AppendID(make([]byte, 0, len(s.Topic)+32))) }
 
 // AppendID appends ID to dst.
@@ -83,30 +84,28 @@ func (s Source) AppendID(dst []byte) []byte {
 
 // Item is one embedding on its way through the house.
 type Item struct {
-	Source      Source
-	FirstID     string // the id of its answer where it is not that of Source: of a dead letter that was replayed
-	Key         []byte // the record's key, which its answer carries too
-	ItemID      string // the sender's own name for it
-	Stream      string
-	Time        time.Time // event time
-	Vector      []float32
-	Label       string // not empty: it teaches
-	Model       string
-	Frame       string // items of one stream and one frame are different things; "": not known
-	Track       string // items of one stream and one track are the same thing; "": not known
-	Attributes  json.RawMessage
-	TraceParent string
+	Source     Source
+	ReplayOf   string // the id of the item that its sender says it repeats, a dead letter's; "": of none
+	Key        []byte // the record's key, which its answer carries too
+	ItemID     string // the sender's own name for it
+	Stream     string
+	Time       time.Time // event time
+	Vector     []float32
+	Label      string // not empty: it teaches
+	Model      string
+	Frame      string // items of one stream and one frame are different things; "": not known
+	Track      string // items of one stream and one track are the same thing; "": not known
+	Attributes json.RawMessage
+	Trace      TraceContext
 }
 
 // ID is the id of the item's answer.
-func (i *Item) ID() string {
-	if i.FirstID != "" {
-		return i.FirstID
-	}
-	return i.Source.ID()
-}
+func (i *Item) ID() string { return i.Source.ID() }
 
-// Name is what the item is known by: the sender's name for it, else its place.
+// First is the id of the item that this one repeats, or its own.
+func (i *Item) First() string { return cmp.Or(i.ReplayOf, i.ID()) }
+
+// Name is what the item is known by: the sender's name for it, else its position.
 func (i *Item) Name() string {
 	if i.ItemID != "" {
 		return i.ItemID
@@ -118,7 +117,22 @@ func (i *Item) Name() string {
 func (i *Item) Size() int {
 	const fixed = 256 // the struct itself and the headers of what it points to
 	return fixed + len(i.Key) + len(i.ItemID) + len(i.Frame) + 4*len(i.Vector) + len(i.Attributes) +
-		len(i.TraceParent)
+		len(i.Trace.Parent) + len(i.Trace.State)
+}
+
+// TraceContext is a W3C trace context: traceparent and tracestate, "" where the sender gave none.
+type TraceContext struct{ Parent, State string }
+
+// AppendHeaders appends the context's headers. A state without a parent means nothing and is left out.
+func (t TraceContext) AppendHeaders(headers []Header) []Header {
+	if t.Parent == "" {
+		return headers
+	}
+	headers = append(headers, Header{Key: "traceparent", Value: []byte(t.Parent)})
+	if t.State != "" {
+		headers = append(headers, Header{Key: "tracestate", Value: []byte(t.State)})
+	}
+	return headers
 }
 
 // Out is a record to be written.
@@ -128,12 +142,12 @@ type Out struct {
 	Key, Value []byte
 	Headers    []Header
 	Time       time.Time
-	Fallback   Fallback // nil: there is nothing to write in its place
+	Fallback   Fallback // nil: there is nothing to write instead of it
 }
 
 // Fallback knows what to write where brokers reject a record for good.
 type Fallback interface {
-	// Instead returns what to write in place of rejected, to the same topic or to another. limit is the size in
+	// Instead returns what to write instead of rejected, to the same topic or to another. limit is the size in
 	// bytes of the largest record that the topic takes, 0 where that is not known, or NotForSize. False: there
 	// is nothing smaller, and it is for the topic to change.
 	Instead(rejected Out, why error, limit int) (Out, bool)
@@ -152,8 +166,10 @@ type Alternative struct {
 type Result struct {
 	ID           string          `json:"id"`
 	ItemID       string          `json:"itemId,omitempty"`
+	ReplayOf     string          `json:"replayOf,omitempty"` // see Item
 	Stream       string          `json:"stream"`
 	Episode      int64           `json:"episode"`
+	Settled      *bool           `json:"settled,omitempty"` // false: a first answer, of no episode yet; nil: of its episode
 	Label        string          `json:"label"`
 	Confidence   float64         `json:"confidence"`
 	Calibrated   bool            `json:"calibrated"`
@@ -168,7 +184,7 @@ type Result struct {
 	Source ResultSource `json:"source"`
 }
 
-// ResultSource repeats the place of the item a Result answers.
+// ResultSource repeats the position of the item a Result answers.
 type ResultSource struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`

@@ -17,6 +17,9 @@ const (
 	UnknownSchema  Fault = "schema" // the registry does not know it
 )
 
+// Faults lists them all.
+var Faults = []Fault{Unreadable, WrongDimension, BadValue, TooLarge, UnknownSchema}
+
 // Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead
 // letters.
 type Rejection struct {
@@ -46,8 +49,8 @@ type Empty struct{ Reason string }
 func (e *Empty) Error() string { return "nothing to answer: " + e.Reason }
 
 // within names the part of the record that a rejection is about.
-func (r *Rejection) within(place string) *Rejection {
-	return &Rejection{r.Fault, place + ": " + r.Reason}
+func (r *Rejection) within(position string) *Rejection {
+	return &Rejection{r.Fault, position + ": " + r.Reason}
 }
 
 // Headers of a dead letter.

@@ -13,8 +13,8 @@ import (
 // streamer says whether the fields are a DL Streamer frame.
 func (f *fields) streamer() bool { return f.tensors != nil || f.objects != nil && f.source != nil }
 
-// streamerFrame gives what a frame says its meaning: source is the stream, and timestamp is the place in the
-// stream in nanoseconds, a time only where it is one of this century.
+// streamerFrame gives what a frame says its meaning: source is the stream, and timestamp is the position in
+// the stream in nanoseconds, a time only where it is one of this century.
 func (f *fields) streamerFrame() {
 	const century = 946684800 * int64(time.Second) // 2000
 	if n, err := strconv.ParseInt(string(f.timeText), 10, 64); err == nil {

@@ -24,7 +24,7 @@ func TestFrameAndTrack(t *testing.T) {
 	}
 }
 
-// The objects of an nv.Frame share its id, or, where it has none, the record's place; their own ids are
+// The objects of an nv.Frame share its id, or, where it has none, the record's position; their own ids are
 // tracks if asked.
 func TestObjectsShareTheirFrame(t *testing.T) {
 	for _, value := range []string{frameJSON, frameProtobuf()} {

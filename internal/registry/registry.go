@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -22,13 +23,13 @@ import (
 
 // Settings say how the registry is reached.
 type Settings struct {
-	URL          string
-	User         string // of basic authentication; "": none
-	PasswordFile string
-	TokenFile    string // of bearer authentication; "": none
-	CA           string // PEM file of the authorities that may sign its certificate; "": the system's
-	Cert, Key    string // PEM files of this client's certificate
-	Log          *slog.Logger
+	URL        string // may name the user of basic authentication
+	SecretFile string // the user's password, or without a user a bearer token; "": neither
+	CA         string // PEM file of the authorities that may sign its certificate; "": the system's
+	Cert, Key  string // PEM files of this client's certificate
+	Log        *slog.Logger
+
+	user string // of URL
 }
 
 // Registry answers from memory what it has asked once. Any number of goroutines may use it.
@@ -36,10 +37,13 @@ type Registry struct {
 	client *sr.Client
 	log    *slog.Logger
 	pause  time.Duration // between two questions of a registry that is away
-	asking chan struct{} // holds a token: one question at a time
 
 	mutex   sync.Mutex
 	schemas map[int]*schema
+	unknown map[int]*schema       // numbers that it has answered no to: any sender may write them
+	asking  map[int]chan struct{} // closed when the question is over: a number is asked for once at a time
+	waiting map[int]error         // why the numbers that are asked for have no answer yet
+	said    time.Time             // when the log was last told
 }
 
 // schema is one that the registry knows, or, where it knows none of the number, the rejection that says so.
@@ -67,41 +71,57 @@ func New(s Settings) (*Registry, error) {
 		}
 		transport.TLSClientConfig = t
 	}
+	addresses, err := s.withoutUser()
+	if err != nil {
+		return nil, err
+	}
 	client, err := sr.NewClient(
-		sr.URLs(strings.Split(s.URL, ",")...), sr.UserAgent("slkstream"),
+		sr.URLs(addresses...), sr.UserAgent("slkstream"),
 		sr.HTTPClient(&http.Client{Timeout: 10 * time.Second, Transport: transport}), sr.PreReq(s.authorize))
 	if err != nil {
 		return nil, fmt.Errorf("schema registry %s: %w", s.URL, err)
 	}
 	r := &Registry{
-		client: client, log: s.Log, pause: time.Second, asking: make(chan struct{}, 1),
-		schemas: map[int]*schema{},
+		client: client, log: s.Log, pause: time.Second,
+		schemas: map[int]*schema{}, unknown: map[int]*schema{},
+		asking: map[int]chan struct{}{}, waiting: map[int]error{},
 	}
-	r.asking <- struct{}{}
 	return r, nil
 }
 
-// authorize puts the password or token on a request. Their files are read each time, so that they may change.
+// authorize puts the password or token on a request. The file is read each time, so that it may change.
 func (s *Settings) authorize(request *http.Request) error {
-	read := func(file string) (string, error) {
-		b, err := os.ReadFile(file)
-		return strings.TrimSpace(string(b)), err
+	if s.SecretFile == "" {
+		return nil
 	}
-	switch {
-	case s.TokenFile != "":
-		token, err := read(s.TokenFile)
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-	case s.User != "":
-		password, err := read(s.PasswordFile)
-		if err != nil {
-			return err
-		}
-		request.SetBasicAuth(s.User, password)
+	secret, err := os.ReadFile(s.SecretFile)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSpace(string(secret))
+	if s.user != "" {
+		request.SetBasicAuth(s.user, text)
+	} else {
+		request.Header.Set("Authorization", "Bearer "+text)
 	}
 	return nil
+}
+
+// withoutUser takes the user out of the addresses.
+func (s *Settings) withoutUser() ([]string, error) {
+	var addresses []string
+	for text := range strings.SplitSeq(s.URL, ",") {
+		address, err := url.Parse(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("schema-registry: %w", err)
+		}
+		if address.User != nil {
+			s.user = address.User.Username()
+			address.User = nil
+		}
+		addresses = append(addresses, address.String())
+	}
+	return addresses, nil
 }
 
 func tlsOf(s *Settings) (*tls.Config, error) {
@@ -109,17 +129,17 @@ func tlsOf(s *Settings) (*tls.Config, error) {
 	if s.CA != "" {
 		pem, err := os.ReadFile(s.CA)
 		if err != nil {
-			return nil, fmt.Errorf("schema-registry-ca: %w", err)
+			return nil, fmt.Errorf("tls-ca: %w", err)
 		}
 		t.RootCAs = x509.NewCertPool()
 		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("schema-registry-ca: no certificate in %s", s.CA)
+			return nil, fmt.Errorf("tls-ca: no certificate in %s", s.CA)
 		}
 	}
 	if s.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(s.Cert, s.Key)
 		if err != nil {
-			return nil, fmt.Errorf("schema-registry-cert: %w", err)
+			return nil, fmt.Errorf("tls-cert: %w", err)
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}
@@ -158,61 +178,103 @@ func (r *Registry) Decode(ctx context.Context, id int,
 func (r *Registry) known(id int) *schema {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	s := r.schemas[id]
-	if s != nil && s.unknown != nil && time.Since(s.asked) > unknownFor {
-		return nil
+	if s := r.schemas[id]; s != nil {
+		return s
 	}
-	return s
+	if s := r.unknown[id]; s != nil && time.Since(s.asked) <= unknownFor {
+		return s
+	}
+	return nil
+}
+
+// begin makes the caller the one who asks for a schema; else it returns what is closed when another has.
+func (r *Registry) begin(id int) (over chan struct{}, mine bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if over = r.asking[id]; over != nil {
+		return over, false
+	}
+	over = make(chan struct{})
+	r.asking[id] = over
+	return over, true
+}
+
+// end notes what came of asking for a schema; nil: nothing.
+func (r *Registry) end(id int, s *schema) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	close(r.asking[id])
+	delete(r.asking, id)
+	delete(r.waiting, id)
+	if s == nil {
+		return
+	}
+	s.asked = time.Now()
+	into := r.schemas
+	if s.unknown != nil {
+		into = r.unknown
+	}
+	if len(into) >= remembered {
+		clear(into)
+	}
+	into[id] = s
+}
+
+// Waiting is why records wait for the registry; nil: none do.
+func (r *Registry) Waiting() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for id, err := range r.waiting {
+		return &record.SchemaAway{Schema: id, Err: err}
+	}
+	return nil
 }
 
 // schema asks for a schema until it has an answer or ctx ends.
 func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
-	if s := r.known(id); s != nil {
-		return s, nil
-	}
-	select {
-	case <-r.asking:
-		defer func() { r.asking <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if s := r.known(id); s != nil { // another goroutine has asked meanwhile
-		return s, nil
+	for {
+		if s := r.known(id); s != nil {
+			return s, nil
+		}
+		over, mine := r.begin(id)
+		if mine {
+			break
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	var s *schema
+	defer func() { r.end(id, s) }()
 	err := r.patiently(ctx, fmt.Sprintf("schema %d", id), func() (err error) {
-		s, err = r.ask(ctx, id)
+		if s, err = r.ask(ctx, id); err != nil {
+			r.mutex.Lock()
+			defer r.mutex.Unlock()
+			r.waiting[id] = err
+		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.asked = time.Now()
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if len(r.schemas) >= remembered {
-		clear(r.schemas)
-	}
-	r.schemas[id] = s
-	return s, nil
+	return s, err
 }
 
 // patiently asks until there is an answer or ctx ends, and says once a minute that it waits.
 func (r *Registry) patiently(ctx context.Context, what string, ask func() error) error {
-	var said time.Time
+	told := false
 	for {
 		err := ask()
 		switch {
 		case err == nil:
-			if !said.IsZero() {
+			if told {
 				r.log.Info("the schema registry answers again", "asked", what)
 			}
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if time.Since(said) > time.Minute {
-			said = time.Now()
+		if r.tell() {
+			told = true
 			r.log.Error("the schema registry does not answer: records wait, nothing is lost", "asked", what, "error",
 				err)
 		}
@@ -224,12 +286,27 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 	}
 }
 
+// tell says whether a minute has passed since the log was told of anything that waits.
+func (r *Registry) tell() bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	due := time.Since(r.said) > time.Minute
+	if due {
+		r.said = time.Now()
+	}
+	return due
+}
+
 // ask asks once. An error is one that may pass.
 func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	found, err := r.client.SchemaByID(ctx, id)
 	if notFound(err) {
 		return &schema{unknown: record.Reject(record.UnknownSchema, "the schema registry knows no schema %d", id)},
 			nil
+	}
+	if r.final(err) {
+		no := record.Reject(record.UnknownSchema, "the schema registry refuses schema %d: %v", id, err)
+		return &schema{unknown: no}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -240,7 +317,7 @@ func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	}
 	var cache avro.SchemaCache
 	if err := r.references(ctx, &cache, found.References, map[string]bool{}, 0); err != nil {
-		if notFound(err) || errors.Is(err, errSchema) {
+		if notFound(err) || r.final(err) || errors.Is(err, errSchema) {
 			return &schema{unknown: record.Reject(record.UnknownSchema, "schema %d: %v", id, err)}, nil
 		}
 		return nil, err
@@ -286,6 +363,27 @@ func incompatible(err error) bool {
 	var answer *sr.ResponseError
 	return errors.As(err, &answer) && (answer.StatusCode == http.StatusConflict ||
 		answer.StatusCode == http.StatusUnprocessableEntity)
+}
+
+// final says whether the registry has answered no, and would again. Who asks without leave, who asks too
+// often and what is no registry at all have to be waited for: that is not about the schema. Nor is it known
+// of a first answer that forbids, as a wrong secret is told apart from a schema that is somebody else's by
+// what else is given.
+func (r *Registry) final(err error) bool {
+	var answer *sr.ResponseError
+	if !errors.As(err, &answer) || answer.StatusCode < 400 || answer.StatusCode >= 500 {
+		return false
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusNotFound, http.StatusRequestTimeout,
+		http.StatusTooManyRequests:
+		return false
+	case http.StatusForbidden:
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		return len(r.schemas) > 0
+	}
+	return true
 }
 
 // notFound says whether the registry has answered that it does not know what it was asked for.

@@ -224,12 +224,12 @@ func TestAuthorize(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]Settings{
-		"Bearer token": {TokenFile: file}, "Basic " +
-			base64.StdEncoding.EncodeToString([]byte("user:token")): {User: "user", PasswordFile: file},
+		"Bearer token": {SecretFile: file}, "Basic " +
+			base64.StdEncoding.EncodeToString([]byte("user:token")): {URL: "user@", SecretFile: file},
 	} {
 		fake := srfake.New(srfake.WithAuth(want))
 		fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
-		s.URL = fake.URL()
+		s.URL = strings.Replace(fake.URL(), "://", "://"+s.URL, 1) // with its user
 		put("wrong")
 		r := open(t, s)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
@@ -293,7 +293,7 @@ func TestResults(t *testing.T) {
 	value := form.Append([]byte("x"), &answer)[1:]
 	got, protobuf, err := r.Decode(t.Context(), int(binary.BigEndian.Uint32(value[1:])), value[5:])
 	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"confidence":0.5,"episode":3,"id":"in/0/7","itemId":null,"label":"milk","model":null,` +
-		`"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
+		`"replayOf":null,"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
 	if err != nil || protobuf || string(got) != want {
 		t.Errorf("%s\n%v", got, err)
 	}
@@ -307,5 +307,80 @@ func TestResults(t *testing.T) {
 	})
 	if _, err := r.Results(t.Context(), "out"); err == nil {
 		t.Error("a refused schema is no error")
+	}
+}
+
+// What the registry answers for good is asked once; a question that it does not answer holds up only its
+// own number; and numbers that nobody registered do not push out those in use.
+func TestNoAnswerHoldsOthersUp(t *testing.T) {
+	fake := srfake.New()
+	defer fake.Close()
+	const good, forbidden, slow = 1, 2, 3
+	fake.SeedSchema("in-value", 1, good, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
+	var asked sync.Map
+	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		n, _ := asked.LoadOrStore(r.URL.Path, new(atomic.Int32))
+		n.(*atomic.Int32).Add(1)
+		switch r.URL.Path {
+		case "/schemas/ids/2":
+			w.WriteHeader(http.StatusForbidden)
+			_, err := w.Write([]byte(`{"error_code":40301,"message":"not yours"}`))
+			return err == nil
+		case "/schemas/ids/3":
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, err := w.Write([]byte(`{"error_code":50301,"message":"later"}`))
+			return err == nil
+		}
+		return false
+	})
+	times := func(path string) int32 {
+		n, ok := asked.Load(path)
+		if !ok {
+			return 0
+		}
+		return n.(*atomic.Int32).Load()
+	}
+	r := open(t, Settings{URL: fake.URL()})
+	if _, _, err := r.Decode(t.Context(), good, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	waiting, stop := context.WithCancel(t.Context())
+	var waits sync.WaitGroup
+	waits.Go(func() {
+		if _, _, err := r.Decode(waiting, slow, []byte(`{}`)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a question without an answer: %v", err)
+		}
+	})
+	for r.Waiting() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if err := r.Waiting(); !strings.Contains(err.Error(), "later") {
+		t.Errorf("waits for %v", err)
+	}
+	for range 50 {
+		var no *record.Rejection
+		if _, _, err := r.Decode(t.Context(), forbidden, []byte(`{}`)); !errors.As(err, &no) ||
+			!strings.Contains(no.Reason, "not yours") {
+			t.Fatalf("a forbidden schema: %v", err)
+		}
+		if _, _, err := r.Decode(t.Context(), good, []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range 2 * remembered {
+		if _, _, err := r.Decode(t.Context(), 1000+id, []byte(`{}`)); err == nil {
+			t.Fatal("a schema that nobody registered")
+		}
+	}
+	if _, _, err := r.Decode(t.Context(), good, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := times("/schemas/ids/1"), times("/schemas/ids/2"); n != 1 || m != 1 {
+		t.Errorf("asked %d times for a good schema, %d times for a forbidden one", n, m)
+	}
+	stop()
+	waits.Wait()
+	if err := r.Waiting(); err != nil {
+		t.Errorf("still waits for %v", err)
 	}
 }

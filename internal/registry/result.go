@@ -30,7 +30,8 @@ const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","
  {"name":"attributes","type":["null","string"],"default":null},
  {"name":"vector","type":["null",{"type":"array","items":"float"}],"default":null},
  {"name":"source","type":{"type":"record","name":"Source","fields":[
-  {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}}]}`
+  {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}},
+ {"name":"replayOf","type":["null","string"],"default":null}]}`
 
 // result is a record.Result as the schema has it.
 type result struct {
@@ -49,6 +50,7 @@ type result struct {
 	Attributes   *string       `avro:"attributes"`
 	Vector       *[]float32    `avro:"vector"`
 	Source       source        `avro:"source"`
+	ReplayOf     *string       `avro:"replayOf"`
 }
 
 type alternative struct {
@@ -114,7 +116,7 @@ func avroResult(r *record.Result) result {
 		Calibrated: r.Calibrated, Unknown: r.Unknown, UnknownScore: r.UnknownScore, Time: r.Time.UTC(),
 		Model:      optional(r.Model),
 		Attributes: optional(string(r.Attributes)), Alternatives: make([]alternative, len(r.Alternatives)),
-		Source: source{r.Source.Topic, r.Source.Partition, r.Source.Offset},
+		Source: source{r.Source.Topic, r.Source.Partition, r.Source.Offset}, ReplayOf: optional(r.ReplayOf),
 	}
 	for i, a := range r.Alternatives {
 		value.Alternatives[i] = alternative(a)

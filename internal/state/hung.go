@@ -5,20 +5,20 @@ import "github.com/slkstream/slkstream/internal/record"
 // Hung is an episode that kept its owners busy for ever.
 type Hung struct {
 	Stream Stream
-	First  record.Place // of its items
-	Times  int          // owners that it ended
+	First  record.Position // of its items
+	Times  int             // owners that it ended
 }
 
 // Hung is the record that tells the next owners which episode does not end. It stands beside the commits, as
 // there will be none any more. It may be called on any goroutine.
-func (k *Keeper) Hung(s Stream, first record.Place) record.Out {
-	b := appendPlace(appendText(appendText(begin(), s.Name), s.Model), first)
-	return k.record(place{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
+func (k *Keeper) Hung(s Stream, first record.Position) record.Out {
+	b := appendPosition(appendText(appendText(begin(), s.Name), s.Model), first)
+	return k.record(stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
 }
 
 func decodeHung(value []byte) (Hung, error) {
 	r := open(value)
-	h := Hung{Stream: Stream{r.text(), r.text()}, First: r.place(), Times: 1}
+	h := Hung{Stream: Stream{r.text(), r.text()}, First: r.position(), Times: 1}
 	return h, r.err
 }
 
@@ -26,8 +26,7 @@ func decodeHung(value []byte) (Hung, error) {
 func (r *Restored) hang(key string, value []byte) {
 	h, err := decodeHung(value)
 	if err != nil {
-		r.Faults = append(r.Faults, err)
-		r.stale = append(r.stale, key)
+		r.leave(Owner{}, err, key)
 		return
 	}
 	r.hung = append(r.hung, hungRecord{key, h})
@@ -42,7 +41,7 @@ type hungRecord struct {
 func (r *Restored) hangs() {
 	type name struct {
 		stream Stream
-		first  record.Place
+		first  record.Position
 	}
 	at := map[name]int{}
 	for _, h := range r.hung {

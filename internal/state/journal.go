@@ -16,18 +16,18 @@ type Journal struct {
 	// Live are the commits before this one whose journals are still needed. A slot keeps an old journal until it
 	// is written again: what it says is over by then.
 	Live []Earlier
-	// From is the lowest place of an episode that was open, or closed and not answered, or closed after such a
-	// one. It is also what is committed to the group. High is the highest event time before it.
-	From record.Place
+	// From is the lowest position of an episode that was open, or closed and not answered, or closed after such
+	// a one. It is also what is committed to the group. High is the highest event time before it.
+	From record.Position
 	High time.Time
 	// Decided is where decisions have to be taken again: what closed before it was answered.
-	Decided record.Place
+	Decided record.Position
 	// Rejected is the offset below which every bad record is in the dead letters.
 	Rejected int64
 	// Dimensions of the models' vectors.
 	Dimensions map[string]int
 	// Input is the id of the input topic, "" where it has none. Since is the epoch of the first owner of the
-	// topic of that id: places that owners before it wrote down are those of a topic that was deleted.
+	// topic of that id: positions that owners before it wrote down are those of a topic that was deleted.
 	Input string
 	Since int64
 	// Answered are the episodes whose results are part of this commit.
@@ -43,8 +43,8 @@ type Earlier struct {
 // Answered is an episode that has been answered.
 type Answered struct {
 	Stream      Stream
-	First, Last record.Place
-	At          record.Place // of what closed it
+	First, Last record.Position
+	At          record.Position // of what closed it
 	Closed      string
 	Labels      []int64 // the next offsets of the labels topic's partitions when it was answered
 }
@@ -62,9 +62,9 @@ func (j *Journal) encode() []byte {
 	b = binary.AppendVarint(b, j.Sequence)
 	b = appendCommits(b, j.Earlier)
 	b = appendCommits(b, j.Live)
-	b = appendPlace(b, j.From)
+	b = appendPosition(b, j.From)
 	b = appendTime(b, j.High)
-	b = appendPlace(b, j.Decided)
+	b = appendPosition(b, j.Decided)
 	b = binary.AppendVarint(b, j.Rejected)
 	b = binary.AppendVarint(b, int64(len(j.Dimensions)))
 	for model, d := range j.Dimensions {
@@ -77,9 +77,9 @@ func (j *Journal) encode() []byte {
 		a := &j.Answered[i]
 		b = appendText(b, a.Stream.Name)
 		b = appendText(b, a.Stream.Model)
-		b = appendPlace(b, a.First)
-		b = appendPlace(b, a.Last)
-		b = appendPlace(b, a.At)
+		b = appendPosition(b, a.First)
+		b = appendPosition(b, a.Last)
+		b = appendPosition(b, a.At)
 		b = appendText(b, a.Closed)
 		if i > 0 && equal(labels, a.Labels) { // as most are
 			b = binary.AppendVarint(b, -1)
@@ -102,9 +102,9 @@ func decodeJournal(value []byte) (*Journal, error) {
 	j.Owner = Owner{r.integer(), int32(r.integer())}
 	j.Sequence = r.integer()
 	j.Earlier, j.Live = r.commits(), r.commits()
-	j.From = r.place()
+	j.From = r.position()
 	j.High = r.time()
-	j.Decided = r.place()
+	j.Decided = r.position()
 	j.Rejected = r.integer()
 	if n := r.count(); n > 0 {
 		j.Dimensions = make(map[string]int, n)
@@ -116,7 +116,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 	var labels []int64
 	for range r.count() {
 		a := Answered{
-			Stream: Stream{r.text(), r.text()}, First: r.place(), Last: r.place(), At: r.place(),
+			Stream: Stream{r.text(), r.text()}, First: r.position(), Last: r.position(), At: r.position(),
 			Closed: r.text(),
 		}
 		if n := r.integer(); n >= 0 {

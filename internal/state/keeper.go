@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -19,6 +20,7 @@ type Keeper struct {
 	bounds    map[Owner]int64
 	streams   map[Stream]*kept
 	snapshots map[Owner]int // how many streams' snapshots are an owner's
+	left      []Owner       // whose records cannot be read, and count for a build that can
 	journals  []*written    // still needed, in the order in which they were written
 	said      Journal       // where the last journal says that reading starts again
 	free      []int         // slots of journals no longer needed
@@ -26,19 +28,20 @@ type Keeper struct {
 	stale     []string // superfluous once the next commit is durable
 	dead      []string // superfluous now: the next commit takes them away
 	pending   pending
+	largest   int // bytes of a record, key and value, that the state topic takes
 }
 
 // kept is what the keeper knows of one stream.
 type kept struct {
 	version int64
 	current snapshotKeys
-	learned record.Place // up to where its snapshot has
-	open    []uncovered  // episodes that no snapshot covers yet
-	named   int          // journals still needed that name the stream
+	learned record.Position // up to where its snapshot has
+	open    []uncovered     // episodes that no snapshot covers yet
+	named   int             // journals still needed that name the stream
 }
 
 type uncovered struct {
-	last record.Place
+	last record.Position
 	in   *written
 }
 
@@ -49,15 +52,15 @@ type written struct {
 	sequence  int64
 	slot      int // -1: an earlier owner's
 	uncovered int
-	answered  []Answered   // what it says
-	size      int          // of its value, near enough
-	at        record.Place // the latest close in it
+	answered  []Answered      // what it says
+	size      int             // of its value, near enough
+	at        record.Position // the latest close in it
 }
 
 type pending struct {
 	journals  []*written
 	carried   map[*written]bool // older ones whose entries these repeat
-	decided   record.Place
+	decided   record.Position
 	snapshots []*Snapshot
 	keys      []snapshotKeys
 }
@@ -66,6 +69,7 @@ type pending struct {
 // uptime.
 const (
 	journalBytes = 256 << 10 // of one record's entries
+	leastChunk   = 1 << 10   // of a snapshot's value
 	mostJournals = 128       // that may be needed at a time; beyond, the smallest are written again as one
 	mostEarlier  = 64        // owners whose snapshots may be needed at a time; see Outdated
 )
@@ -75,6 +79,7 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
 		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
+		largest: 2 * chunkBytes,
 	}
 	for stream, keys := range r.keys {
 		k.streams[stream] = &kept{
@@ -86,13 +91,15 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	if r.Journal == nil {
 		return k
 	}
+	k.left = slices.SortedFunc(maps.Keys(r.left), func(a, b Owner) int { return b.Compare(a) })
+	k.left = k.left[:min(len(k.left), mostEarlier/2)]
 	k.said = *r.Journal
 	k.bounds[r.Journal.Owner] = r.Journal.Sequence
 	for o, sequence := range r.bounds {
 		k.bounds[o] = sequence
 	}
 	for _, j := range r.live {
-		w := &written{key: j.key, owner: j.owner, sequence: j.sequence, slot: -1, at: record.Nowhere}
+		w := &written{key: j.key, owner: j.owner, sequence: j.sequence, slot: -1, at: record.NoPosition}
 		k.add(w, j.entries, r.learned)
 	}
 	return k
@@ -117,17 +124,25 @@ func (k *Keeper) Succeed(generation int32) {
 }
 
 func (k *Keeper) journalKey(slot int) string {
-	return place{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()
+	return stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()
+}
+
+// Fit makes every record from now on one that the state topic takes: of at most so many bytes, key and
+// value. What a record needs at least, some 8 KiB, it takes all the same. 0: the limit is not known.
+func (k *Keeper) Fit(largest int) {
+	if largest > 0 {
+		k.largest = largest
+	}
 }
 
 // Start says where the first owner of a partition starts to read, before its first commit.
-func (k *Keeper) Start(from record.Place) {
+func (k *Keeper) Start(from record.Position) {
 	if k.said.Owner == (Owner{}) {
 		k.said.From, k.said.Decided, k.said.Rejected = from, from, from.Offset
 	}
 }
 
-// Anew says that the input topic was deleted and made again: places that earlier owners wrote down say
+// Anew says that the input topic was deleted and made again: positions that earlier owners wrote down say
 // nothing any more. What the streams remember stays. It comes before Start.
 func (k *Keeper) Anew() {
 	for _, w := range k.journals {
@@ -135,14 +150,14 @@ func (k *Keeper) Anew() {
 	}
 	k.journals = nil
 	for _, t := range k.streams {
-		t.open, t.learned = nil, record.Nowhere
+		t.open, t.learned = nil, record.NoPosition
 	}
 	k.said = Journal{Since: k.owner.Epoch}
 }
 
 // add takes a journal in that is durable. Of its entries those count as open that their streams have not
 // learned in a snapshot.
-func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Place) {
+func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Position) {
 	w.answered = entries
 	for i := range entries {
 		a := &entries[i]
@@ -173,12 +188,14 @@ func (k *Keeper) drop(w *written) {
 }
 
 // needed says whether a journal still tells the next owner anything.
-func (w *written) needed(decided record.Place) bool { return w.uncovered > 0 || !decided.After(w.at) }
+func (w *written) needed(decided record.Position) bool {
+	return w.uncovered > 0 || !decided.After(w.at)
+}
 
 func (k *Keeper) stream(s Stream) *kept {
 	t := k.streams[s]
 	if t == nil {
-		t = &kept{learned: record.Nowhere}
+		t = &kept{learned: record.NoPosition}
 		k.streams[s] = t
 	}
 	return t
@@ -198,7 +215,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	earlier := k.earlier()
 	var records []record.Out
 	for {
-		n := fitting(answered)
+		n := fitting(answered, min(journalBytes, k.largest/2))
 		part := k.said
 		if n == len(answered) {
 			part = *j
@@ -222,11 +239,14 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 		if t.current.owner == k.owner && t.current.slot == 0 {
 			keys.slot = 1 // never over the version that still has to count if this one is cut short
 		}
-		for i, value := range s.chunks() {
-			key := place{
-				group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, chunk: i,
-				stream: s.Stream,
-			}.String()
+		at := stateKey{
+			group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, stream: s.Stream,
+		}
+		const around = 160 // bytes of a record beside its key and value, and the digits of the chunk
+		room := k.largest - len(at.String()) - around
+		for i, value := range s.chunks(max(min(room, chunkBytes), leastChunk)) {
+			at.chunk = i
+			key := at.String()
 			keys.keys = append(keys.keys, key)
 			again[key] = true
 			records = append(records, k.record(key, value))
@@ -246,11 +266,11 @@ func (k *Keeper) record(key string, value []byte) record.Out {
 	return record.Out{Topic: k.out, Partition: k.partition, Key: []byte(key), Value: value}
 }
 
-// fitting is how many of the episodes go into one record, at least one where there are any.
-func fitting(answered []Answered) int {
+// fitting is how many of the episodes go into so many bytes of one record, at least one where there are any.
+func fitting(answered []Answered, most int) int {
 	size := 0
 	for i := range answered {
-		if size += answered[i].size(); size > journalBytes && i > 0 {
+		if size += answered[i].size(); size > most && i > 0 {
 			return i
 		}
 	}
@@ -277,7 +297,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 		k.slots++
 	}
 	w := &written{
-		owner: k.owner, sequence: k.sequence, slot: slot, at: record.Nowhere, answered: j.Answered,
+		owner: k.owner, sequence: k.sequence, slot: slot, at: record.NoPosition, answered: j.Answered,
 		key: k.journalKey(slot),
 	}
 	k.pending.journals = append(k.pending.journals, w)
@@ -291,6 +311,9 @@ func (k *Keeper) earlier() []Earlier {
 		needed[w.owner] = true
 	}
 	for o := range k.snapshots {
+		needed[o] = true
+	}
+	for _, o := range k.left {
 		needed[o] = true
 	}
 	var list []Earlier
@@ -325,7 +348,7 @@ func (k *Keeper) Committed() {
 		k.drop(w)
 	}
 	for _, w := range p.journals {
-		k.add(w, w.answered, func(s Stream) record.Place { return k.stream(s).learned })
+		k.add(w, w.answered, func(s Stream) record.Position { return k.stream(s).learned })
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)
@@ -372,6 +395,17 @@ func (k *Keeper) gone(t *kept) {
 	if k.snapshots[t.current.owner]--; k.snapshots[t.current.owner] == 0 {
 		delete(k.snapshots, t.current.owner)
 	}
+}
+
+// Leave says that a stream's snapshot cannot be read after all: it stays, for a build that can, and the
+// stream's next one is another.
+func (k *Keeper) Leave(s Stream) {
+	t := k.stream(s)
+	if len(t.current.keys) > 0 && len(k.left) < mostEarlier && !slices.Contains(k.left, t.current.owner) {
+		k.left = append(k.left, t.current.owner)
+	}
+	k.gone(t)
+	t.current = snapshotKeys{}
 }
 
 // Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is

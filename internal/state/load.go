@@ -2,16 +2,18 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	memory "github.com/slkstream/slkstream/solver/stream"
 )
 
-// Loader collects the records of one partition of the state topic, as far as they belong to one group and one input topic.
-// Of each key the last record stands.
+// Loader collects the records of one partition of the state topic, as far as they belong to one group and
+// one input topic. Of each key the last record stands.
 type Loader struct {
 	group   string // "": of any
 	topic   string
@@ -20,14 +22,14 @@ type Loader struct {
 	bytes   int64
 }
 
-// NewLoader collects what belongs to the group and the input topic; the group "" stands for any. Keys of older versions name
-// no group, and belong to whoever reads them.
+// NewLoader collects what belongs to the group and the input topic; the group "" stands for any. Keys of
+// older versions name no group, and belong to whoever reads them.
 func NewLoader(group, topic string) *Loader {
 	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]time.Time{}}
 }
 
-// Input says which group's and which input topic's state a key belongs to. Of an older version's key the group is "";
-// ok is false for a key that is no state's, as a backfill's plan is none.
+// Input says which group's and which input topic's state a key belongs to. Of an older version's key the
+// group is ""; ok is false for a key that is no state's, as a backfill's plan is none.
 func Input(key []byte) (group, topic string, ok bool) {
 	head, rest, _ := bytes.Cut(key, []byte("/"))
 	if len(head) > 0 && head[0] == groupMark {
@@ -47,7 +49,8 @@ func Concerns(key []byte, group, topic string) bool {
 	return ok && input == topic && (of == "" || group == "" || of == group)
 }
 
-// Add takes the next record. It keeps a copy of the value alone: what else was fetched with it need not stay in memory.
+// Add takes the next record. It keeps a copy of the value alone: what else was fetched with it need not
+// stay in memory.
 func (l *Loader) Add(raw *record.Raw) {
 	if !Concerns(raw.Key, l.group, l.topic) {
 		return
@@ -71,15 +74,23 @@ type Restored struct {
 	Snapshots map[Stream]*Snapshot
 	// Relearn are the answered episodes that no snapshot covers, in the order of their first items.
 	Relearn []Answered
-	// Ghosts are the answered episodes that closed where decisions have to be taken again, in the order in which they closed.
+	// Ghosts are the answered episodes that closed where decisions have to be taken again, in the order in
+	// which they closed.
 	Ghosts []Answered
 	// Done says up to where each stream has been answered.
-	Done map[Stream]record.Place
+	Done map[Stream]record.Position
 	// Hung are the episodes that kept earlier owners busy for ever.
 	Hung []Hung
-	// Faults are records that had to be set aside, each with the stream that starts cold by it, where one does.
+	// Faults are records that cannot be read, each with the stream that starts cold by it, where one does.
+	// They stay as they are: a build that can read them finds them again.
 	Faults []error
+	// Unreadable are the keys of those records, and of what belongs to them.
+	Unreadable []string
+	// Blocked says that the partition cannot be taken over, as a journal that counts cannot be read; nil: it
+	// can.
+	Blocked error
 
+	left   map[Owner]bool // whose records cannot be read
 	hung   []hungRecord
 	newest Owner // of all that ever wrote
 	live   []liveJournal
@@ -106,8 +117,21 @@ type journalRecord struct {
 	journal *Journal
 }
 
+// lostJournal is a journal that cannot be read.
+type lostJournal struct {
+	owner Owner
+	err   error
+}
+
+// slotName names what the chunks of one version of a snapshot have in common, as their keys say it.
+type slotName struct {
+	owner  Owner
+	slot   int
+	stream Stream
+}
+
 type candidate struct {
-	place  place
+	key    stateKey
 	commit int64
 	number int64
 	chunks []chunk
@@ -115,16 +139,21 @@ type candidate struct {
 	slot   int
 }
 
-// Restore ends the loading, whose values are part of what it returns. It finds the last owner, what still counts of the ones before it, and each stream's newest complete snapshot.
+// Restore ends the loading, whose values are part of what it returns. It finds the last owner, what still
+// counts of the ones before it, and each stream's newest complete snapshot.
 func (l *Loader) Restore() *Restored {
-	r := &Restored{Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Place{}, keys: map[Stream]snapshotKeys{}, bounds: map[Owner]int64{}}
+	r := &Restored{
+		Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Position{}, keys: map[Stream]snapshotKeys{},
+		bounds: map[Owner]int64{}, left: map[Owner]bool{},
+	}
 	var journals []journalRecord
+	var lost []lostJournal
+	torn := map[slotName]bool{} // versions of snapshots of which a chunk cannot be read
 	versions := map[string]*candidate{}
 	for key, value := range l.values {
-		p, err := parsePlace([]byte(key))
+		p, err := parseStateKey([]byte(key))
 		if err != nil {
-			r.Faults = append(r.Faults, err)
-			r.stale = append(r.stale, key)
+			r.leave(Owner{}, err, key)
 			continue
 		}
 		if p.owner.Compare(r.newest) > 0 {
@@ -140,8 +169,9 @@ func (l *Loader) Restore() *Restored {
 				err = fmt.Errorf("%w: journal of %v under the key of %v", ErrUnreadable, j.Owner, p.owner)
 			}
 			if err != nil {
-				r.Faults = append(r.Faults, fmt.Errorf("journal %s: %w", key, err))
-				r.stale = append(r.stale, key)
+				err = fmt.Errorf("journal %s: %w", key, err)
+				r.leave(p.owner, err, key)
+				lost = append(lost, lostJournal{p.owner, err})
 				continue
 			}
 			journals = append(journals, journalRecord{key, j})
@@ -149,21 +179,22 @@ func (l *Loader) Restore() *Restored {
 		}
 		c, err := decodeChunk(value)
 		if err != nil {
-			r.Faults = append(r.Faults, fmt.Errorf("stream %q: %w", p.stream.Name, err))
-			r.stale = append(r.stale, key)
+			r.leave(p.owner, fmt.Errorf("stream %q: %w", p.stream.Name, err), key)
+			torn[slotName{p.owner, p.slot, p.stream}] = true
 			continue
 		}
 		id := fmt.Sprintf("%v/%d/%d/%s/%s", p.owner, p.slot, c.version, p.stream.Model, p.stream.Name)
 		v := versions[id]
 		if v == nil {
-			v = &candidate{place: p, commit: c.commit, number: c.version, slot: p.slot}
+			v = &candidate{key: p, commit: c.commit, number: c.version, slot: p.slot}
 			versions[id] = v
 		}
 		v.chunks = append(v.chunks, c)
 		v.keys = append(v.keys, key)
 	}
 	r.journals(journals)
-	r.snapshots(versions)
+	r.block(lost)
+	r.snapshots(versions, torn)
 	r.cover()
 	r.hangs()
 	slices.Sort(r.stale)
@@ -176,6 +207,31 @@ func (l *Loader) Restore() *Restored {
 		}
 	}
 	return r
+}
+
+// leave notes that records of an owner cannot be read, and stay.
+func (r *Restored) leave(owner Owner, fault error, keys ...string) {
+	r.Faults = append(r.Faults, fault)
+	r.Unreadable = append(r.Unreadable, keys...)
+	r.left[owner] = true
+}
+
+// block says whether one of the journals that cannot be read may say what was answered: it is the last
+// one's, or the last one has built upon it.
+func (r *Restored) block(lost []lostJournal) {
+	for _, l := range lost {
+		counts := r.Journal == nil || l.owner.Compare(r.Journal.Owner) >= 0
+		for i := 0; !counts && i < len(r.Journal.Live); i++ {
+			e := r.Journal.Live[i]
+			counts = e.Owner == l.owner && !slices.ContainsFunc(r.live, func(j liveJournal) bool {
+				return j.owner == e.Owner && j.sequence == e.Sequence
+			})
+		}
+		if counts {
+			r.Blocked = fmt.Errorf("%w: %w", ErrBlocked, l.err)
+			return
+		}
+	}
 }
 
 // counts says whether a commit of an owner counts: it is the last one's, or the last one has built upon it.
@@ -218,47 +274,42 @@ func (r *Restored) journals(list []journalRecord) {
 	}
 }
 
-func (r *Restored) snapshots(versions map[string]*candidate) {
-	best := map[Stream]*candidate{}
+func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]bool) {
+	whole := map[Stream][]*candidate{}
 	broken := map[Stream]error{}
 	for _, v := range versions {
-		if !r.counts(v.place.owner, v.commit) {
+		if !r.counts(v.key.owner, v.commit) {
 			r.stale = append(r.stale, v.keys...)
 			continue
 		}
 		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
+		if torn[slotName{v.key.owner, v.slot, v.key.stream}] {
+			r.Unreadable = append(r.Unreadable, v.keys...)
+			continue
+		}
 		if len(v.chunks) != v.chunks[0].count {
 			// A write that was cut short ended its owner's last commit, whose journal says what it would have
 			// saved. Chunks of an older version that the newer has not overwritten are no loss either, unless
 			// there is no other.
-			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.place.owner) {
-				broken[v.place.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
+			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.key.owner) {
+				broken[v.key.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
 			}
 			r.stale = append(r.stale, v.keys...)
 			continue
 		}
-		b := best[v.place.stream]
-		if b == nil || newer(v, b) {
-			v, b = b, v
-			best[b.place.stream] = b
-		}
-		if v != nil {
-			r.stale = append(r.stale, v.keys...)
-		}
+		whole[v.key.stream] = append(whole[v.key.stream], v)
 	}
-	for stream, v := range best {
-		s, err := join(stream, v.place.owner, v.chunks)
-		if err != nil {
-			r.Faults = append(r.Faults, err)
-			r.stale = append(r.stale, v.keys...)
+	for stream, list := range whole {
+		v, s := r.latest(stream, list)
+		if s == nil {
 			continue
 		}
-		if r.Journal != nil && v.place.owner.Epoch < r.Journal.Since {
-			s.Learned = record.Nowhere
+		if r.Journal != nil && v.key.owner.Epoch < r.Journal.Since {
+			s.Learned = record.NoPosition
 		}
 		r.Snapshots[stream] = s
 		r.Done[stream] = s.Learned
-		r.keys[stream] = snapshotKeys{v.place.owner, v.slot, v.keys}
+		r.keys[stream] = snapshotKeys{v.key.owner, v.slot, v.keys}
 		delete(broken, stream)
 	}
 	for stream, err := range broken {
@@ -266,11 +317,28 @@ func (r *Restored) snapshots(versions map[string]*candidate) {
 	}
 }
 
-func newer(a, b *candidate) bool {
-	if c := a.place.owner.Compare(b.place.owner); c != 0 {
-		return c > 0
+// latest finds the newest version of a stream's snapshot that this build can read; nil: there is none.
+// Newer ones are left, older ones are superfluous.
+func (r *Restored) latest(stream Stream, list []*candidate) (found *candidate, snapshot *Snapshot) {
+	slices.SortFunc(list, func(a, b *candidate) int {
+		return cmp.Or(b.key.owner.Compare(a.key.owner), cmp.Compare(b.number, a.number))
+	})
+	for _, v := range list {
+		if found != nil {
+			r.stale = append(r.stale, v.keys...)
+			continue
+		}
+		s, err := join(stream, v.key.owner, v.chunks)
+		if err == nil {
+			err = memory.SameVersion(s.Pieces)
+		}
+		if err != nil {
+			r.leave(v.key.owner, fmt.Errorf("stream %q: %w", stream.Name, err), v.keys...)
+			continue
+		}
+		found, snapshot = v, s
 	}
-	return a.number > b.number
+	return found, snapshot
 }
 
 // cover sorts the journal's episodes into those to learn again, the ghosts, and the rest.
@@ -310,7 +378,7 @@ func (r *Restored) cover() {
 func once(list []Answered) []Answered {
 	type name struct {
 		stream Stream
-		first  record.Place
+		first  record.Position
 	}
 	seen := make(map[name]bool, len(list))
 	return slices.DeleteFunc(list, func(a Answered) bool {
@@ -321,14 +389,14 @@ func once(list []Answered) []Answered {
 	})
 }
 
-func (r *Restored) learned(s Stream) record.Place {
+func (r *Restored) learned(s Stream) record.Position {
 	if snapshot := r.Snapshots[s]; snapshot != nil {
 		return snapshot.Learned
 	}
-	return record.Nowhere
+	return record.NoPosition
 }
 
-func order(a, b record.Place) int {
+func order(a, b record.Position) int {
 	switch {
 	case a.After(b):
 		return 1

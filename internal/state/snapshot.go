@@ -18,7 +18,7 @@ type Snapshot struct {
 	Owner   Owner
 	Commit  int64 // the owner's commit that carried it
 	Version int64 // grows with each snapshot of the stream, from owner to owner
-	Learned record.Place
+	Learned record.Position
 	Labels  []int64   // the labels it last answered with
 	Seen    time.Time // event time of its last item
 	Pieces  []Piece   // as the memory encodes itself
@@ -37,9 +37,9 @@ func (s *Snapshot) Bytes() int {
 	return n
 }
 
-// chunks cuts the snapshot into values. Each says which version it belongs to, so that a version is complete
-// or ignored.
-func (s *Snapshot) chunks() [][]byte {
+// chunks cuts the snapshot into values of at most so many bytes. Each says which version it belongs to, so
+// that a version is complete or ignored.
+func (s *Snapshot) chunks(most int) [][]byte {
 	body := make([]byte, 0, s.Bytes()+128)
 	body = binary.AppendVarint(body, s.Learned.Offset)
 	body = binary.AppendVarint(body, int64(s.Learned.Object))
@@ -53,7 +53,7 @@ func (s *Snapshot) chunks() [][]byte {
 		body = appendText(body, p.Name)
 		body = append(binary.AppendUvarint(body, uint64(len(p.Bytes))), p.Bytes...)
 	}
-	const room = chunkBytes - 64 // for the numbers in front
+	room := most - 64 // for the numbers in front
 	count := (len(body) + room - 1) / room
 	values := make([][]byte, count)
 	for i := range values {
@@ -68,7 +68,7 @@ func (s *Snapshot) chunks() [][]byte {
 	return values
 }
 
-// chunk is one value taken apart as far as its place in the snapshot.
+// chunk is one value taken apart as far as its position in the snapshot.
 type chunk struct {
 	commit, version int64
 	index, count    int
@@ -96,7 +96,7 @@ func join(stream Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
 		}
 	}
 	r := &reader{b: body}
-	s.Learned = r.place()
+	s.Learned = r.position()
 	s.Seen = r.time()
 	for range r.count() {
 		s.Labels = append(s.Labels, r.integer())

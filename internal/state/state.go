@@ -26,6 +26,11 @@ import (
 // read.
 var ErrUnreadable = errors.New("not a readable state record")
 
+// ErrBlocked is wrapped by the fault of a partition whose journal cannot be read: what was answered is not
+// known, so that it is not taken over until a build that can read it does, or somebody discards what cannot
+// be read.
+var ErrBlocked = errors.New("what was answered cannot be read from the journal")
+
 // Owner is one ownership of an input partition. Epoch grows with each owner that has seen the state of the
 // one before; the group's generation decides between two that have seen the same.
 type Owner struct {
@@ -57,10 +62,10 @@ const (
 // groupMark begins the keys that name their group. No topic's name can begin with it.
 const groupMark = '@'
 
-// place is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or
+// stateKey is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or
 // @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM, so that groups that share a state topic by mistake do
 // not meet in it. Keys of older versions lack the group.
-type place struct {
+type stateKey struct {
 	group  string
 	topic  string
 	owner  Owner
@@ -70,7 +75,7 @@ type place struct {
 	stream Stream
 }
 
-func (p place) String() string {
+func (p stateKey) String() string {
 	head := string(groupMark) + url.PathEscape(p.group) + "/" + p.topic + "/" + p.owner.String() + "/" + p.kind +
 		"/" + strconv.Itoa(p.slot)
 	if p.kind == journalKind || p.kind == hungKind {
@@ -79,8 +84,8 @@ func (p place) String() string {
 	return head + "/" + strconv.Itoa(p.chunk) + "/" + url.PathEscape(p.stream.Model) + "/" + p.stream.Name
 }
 
-func parsePlace(key []byte) (place, error) {
-	bad := func() (place, error) { return place{}, fmt.Errorf("%w: key %q", ErrUnreadable, key) }
+func parseStateKey(key []byte) (stateKey, error) {
+	bad := func() (stateKey, error) { return stateKey{}, fmt.Errorf("%w: key %q", ErrUnreadable, key) }
 	text, group := string(key), ""
 	if len(text) > 0 && text[0] == groupMark {
 		head, rest, _ := strings.Cut(text[1:], "/")
@@ -94,7 +99,7 @@ func parsePlace(key []byte) (place, error) {
 	if len(parts) < 4 {
 		return bad()
 	}
-	p := place{group: group, topic: parts[0], kind: parts[2]}
+	p := stateKey{group: group, topic: parts[0], kind: parts[2]}
 	epoch, generation, _ := strings.Cut(parts[1], ".")
 	e, err1 := strconv.ParseInt(epoch, 10, 64)
 	g, err2 := strconv.ParseInt(generation, 10, 32)

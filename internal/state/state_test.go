@@ -16,8 +16,8 @@ import (
 type world struct {
 	random *rand.Rand
 	log    []record.Out
-	next   int64                     // offset of the next episode
-	ends   map[Stream][]record.Place // of each stream's answered episodes, as the present owner knows them
+	next   int64                        // offset of the next episode
+	ends   map[Stream][]record.Position // of each stream's answered episodes, as the present owner knows them
 	large  bool
 }
 
@@ -66,7 +66,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 	}
 	j.Answered = answered
 	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
-	ends := map[Stream]record.Place{}
+	ends := map[Stream]record.Position{}
 	for s, list := range w.ends {
 		if len(list) > 0 {
 			ends[s] = list[len(list)-1]
@@ -114,20 +114,20 @@ func (w *world) check(t *testing.T, r *Restored) {
 		if len(ends) == 0 {
 			continue
 		}
-		learned := record.Nowhere
+		learned := record.NoPosition
 		if snapshot := r.Snapshots[s]; snapshot != nil {
 			learned = snapshot.Learned
 			if want := fmt.Sprint(learned.Offset); string(snapshot.Pieces[0].Bytes[len(snapshot.Pieces[0].Bytes)-len(want):]) != want {
 				t.Fatalf("%v: the snapshot to %v holds something else", s, learned)
 			}
 		}
-		var again []record.Place
+		var again []record.Position
 		for _, a := range r.Relearn {
 			if a.Stream == s {
 				again = append(again, a.Last)
 			}
 		}
-		var want []record.Place
+		var want []record.Position
 		for _, end := range ends {
 			if end.After(learned) {
 				want = append(want, end)
@@ -145,7 +145,7 @@ func (w *world) check(t *testing.T, r *Restored) {
 // late writes a commit that must not count.
 func (w *world) late(k *Keeper) {
 	ends, next := w.ends, w.next
-	w.ends = map[Stream][]record.Place{}
+	w.ends = map[Stream][]record.Position{}
 	w.commit(k, -1)
 	w.ends, w.next = ends, next+100
 }
@@ -155,7 +155,8 @@ func (w *world) late(k *Keeper) {
 // commit that was cut short.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(400) {
-		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Place{}, large: seed%20 == 0}
+		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Position{}}
+		w.large = seed%20 == 0
 		var old *Keeper
 		for owner := range 12 {
 			r := w.load()
@@ -178,9 +179,9 @@ func TestRandomHistories(t *testing.T) {
 			}
 			old = k
 			if w.random.IntN(2) == 0 {
-				before := map[Stream][]record.Place{}
+				before := map[Stream][]record.Position{}
 				for s, list := range w.ends {
-					before[s] = append([]record.Place(nil), list...)
+					before[s] = append([]record.Position(nil), list...)
 				}
 				if done, answered := w.commit(k, w.random.IntN(6)); !done {
 					old = nil // it died
@@ -205,7 +206,7 @@ func TestRandomHistories(t *testing.T) {
 // The first snapshot of a stream, cut short: its episodes are learned again, and no fault is told; nor by the
 // owner after next, which may find what is left of it.
 func TestFirstSnapshotCutShort(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Place{}}
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
 	s := Stream{Name: "s1"}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	episode := Answered{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
@@ -215,7 +216,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 		Stream: s, Learned: record.Start(9), Pieces: []Piece{{Name: "head", Bytes: make([]byte, 2*chunkBytes)}},
 	}})
 	w.write(records, 2) // the journal and one chunk
-	w.ends[s] = []record.Place{record.Start(9)}
+	w.ends[s] = []record.Position{record.Start(9)}
 	w.check(t, w.load())
 	next := NewKeeper("g", "in", "state", 0, 2, w.load())
 	w.write(next.Commit(&Journal{From: record.Start(10), Decided: record.Start(10)}, nil), 1)
@@ -224,7 +225,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 
 // A changed or cut record is set aside, and the rest is read.
 func TestUnreadableRecords(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Place{}}
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 40 {
 		w.commit(k, -1)
@@ -257,7 +258,7 @@ func TestUnreadableRecords(t *testing.T) {
 
 // What another input's partition of the same number has written is nobody else's.
 func TestInputsAreApart(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Place{}}
+	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Position{}}
 	w.commit(NewKeeper("g", "in", "state", 0, 1, w.load()), -1)
 	l := NewLoader("g", "i")
 	for _, r := range w.log {
@@ -269,7 +270,7 @@ func TestInputsAreApart(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[Stream][]record.Place{}}
+	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[Stream][]record.Position{}}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 10 {
 		w.commit(k, -1)

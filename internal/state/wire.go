@@ -26,7 +26,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func appendPlace(b []byte, p record.Place) []byte {
+func appendPosition(b []byte, p record.Position) []byte {
 	return binary.AppendVarint(binary.AppendVarint(b, p.Offset), int64(p.Object))
 }
 
@@ -90,10 +90,10 @@ func (r *reader) count() int {
 	return int(n)
 }
 
-func (r *reader) place() record.Place {
+func (r *reader) position() record.Position {
 	offset, object := r.integer(), r.integer()
 	if object < -1 || object > 1<<31-1 {
-		r.fail("place")
+		r.fail("position")
 	}
-	return record.Place{Offset: offset, Object: int32(object)}
+	return record.Position{Offset: offset, Object: int32(object)}
 }

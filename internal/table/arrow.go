@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,16 +14,16 @@ import (
 
 // batches reads an Arrow IPC file, or stream, batch by batch.
 type batches struct {
-	next              func() (arrow.RecordBatch, error) // io.EOF after the last
-	close             func() error
-	rows              int64
-	vector, id, label int // -1: no such column
-	current           arrow.RecordBatch
-	row               int
-	numbers           []float32
+	next    func() (arrow.RecordBatch, error) // io.EOF after the last
+	close   func() error
+	rows    int64
+	layout  layout
+	current arrow.RecordBatch
+	row     int
+	numbers []float32
 }
 
-func openArrow(file *os.File) (Source, error) {
+func openArrow(file *os.File, names Columns) (Source, error) {
 	magic := make([]byte, 6)
 	if _, err := file.ReadAt(magic, 0); err != nil {
 		return nil, fmt.Errorf("%w: shorter than an Arrow file", ErrFormat)
@@ -67,11 +66,13 @@ func openArrow(file *os.File) (Source, error) {
 	default:
 		return nil, fmt.Errorf("%w: starts with %q, neither an Arrow file nor an Arrow stream", ErrFormat, magic)
 	}
-	find := func(names []string) int {
-		return slices.IndexFunc(schema.Fields(), func(f arrow.Field) bool { return slices.Contains(names, f.Name) })
+	var has []string
+	for _, f := range schema.Fields() {
+		has = append(has, f.Name)
 	}
-	if b.vector, b.id, b.label = find(vectorColumns), find(idColumns), find(labelColumns); b.vector < 0 {
-		return nil, errors.Join(fmt.Errorf("%w: no column named one of %v", ErrFormat, vectorColumns), b.close())
+	var err2 error
+	if b.layout, err2 = names.lay(has); err2 != nil {
+		return nil, errors.Join(err2, b.close())
 	}
 	return b, nil
 }
@@ -124,44 +125,80 @@ func (b *batches) Next() (Row, error) {
 		}
 		b.current, b.row = batch, 0
 	}
-	row := Row{ID: textAt(b.current, b.id, b.row), Label: textAt(b.current, b.label, b.row)}
+	row := Row{ID: textAt(b.current, b.layout.id, b.row), Label: textAt(b.current, b.layout.label, b.row)}
 	err := b.readVector()
 	row.Vector = b.numbers
 	b.row++
 	return row, err
 }
 
-// readVector copies the numbers of the present row out of its list.
-func (b *batches) readVector() error {
+// readVector copies the numbers of the present row: out of a list, out of bytes, or of one column a dimension.
+func (b *batches) readVector() (err error) {
 	b.numbers = b.numbers[:0]
-	column := b.current.Column(b.vector)
-	list, ok := column.(array.ListLike)
-	if !ok {
-		return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector),
-			column.DataType())
-	}
-	if column.IsNull(b.row) {
-		return fmt.Errorf("%w: a vector is missing", ErrFormat)
-	}
-	from, to := list.ValueOffsets(b.row)
-	values := list.ListValues()
-	for i := int(from); i < int(to); i++ {
-		if values.IsNull(i) {
-			return fmt.Errorf("%w: a number is missing", ErrFormat)
+	for _, at := range b.layout.vector {
+		column := b.current.Column(at)
+		if column.IsNull(b.row) {
+			return badRow("a vector or a number is missing")
 		}
-		switch v := values.(type) {
-		case *array.Float32:
-			b.numbers = append(b.numbers, v.Value(i))
-		case *array.Float64:
-			b.numbers = append(b.numbers, float32(v.Value(i)))
-		case *array.Float16:
-			b.numbers = append(b.numbers, v.Value(i).Float32())
-		default:
-			return fmt.Errorf("%w: column %s is %s, not a list of numbers", ErrFormat, b.current.ColumnName(b.vector),
-				column.DataType())
+		values, from, to := column, b.row, b.row+1
+		switch c := column.(type) {
+		case array.ListLike:
+			first, end := c.ValueOffsets(b.row)
+			values, from, to = c.ListValues(), int(first), int(end)
+		case *array.Binary:
+			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
+			return err
+		case *array.LargeBinary:
+			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
+			return err
+		case *array.FixedSizeBinary:
+			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
+			return err
+		case *array.String, *array.LargeString:
+			b.numbers, err = textVector(b.numbers, c.ValueStr(b.row))
+			return err
+		}
+		for i := from; i < to; i++ {
+			if values.IsNull(i) {
+				return badRow("a number is missing")
+			}
+			x, ok := numberAt(values, i)
+			if !ok {
+				return fmt.Errorf("%w: column %s is %s, not numbers: a list of float32, bytes of float32, or a column a dimension",
+					ErrFormat, b.current.ColumnName(at), column.DataType())
+			}
+			b.numbers = append(b.numbers, x)
 		}
 	}
 	return nil
+}
+
+func numberAt(values arrow.Array, i int) (float32, bool) {
+	switch v := values.(type) {
+	case *array.Float32:
+		return v.Value(i), true
+	case *array.Float64:
+		return float32(v.Value(i)), true
+	case *array.Float16:
+		return v.Value(i).Float32(), true
+	case *array.Int8:
+		return float32(v.Value(i)), true
+	case *array.Uint8:
+		return float32(v.Value(i)), true
+	case *array.Int16:
+		return float32(v.Value(i)), true
+	case *array.Uint16:
+		return float32(v.Value(i)), true
+	case *array.Int32:
+		return float32(v.Value(i)), true
+	case *array.Uint32:
+		return float32(v.Value(i)), true
+	case *array.Int64:
+		return float32(v.Value(i)), true
+	case *array.Uint64:
+		return float32(v.Value(i)), true
+	}
+	return 0, false
 }
 
 // textAt is a cell as text; "" where there is none.

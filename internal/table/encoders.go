@@ -1,18 +1,19 @@
 package table
 
 import (
-	"encoding/binary"
+	"archive/zip"
+	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowarray "github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 type linesEncoder struct{ to *json.Encoder }
@@ -22,43 +23,103 @@ func (o *Output) beginLines() (encoder, error) { return linesEncoder{json.NewEnc
 func (l linesEncoder) write(a *Answer) error { return l.to.Encode(a) }
 func (l linesEncoder) finish() error         { return nil }
 
-// npyHeaderSize is the room kept for a header that is known only at the end, as numpy pads it.
-const npyHeaderSize = 128
+// columnsEncoder holds labels until it is known whether all of them are whole numbers. A row without a label is -1
+// among numbers and empty among texts.
+type columnsEncoder struct {
+	to     io.Writer
+	finite func(*columnsEncoder) error
 
-type npyEncoder struct {
-	to    io.Writer
-	count int64
+	ids    []string // of .npz
+	scores []float32
+	number map[string]int32
+	names  []string
+	labels []int32 // indices in names
 }
 
 func (o *Output) beginNPY() (encoder, error) {
-	_, err := o.buffer.Write(make([]byte, npyHeaderSize))
-	return &npyEncoder{to: o.buffer}, err
+	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, finite: func(c *columnsEncoder) error {
+		return c.writeLabels(c.to)
+	}}, nil
 }
 
-func (n *npyEncoder) write(a *Answer) error {
-	class, err := strconv.ParseInt(a.Label, 10, 32)
-	if err != nil {
-		return fmt.Errorf("label %q is no whole number, and .npy holds nothing else: write .jsonl, .parquet or .arrow", a.Label)
+func (o *Output) beginNPZ() (encoder, error) {
+	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, ids: []string{}, finite: (*columnsEncoder).archive}, nil
+}
+
+func (c *columnsEncoder) write(a *Answer) error {
+	at, known := c.number[a.Label]
+	if !known {
+		at = int32(len(c.names))
+		c.number[a.Label], c.names = at, append(c.names, a.Label)
 	}
-	n.count++
-	return binary.Write(n.to, binary.LittleEndian, int32(class))
-}
-
-func (n *npyEncoder) finish() error { return nil }
-
-// patch writes the header of a .npy file into the room kept for it.
-func (o *Output) patch() error {
-	n, isNPY := o.encoder.(*npyEncoder)
-	if !isNPY {
-		return nil
+	c.labels = append(c.labels, at)
+	if c.ids != nil {
+		c.ids, c.scores = append(c.ids, a.ID), append(c.scores, float32(a.Confidence))
 	}
-	text := fmt.Sprintf("{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }", n.count)
-	header := append([]byte("\x93NUMPY\x01\x00"), npyHeaderSize-10, 0)
-	header = append(header, text...)
-	header = append(header, strings.Repeat(" ", npyHeaderSize-len(header)-1)...)
-	_, err := o.file.WriteAt(append(header, '\n'), 0)
-	return err
+	return nil
 }
+
+func (c *columnsEncoder) finish() error { return c.finite(c) }
+
+func (c *columnsEncoder) writeLabels(to io.Writer) error {
+	numbers := make([]int32, len(c.names))
+	for i, name := range c.names {
+		if name == "" {
+			numbers[i] = -1
+			continue
+		}
+		class, err := strconv.ParseInt(name, 10, 32)
+		if err != nil || strconv.FormatInt(class, 10) != name {
+			return array.WriteTexts(to, len(c.labels), func(i int) string { return c.names[c.labels[i]] })
+		}
+		numbers[i] = int32(class)
+	}
+	for i, at := range c.labels {
+		c.labels[i] = numbers[at]
+	}
+	return array.WriteNPY(to, c.labels, len(c.labels))
+}
+
+// archive writes the arrays label, id and confidence.
+func (c *columnsEncoder) archive() error {
+	out := zip.NewWriter(c.to)
+	for _, part := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"id", func(w io.Writer) error {
+			return array.WriteTexts(w, len(c.ids), func(i int) string { return c.ids[i] })
+		}},
+		{"confidence", func(w io.Writer) error { return array.WriteNPY(w, c.scores, len(c.scores)) }},
+		{"label", c.writeLabels},
+	} {
+		w, err := out.CreateHeader(&zip.FileHeader{Name: part.name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = part.write(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+type csvEncoder struct{ to *csv.Writer }
+
+func (o *Output) beginCSV() (encoder, error) {
+	to := csv.NewWriter(o.buffer)
+	return csvEncoder{to}, to.Write([]string{"row", "id", "label", "confidence", "calibrated", "unknown", "unknownScore"})
+}
+
+func (c csvEncoder) write(a *Answer) error {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	return c.to.Write([]string{
+		strconv.FormatInt(a.Row, 10), a.ID, a.Label, number(a.Confidence), strconv.FormatBool(a.Calibrated),
+		strconv.FormatBool(a.Unknown), number(a.UnknownScore),
+	})
+}
+
+func (c csvEncoder) finish() error { c.to.Flush(); return c.to.Error() }
 
 type parquetEncoder struct {
 	to   *parquet.GenericWriter[Answer]
@@ -95,7 +156,7 @@ func (p *parquetEncoder) finish() error {
 
 type arrowEncoder struct {
 	to   *ipc.FileWriter
-	rows *array.RecordBuilder
+	rows *arrowarray.RecordBuilder
 	held int
 }
 
@@ -113,17 +174,17 @@ func (o *Output) beginArrow() (encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arrowEncoder{to: to, rows: array.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
+	return &arrowEncoder{to: to, rows: arrowarray.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
 }
 
 func (e *arrowEncoder) write(a *Answer) error {
-	e.rows.Field(0).(*array.Int64Builder).Append(a.Row)
-	e.rows.Field(1).(*array.StringBuilder).Append(a.ID)
-	e.rows.Field(2).(*array.StringBuilder).Append(a.Label)
-	e.rows.Field(3).(*array.Float64Builder).Append(a.Confidence)
-	e.rows.Field(4).(*array.BooleanBuilder).Append(a.Calibrated)
-	e.rows.Field(5).(*array.BooleanBuilder).Append(a.Unknown)
-	e.rows.Field(6).(*array.Float64Builder).Append(a.UnknownScore)
+	e.rows.Field(0).(*arrowarray.Int64Builder).Append(a.Row)
+	e.rows.Field(1).(*arrowarray.StringBuilder).Append(a.ID)
+	e.rows.Field(2).(*arrowarray.StringBuilder).Append(a.Label)
+	e.rows.Field(3).(*arrowarray.Float64Builder).Append(a.Confidence)
+	e.rows.Field(4).(*arrowarray.BooleanBuilder).Append(a.Calibrated)
+	e.rows.Field(5).(*arrowarray.BooleanBuilder).Append(a.Unknown)
+	e.rows.Field(6).(*arrowarray.Float64Builder).Append(a.UnknownScore)
 	if e.held++; e.held < groupOfRows {
 		return nil
 	}

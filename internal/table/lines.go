@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ type lines struct {
 	onlyIDs bool // nothing but the id of a line is read
 }
 
-// lineError is what is wrong with a line, which says its place better than the number of a row. It is an
+// lineError is what is wrong with a line, which says where it is better than the number of a row. It is an
 // ErrFormat.
 type lineError struct {
 	number int64
@@ -37,12 +38,19 @@ type lineError struct {
 func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
-func openLines(file *os.File) (Source, error) { return newLines(file, false) }
+func openLines(file *os.File, names Columns) (Source, error) { return newLines(file, names, false) }
 
-func openLineIDs(file *os.File) (Source, error) { return newLines(file, true) }
+func openLineIDs(file *os.File, names Columns) (Source, error) { return newLines(file, names, true) }
 
-func newLines(file *os.File, onlyIDs bool) (Source, error) {
-	decoder, err := record.NewDecoder(record.Options{Format: "json", Limits: record.Limits{Bytes: lineLimit}})
+func newLines(file *os.File, names Columns, onlyIDs bool) (Source, error) {
+	var paths record.Paths
+	if names != (Columns{}) {
+		paths = record.Paths{
+			Vector: cmp.Or(names.Vector, "vector"), ID: cmp.Or(names.ID, "id"), Label: cmp.Or(names.Label, "label"),
+			Stream: "stream",
+		}
+	}
+	decoder, err := record.NewDecoder(record.Options{Format: "json", Paths: paths, Limits: record.Limits{Bytes: lineLimit}})
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +75,10 @@ func (l *lines) Next() (Row, error) {
 		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
 		if err != nil {
-			return Row{}, &lineError{l.number, err}
+			return Row{}, wrongRow{&lineError{l.number, err}}
 		}
 		if len(items) != 1 {
-			return Row{}, &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}
+			return Row{}, wrongRow{&lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
 		}
 		item := &items[0]
 		if l.decoder.Dimension(item.Model) == 0 { // the first row of a file decides about the others

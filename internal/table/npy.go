@@ -9,8 +9,8 @@ import (
 // matrix is a .npy file: vectors and nothing else.
 type matrix struct{ rows *array.Rows }
 
-func openNPY(file *os.File) (Source, error) {
-	rows, err := array.NewRows(file)
+func openNPY(file *os.File, _ Columns) (Source, error) {
+	rows, err := array.NewRows(file, array.SizeOf(file))
 	return matrix{rows}, err
 }
 

@@ -42,18 +42,19 @@ type Output struct {
 func Create(path string, force bool) (*Output, error) {
 	o := &Output{path: path, force: force}
 	begin := map[string]func() (encoder, error){
-		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".parquet": o.beginParquet,
+		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".npz": o.beginNPZ,
+		".csv": o.beginCSV, ".parquet": o.beginParquet,
 		".arrow": o.beginArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if begin == nil {
-		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .npy, .parquet, .arrow", path,
+		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .csv, .npy, .npz, .parquet, .arrow", path,
 			ErrFormat)
 	}
 	err := o.mayWrite()
 	if err != nil {
 		return nil, err
 	}
-	if o.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part"); err != nil {
+	if o.file, err = CreateBeside(path); err != nil {
 		return nil, err
 	}
 	o.buffer = bufio.NewWriterSize(o.file, 1<<16)
@@ -62,6 +63,17 @@ func Create(path string, force bool) (*Output, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// CreateBeside makes a file that replaces path by a rename once it is whole. Its error names path, which
+// is what the user gave.
+func CreateBeside(path string) (*os.File, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	var at *os.PathError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("%s: %w", path, at.Err)
+	}
+	return file, err
 }
 
 // Print is answers as JSON Lines on a stream that has no name to wait for.
@@ -103,9 +115,6 @@ func (o *Output) Commit() error {
 	}
 	if o.file == nil {
 		return err
-	}
-	if err == nil {
-		err = o.patch()
 	}
 	if err == nil {
 		err = o.file.Chmod(0o644)

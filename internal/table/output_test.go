@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func write(t *testing.T, path string, all []Answer) {
 func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 	all, dir := answers(), t.TempDir()
 	path := func(end string) string { return filepath.Join(dir, "y"+end) }
-	for _, end := range []string{".jsonl", ".npy", ".parquet", ".arrow"} {
+	for _, end := range []string{".jsonl", ".npy", ".npz", ".csv", ".parquet", ".arrow"} {
 		write(t, path(end), all)
 	}
 	fromParquet, err := parquet.ReadFile[Answer](path(".parquet"))
@@ -71,6 +72,17 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 	if err != nil || !slices.EqualFunc(labels.Integers, all,
 		func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
 		t.Errorf("npy: %v", err)
+	}
+	for _, end := range []string{".npz", ".csv"} { // what label writes, as it would be read with vectors beside
+		archive, err := os.ReadFile(path(end))
+		if err != nil || !bytes.Contains(archive, []byte("label")) || !bytes.Contains(archive, []byte("confidence")) {
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+	content, err = os.ReadFile(path(".csv"))
+	if lines := strings.Split(string(content), "\n"); err != nil || len(lines) != len(all)+2 ||
+		lines[1] != "0,i0,0,0,true,true,0.25" {
+		t.Errorf("csv: %d lines, %s: %v", len(lines), lines[1], err)
 	}
 	file, err := os.Open(path(".arrow"))
 	if err != nil {
@@ -99,7 +111,7 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 		t.Errorf("arrow: %d rows, want %d", row, len(all))
 	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 4 {
+	if err != nil || len(left) != 6 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -134,13 +146,24 @@ func TestCreateRefuses(t *testing.T) {
 	if content, _ := os.ReadFile(existing); string(content) != "mine" {
 		t.Error("a file that was given up has touched the one it would have replaced")
 	}
-	text, err := Create(filepath.Join(dir, "z.npy"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer text.Discard()
-	if err := text.Write(&Answer{Label: "milk"}); err == nil ||
-		!strings.Contains(err.Error(), `label "milk" is no whole number`) {
-		t.Error(err)
+}
+
+// Labels of .npy are numbers where all of them are, -1 where a row has none; else texts.
+func TestLabelsOfNPY(t *testing.T) {
+	for name, c := range map[string]struct{ labels, want []string }{
+		"numbers": {[]string{"3", "", "0"}, []string{"3", "", "0"}},
+		"texts":   {[]string{"milk", "", "Käse", "7"}, []string{"milk", "", "Käse", "7"}},
+		"zeros":   {[]string{"007", "1"}, []string{"007", "1"}},
+		"none":    {nil, nil},
+	} {
+		path := filepath.Join(t.TempDir(), "y.npy")
+		var all []Answer
+		for i, label := range c.labels {
+			all = append(all, Answer{Row: int64(i), Label: label})
+		}
+		write(t, path, all)
+		if got, err := array.ReadLabels(path); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }

@@ -1,39 +1,40 @@
 package table
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
-)
 
-// Names that columns may have, in a Parquet or an Arrow file.
-var (
-	vectorColumns = []string{"vector", "embedding"}
-	idColumns     = []string{"id"}
-	labelColumns  = []string{"label"}
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 // table reads a Parquet file row by row. Only the columns it wants are decoded.
 type table struct {
-	groups            []parquet.RowGroup
-	vector, id, label *column
-	rows              int64
-	numbers           []float32
+	groups    []parquet.RowGroup
+	vector    []*column // one of whole vectors, or one for each dimension
+	id, label *column
+	rows      int64
+	numbers   []float32
 }
 
 // column is a leaf of the file, and the values of it that were read and not used yet.
 type column struct {
 	index   int
+	float16 bool
+	bytes   bool // each value is a whole vector
+	list    bool
 	pages   parquet.Pages
 	values  parquet.ValueReader
 	buffer  [1024]parquet.Value
 	pending []parquet.Value
 }
 
-func openParquet(file *os.File) (Source, error) {
+func openParquet(file *os.File, names Columns) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -43,46 +44,69 @@ func openParquet(file *os.File) (Source, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	t := &table{groups: p.RowGroups(), rows: p.NumRows()}
-	if t.vector, err = findLeaf(p, vectorColumns, parquet.Float, parquet.Double); err != nil {
+	leaves := p.Schema().Columns() // a list has its numbers below itself
+	has := make([]string, len(leaves))
+	for i, path := range leaves {
+		has[i] = path[0]
+	}
+	l, err := names.lay(has)
+	if err != nil {
 		return nil, err
 	}
-	if t.vector == nil {
-		return nil, fmt.Errorf("%w: no column named one of %v", ErrFormat, vectorColumns)
+	for _, at := range l.vector {
+		c, err := vectorColumn(p, leaves[at], len(l.vector) > 1)
+		if err != nil {
+			return nil, err
+		}
+		t.vector = append(t.vector, c)
 	}
-	if t.id, err = findLeaf(p, idColumns, parquet.ByteArray, parquet.Int32, parquet.Int64); err != nil {
+	if t.id, err = textColumn(p, leaves, l.id); err != nil {
 		return nil, err
 	}
-	if t.label, err = findLeaf(p, labelColumns, parquet.ByteArray, parquet.Int32, parquet.Int64); err != nil {
-		return nil, err
-	}
-	return t, nil
+	t.label, err = textColumn(p, leaves, l.label)
+	return t, err
 }
 
-// findLeaf finds the one leaf below a top column of one of the names: a list has its numbers below itself.
-func findLeaf(p *parquet.File, names []string, kinds ...parquet.Kind) (*column, error) {
-	for _, path := range p.Schema().Columns() {
-		for _, name := range names {
-			if path[0] != name {
-				continue
-			}
-			leaf, _ := p.Schema().Lookup(path...)
-			kind, list := leaf.Node.Type().Kind(), leaf.MaxRepetitionLevel
-			for _, wanted := range kinds {
-				isVector := kinds[0] == parquet.Float
-				if kind == wanted && (list == 1) == isVector {
-					return &column{index: leaf.ColumnIndex}, nil
-				}
-			}
-			return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists", ErrFormat, name, leaf.Node.Type(),
-				list)
-		}
+// vectorColumn is a leaf of numbers: flat where there is one for each dimension, else a list, or whole vectors as
+// bytes.
+func vectorColumn(p *parquet.File, path []string, flat bool) (*column, error) {
+	leaf, _ := p.Schema().Lookup(path...)
+	of := leaf.Node.Type()
+	c := &column{index: leaf.ColumnIndex, list: leaf.MaxRepetitionLevel == 1}
+	number := false
+	switch of.Kind() {
+	case parquet.Float, parquet.Double, parquet.Int32, parquet.Int64:
+		number = true
+	case parquet.FixedLenByteArray:
+		c.float16 = of.Length() == 2
+		number, c.bytes = c.float16, !c.float16
+	case parquet.ByteArray:
+		c.bytes = true
 	}
-	return nil, nil
+	if leaf.MaxRepetitionLevel > 1 || c.bytes && (c.list || flat) || number && c.list == flat || !number && !c.bytes {
+		return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
+			ErrFormat, path[0], of, leaf.MaxRepetitionLevel)
+	}
+	return c, nil
+}
+
+// textColumn is a leaf of texts or whole numbers, nil where there is none.
+func textColumn(p *parquet.File, leaves [][]string, at int) (*column, error) {
+	if at < 0 {
+		return nil, nil
+	}
+	leaf, _ := p.Schema().Lookup(leaves[at]...)
+	switch kind := leaf.Node.Type().Kind(); {
+	case leaf.MaxRepetitionLevel > 0, kind != parquet.ByteArray && kind != parquet.Int32 && kind != parquet.Int64:
+		return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists, not texts", ErrFormat, leaves[at][0],
+			leaf.Node.Type(), leaf.MaxRepetitionLevel)
+	}
+	return &column{index: leaf.ColumnIndex}, nil
 }
 
 func (t *table) columns() []*column {
 	var all []*column
-	for _, c := range []*column{t.vector, t.id, t.label} {
+	for _, c := range append(slices.Clone(t.vector), t.id, t.label) {
 		if c != nil {
 			all = append(all, c)
 		}
@@ -127,34 +151,55 @@ func (t *table) Next() (Row, error) {
 
 // next reads a row of the open group; io.EOF where it ends.
 func (t *table) next() (row Row, err error) {
-	if t.vector.pages == nil {
+	if t.vector[0].pages == nil {
 		return Row{}, io.EOF
 	}
 	t.numbers = t.numbers[:0]
-	for first := true; ; first = false {
-		v, err := t.vector.peek()
-		if err == io.EOF && !first || err == nil && !first && v.RepetitionLevel() == 0 {
-			break // the next row begins here
-		}
-		if err != nil {
-			return Row{}, err
-		}
-		t.vector.pending = t.vector.pending[1:]
-		switch {
-		case v.IsNull():
-			return Row{}, fmt.Errorf("%w: a number is missing", ErrFormat)
-		case v.Kind() == parquet.Double:
-			t.numbers = append(t.numbers, float32(v.Double()))
-		default:
-			t.numbers = append(t.numbers, v.Float())
+	var wrong error
+	for _, c := range t.vector {
+		for first := true; first || c.list; first = false {
+			v, err := c.peek()
+			if err == io.EOF && !first || err == nil && !first && v.RepetitionLevel() == 0 {
+				break // the next row begins here
+			}
+			if err != nil {
+				return Row{}, err
+			}
+			c.pending = c.pending[1:]
+			if t.numbers, err = c.append(t.numbers, v); err != nil {
+				wrong = err // the rest of the row is read past
+			}
 		}
 	}
 	row.Vector = t.numbers
 	if row.ID, err = t.id.text(); err != nil {
 		return Row{}, err
 	}
-	row.Label, err = t.label.text()
-	return row, err
+	if row.Label, err = t.label.text(); err != nil {
+		return Row{}, err
+	}
+	return row, wrong
+}
+
+// append adds what a value says of the vector.
+func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
+	switch {
+	case v.IsNull():
+		return to, badRow("a number is missing")
+	case c.bytes:
+		return bytesVector(to, v.ByteArray())
+	case c.float16:
+		return append(to, array.Float16(binary.LittleEndian.Uint16(v.ByteArray()))), nil
+	}
+	switch v.Kind() {
+	case parquet.Double:
+		return append(to, float32(v.Double())), nil
+	case parquet.Int32:
+		return append(to, float32(v.Int32())), nil
+	case parquet.Int64:
+		return append(to, float32(v.Int64())), nil
+	}
+	return append(to, v.Float()), nil
 }
 
 // text is the next value of a column that may not be there.

@@ -1,4 +1,4 @@
-// Package table streams files of embeddings and of answers: .npy, JSON Lines, Parquet and Arrow IPC.
+// Package table streams files of embeddings and of answers: .npy, .npz, CSV, JSON Lines, Parquet and Arrow IPC.
 package table
 
 import (
@@ -28,9 +28,26 @@ type Row struct {
 	Vector     []float32 // valid until the next call of Next
 }
 
+// BadRow is the error of a row that holds no vector. The rows after it can be read.
+type BadRow struct {
+	Row  int64
+	Path string
+	Err  error
+}
+
+func (b *BadRow) Error() string {
+	var line *lineError
+	if errors.As(b.Err, &line) {
+		return fmt.Sprintf("%s: %v", b.Path, b.Err)
+	}
+	return fmt.Sprintf("%s: row %d: %v", b.Path, b.Row, b.Err)
+}
+
+func (b *BadRow) Unwrap() error { return b.Err }
+
 // Source streams the rows of a file. An error names the file and the row.
 type Source interface {
-	// Next gives the next row, or io.EOF after the last one.
+	// Next gives the next row, or io.EOF after the last one. After a BadRow it gives the one behind.
 	Next() (Row, error)
 	// Rows is how many rows there are, -1 where only reading tells.
 	Rows() int64
@@ -38,22 +55,22 @@ type Source interface {
 }
 
 // Sources names the forms that Open knows by the ends of their names.
-const Sources = ".npy, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
+const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
 
 // opener opens the file that it is given, which belongs to the caller.
-type opener func(*os.File) (Source, error)
+type opener func(*os.File, Columns) (Source, error)
 
 // Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension,
 // of finite numbers that are not all zero.
-func Open(path string) (Source, error) { return openAs(path, openLines) }
+func Open(path string, names Columns) (Source, error) { return openAs(path, names, openLines) }
 
 // OpenIDs opens a file for the ids of its rows. Where it is JSON Lines, its objects need hold nothing else,
 // and rows have no vector.
-func OpenIDs(path string) (Source, error) { return openAs(path, openLineIDs) }
+func OpenIDs(path string) (Source, error) { return openAs(path, Columns{}, openLineIDs) }
 
-func openAs(path string, lines opener) (Source, error) {
+func openAs(path string, names Columns, lines opener) (Source, error) {
 	open := map[string]opener{
-		".npy": openNPY, ".jsonl": lines, ".ndjson": lines, ".parquet": openParquet,
+		".npy": openNPY, ".npz": openNPZ, ".csv": openCSV, ".jsonl": lines, ".ndjson": lines, ".parquet": openParquet,
 		".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if open == nil {
@@ -69,7 +86,7 @@ func openAs(path string, lines opener) (Source, error) {
 	}
 	var source Source
 	if err == nil {
-		err = guard(func() error { source, err = open(file); return err })
+		err = guard(func() error { source, err = open(file, names); return err })
 	}
 	if err != nil {
 		file.Close()
@@ -124,15 +141,20 @@ func (c *checked) Next() (row Row, err error) {
 	if l, ok := c.source.(*lines); err == nil && !(ok && l.onlyIDs) {
 		err = c.check(row.Vector)
 	}
+	at := c.row
+	var wrong wrongRow
 	var line *lineError
-	if errors.As(err, &line) {
+	switch {
+	case err == nil:
+		c.row++
+		return row, nil
+	case errors.As(err, &wrong):
+		c.row++
+		return Row{ID: row.ID}, &BadRow{at, c.path, wrong.error}
+	case errors.As(err, &line):
 		return Row{}, fmt.Errorf("%s: %w", c.path, err)
 	}
-	if err != nil {
-		return Row{}, fmt.Errorf("%s: row %d: %w", c.path, c.row, err)
-	}
-	c.row++
-	return row, nil
+	return Row{}, fmt.Errorf("%s: row %d: %w", c.path, at, err)
 }
 
 func (c *checked) check(vector []float32) error {
@@ -140,10 +162,10 @@ func (c *checked) check(vector []float32) error {
 		c.dimension = len(vector)
 	}
 	if len(vector) == 0 || len(vector) != c.dimension {
-		return fmt.Errorf("%w: %d numbers, the first row has %d", ErrFormat, len(vector), c.dimension)
+		return badRow("%d numbers, the first row has %d", len(vector), c.dimension)
 	}
 	if bad := record.CheckVector(vector); bad != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, bad)
+		return badRow("%w", bad)
 	}
 	return nil
 }

@@ -141,8 +141,10 @@ func save(t testing.TB, name string, content []byte) string {
 }
 
 // readAll reads a file to its end.
-func readAll(path string) (rows []Row, err error) {
-	source, err := Open(path)
+func readAll(path string) (rows []Row, err error) { return readColumns(path, Columns{}) }
+
+func readColumns(path string, names Columns) (rows []Row, err error) {
+	source, err := Open(path, names)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func TestOpenRefuses(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"a.csv": {[]byte("1,2"), "its name must end in one of .npy"},
+		"a.txt": {[]byte("1,2"), "its name must end in one of .npy"},
 		"b.npy": {nil, "shorter than a .npy header"},
 		"c.npy": {
 			npy("{'descr': '<f4', 'fortran_order': False, 'shape': (400000000, 2), }", 0, 0),
@@ -220,10 +222,10 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(directory); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+	if _, err := Open(directory, Columns{}); err == nil || !strings.Contains(err.Error(), "it is a directory") {
 		t.Error(err)
 	}
-	if _, err := Open("nowhere.npy"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open("nowhere.npy", Columns{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

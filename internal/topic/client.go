@@ -57,8 +57,9 @@ type Client struct {
 
 	failures failures
 
-	mutex  sync.Mutex
-	limits map[string]messageLimit // of topics that have rejected a record for its size
+	mutex   sync.Mutex
+	limits  map[string]messageLimit // of topics that were asked for it
+	refused map[string]int          // the smallest record that each topic has rejected for its size, and had to take as it is
 }
 
 // Connect prepares a client; it opens no connection yet, so that brokers that are away are no error here.

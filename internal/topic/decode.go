@@ -39,7 +39,7 @@ type decoder struct {
 // decode appends the records at position and beyond to records, and returns them with the next position. Only
 // whole batches count, and each moves the position past its last offset, present or not: compaction, control
 // batches and aborted transactions leave gaps. gone lists the transactions to leave out; it is sorted in
-// place.
+// offset.
 func (d *decoder) decode(data []byte, position int64, gone []aborted,
 	records []record.Raw,
 ) ([]record.Raw, int64, error) {
@@ -198,7 +198,7 @@ func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
 	return raw, raw.Offset < h.base || raw.Offset > h.last
 }
 
-// most rejected records that stand for their places one by one; more stand together for the rest of their
+// most rejected records that stand for their offsets one by one; more stand together for the rest of their
 // batch.
 const mostRejected = 1000
 

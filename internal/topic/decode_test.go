@@ -108,7 +108,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Encode(Place{"t", 0}, records, Anonymous, "")
+		Encode(TopicPartition{"t", 0}, records, Anonymous, "")
 	}
 	b.ReportMetric(float64(len(records))*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }

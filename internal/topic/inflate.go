@@ -78,8 +78,8 @@ func (d *decoder) inflate(codec compress.Compression, h head, body []byte, posit
 	return records, h.last + 1
 }
 
-// inflateRecord reads the next record, of n bytes. Of one before from only the place is read; one that is too
-// large is cut, and says so.
+// inflateRecord reads the next record, of n bytes. Of one before from only the offset is read; one that is
+// too large is cut, and says so.
 func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Rejection) {
 	beginning, err := d.stream.Peek(int(min(n, 32)))
 	if err != nil {

@@ -75,7 +75,7 @@ func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []
 	return records, most
 }
 
-// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its place,
+// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its offset,
 // with the beginning of what it holds, and those around it are read.
 func TestARecordThatInflatesWithoutEnd(t *testing.T) {
 	for _, codec := range codecs {
@@ -143,7 +143,7 @@ func TestABatchThatInflatesToMuchComesInParts(t *testing.T) {
 
 func someBatchAt(offset int64) []byte { return at(someBatch(3, Anonymous), offset) }
 
-// What a sender wrote and nobody can read is rejected place by place, and what comes after is read.
+// What a sender wrote and nobody can read is rejected offset by offset, and what comes after is read.
 func TestWhatCannotBeInflatedIsRejected(t *testing.T) {
 	claim := binary.BigEndian.AppendUint32([]byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1},
 		0xfffffff0)
@@ -219,8 +219,8 @@ func TestCompression(t *testing.T) {
 					Time: time.UnixMilli(int64(i)),
 				})
 			}
-			b := Encode(Place{}, records, Stamp{7, 1, 5, true}, Compression(how))
-			plain := Encode(Place{}, records, Stamp{7, 1, 5, true}, "")
+			b := Encode(TopicPartition{}, records, Stamp{7, 1, 5, true}, Compression(how))
+			plain := Encode(TopicPartition{}, records, Stamp{7, 1, 5, true}, "")
 			if smaller := len(b.Data) < len(plain.Data); smaller != (how != "none" && name == "text") {
 				t.Errorf("%s, %s: %d bytes of %d", how, name, len(b.Data), len(plain.Data))
 			}
@@ -251,13 +251,13 @@ func BenchmarkCompression(b *testing.B) {
 		}
 		records = append(records, record.Out{Key: []byte(r.Stream), Value: record.AppendResult(nil, &r)})
 	}
-	plain := len(Encode(Place{}, records, Anonymous, "").Data)
+	plain := len(Encode(TopicPartition{}, records, Anonymous, "").Data)
 	for _, how := range []string{"none", "lz4", "zstd"} {
 		b.Run(how, func(b *testing.B) {
 			b.SetBytes(int64(plain))
 			n := 0
 			for b.Loop() {
-				n = len(Encode(Place{}, records, Anonymous, Compression(how)).Data)
+				n = len(Encode(TopicPartition{}, records, Anonymous, Compression(how)).Data)
 			}
 			b.ReportMetric(float64(n)/float64(plain), "size")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/300, "ns/record")

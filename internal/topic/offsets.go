@@ -11,20 +11,20 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// Places in a partition that Offset knows besides a time in milliseconds.
+// Offsets of a partition that Offset knows besides a time in milliseconds.
 const (
 	Earliest int64 = -2
 	Latest   int64 = -1
 )
 
-// Offset finds a place in a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it
+// Offset finds an offset of a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it
 // is the first record at or after it, or Latest where there is none. Latest is the high watermark, or with
 // committed the last stable offset: before it lies everything that a reader of committed records can see now.
-func (c *Client) Offset(ctx context.Context, name string, partition int32, place int64,
+func (c *Client) Offset(ctx context.Context, name string, partition int32, at int64,
 	committed bool,
 ) (int64, error) {
-	offset, err := c.listOffset(ctx, name, partition, place, committed)
-	if err == nil && offset < 0 && place >= 0 {
+	offset, err := c.listOffset(ctx, name, partition, at, committed)
+	if err == nil && offset < 0 && at >= 0 {
 		offset, err = c.listOffset(ctx, name, partition, Latest, committed)
 	}
 	if err == nil && offset < 0 {
@@ -33,30 +33,36 @@ func (c *Client) Offset(ctx context.Context, name string, partition int32, place
 	return offset, err
 }
 
-// Place finds a place that a person named, within what the log holds: earliest, latest, an offset, or a time
-// as RFC 3339.
-func (c *Client) Place(ctx context.Context, name string, partition int32, place string,
+// Bounds are the ends of a partition, Earliest and Latest.
+func (c *Client) Bounds(ctx context.Context, name string, partition int32, committed bool,
+) (first, end int64, err error) {
+	if first, err = c.Offset(ctx, name, partition, Earliest, committed); err != nil {
+		return 0, 0, err
+	}
+	end, err = c.Offset(ctx, name, partition, Latest, committed)
+	return first, end, err
+}
+
+// OffsetNamed finds the offset that a person named, within what the log holds: earliest, latest, an offset,
+// or a time as RFC 3339.
+func (c *Client) OffsetNamed(ctx context.Context, name string, partition int32, named string,
 	committed bool,
 ) (int64, error) {
-	first, err := c.Offset(ctx, name, partition, Earliest, committed)
+	first, last, err := c.Bounds(ctx, name, partition, committed)
 	if err != nil {
 		return 0, err
 	}
-	last, err := c.Offset(ctx, name, partition, Latest, committed)
-	if err != nil {
-		return 0, err
-	}
-	switch place {
+	switch named {
 	case "earliest":
 		return first, nil
 	case "latest":
 		return last, nil
 	}
-	offset, err := strconv.ParseInt(place, 10, 64)
+	offset, err := strconv.ParseInt(named, 10, 64)
 	if err != nil {
-		at, err := time.Parse(time.RFC3339, place)
+		at, err := time.Parse(time.RFC3339, named)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", place)
+			return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", named)
 		}
 		if offset, err = c.OffsetAt(ctx, name, partition, at, committed); err != nil {
 			return 0, err
@@ -72,7 +78,7 @@ func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at 
 	return c.Offset(ctx, name, partition, max(at.UnixMilli(), 0), committed)
 }
 
-func (c *Client) listOffset(ctx context.Context, name string, partition int32, place int64,
+func (c *Client) listOffset(ctx context.Context, name string, partition int32, at int64,
 	committed bool,
 ) (int64, error) {
 	isolation := kafka.ReadUncommitted
@@ -86,7 +92,7 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, p
 				Topic: name,
 				Partitions: []listoffsets.RequestPartition{{
 					Partition: partition, CurrentLeaderEpoch: -1,
-					Timestamp: place,
+					Timestamp: at,
 				}},
 			}},
 		})

@@ -116,12 +116,12 @@ func (f *failures) set(what string, err error) {
 
 // Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and
 // nil: nothing.
-func (c *Client) Failing(place Place, topics ...string) (what string, err error) {
+func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err error) {
 	const longest = 10 * time.Second // between two tries
 	f := &c.failures
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	own := fmt.Sprintf("%s/%d", place.Topic, place.Partition)
+	own := fmt.Sprintf("%s/%d", tp.Topic, tp.Partition)
 	for w, one := range f.list {
 		if time.Since(one.at) > longest { // given up, or over since
 			delete(f.list, w)

@@ -26,14 +26,14 @@ type Sender struct {
 	Origin int32
 	// Compression says how the records of a topic are compressed. nil: not at all.
 	Compression func(topic string) Compression
-	// Stamp gives the next batch for a place its identity; it is asked once a batch, however often that is sent.
-	// nil: none.
-	Stamp func(Place) Stamp
+	// Stamp gives the next batch for a partition its identity; it is asked once a batch, however often that is
+	// sent. nil: none.
+	Stamp func(TopicPartition) Stamp
 	// Sent is told of a batch of n records that is written, and written once, and of the offset of its first
 	// record, -1 where the broker did not say. nil: nobody is.
-	Sent func(place Place, n int, base int64)
+	Sent func(tp TopicPartition, n int, base int64)
 	// Enlist is called with partitions before anything is written to them for the first time. nil: nobody is.
-	Enlist func(context.Context, []Place) error
+	Enlist func(context.Context, []TopicPartition) error
 	// Patient says whether to wait for an error to go away that has lasted so long. nil: Temporary, and for
 	// topics that nobody knows half a minute.
 	Patient func(err error, lasting time.Duration) bool
@@ -43,10 +43,10 @@ type Sender struct {
 }
 
 // Queue is what remains to be written, cut into batches.
-type Queue map[Place][][]record.Out
+type Queue map[TopicPartition][][]record.Out
 
-// Places are the partitions that q goes to.
-func (q Queue) Places() []Place { return slices.Collect(maps.Keys(q)) }
+// Partitions are those that q goes to.
+func (q Queue) Partitions() []TopicPartition { return slices.Collect(maps.Keys(q)) }
 
 // Write is Queue and Send.
 func (s *Sender) Write(ctx context.Context, records []record.Out) error {
@@ -67,7 +67,7 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 		q, err := s.Client.Spread(ctx, records, s.Origin)
 		if err == nil {
 			if s.Enlist != nil {
-				err = s.Enlist(ctx, q.Places())
+				err = s.Enlist(ctx, q.Partitions())
 			}
 			return q, err
 		}
@@ -80,7 +80,7 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 // Send writes q, one batch a partition at a time, and returns when all of it is acknowledged, an error is not
 // one to wait for, or ctx ends. Some of q may have been written then.
 func (s *Sender) Send(ctx context.Context, q Queue) error {
-	encoded := map[Place]*EncodedBatch{}
+	encoded := map[TopicPartition]*EncodedBatch{}
 	var outage *Outage
 	for len(q) > 0 {
 		batches, err := s.next(ctx, q, encoded)
@@ -98,7 +98,7 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 				failed = err
 			}
 			if err == nil {
-				delete(encoded, b.Place) // written, or replaced
+				delete(encoded, b.TopicPartition) // written, or replaced
 			}
 		}
 		if failed == nil {
@@ -126,9 +126,9 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 			if b.Err != nil {
 				base = -1
 			}
-			s.Sent(b.Place, len(q[b.Place][0]), base)
+			s.Sent(b.TopicPartition, len(q[b.TopicPartition][0]), base)
 		}
-		q.pop(b.Place)
+		q.pop(b.TopicPartition)
 		return nil
 	}
 	if s.tooMuch(b) {
@@ -142,18 +142,18 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	return b.Err
 }
 
-// next are the batches that are first in their places. One that no request can hold is replaced before it is
-// encoded.
+// next are the batches that are first of their partitions. One that no request can hold is replaced before it
+// is encoded.
 func (s *Sender) next(ctx context.Context, q Queue,
-	encoded map[Place]*EncodedBatch,
+	encoded map[TopicPartition]*EncodedBatch,
 ) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
-	for _, place := range q.Places() {
-		for encoded[place] == nil {
-			first := q[place][0]
+	for _, tp := range q.Partitions() {
+		for encoded[tp] == nil {
+			first := q[tp][0]
 			if len(first) == 1 && sizeAtMost(&first[0]) > requestLimit {
-				b := &EncodedBatch{Place: place, Err: &Refused{
-					"write", place.Topic, place.Partition,
+				b := &EncodedBatch{TopicPartition: tp, Err: &Refused{
+					"write", tp.Topic, tp.Partition,
 					kafka.MessageSizeTooLarge,
 				}}
 				replaced, err := s.replace(ctx, q, b)
@@ -163,23 +163,23 @@ func (s *Sender) next(ctx context.Context, q Queue,
 				if !replaced {
 					return nil, b.Err
 				}
-				if len(q[place]) == 0 {
+				if len(q[tp]) == 0 {
 					break // it has moved to another topic, whose batch comes with the next round
 				}
 				continue
 			}
 			stamp := Anonymous
 			if s.Stamp != nil {
-				stamp = s.Stamp(place)
+				stamp = s.Stamp(tp)
 			}
 			how := Compression("")
 			if s.Compression != nil {
-				how = s.Compression(place.Topic)
+				how = s.Compression(tp.Topic)
 			}
-			encoded[place] = Encode(place, first, stamp, how)
+			encoded[tp] = Encode(tp, first, stamp, how)
 		}
-		if encoded[place] != nil {
-			batches = append(batches, encoded[place])
+		if encoded[tp] != nil {
+			batches = append(batches, encoded[tp])
 		}
 	}
 	return batches, nil
@@ -207,22 +207,25 @@ const fittingTries = 4
 // for, and no record gives anything up for it.
 const leastLimit = 256
 
-// replace deals with the first batch of b's place, which is rejected for good. One of many records is taken
-// apart, to find out which it is; a single one gives way to what its Fallback says. False: there is nothing
-// to put in its place.
+// replace deals with the first batch of b's partition, which is rejected for good. One of many records is
+// taken apart, to find out which it is; a single one gives way to what its Fallback says. False: there is
+// nothing to write instead.
 func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
-	first := q[b.Place][0]
+	first := q[b.TopicPartition][0]
 	if n := len(first) / 2; n > 0 {
-		q[b.Place] = append([][]record.Out{first[:n], first[n:]}, q[b.Place][1:]...)
+		q[b.TopicPartition] = append([][]record.Out{first[:n], first[n:]}, q[b.TopicPartition][1:]...)
 		return true, nil
 	}
 	rejected := first[0]
 	if errors.Is(b.Err, kafka.InvalidTimestamp) && !rejected.Time.IsZero() {
 		rejected.Time = time.Time{} // now, which every topic takes
-		q[b.Place][0] = []record.Out{rejected}
+		q[b.TopicPartition][0] = []record.Out{rejected}
 		return true, nil
 	}
 	if rejected.Fallback == nil {
+		if forSize(b.Err) {
+			s.Client.refuse(b.Topic, sizeAtMost(&rejected))
+		}
 		return false, nil
 	}
 	limit := record.NotForSize
@@ -250,16 +253,16 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	s.tell(&rejected, &instead, b.Err)
 	if instead.Topic == b.Topic {
 		instead.Partition = b.Partition // a key that was cut must not move it
-		q[b.Place][0] = []record.Out{instead}
+		q[b.TopicPartition][0] = []record.Out{instead}
 		return true, nil
 	}
 	moved, err := s.Queue(ctx, []record.Out{instead})
 	if err != nil {
 		return false, err
 	}
-	q.pop(b.Place)
-	for place, pieces := range moved {
-		q[place] = append(q[place], pieces...)
+	q.pop(b.TopicPartition)
+	for tp, pieces := range moved {
+		q[tp] = append(q[tp], pieces...)
 	}
 	return true, nil
 }
@@ -270,15 +273,15 @@ func (s *Sender) tell(rejected, instead *record.Out, why error) {
 	if time.Since(s.told) < time.Minute {
 		return
 	}
-	s.log().Warn("a record was rejected for good; something smaller, or a dead letter, takes its place",
+	s.log().Warn("a record was rejected for good; something smaller, or a dead letter, is written instead",
 		"topic", rejected.Topic, "key", fmt.Sprintf("%.64q", rejected.Key), "bytes", len(rejected.Value), "instead",
 		instead.Topic, "records", s.replaced, "error", why)
 	s.replaced, s.told = 0, time.Now()
 }
 
-func (q Queue) pop(place Place) {
-	if q[place] = q[place][1:]; len(q[place]) == 0 {
-		delete(q, place)
+func (q Queue) pop(tp TopicPartition) {
+	if q[tp] = q[tp][1:]; len(q[tp]) == 0 {
+		delete(q, tp)
 	}
 }
 

@@ -50,9 +50,7 @@ func result(out, dead string, item *record.Item, change func(*record.Result)) re
 		Topic: out, Partition: -1, Key: item.Key, Value: record.AppendResult(nil, r),
 		Fallback: &record.ResultFallback{Item: item, Result: r, Dead: dead, Encode: record.AppendResult},
 	}
-	if item.TraceParent != "" {
-		o.Headers = []record.Header{{Key: "traceparent", Value: []byte(item.TraceParent)}}
-	}
+	o.Headers = item.Trace.AppendHeaders(nil)
 	return o
 }
 
@@ -67,13 +65,13 @@ func TestALargeResultIsWrittenWithoutWhatMakesItLarge(t *testing.T) {
 		left string
 	}{
 		"attributes": {
-			record.Item{Key: []byte("k"), TraceParent: "00-t", Attributes: []byte(`"` + long + `"`)},
+			record.Item{Key: []byte("k"), Trace: record.TraceContext{Parent: "00-t"}, Attributes: []byte(`"` + long + `"`)},
 			"attributes",
 		},
 		"key":   {record.Item{Key: []byte(long), Attributes: []byte(`{"a":1}`)}, "key"},
-		"trace": {record.Item{Key: []byte("k"), TraceParent: long}, "headers"},
+		"trace": {record.Item{Key: []byte("k"), Trace: record.TraceContext{Parent: long}}, "headers"},
 		"all": {record.Item{
-			Key: []byte(long), TraceParent: long + "x",
+			Key: []byte(long), Trace: record.TraceContext{Parent: long + "x"},
 			Attributes: []byte(`"` + long + `"`),
 		}, "headers,attributes,key"},
 	} {

@@ -24,15 +24,17 @@ const requestLimit = 32 << 20
 // single larger record goes alone, and it is the broker's to refuse it.
 const BatchLimit = 1_000_000
 
-// Place is a partition of a topic.
-type Place struct {
+// TopicPartition is a partition of a topic.
+type TopicPartition struct {
 	Topic     string
 	Partition int32
 }
 
+func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
+
 // EncodedBatch is a record batch on its way to its partition.
 type EncodedBatch struct {
-	Place
+	TopicPartition
 	Data []byte // the batch as AppendBatch writes it, behind its length in four bytes (see Encode)
 	Err  error  // what became of it, after Send
 	Base int64  // the offset it got
@@ -43,7 +45,7 @@ type EncodedBatch struct {
 }
 
 // Encode makes a batch ready to be sent.
-func Encode(place Place, records []record.Out, stamp Stamp, how Compression) *EncodedBatch {
+func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compression) *EncodedBatch {
 	size := 4 + batchHead
 	for i := range records {
 		size += sizeAtMost(&records[i])
@@ -54,7 +56,7 @@ func Encode(place Place, records []record.Out, stamp Stamp, how Compression) *En
 	}
 	n := len(data) - 4
 	data[0], data[1], data[2], data[3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
-	return &EncodedBatch{Place: place, Data: data}
+	return &EncodedBatch{TopicPartition: tp, Data: data}
 }
 
 // Partition chooses the partition of a key, as Java's producer does. Records without a key go to that of
@@ -73,18 +75,18 @@ func Partition(key []byte, origin int32, partitions int) int32 {
 var byKey = kafka.Murmur2Balancer{Consistent: true}
 
 // Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most
-// BatchLimit. The pieces of one place must be sent one after the other. origin is where records without a key
-// go; see Partition.
+// BatchLimit. The pieces of one partition must be sent one after the other. origin is where records without a
+// key go; see Partition.
 func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
 	type open struct {
 		pieces [][]record.Out
 		size   int
 	}
-	places := map[Place]*open{}
+	partitions := map[TopicPartition]*open{}
 	counts := map[string]int{}
 	for i := range records {
 		r := &records[i]
-		place := Place{r.Topic, r.Partition}
+		tp := TopicPartition{r.Topic, r.Partition}
 		if r.Partition < 0 {
 			n, ok := counts[r.Topic]
 			if !ok {
@@ -97,24 +99,24 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 				}
 				counts[r.Topic] = n
 			}
-			place.Partition = Partition(r.Key, origin, n)
+			tp.Partition = Partition(r.Key, origin, n)
 		}
-		o := places[place]
+		o := partitions[tp]
 		if o == nil {
 			o = &open{}
-			places[place] = o
+			partitions[tp] = o
 		}
 		size := sizeAtMost(r)
-		if len(o.pieces) == 0 || o.size+size > BatchLimit-batchHead {
-			o.pieces = append(o.pieces, nil)
+		if len(o.pieces) == 0 || o.size+size > c.batchLimit(r.Topic)-batchHead {
+			o.pieces = append(o.pieces, make([]record.Out, 0, min(len(records)-i, 64)))
 			o.size = 0
 		}
 		o.size += size
 		last := len(o.pieces) - 1
 		o.pieces[last] = append(o.pieces[last], *r)
 	}
-	spread := make(Queue, len(places))
-	for p, o := range places {
+	spread := make(Queue, len(partitions))
+	for p, o := range partitions {
 		spread[p] = o.pieces
 	}
 	return spread, nil
@@ -156,6 +158,42 @@ func (c *Client) messageLimit(ctx context.Context, name string, age time.Duratio
 type messageLimit struct {
 	bytes int
 	asked time.Time
+}
+
+// RecordLimit is the size of the largest record that a topic takes alone: what its settings say, and below
+// what it has refused; 0: neither is known.
+func (c *Client) RecordLimit(ctx context.Context, name string) int {
+	limit := c.messageLimit(ctx, name, 0)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if refused := c.refused[name]; refused > 0 && (limit == 0 || limit >= refused) {
+		limit = refused / 2
+	}
+	return limit
+}
+
+// refuse notes that a topic does not take a record of a size.
+func (c *Client) refuse(name string, size int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.refused == nil {
+		c.refused = map[string]int{}
+	}
+	if known := c.refused[name]; known == 0 || size < known {
+		c.refused[name] = size
+	}
+}
+
+// batchLimit is the most bytes that go into one batch for a topic: fewer than BatchLimit where the topic is
+// known to take fewer, which may be out of date after a while.
+func (c *Client) batchLimit(name string) int {
+	const fresh = 10 * time.Minute
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if known := c.limits[name]; known.bytes > 0 && time.Since(known.asked) < fresh {
+		return min(BatchLimit, known.bytes+batchHead)
+	}
+	return BatchLimit
 }
 
 // Send sends one batch to each of any number of partitions, in one request a leader, wanting the
@@ -232,23 +270,24 @@ func appendTopic(topics []rawproduce.RequestTopic, one rawproduce.RequestTopic) 
 
 // Merge hands every batch what its leader said of it.
 func (s *sending) Merge(messages []protocol.Message, results []interface{}) (protocol.Message, error) {
-	batches := make(map[Place]*EncodedBatch, len(s.batches))
+	batches := make(map[TopicPartition]*EncodedBatch, len(s.batches))
 	for _, b := range s.batches {
-		batches[b.Place] = b
+		batches[b.TopicPartition] = b
 	}
 	for i, m := range messages {
 		answer, err := protocol.Result(results[i])
 		if err != nil {
 			for _, t := range m.(*rawproduce.Request).Topics {
 				for _, p := range t.Partitions {
-					batches[Place{t.Topic, p.Partition}].Err = fmt.Errorf("write %s/%d: %w", t.Topic, p.Partition, err)
+					at := TopicPartition{t.Topic, p.Partition}
+					batches[at].Err = fmt.Errorf("write %s/%d: %w", t.Topic, p.Partition, err)
 				}
 			}
 			continue
 		}
 		for _, t := range answer.(*produce.Response).Topics {
 			for _, p := range t.Partitions {
-				b := batches[Place{t.Topic, p.Partition}]
+				b := batches[TopicPartition{t.Topic, p.Partition}]
 				if b == nil {
 					continue
 				}

@@ -1,13 +1,14 @@
 package web
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,17 +23,33 @@ var openAPI []byte
 const (
 	longestLabel = 200     // letters
 	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
+	mostLabels   = 1000    // that a person is offered
+	// of an item's attributes, which go with what is taught for the sake of its picture
+	longestAttributes = 4 << 10
 )
 
 // routes are what a labelling tool needs: the items that the stage asks about, teaching, forgetting, and how
 // it is.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /api/review":       p.apiReview,
-		"POST /api/review/skip": p.apiSkip,
-		"POST /api/teach":       p.apiTeach,
-		"POST /api/forget":      p.apiForget,
-		"GET /api/state":        p.apiState,
+		"POST /api/review":       p.apiReview,
+		"POST /api/review/skip":  p.apiSkip,
+		"POST /api/teach":        p.apiTeach,
+		"POST /api/forget":       p.apiForget,
+		"POST /api/reject":       p.apiReject,
+		"GET /api/names":         p.apiNames,
+		"GET /api/examples":      p.apiExamples,
+		"POST /api/names":        p.apiName,
+		"POST /api/names/undo":   p.apiUnname,
+		"POST /api/names/forget": p.apiForgetName,
+		"POST /api/split":        p.apiSplit,
+		"POST /api/preview":      p.apiPreview,
+		"GET /api/unknown":       p.apiUnknown,
+		"GET /api/why":           p.apiWhy,
+		"POST /api/similar":      p.apiSimilar,
+		"POST /api/answer":       p.apiAnswer,
+		"GET /api/state":         p.apiState,
+		"GET /api/streams":       p.apiStreams,
 		"GET /api/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(openAPI)
@@ -63,7 +80,7 @@ func (p *Page) reviewView(r *record.Review) reviewView {
 		Confidence: zeroIfNot(r.Guess.Confidence),
 		Unknown:    r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil,
 			r.Vector)),
-		Attributes: r.Attributes, Image: p.image(&Item{Example: r.ID}, attributes(r.Attributes).Image),
+		Attributes: r.Attributes, Image: p.image(r.ID, r.Attributes),
 	}
 	for _, a := range r.Guess.Alternatives {
 		v.Alternatives = append(v.Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
@@ -81,15 +98,19 @@ func (p *Page) reviewView(r *record.Review) reviewView {
 
 // apiReview gives items to a person, who holds them for two minutes: nobody else is given the same.
 func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
-	count := 1
-	if text := r.URL.Query().Get("count"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil || count < 1 || count > 100 {
-			http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
-			return
-		}
+	var body struct {
+		Who   string `json:"who"`
+		Count int    `json:"count"`
 	}
-	holder := r.URL.Query().Get("who")
+	if !read(w, r, &body) {
+		return
+	}
+	count := cmp.Or(body.Count, 1)
+	if count < 1 || count > 100 {
+		http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
+		return
+	}
+	holder := body.Who
 	if holder == "" || len(holder) > longestLabel {
 		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item",
 			http.StatusBadRequest)
@@ -146,25 +167,23 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	}
 	example := &record.Example{
 		ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model,
-		Time: time.Now(),
+		Time: time.Now(), At: time.Now(), By: p.user(r),
 	}
 	guess := ""
-	switch asked, found := p.options.Questions.find(body.ID); {
-	case len(body.Vector) > 0:
+	if len(body.Vector) > 0 {
 		var err error
 		if example.Vector, err = record.ParseVector(body.Vector); err != nil {
 			http.Error(w, "vector: "+err.Error(), http.StatusBadRequest)
 			return
 		}
-	case found:
-		example.Vector, example.Model = asked.Vector, asked.Model
-	default:
-		item := p.shownItem(body.ID)
-		if item == nil {
+	} else {
+		f, ok := p.find(body.ID)
+		if !ok {
 			http.Error(w, "that item is no longer at hand: send its vector with it", http.StatusNotFound)
 			return
 		}
-		example.Vector, example.Model, example.ID, guess = item.Vector, item.Result.Model, item.Example, item.Result.Label
+		example.ID, example.Model, example.Vector, example.Attributes = f.ID, f.Model, f.Vector, f.Attributes
+		guess = f.Label
 	}
 	if err := p.options.Teach(r.Context(), example); err != nil {
 		p.options.Log.Error("a label could not be taught", "id", example.ID, "label", example.Label, "error", err)
@@ -176,19 +195,16 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// shownItem is the item that was shown under the id of its result or its own, nil if it is no longer at hand.
-func (p *Page) shownItem(id string) *Item {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if item := p.recent.items[id]; item != nil {
-		return item
+// user is who sent the request, as far as a proxy says so.
+func (p *Page) user(r *http.Request) string {
+	if p.options.UserHeader == "" {
+		return ""
 	}
-	for _, item := range p.recent.items {
-		if item.Example == id {
-			return item
-		}
+	name := r.Header.Get(p.options.UserHeader)
+	if len(name) > longestLabel {
+		name = name[:longestLabel]
 	}
-	return nil
+	return strings.ToValidUTF8(name, "")
 }
 
 // apiForget takes an example back.
@@ -207,6 +223,7 @@ func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "id is needed: that of the example", http.StatusBadRequest)
 		return
 	}
+	p.keepTakenBack(body.ID)
 	if err := p.options.Forget(r.Context(), body.ID); err != nil {
 		p.options.Log.Error("an example could not be taken back", "id", body.ID, "error", err)
 		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
@@ -229,19 +246,18 @@ func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// labels are those a person can choose from: those given, and those of what was taught in this session.
+// labels are those that a person can choose from, the most used ones first: those given, those of what was taught
+// in this session, and what items are called.
 func (p *Page) labels() []string {
-	labels := []string{}
+	var labels []string
 	if p.options.Labels != nil {
 		labels = append(labels, p.options.Labels()...)
 	}
-	_, said := p.options.Questions.session()
-	for _, t := range said {
-		if !slices.Contains(labels, t.Label) {
-			labels = append(labels, t.Label)
-		}
-	}
-	return labels
+	used, said := p.options.Questions.used()
+	labels = append(append(labels, said...), slices.Collect(maps.Keys(used))...)
+	slices.SortFunc(labels, func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), strings.Compare(a, b)) })
+	labels = slices.Compact(labels)
+	return append([]string{}, labels[:min(len(labels), mostLabels)]...)
 }
 
 // read decodes a request's JSON. It has answered the request where it returns false. A form of another site

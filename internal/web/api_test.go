@@ -109,13 +109,16 @@ func TestLabellingTool(t *testing.T) {
 		Forget: func(_ context.Context, id string) error { forgotten = append(forgotten, id); return nil },
 	})
 	server := running(t, p, Access{Loopback: true})
-	p.Told(nil, []record.Review{review("a"), review("b")})
+	p.Told(nil, []record.Review{review("a"), review("b")}, false)
 	var asked struct {
 		Items []reviewView
 	}
-	if err := json.NewDecoder(get(t, server, "/api/review?who=ann").Body).Decode(&asked); err != nil ||
-		len(asked.Items) != 1 {
-		t.Fatal(err, asked)
+	_, given := post(t, server, "/api/review", `{"who":"ann"}`)
+	if json.Unmarshal([]byte(given), &asked) != nil || len(asked.Items) != 1 {
+		t.Fatal(given)
+	}
+	if r := get(t, server, "/api/review?who=eve"); r.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("taking by GET: %s", r.Status) // any site could: a picture's address is enough
 	}
 	if it := asked.Items[0]; it.ID != "b" || it.Why != "cat, or dog?" || it.Image == "" ||
 		it.Vector != "AACAPwAAAEA=" {
@@ -157,9 +160,11 @@ func TestLabellingTool(t *testing.T) {
 		t.Error(r, err)
 	}
 	r.Body.Close()
-	for _, query := range []string{"", "?who=ann&count=0", "?who=ann&count=x"} {
-		if r := get(t, server, "/api/review"+query); r.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %s", query, r.Status)
+	for _, body := range []string{
+		`{}`, `{"who":"ann","count":-1}`, `{"who":"ann","count":101}`, `{"who":"ann","count":"x"}`,
+	} {
+		if code, text := post(t, server, "/api/review", body); code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", body, code, text)
 		}
 	}
 }
@@ -221,5 +226,49 @@ func TestTroublesAreTold(t *testing.T) {
 	}
 	if sent := string(p.report(time.Now())); !strings.Contains(sent, "dimension 3") {
 		t.Errorf("the page is sent %s", sent)
+	}
+}
+
+// The labels that a person is offered are those of the labels topic, those taught here, and those that items are
+// called, the most used first; clusters are no labels.
+func TestLabelsOffered(t *testing.T) {
+	p := New(Options{Labels: func() []string { return []string{"ant", "bee", "cat"} }})
+	p.Told([]record.Result{
+		{Label: "cat"}, {Label: "cat"}, {Label: "fed"}, {Label: "bee", Unknown: true}, {Label: "cluster-7"},
+	}, nil, false)
+	p.options.Questions.answered("x", "new", "")
+	if got := p.labels(); !slices.Equal(got, []string{"cat", "fed", "ant", "bee", "new"}) {
+		t.Errorf("%v", got)
+	}
+	var many []record.Result
+	for i := range 3000 {
+		many = append(many, record.Result{Label: fmt.Sprint("label-", i)})
+	}
+	p.Told(many, nil, false)
+	if got := p.labels(); len(got) != mostLabels {
+		t.Errorf("%d labels are offered", len(got))
+	}
+}
+
+// Who taught is whom the proxy's header names, and nobody where no header was named.
+func TestWhoTaught(t *testing.T) {
+	for header, want := range map[string]string{"": "", "X-Forwarded-User": "kim"} {
+		var said record.Example
+		server := running(t, New(Options{
+			UserHeader: header,
+			Teach:      func(_ context.Context, e *record.Example) error { said = *e; return nil },
+		}), Access{Loopback: true})
+		body := strings.NewReader(`{"id":"a","label":"cat","vector":[1,2]}`)
+		request, _ := http.NewRequest(http.MethodPost, server.URL+"/api/teach", body)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("X-Forwarded-User", "kim")
+		r, err := server.Client().Do(request)
+		if err != nil || r.StatusCode != http.StatusNoContent {
+			t.Fatal(r, err)
+		}
+		r.Body.Close()
+		if said.By != want || said.At.IsZero() {
+			t.Errorf("header %q: %+v", header, said)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +15,7 @@ import (
 type Access struct {
 	Loopback bool   // only this machine reaches it
 	Token    string // what a visitor must show; "" lets everyone in who reaches it
+	View     string // with Token: what a visitor may show instead, who then changes nothing; "": none
 	Open     []string
 }
 
@@ -22,7 +25,7 @@ const tokenCookie = "slkstream-token"
 // Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener
 // without a token answers to loopback names alone, so that no site can reach it under a name of its own; what
 // changes anything must come from a page of the same origin; and where there is a token it is asked for, as a
-// bearer or once as ?token=.
+// bearer or once as ?token=. A visitor with the token View reads, and asks.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range a.Open {
@@ -35,12 +38,18 @@ func (a Access) Guard(next http.Handler) http.Handler {
 			http.Error(w, "this address answers to localhost only", http.StatusMisdirectedRequest)
 			return
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
+		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
+		if changes && a.Token == "" && !ownHost(r.Host) {
+			http.Error(w, "without --listen-token-file nothing is changed under this name, which any site may point "+
+				"here: use the machine's address or name", http.StatusMisdirectedRequest)
+			return
+		}
+		if changes && !sameOrigin(r) {
 			http.Error(w, "another site may not do this", http.StatusForbidden)
 			return
 		}
 		if a.Token != "" {
-			if given := r.URL.Query().Get("token"); given != "" && a.matches(given) && r.Method == http.MethodGet {
+			if given := r.URL.Query().Get("token"); given != "" && a.known(given) && r.Method == http.MethodGet {
 				http.SetCookie(w, &http.Cookie{
 					Name: tokenCookie, Value: url.QueryEscape(given), Path: "/",
 					HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
@@ -49,10 +58,17 @@ func (a Access) Guard(next http.Handler) http.Handler {
 				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // out of the address bar and the history
 				return
 			}
-			if !a.matches(tokenOf(r)) {
+			shown := tokenOf(r)
+			if !a.known(shown) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 				http.Error(w, "a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token",
 					http.StatusUnauthorized)
+				return
+			}
+			asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path)
+			if changes && !asks && !matches(shown, a.Token) {
+				http.Error(w, "this token is for looking on: to teach, come with the one of --listen-token-file",
+					http.StatusForbidden)
 				return
 			}
 		}
@@ -72,20 +88,42 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
+// known says whether a token lets in.
+func (a Access) known(token string) bool {
+	teaches, looks := matches(token, a.Token), matches(token, a.View)
+	return teaches || looks && a.View != ""
+}
+
 // matches compares in a time that tells nothing.
-func (a Access) matches(token string) bool {
-	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(a.Token))
+func matches(token, with string) bool {
+	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(with))
 	return subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
 func loopbackHost(hostPort string) bool {
+	host := hostOf(hostPort)
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// ownHost says whether no other site can have made the name lead here: an address, a name without a domain,
+// or this machine's own.
+func ownHost(hostPort string) bool {
+	host := hostOf(hostPort)
+	if net.ParseIP(host) != nil || host != "" && !strings.Contains(host, ".") {
+		return true
+	}
+	own, err := os.Hostname()
+	return err == nil && strings.EqualFold(host, own)
+}
+
+// hostOf is a host without its port and brackets.
+func hostOf(hostPort string) string {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		host = hostPort
 	}
-	host = strings.Trim(host, "[]")
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.Trim(host, "[]")
 }
 
 // sameOrigin says whether a page of this very origin sent the request. Whoever is no browser names no origin.

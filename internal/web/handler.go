@@ -19,10 +19,11 @@ func (p *Page) Handler() http.Handler {
 	mux.Handle("GET /{$}", http.FileServerFS(files))
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	mux.HandleFunc("GET /events", p.events)
-	mux.HandleFunc("GET /review", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, files,
-			"review.html")
-	})
+	for _, page := range []string{"review", "names", "unknown"} {
+		mux.HandleFunc("GET /"+page, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, page+".html")
+		})
+	}
 	for route, serve := range p.routes() {
 		mux.HandleFunc(route, serve)
 	}

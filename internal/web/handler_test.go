@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -191,7 +192,7 @@ func TestTeachingThatCannotBe(t *testing.T) {
 		},
 	} {
 		p := New(Options{Teach: teach})
-		p.recent.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
+		p.shown.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
 		server := running(t, p, Access{Loopback: true})
 		r, err := server.Client().Do(teachRequest(server, `{"id":"a","label":"b"}`))
 		if err != nil {
@@ -245,6 +246,7 @@ func TestGuard(t *testing.T) {
 		Token: "s",
 		Open:  []string{"/livez"},
 	}, Access{}
+	both := Access{Token: "s", View: "v"}
 	proxied := Access{Loopback: true, Token: "s", Open: []string{"/livez"}} // behind a proxy on the same machine
 	for _, c := range []struct {
 		name string
@@ -274,6 +276,36 @@ func TestGuard(t *testing.T) {
 		{"link that posts", ask(secret, "POST", "/teach?token=s", "stage:8070"), http.StatusUnauthorized},
 		{"health", ask(secret, "GET", "/livez", "stage:8070"), passed},
 		{"open", ask(open, "GET", "/", "stage:8070"), passed},
+		{"open, posts to an address", ask(open, "POST", "/teach", "10.0.0.7:8070"), passed},
+		{"open, posts to an IPv6 address", ask(open, "POST", "/teach", "[fd00::7]:8070"), passed},
+		{
+			"open, posts under a name that any site may point here",
+			ask(open, "POST", "/teach", "rebound.example:8070", "Origin", "http://rebound.example:8070"),
+			http.StatusMisdirectedRequest,
+		},
+		{"a token for looking, looks", ask(both, "GET", "/", "stage:8070", "Authorization", "Bearer v"), passed},
+		{
+			"a token for looking, asks", ask(both, "POST", "/api/similar", "stage:8070", "Authorization", "Bearer v"),
+			passed,
+		},
+		{
+			"a token for looking, teaches", ask(both, "POST", "/api/teach", "stage:8070", "Authorization", "Bearer v"),
+			http.StatusForbidden,
+		},
+		{"a token for looking, by link", ask(both, "GET", "/?token=v", "stage:8070"), http.StatusSeeOther},
+		{
+			"beside it, the token that teaches", ask(both, "POST", "/api/teach", "stage:8070", "Authorization", "Bearer s"),
+			passed,
+		},
+		{"beside it, no token", ask(both, "GET", "/", "stage:8070"), http.StatusUnauthorized},
+		{
+			"no token for looking, an empty one", ask(secret, "GET", "/", "stage:8070", "Authorization", "Bearer "),
+			http.StatusUnauthorized,
+		},
+		{
+			"a token, posts under a name", ask(secret, "POST", "/teach", "stage.example", "Authorization", "Bearer s"),
+			passed,
+		},
 		{
 			"open, another site", ask(open, "POST", "/teach", "stage:8070", "Origin", "http://evil.example"),
 			http.StatusForbidden,
@@ -291,9 +323,9 @@ func TestGuard(t *testing.T) {
 }
 
 func TestImages(t *testing.T) {
-	item := &Item{Example: "a b/c"}
 	p := New(Options{ImageURL: "http://store/{id}.png"})
-	if got := p.image(item, "http://elsewhere/x"); got != "http://store/a%20b%2Fc.png" {
+	elsewhere := json.RawMessage(`{"image":"http://elsewhere/x"}`)
+	if got := p.image("a b/c", elsewhere); got != "http://store/a%20b%2Fc.png" {
 		t.Errorf("%s", got)
 	}
 	if policy := p.policy(); !strings.Contains(policy, "img-src 'self' data: http://store;") {
@@ -327,7 +359,8 @@ func TestImages(t *testing.T) {
 		} {
 			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" ||
 				slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
-			if got := p.image(item, attribute) == attribute; got != want {
+			of, _ := json.Marshal(about{Image: attribute})
+			if got := p.image("a", of) == attribute; got != want {
 				t.Errorf("%v: %q shown: %v", c.hosts, attribute, got)
 			}
 		}

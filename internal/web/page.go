@@ -8,11 +8,13 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -28,21 +30,43 @@ type Options struct {
 	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
 	Teach func(context.Context, *record.Example) error
 	// Forget takes an example of that id back. nil with Teach.
-	Forget    func(ctx context.Context, id string) error
-	Questions *Questions // what people are asked; nil: a queue that stays empty
-	Status    func() Status
-	Log       *slog.Logger
+	Forget func(ctx context.Context, id string) error
+	Recent *recent.Store // the last answered items; nil: none are kept
+	// Answer answers vectors by what the stage knows of a stream; nil: it does not. See ErrElsewhere.
+	Answer func(stream, model string, vectors [][]float32) ([]Answered, error)
+	// Say writes records to the labels topic. nil with Teach.
+	Say func(context.Context, func(topic string) []record.Out) error
+	// Example is the example in force of an id; nil: not known.
+	Example func(id string) (record.Example, bool)
+	// ForgetName forgets a name and says what held it; nil with Teach. It wraps record.ErrNoName.
+	ForgetName func(context.Context, record.Name) ([]record.Receipt, error)
+	// Names are the names in force, by the keys of their records; nil: not known.
+	Names func() []record.Name
+	// Examples and Rejections are those in force, the latest last; nil: not known.
+	Examples   func() iter.Seq[record.Example]
+	Rejections func() []record.NotThis
+	// Strangers are the recent unknown items in groups; WouldCorrect the recent items that examples would call
+	// otherwise; nil: not known.
+	Strangers    func(context.Context) ([]recent.Stranger, error)
+	WouldCorrect func([]record.Example) []recent.Corrected
+	Questions    *Questions // what people are asked; nil: a queue that stays empty
+	Status       func() Status
+	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.
+	UserHeader string
+	Log        *slog.Logger
 }
 
 // Status is what the stage says of itself.
 type Status struct {
-	Answered   int64   `json:"answered"`
-	Unknown    int64   `json:"unknown"`
-	Dead       int64   `json:"dead"`
-	Episodes   int64   `json:"episodes"`
-	Streams    int64   `json:"streams"`
-	Lag        int64   `json:"lag"` // records not yet answered
-	LagSeconds float64 `json:"lagSeconds"`
+	Answered int64 `json:"answered"`
+	Unknown  int64 `json:"unknown"`
+	Dead     int64 `json:"dead"`
+	// Reasons are the dead letters by what was wrong with them.
+	Reasons    map[string]int64 `json:"-"`
+	Episodes   int64            `json:"episodes"`
+	Streams    int64            `json:"streams"`
+	Lag        int64            `json:"lag"` // records not yet answered; -1: not known
+	LagSeconds float64          `json:"lagSeconds"`
 	// Troubles are what keeps the stage from doing its work now.
 	Troubles []Trouble `json:"troubles,omitempty"`
 }
@@ -98,15 +122,19 @@ type Page struct {
 	offered chan *Episode
 	next    atomic.Int64 // when the next episode is welcome, Unix nanoseconds
 	clients clients
+	asked   allowance
 
-	mu     sync.Mutex
-	last   []byte   // the last episode that was shown, encoded
-	unseen *Episode // a later one, that came while nobody looked on
-	speed  speed
-	status Status
-	curve  curve
-	recent recent
-	place  placement
+	mu        sync.Mutex
+	last      []byte   // the last episode that was shown, encoded
+	unseen    *Episode // a later one, that came while nobody looked on
+	speed     speed
+	status    Status
+	curve     curve
+	shown     shown
+	takenBack []record.Example // on this page, the latest last: so that it can be undone
+
+	streams  streams // with a lock of its own
+	position placement
 }
 
 // New returns a page that shows nothing until Run runs.
@@ -117,7 +145,10 @@ func New(o Options) *Page {
 	if o.Questions == nil {
 		o.Questions = NewQuestions()
 	}
-	return &Page{options: o, offered: make(chan *Episode, 1), recent: recent{items: map[string]*Item{}}}
+	return &Page{
+		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
+		options: o, offered: make(chan *Episode, 1), shown: shown{items: map[string]*Item{}},
+	}
 }
 
 // Wants says whether the page would take an episode now: somebody looks on, and has seen the last one. Ask
@@ -136,8 +167,10 @@ func (p *Page) Offer(e *Episode) {
 	}
 }
 
-// Told takes in every answer, and the items whose label the stage asks for.
-func (p *Page) Told(results []record.Result, reviews []record.Review) {
+// Told takes in the answers of an episode, the items whose label the stage asks for, and whether the stream
+// is doubtful: right for fewer than half of the items that people labelled.
+func (p *Page) Told(results []record.Result, reviews []record.Review, doubtful bool) {
+	p.streams.add(results, doubtful)
 	p.options.Questions.Ask(reviews...)
 	p.options.Questions.Named(results)
 }
@@ -194,9 +227,9 @@ func (p *Page) show(e *Episode) []byte {
 	points := project(vectors)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.place.align(points, e.Items)
+	p.position.align(points, e.Items)
 	for i := range e.Items {
-		p.recent.add(&e.Items[i])
+		p.shown.add(&e.Items[i])
 	}
 	p.curve.add(e.Scores)
 	p.last = message("episode", p.view(e, points))

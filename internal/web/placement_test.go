@@ -84,11 +84,22 @@ func TestCurveSpansTheRun(t *testing.T) {
 	}
 }
 
+// The page divides by the items between the first point and the last.
+func TestCurveHasOnePointForEachCount(t *testing.T) {
+	var c curve
+	for _, all := range []int64{4, 4, 5, 5} {
+		c.add([]Score{{Name: "warm start", Right: 4, All: all}})
+	}
+	if n := len(c.points); n != 2 || c.points[0].After != 4 || c.points[1].After != 5 {
+		t.Errorf("points %+v", c.points)
+	}
+}
+
 func TestRecentIsBounded(t *testing.T) {
-	r := recent{items: map[string]*Item{}}
+	r := shown{items: map[string]*Item{}}
 	vector := make([]float32, 1<<16) // shared: only its size counts
 	for i := range 1000 {
-		for range 2 { // a repeat takes the place of the first
+		for range 2 { // a repeat replaces the first
 			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{
 				Topic: "t", Offset: int64(i),
 				Object: -1,

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +42,9 @@ type Questions struct {
 	now     func() time.Time
 	waiting []*question // oldest first
 	bytes   int
-	taught  []*taught // latest last
+	taught  []*taught             // latest last
+	counts  map[string]int64      // of items by what they are called, clusters left out
+	doubts  map[[2]string]float64 // of pairs of labels, the answers that are expected to be wrong between them
 }
 
 // NewQuestions returns an empty queue.
@@ -158,22 +162,82 @@ func (q *Questions) forgotten(id string) {
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
 }
 
-// Named counts answers by label, so that people see what came of what they said.
+// forget drops the questions that the stage would answer with these labels, and what people said of them.
+func (q *Questions) forget(labels map[string]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] })
+	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return labels[t.Label] })
+	for label := range labels {
+		delete(q.counts, label)
+	}
+}
+
+// Named counts answers by label, so that people see what came of what they said and find the usual labels first.
 func (q *Questions) Named(results []record.Result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.taught) == 0 {
-		return
-	}
 	counts := map[string]int64{}
 	for i := range results {
-		if !results[i].Unknown {
+		q.doubt(&results[i])
+		if !results[i].Unknown && !strings.HasPrefix(results[i].Label, "cluster-") {
 			counts[results[i].Label]++
+		}
+	}
+	if q.counts == nil {
+		q.counts = map[string]int64{}
+	}
+	for label, n := range counts {
+		if _, known := q.counts[label]; known || len(q.counts) < mostLabels {
+			q.counts[label] += n
 		}
 	}
 	for _, t := range q.taught {
 		t.Since += counts[t.Label]
 	}
+}
+
+// doubt counts what else an item might have been.
+func (q *Questions) doubt(r *record.Result) {
+	const least = .1 // what is less is no doubt, and most answers have no more
+	for _, other := range r.Alternatives {
+		if r.Unknown || !(other.Confidence >= least) {
+			continue
+		}
+		pair := [2]string{min(r.Label, other.Label), max(r.Label, other.Label)}
+		if _, known := q.doubts[pair]; known || len(q.doubts) < mostLabels {
+			if q.doubts == nil {
+				q.doubts = map[[2]string]float64{}
+			}
+			q.doubts[pair] += other.Confidence
+		}
+	}
+}
+
+// confused is, for each label, the one that it is confused with most.
+func (q *Questions) confused() map[string]confusedView {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	most := map[string]confusedView{}
+	for pair, items := range q.doubts {
+		for i, label := range pair {
+			other := confusedView{pair[1-i], items}
+			if m := most[label]; items > m.Items || items == m.Items && other.Label < m.Label {
+				most[label] = other
+			}
+		}
+	}
+	return most
+}
+
+// used are the items by what they are called, and the labels that were taught in this session.
+func (q *Questions) used() (counts map[string]int64, said []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, t := range q.taught {
+		said = append(said, t.Label)
+	}
+	return maps.Clone(q.counts), said
 }
 
 // session is how many items wait and what was taught, latest first.
@@ -185,4 +249,22 @@ func (q *Questions) session() (waiting int, said []taught) {
 		said = append(said, *q.taught[i])
 	}
 	return len(q.waiting), said
+}
+
+// waitingBy are the items that wait, by stream.
+func (q *Questions) waitingBy() map[string]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	by := map[string]int{}
+	for _, w := range q.waiting {
+		by[w.review.Stream]++
+	}
+	return by
+}
+
+// rejected takes an item out of the queue of which a person has said what it is not.
+func (q *Questions) rejected(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remove(func(w *question) bool { return w.review.ID == id })
 }

@@ -74,7 +74,7 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 		v.Items[i] = itemView{
 			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
 			Calibrated: r.Calibrated, Unknown: r.Unknown,
-			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item, about.Image),
+			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
 			Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
 		}
 		for _, a := range r.Alternatives {
@@ -99,13 +99,14 @@ func attributes(b json.RawMessage) (a about) {
 	return a
 }
 
-// image is where the item's picture is, "" for none. A feed may point the browser at a picture in the record
-// itself, and at hosts that the operator allows: a browser reaches what its network does, and a request is
-// more than a picture.
-func (p *Page) image(item *Item, attribute string) string {
+// image is where the picture of an item of that id and those attributes is, "" for none. A feed may point
+// the browser at a picture in the record itself, and at hosts that the operator allows: a browser reaches
+// what its network does, and a request is more than a picture.
+func (p *Page) image(id string, of json.RawMessage) string {
 	if p.options.ImageURL != "" {
-		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(item.Example))
+		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(id))
 	}
+	attribute := attributes(of).Image
 	switch u, err := url.Parse(attribute); {
 	case err != nil:
 	case u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"),

@@ -18,9 +18,9 @@ func TestNobodyLooksOn(t *testing.T) {
 	}
 	e := s.episode(t, 40)
 	p.keep(e)
-	if p.last != nil || p.unseen != e || len(p.curve.points) != 1 || len(p.recent.items) != 0 {
+	if p.last != nil || p.unseen != e || len(p.curve.points) != 1 || len(p.shown.items) != 0 {
 		t.Errorf("shown to nobody: %d bytes, %d points, %d items", len(p.last), len(p.curve.points),
-			len(p.recent.items))
+			len(p.shown.items))
 	}
 	server := httptest.NewServer(p.Handler())
 	defer server.Close()
@@ -41,8 +41,8 @@ func TestNobodyLooksOn(t *testing.T) {
 			break
 		}
 	}
-	if !p.Wants() || p.unseen != nil || len(p.recent.items) != 40 {
-		t.Errorf("with a visitor: wants %t, %d items can be taught", p.Wants(), len(p.recent.items))
+	if !p.Wants() || p.unseen != nil || len(p.shown.items) != 40 {
+		t.Errorf("with a visitor: wants %t, %d items can be taught", p.Wants(), len(p.shown.items))
 	}
 	response.Body.Close()
 	for deadline := time.Now().Add(time.Minute); p.Wants() && time.Now().Before(deadline); {

@@ -22,7 +22,7 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	l, err := load(ctx, p, &s, &Plan{})
+	l, err := load(ctx, p, &s, &regime{manifold: manifold(p.N, p.K)}, &Plan{})
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,11 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = poisson(ctx, graph, class, 0, l.k, told)
+		x, err = newPoisson(graph, leftOver).poisson(ctx, class, 0, l.k, told)
 	case "label-spreading":
 		x, err = spread(ctx, graph, class, l.k, .9, told)
 	default:
-		x, err = laplace(ctx, graph, class, 0, l.k, nil, 0, told)
+		x, err = newHarmonic(graph, class, 0, leftOver).classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {
 			lessMean(x, slices.Repeat([]float32{1}, l.all), degrees(graph), l.k)
 		}

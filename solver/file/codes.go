@@ -20,12 +20,11 @@ type coder struct {
 	step       float32
 }
 
-// keptFloor is the share of its neighbours that a row is to keep in principal directions, n rows in k
-// classes. Where a class is a spread around a mean, small directions tell classes apart, and all neighbours
-// are to be kept. Where a class is many rows that lie side by side, those that a code exchanges lie nearly as
+// keptFloor is the share of its neighbours that a row is to keep in principal directions. Where a
+// class is a spread around a mean, small directions tell classes apart, and all neighbours are to be kept. Where a class is many rows that lie side by side, those that a code exchanges lie nearly as
 // near, and what varies little is noise: on digits of 784 pixels 64 directions keep .82 of the 10 nearest, 32
 // keep .7, and both say more than all pixels; 16 keep .5 and say less.
-func keptFloor(n, k int) float64 { return 1 - .3*manifold(n, k) }
+func keptFloor(manifold float64) float64 { return 1 - .3*manifold }
 
 const (
 	sampleRows = 20000 // at most, spread over the file
@@ -130,7 +129,9 @@ func probe(rows vector.Matrix) [][]int32 {
 			if i == n*every || len(nearest) == probed && v >= nearest[probed-1].distance {
 				continue
 			}
-			at, _ := slices.BinarySearchFunc(nearest, v, func(a neighbour, v float32) int { return cmp.Compare(a.distance, v) })
+			at, _ := slices.BinarySearchFunc(nearest, v, func(a neighbour, v float32) int {
+				return cmp.Compare(a.distance, v)
+			})
 			if nearest = slices.Insert(nearest, at, neighbour{int32(i), v}); len(nearest) > probed {
 				nearest = nearest[:probed]
 			}

@@ -114,7 +114,7 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 	for i := range chosen {
 		chosen[i] = -1
 	}
-	for p := l.n; p < l.all; p++ { // support has no place in the order
+	for p := l.n; p < l.all; p++ { // support has no order
 		ids, _ := lists.Row(p)
 		copy(chosen[p*rho:(p+1)*rho], ids)
 	}

@@ -22,7 +22,7 @@ type Constants struct {
 // labelling are the constants with support. Where a class is many rows side by side, means say less and
 // neighbours more.
 func (l *loaded) labelling(s *Settings) Constants {
-	x := manifold(l.n, l.k)
+	x := l.manifold
 	return s.adjusted(Constants{
 		Lambda: .8 * (1 + 1.5*x), Tau: 5 / (1 + 1.5*x), U: .75, Beta: .25, CPI: 10, Drawn: 20,
 		WS: max(1, .5*math.Log2(float64(l.k))), Rho: int(math.Round(4 * (1 + x))), Outer: 12, Inner: 1, Tolerance: .01,
@@ -63,7 +63,7 @@ type descent struct {
 	scores           []float32    // of the rows of a batch
 }
 
-// stretches of a batch: their prototypes are placed side by side, then their rows are updated one after the
+// stretches of a batch: their prototypes are averaged side by side, then their rows are updated one after the
 // other.
 const batched = 16
 
@@ -144,9 +144,9 @@ func (e *descent) add(from, to int, sum []float32, mass []float64) {
 	}
 }
 
-// place turns sums into prototypes, C = m / |m|^u with m the weighted mean of labelled and unlabelled rows:
+// average turns sums into prototypes, C = m / |m|^u with m the weighted mean of labelled and unlabelled rows:
 // the minimiser of R.
-func (e *descent) place(at *prototypes) {
+func (e *descent) average(at *prototypes) {
 	for c := range e.k {
 		row := at.rows.Row(c)
 		kernel.Axpy(1, e.heldSum.Row(c), row)
@@ -163,8 +163,8 @@ func (e *descent) place(at *prototypes) {
 	}
 }
 
-// placeFile is the step of G.
-func (e *descent) placeFile() {
+// averageFile is the step of G.
+func (e *descent) averageFile() {
 	k, d := e.k, e.points.d
 	parts := max(1, min(64, chunks(e.n), 1<<24/(k*d))) // of the problem, not of the cores
 	size := (e.n + parts - 1) / parts
@@ -181,19 +181,19 @@ func (e *descent) placeFile() {
 			e.file.mass[c] += v
 		}
 	}
-	e.place(&e.file)
+	e.average(&e.file)
 	for c := range e.pi {
 		e.file.logPi[c] = math.Log(e.pi[c])
 	}
 	e.base(&e.file, 1-e.c, 1-e.g)
 }
 
-// placeStretch is the step of C_b and pi_b for rows from up to to.
-func (e *descent) placeStretch(at *prototypes, from, to int) {
+// averageStretch is the step of C_b and pi_b for rows from up to to.
+func (e *descent) averageStretch(at *prototypes, from, to int) {
 	clear(at.rows.Values)
 	clear(at.mass)
 	e.add(from, to, at.rows.Values, at.mass)
-	e.place(at)
+	e.average(at)
 	total := 0.
 	for _, v := range at.mass {
 		total += v
@@ -227,7 +227,7 @@ func (e *descent) sweep(told progress) float64 {
 			kernel.Scale(float32(2*e.Tau*(1-e.c)), scores)
 			if e.c > 0 {
 				own := &e.batch[i]
-				e.placeStretch(own, from, to)
+				e.averageStretch(own, from, to)
 				products := make([]float32, len(scores))
 				kernel.Products(products, rows, own.rows.Values, to-from, k, d)
 				kernel.Axpy(float32(2*e.Tau*e.c), products, scores)
@@ -260,22 +260,29 @@ func (e *descent) sweep(told progress) float64 {
 	return change / float64(max(1, solved))
 }
 
-// run descends until S stands still, and fills in what the result says of it; r may be nil.
+// rounding is by how much R may rise in a half-step because S and prototypes are float32: by a few of the
+// last bits of each row's terms.
+func (e *descent) rounding() float64 {
+	mass := float64(e.n)
+	for _, held := range e.held {
+		mass += held
+	}
+	return mass * (1 + e.Lambda + e.Tau) / (1 << 22)
+}
+
+// run descends until S stands still, and fills in what the result says of it.
 func (e *descent) run(ctx context.Context, check bool, told progress, r *Result) error {
 	note := func() {
-		if !check || r == nil {
+		if !check {
 			return
 		}
 		now := e.objective()
-		if n := len(r.Trace); n > 0 && now > r.Trace[n-1]+1e-5*max(1, math.Abs(r.Trace[n-1])) {
+		if n := len(r.Trace); n > 0 && now > r.Trace[n-1]+e.rounding() {
 			r.Rises++
 		}
 		r.Trace = append(r.Trace, now)
 	}
-	e.placeFile()
-	if r != nil {
-		r.ObjectiveBefore = e.objective()
-	}
+	e.averageFile()
 	note()
 	for step := 0; step < e.Outer; step++ {
 		for i := range e.Inner {
@@ -284,9 +291,7 @@ func (e *descent) run(ctx context.Context, check bool, told progress, r *Result)
 			}
 			sweep := step*e.Inner + i
 			change := e.sweep(func(done, total int) { told(sweep*total+done, e.Outer*e.Inner*total) })
-			if r != nil {
-				r.Sweeps++
-			}
+			r.Sweeps++
 			note()
 			if change <= e.Tolerance {
 				if i == 0 {
@@ -298,11 +303,8 @@ func (e *descent) run(ctx context.Context, check bool, told progress, r *Result)
 		if step >= e.Outer {
 			break
 		}
-		e.placeFile()
+		e.averageFile()
 		note()
-	}
-	if r != nil {
-		r.ObjectiveAfter = e.objective()
 	}
 	return nil
 }

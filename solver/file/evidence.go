@@ -12,14 +12,14 @@ const evidenceWeight = .03
 
 // evidence is what the labelled rows say of every other by distance alone: softmax(-a) from their prototypes.
 // Where labels arrive over the graph it counts for little; where none does, it decides. Its rows are those at
-// the places of an order.
+// the positions of an order.
 type evidence struct {
 	points *points
 	order  []int32
-	class  []int32       // at each place, -1 for none
+	class  []int32       // at each position, -1 for none
 	scaled vector.Matrix // 2 tau C
 	psi    []float32     // tau psi of each class, +Inf for one without a label
-	total  []float32     // at each place, log sum_c exp(score)
+	total  []float32     // at each position, log sum_c exp(score)
 	weight float32       // of the evidence of a row, in parts of its degree
 }
 
@@ -72,7 +72,7 @@ func logSumExp(x []float32) float32 {
 	return most + float32(math.Log(sum))
 }
 
-// scores are -a for places from up to to and classes first up to last, without what all classes share.
+// scores are -a for positions from up to to and classes first up to last, without what all classes share.
 func (e *evidence) scores(from, to, first, last int) []float32 {
 	d, k := e.points.d, last-first
 	out, rows, scratch := make([]float32, (to-from)*k), make([]float32, (to-from)*d), e.points.scratch(1)
@@ -86,7 +86,8 @@ func (e *evidence) scores(from, to, first, last int) []float32 {
 	return out
 }
 
-// of returns the evidence for classes first up to last, a value for each place and class, 0 at labelled rows.
+// of returns the evidence for classes first up to last, a value for each position and class, 0 at labelled
+// rows.
 func (e *evidence) of(first, last int) []float32 {
 	k := last - first
 	out := make([]float32, len(e.order)*k)

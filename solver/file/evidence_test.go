@@ -99,7 +99,7 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 func TestNearby(t *testing.T) {
 	p, truth, _ := islands(0)
 	var plan Plan
-	l, err := load(t.Context(), p, &Settings{}, &plan)
+	l, err := load(t.Context(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestNearby(t *testing.T) {
 	slices.Sort(order)
 	for i, row := range order {
 		if int(row) != i {
-			t.Fatalf("row %d stands at place %d", row, i)
+			t.Fatalf("row %d stands at position %d", row, i)
 		}
 	}
 }

@@ -70,8 +70,8 @@ func solve(t *testing.T, p *Problem, s Settings) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rises > 0 || r.ObjectiveAfter > r.ObjectiveBefore {
-		t.Errorf("R rose %d times, from %g to %g: %v", r.Rises, r.ObjectiveBefore, r.ObjectiveAfter, r.Trace)
+	if r.Rises > 0 || len(r.Trace) < 2 || r.Trace[len(r.Trace)-1] > r.Trace[0] {
+		t.Errorf("R rose %d times: %v", r.Rises, r.Trace)
 	}
 	return r
 }
@@ -123,6 +123,38 @@ func TestShuffledOrderMeansNothing(t *testing.T) {
 	}
 }
 
+// Of two starts the one that R ends lower from is kept, in either order.
+func TestLowerStartIsKept(t *testing.T) {
+	p, truth := blobs(600, 16, 4, 2, false, .9, 3)
+	s, plan := Settings{Check: true}, Plan{}
+	l, err := load(t.Context(), p, &s, &regime{}, &plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := l.search(t.Context(), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := l.labelling(&s)
+	good := append(slices.Clone(truth), p.SupportClasses...)
+	one := slices.Clone(good)
+	for i := range p.N {
+		one[i] = 0
+	}
+	end := func(starts ...[]int32) float64 {
+		r := &Result{}
+		e, err := l.descend(t.Context(), &s, l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
+		if err != nil || r.Trace[len(r.Trace)-1] != e.objective() {
+			t.Fatalf("%v: R is %g at the end of %v", err, e.objective(), r.Trace)
+		}
+		return e.objective()
+	}
+	low, high := end(good), end(one)
+	if low >= high || end(good, one) != low || end(one, good) != low {
+		t.Errorf("R %g and %g, of both %g and %g", low, high, end(good, one), end(one, good))
+	}
+}
+
 func TestClusters(t *testing.T) {
 	p, truth := blobs(1500, 24, 6, 0, false, .5, 4)
 	for _, p.K = range []int{6, 0} { // 0: the graph says how many
@@ -154,8 +186,8 @@ func TestCoresChangeNothing(t *testing.T) {
 			runtime.GOMAXPROCS(2)
 			two := solve(t, p, Settings{Memory: memory})
 			runtime.GOMAXPROCS(was)
-			if !slices.Equal(one.Labels, two.Labels) || one.ObjectiveAfter != two.ObjectiveAfter {
-				t.Errorf("R %v on one core, %v on two", one.ObjectiveAfter, two.ObjectiveAfter)
+			if !slices.Equal(one.Labels, two.Labels) || !slices.Equal(one.Trace, two.Trace) {
+				t.Errorf("R %v on one core, %v on two", one.Trace, two.Trace)
 			}
 			if (one.Plan.Code > 0) != (memory > 0) {
 				t.Errorf("plan: %v", one.Plan)
@@ -219,8 +251,8 @@ func TestDoubts(t *testing.T) {
 			called++
 		}
 	}
-	// of 20 held-out rows the limit is the second highest
-	if share := called / rows; share < .02 || share > .12 {
+	// of 20 held-out rows the limit is the second highest: 98 of 100 times it is between .008 and .2
+	if share := called / rows; share < .008 || share > .2 {
 		t.Errorf("%.3f of the labelled classes' rows are called unknown, not about .05", share)
 	}
 	if math.Abs(said-right)/rows > .1 {
@@ -295,7 +327,7 @@ func TestPrincipalDirections(t *testing.T) {
 			t.Errorf("%d rows of %d classes: accuracy %.3f", c.n, c.k, a)
 		}
 		var plan Plan
-		l, err := load(context.Background(), p, &Settings{}, &plan)
+		l, err := load(context.Background(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &plan)
 		if err != nil {
 			t.Fatal(err)
 		}

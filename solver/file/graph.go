@@ -7,7 +7,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// similarity is a graph that labels are spread over, with the row that stands at each of its places.
+// similarity is a graph that labels are spread over, with the row that stands at each of its positions.
 type similarity struct {
 	graph *index.Affinity
 	order []int32
@@ -17,9 +17,9 @@ type similarity struct {
 // squared distance of the last of them, and made symmetric, (A + A')/2.
 func similarities(lists *index.Neighbours, width int, order []int32) similarity {
 	width = min(width, lists.Rho)
-	place := make([]int32, len(order))
+	position := make([]int32, len(order))
 	for i, p := range order {
-		place[p] = int32(i)
+		position[p] = int32(i)
 	}
 	return similarity{order: order, graph: symmetric(lists.N, width, func(i, j int) (int32, float32) {
 		ids, distances := lists.Row(int(order[i]))
@@ -31,14 +31,14 @@ func similarities(lists *index.Neighbours, width int, order []int32) similarity 
 			last = float64(distances[i-1])
 		}
 		if last == 0 {
-			return place[ids[j]], 1
+			return position[ids[j]], 1
 		}
 		r := float64(distances[j]) / last
-		return place[ids[j]], float32(math.Exp(-4 * r * r))
+		return position[ids[j]], float32(math.Exp(-4 * r * r))
 	})}
 }
 
-// in are the values of the rows, each at its place.
+// in are the values of the rows, each at its position.
 func (s *similarity) in(values []int32) []int32 {
 	out := make([]int32, len(values))
 	for i, p := range s.order {

@@ -14,6 +14,7 @@ type loaded struct {
 	class     []int32 // of each of all rows, -1 where it is to be solved
 	support   bool
 	recall    float64 // share of the neighbours that codes keep; 0 without codes
+	*regime
 }
 
 // power is what values are raised to before anything else where a file is labelled, as in a stream.
@@ -21,8 +22,8 @@ const power = .75
 
 // load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the
 // codes.
-func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, error) {
-	l := &loaded{n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
+func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) (*loaded, error) {
+	l := &loaded{regime: of, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
 	l.support = p.Support.N > 0
 	e := &embedding{power: s.Power, support: true}
@@ -89,7 +90,7 @@ func load(ctx context.Context, p *Problem, s *Settings, plan *Plan) (*loaded, er
 			copy(kept.Row(i), row)
 		}
 	})
-	floor := keptFloor(p.N, p.K)
+	floor := keptFloor(of.manifold)
 	if floor < 1 {
 		progress("principal directions", 0)
 	}

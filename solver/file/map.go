@@ -8,8 +8,8 @@ import (
 // mostMapped bounds the rows of a map.
 const mostMapped = 2000
 
-// place fills in where a sample of the rows lies along the two directions in which it varies most.
-func (l *loaded) place(r *Result) {
+// project fills in where a sample of the rows lies along the two directions in which it varies most.
+func (l *loaded) project(r *Result) {
 	every := (l.n + mostMapped - 1) / mostMapped
 	d := l.points.d
 	rows, centre := vector.Matrix{D: d}, make([]float32, d)
@@ -23,7 +23,7 @@ func (l *loaded) place(r *Result) {
 	for i := range rows.N {
 		kernel.Axpy(-1, centre, rows.Row(i))
 	}
-	r.Places = make([][2]float32, rows.N)
+	r.Positions = make([][2]float32, rows.N)
 	var first []float32
 	for axis := range 2 {
 		direction := vector.New(1, d).Values
@@ -41,7 +41,7 @@ func (l *loaded) place(r *Result) {
 			vector.Unit(direction, next)
 		}
 		for i := range rows.N {
-			r.Places[i][axis] = kernel.Dot(rows.Row(i), direction)
+			r.Positions[i][axis] = kernel.Dot(rows.Row(i), direction)
 		}
 		first = direction
 	}

@@ -18,7 +18,7 @@ func (e *descent) objective() float64 {
 		var own prototypes
 		if e.c > 0 {
 			own = newPrototypes(k, d)
-			e.placeStretch(&own, from, to)
+			e.averageStretch(&own, from, to)
 			sums[i] += e.c*e.heldCost(&own) - e.Beta*e.Drawn*cross(e.pi, own.logPi)
 		}
 		far, near := make([]float32, (to-from)*k), make([]float32, (to-from)*k)

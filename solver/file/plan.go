@@ -66,7 +66,7 @@ func (p *Plan) size(n, k int) {
 		search += sketches
 	}
 	p.Bytes = int64(n) * int64(row+spreadOn+max(lists, 4*k))
-	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*min(k, columnsAtOnce), 4*k)))
+	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*columnsAtOnce(k), 4*k)))
 }
 
 // plan chooses whole rows where they fit, else the longest code with which all of the work does, or, where

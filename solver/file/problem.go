@@ -27,14 +27,15 @@ type Problem struct {
 
 // Settings are what may be chosen of a solve. The zero value is the default.
 type Settings struct {
-	Seed        uint64
-	Index       string  // how neighbours are searched for, one of index.Methods
-	RecallFloor float64 // of the search for neighbours; 0: the index's default
-	Ordered     *bool   // whether the order of the rows means something; nil: as far as neighbours lie side by side
-	Memory      int64   // bytes that Plan.Bytes may be; 0: no limit
-	UnknownRate float64 // share of the rows of labelled classes that may be called unknown
-	Power       float64 // values are raised to, where the file is labelled; 0: .75
-	Check       bool    // compute R after each half-step: Result.Trace and Rises (slow)
+	Seed         uint64
+	Index        string  // how neighbours are searched for, one of index.Methods
+	RecallFloor  float64 // of the search for neighbours; 0: the index's default
+	Ordered      *bool   // whether the order of the rows means something; nil: as far as neighbours lie side by side
+	Memory       int64   // bytes that Plan.Bytes may be; 0: no limit
+	UnknownRate  float64 // share of the rows of labelled classes that may be called unknown
+	Power        float64 // values are raised to, where the file is labelled; 0: .75
+	Uncalibrated bool    // leave confidence as it comes: half as long for a small file
+	Check        bool    // compute R after each half-step: Result.Trace and Rises (slow)
 
 	Adjust   func(*Constants)                      // changes what the solve would take; may be nil
 	Plan     func(Plan)                            // told before the work starts; may be nil
@@ -59,15 +60,14 @@ type Result struct {
 
 	Second []int32 // the class that each row was nearest to after its label
 
-	Sample []int32      // rows spread over the file, at most 2,000
-	Places [][2]float32 // and where they lie along the two directions in which they vary most
+	Sample    []int32      // rows spread over the file, at most 2,000
+	Positions [][2]float32 // and where they lie along the two directions in which they vary most
 
-	Coherence                       float64 // how much the order of the rows tells, 0 to 1
-	ObjectiveBefore, ObjectiveAfter float64
-	Sweeps                          int
-	Trace                           []float64
-	Rises                           int
-	Plan                            Plan
+	Coherence float64 // how much the order of the rows tells, 0 to 1
+	Sweeps    int
+	Trace     []float64
+	Rises     int
+	Plan      Plan
 }
 
 func (p *Problem) check() error {

@@ -20,28 +20,49 @@ const (
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, where there
 // are none, by K clusters. The answer depends on the problem and the settings, not on the cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
+	of := &regime{}
+	r, class, err := solveAs(ctx, p, &s, of)
+	if err != nil || r.UnknownScore == nil {
+		return r, err
+	}
+	c := calibration{problem: p, s: &s, class: class, like: of}
+	return r, c.fit(ctx, r)
+}
+
+// regime is what a file is found to be. A sample of it is solved as the whole is.
+type regime struct {
+	known     bool
+	manifold  float64
+	coherence float64
+}
+
+// solveAs labels the rows, and returns the class that each was given. It fills in a regime that is not known.
+func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result, []int32, error) {
 	if err := p.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	plan, err := p.plan(s.Memory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.Plan != nil {
 		s.Plan(plan)
 	}
-	l, err := load(ctx, p, &s, &plan)
+	if !of.known {
+		of.manifold = manifold(p.N, p.K)
+	}
+	l, err := load(ctx, p, s, of, &plan)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if plan.Recall > 0 && s.Plan != nil { // what was kept of the rows is known now
 		s.Plan(plan)
 	}
 	r := &Result{Plan: plan, K: p.K}
 	if l.support {
-		return r, l.labels(ctx, &s, r)
+		return r, l.class, l.labels(ctx, s, r)
 	}
-	return r, l.clusters(ctx, &s, r)
+	return r, l.class, l.clusters(ctx, s, r)
 }
 
 // mostExact is up to how many rows neighbours are searched for exactly where the approximate search misses
@@ -78,7 +99,7 @@ func (s *Settings) progress(stage string) progress {
 }
 
 // labels solves a file with labelled rows: labels spread over the graph, the metric that the answer teaches,
-// labels spread again, and the descent from there.
+// labels spread again, and the descent from there; where labels are few, from communities too.
 func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	lists, err := l.search(ctx, s)
 	if err != nil {
@@ -87,11 +108,12 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	constants := l.labelling(s)
 	if constants.MetricRank > 0 && constants.MetricShrink < .99 {
 		similar := similarities(lists, spreading, l.points.nearby())
-		answer, _, err := l.spreadLabels(ctx, similar, l.class, constants, s.progress("spreading labels"))
+		told := s.progress("spreading labels")
+		answer, _, err := l.spreadLabels(ctx, similar, l.class, constants, leftForMetric, told)
 		if err != nil {
 			return err
 		}
-		told := s.progress("learning the metric")
+		told = s.progress("learning the metric")
 		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink, told); err != nil {
 			return err
 		}
@@ -99,35 +121,102 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 			return err
 		}
 	}
-	r.Coherence = l.coherence(lists, s)
+	if !l.known {
+		l.regime.coherence, l.known = coherenceOf(lists, l.n, s.Ordered), true
+	}
+	r.Coherence = l.regime.coherence
 	similar := similarities(lists, spreading, l.points.nearby())
-	answer, reach, err := l.spreadLabels(ctx, similar, l.class, constants, s.progress("spreading labels"))
+	told := s.progress("spreading labels")
+	answer, reach, err := l.spreadLabels(ctx, similar, l.class, constants, leftOver, told)
 	if err != nil {
 		return err
 	}
 	s.progress("graph")(0, 1) // not before: beside all that spreads labels it would not fit
 	graph := l.affinity(lists, l.class, constants.Rho, r.Coherence)
-	e := newDescent(l, l.class, graph, r.Coherence, constants, answer)
-	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
+	starts := [][]int32{answer}
+	if l.fewLabels() {
+		if other := l.byCommunities(similar, answer, s.Seed); other != nil {
+			starts = append(starts, other)
+		}
+	}
+	e, err := l.descend(ctx, s, graph, constants, starts, r)
+	if err != nil {
 		return err
 	}
 	r.Labels = largest(e.s, l.k)
 	own := e.doubt(r.Labels, reach)
 	r.Labels, r.Confidence, r.UnknownScore, r.Second = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n], own.second[:l.n]
-	l.place(r)
-	return l.calibrate(ctx, lists, similar, s, r)
+	l.project(r)
+	return nil
 }
 
-// coherence is what the settings say of the order, or what the rows do.
-func (l *loaded) coherence(lists *index.Neighbours, s *Settings) float64 {
-	c := coherence(lists, l.n)
-	if s.Ordered != nil {
-		if !*s.Ordered {
-			return 0
+// A file is solved from communities too where there are fewer labelled rows than these (with as many most
+// communities hold one), and of no more classes than two answers for all rows have memory for.
+const (
+	fewLabelled = 400
+	fewClasses  = 64
+)
+
+// fewLabels is whether communities may say more of the classes than labels that spread do: where these are
+// few and a class is many rows side by side.
+func (l *loaded) fewLabels() bool {
+	labelled := 0
+	for _, y := range l.class {
+		if y >= 0 {
+			labelled++
 		}
-		return max(c, .1)
 	}
-	return c
+	return labelled < fewLabelled && l.k <= fewClasses && l.manifold > .5
+}
+
+// byCommunities is the class of each row by the labels in its community, an answer where that is tied to
+// none; nil where communities do not tell classes apart.
+func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) []int32 {
+	communities := solver.LabelledCommunities(similar.graph, similar.in(l.class), l.k, seed)
+	if communities == nil {
+		return nil
+	}
+	out := slices.Clone(answer)
+	for i, y := range communities {
+		if p := similar.order[i]; y >= 0 && l.class[p] < 0 {
+			out[p] = y
+		}
+	}
+	return out
+}
+
+// descend descends from each start, and returns the descent that R ends lowest in.
+func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, constants Constants,
+	starts [][]int32, r *Result,
+) (best *descent, err error) {
+	least := math.Inf(1)
+	for _, start := range starts {
+		e, own := newDescent(l, l.class, graph, r.Coherence, constants, start), Result{}
+		if err := e.run(ctx, s.Check, s.progress("solving"), &own); err != nil {
+			return nil, err
+		}
+		r.Rises += own.Rises
+		if len(starts) > 1 {
+			at := e.objective()
+			if at >= least {
+				continue
+			}
+			least = at
+		}
+		best, r.Trace, r.Sweeps = e, own.Trace, own.Sweeps
+	}
+	return best, nil
+}
+
+// coherenceOf is what the settings say of the order, or what the rows do.
+func coherenceOf(lists *index.Neighbours, n int, ordered *bool) float64 {
+	switch {
+	case ordered == nil:
+		return coherence(lists, n)
+	case *ordered:
+		return max(coherence(lists, n), .1)
+	}
+	return 0
 }
 
 // clusters solves a file without labelled rows: from communities of the graph.
@@ -156,6 +245,6 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	r.Labels = largest(e.s, l.k)
 	own := e.doubt(r.Labels, nil)
 	r.Confidence, r.Second, r.UnknownLimit = own.confidence, own.second, math.Inf(1)
-	l.place(r)
+	l.project(r)
 	return nil
 }

@@ -3,27 +3,30 @@ package file
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce is how many classes labels are spread for at a time, at most: memory is so many values a row,
-// not one for each class. One row's fill a line of the cache.
-const columnsAtOnce = 16
+// columnsAtOnce is for how many of k classes labels are spread at a time: one row's fill a line of the cache,
+// or as many as take no more memory than the answers for k classes will.
+func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
 
 // spreadLabels is the class of each row that the graph gives it: the largest of the sum of two solutions,
 // each scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where
 // labels are few beside the rows, where the harmonic one is flat; that, with its means taken off, holds where
-// labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the evidence
-// of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the part that
-// labels have in what arrives at a row.
+// labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the
+// evidence of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the
+// part that labels have in what arrives at a row.
 func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []int32, constants Constants,
-	told progress,
+	leftOver float64, told progress,
 ) (answer []int32, reach []float32, err error) {
-	graph, class := similar.graph, similar.in(given)
+	order, ranked := byFirstRow(given, l.k)
+	graph, class := similar.graph, similar.in(ranked)
 	said := l.newEvidence(class, similar.order, constants)
 	degree := degrees(graph)
-	total, err := mass(ctx, graph, class, said.weight)
+	even, drawn := newHarmonic(graph, class, said.weight, leftOver), newPoisson(graph, leftOver)
+	total, err := even.mass(ctx, class)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,20 +39,21 @@ func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []i
 	answer = make([]int32, l.all)
 	best := make([]float32, l.all)
 	var byX, byY float32
-	blocks := (l.k + columnsAtOnce - 1) / columnsAtOnce
+	columns := columnsAtOnce(l.k)
+	blocks := (l.k + columns - 1) / columns
 	for block := range blocks {
-		from := block * columnsAtOnce
-		to := min(l.k, from+columnsAtOnce)
+		from := block * columns
+		to := min(l.k, from+columns)
 		k := to - from
 		part := func(i int) progress { // of the two solutions of every block
 			return func(done, total int) { told((2*block+i)*total+done, 2*blocks*total) }
 		}
-		x, err := laplace(ctx, graph, class, from, to, said.of(from, to), said.weight, part(0))
+		x, err := even.classes(ctx, class, from, to, said.of(from, to), part(0))
 		if err != nil {
 			return nil, nil, err
 		}
 		lessMean(x, total, degree, k)
-		y, err := poisson(ctx, graph, class, from, to, part(1))
+		y, err := drawn.poisson(ctx, class, from, to, part(1))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -65,11 +69,37 @@ func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []i
 		}
 	}
 	for p, y := range given {
-		if y >= 0 {
+		if answer[p] = order[answer[p]]; y >= 0 {
 			answer[p] = y
 		}
 	}
 	return answer, reach, nil
+}
+
+// byFirstRow lists k classes in the order of their first rows, those without any at the end, and gives each
+// row the position of its class.
+func byFirstRow(class []int32, k int) (order, ranked []int32) {
+	position := make([]int32, k)
+	for c := range position {
+		position[c] = -1
+	}
+	rank := func(c int32) int32 {
+		if position[c] < 0 {
+			position[c] = int32(len(order))
+			order = append(order, c)
+		}
+		return position[c]
+	}
+	ranked = slices.Clone(class)
+	for p, c := range class {
+		if c >= 0 {
+			ranked[p] = rank(c)
+		}
+	}
+	for c := range int32(k) {
+		rank(c)
+	}
+	return order, ranked
 }
 
 // size is the root mean square of x, k values a row, over rows without a class.

@@ -30,12 +30,12 @@ func BenchmarkMetric(b *testing.B) {
 	var seen *Compact
 	for range 8 {
 		z, soft := episode(random, d)
-		seen = seen.With(z, soft, k, d, true)
+		seen = seen.With(1, Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, true)
 	}
 	z, soft := episode(random, d)
 	b.Run("fold", func(b *testing.B) {
 		for b.Loop() {
-			seen.With(z, soft, k, d, true)
+			seen.With(1, Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, true)
 		}
 	})
 	labels := make([]int32, 50)
@@ -46,7 +46,7 @@ func BenchmarkMetric(b *testing.B) {
 	b.Run("made", func(b *testing.B) {
 		for b.Loop() {
 			made := from
-			if m, err := made.metric(nil); err != nil || m == nil {
+			if m, err := made.Metric(); err != nil || m == nil {
 				b.Fatal(m, err)
 			}
 		}

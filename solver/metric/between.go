@@ -97,7 +97,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	top := min(d, n, mostDirections)
 	// Less its noise it may have negative eigenvalues, none below the noise's largest: so much is added
 	// for the search.
-	noise, _, err := topEigenpairs(within, d, 1, nil)
+	noise, _, err := topEigenpairs(within, d, 1)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
@@ -105,7 +105,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	for i := range d {
 		between[i*d+i] += float32(most)
 	}
-	values, vectors, err := topEigenpairs(between, d, top, nil)
+	values, vectors, err := topEigenpairs(between, d, top)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}

@@ -9,12 +9,14 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Compact is what a stream keeps of a Scatter from episode to episode: the mean of all z, and the residuals of its points as
-// correlations in a byte each, beside the scale of each dimension. A quarter of the size of the matrix's half; the rounding
-// is a few times smaller than what so few residuals leave open. It is never changed; nil has seen nothing.
+// Compact is what a stream keeps of a Scatter from episode to episode: the mean of all z, and the residuals
+// of its points as correlations in a byte each, beside the scale of each dimension. A quarter of the size
+// of the matrix's half; the rounding is a few times smaller than what so few residuals leave open. It is
+// never changed; nil has seen nothing.
 type Compact struct {
 	Count          float64
-	Sum            []float64
+	Sum            []float64 // of rows as they are before mu is taken off, by 1/|row - mu|: mu moves with the labels
+	Inverse        float64   // the sum of those factors: the sum of z is Sum - Inverse mu
 	Freedom, Trace float64
 	Scales         []float32 // of each dimension: the root of its sum of squares; nil: no residuals yet
 	Codes          []byte    // above the diagonal, row by row
@@ -23,8 +25,9 @@ type Compact struct {
 	PendingFreedom float64
 }
 
-// freedomKept is how many degrees of freedom a dimension the residuals of the past count for at most: with as many, the
-// noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
+// freedomKept is how many degrees of freedom a dimension the residuals of the past count for at most: with
+// as many, the noise in the eigenvalues is within a third of their mean, far below those that the metric
+// shrinks.
 const freedomKept = 8
 
 // Values of vectors that are at most so long are kept in 16 bits.
@@ -39,27 +42,44 @@ const pendingMost = 64
 // Known bounds the degrees of freedom of the residuals from above.
 func (r *Compact) Known() float64 { return r.Freedom + r.PendingFreedom }
 
-// With returns what is seen after a solved episode of z-rows with their S of k classes: their mean, and where they count, their
-// residuals.
-func (r *Compact) With(z, soft []float32, k, d int, residuals bool) *Compact {
+// Rows are those of a solved episode: in z-space, mu that was taken off them, 1/|row - mu| of each, and
+// their S of K classes.
+type Rows struct {
+	Z, Mean, Inverse, S []float32
+	K                   int
+}
+
+// With returns what is seen after a solved episode of this number: the mean of its rows, and where they
+// count, their residuals.
+func (r *Compact) With(episode int64, of Rows, residuals bool) *Compact {
+	d := len(of.Mean)
 	next := Compact{Sum: make([]float64, d)}
 	if r != nil {
 		next = *r
 		next.Sum = slices.Clone(r.Sum)
 	}
 	mean := Scatter{Dimension: d, Count: next.Count, Sum: next.Sum}
-	mean.Observe(z)
+	mean.Observe(of.Z)
 	next.Count = mean.Count
+	inverse := 0.
+	for _, v := range of.Inverse {
+		inverse += float64(v)
+	}
+	next.Inverse += inverse
+	for i, v := range of.Mean {
+		next.Sum[i] += inverse * float64(v)
+	}
 	if most := freedomKept * float64(d); next.Count > most {
 		for i := range next.Sum {
 			next.Sum[i] *= most / next.Count
 		}
+		next.Inverse *= most / next.Count
 		next.Count = most
 	}
 	if residuals {
 		w := workspace(d)
 		defer workspaces.Put(w)
-		rows, freedom := w.PointResiduals(z, soft, k)
+		rows, freedom := w.PointResiduals(of.Z, of.S, of.K)
 		if len(next.Pending)+len(rows) < pendingMost*d {
 			vector.Rounded(rows, PendingScale)
 			next.Pending = append(slices.Clip(next.Pending), rows...)
@@ -69,7 +89,7 @@ func (r *Compact) With(z, soft []float32, k, d int, residuals bool) *Compact {
 		next.unpack(w)
 		w.Points.Add(rows, d, freedom)
 		w.Points.Fade(freedomKept * float64(d))
-		next.pack(&w.Points)
+		next.pack(&w.Points, episode)
 	}
 	return &next
 }
@@ -89,11 +109,34 @@ var decoded = func() (table [256]float32) {
 // correlation is known.
 const leastScale = 1e-17
 
-// rounded is the code of a power of a correlation, which is at most 1 but for rounding. Added to so large a
-// number, a float32 keeps whole numbers only, and the last byte of its bits is the code.
-func rounded(v float32) byte {
+// dithers are numbers between -.5 and .5 in random order, each at two indices, a cycle apart: whatever is
+// rounded with a cycle of them added is rounded right on average.
+var dithers = func() (table [2 * ditherCycle]float32) {
+	random := uint64(1)
+	for i := range ditherCycle {
+		random = random*6364136223846793005 + 1442695040888963407
+		j := int(random>>33) % (i + 1)
+		table[i], table[j] = table[j], (float32(i)+.5)/ditherCycle-.5
+	}
+	copy(table[ditherCycle:], table[:ditherCycle])
+	return table
+}()
+
+const ditherCycle = 1 << 12
+
+// round fills codes with those of powers of correlations, which are at most 1 but for rounding, each with its dither
+// added. Added to so large a number, a float32 keeps whole numbers only, and the last byte of its bits is the code.
+func round(codes []byte, values, dither []float32) {
 	const large = 3 << 22
-	return byte(math.Float32bits(float32(v*codeMost) + large))
+	codes, dither = codes[:len(values)], dither[:len(values)]
+	for i, v := range values {
+		if v > 1 { // a branch that is never taken costs less than min
+			v = 1
+		} else if v < -1 {
+			v = -1
+		}
+		codes[i] = byte(math.Float32bits(float32(v*codeMost) + dither[i] + large))
+	}
 }
 
 // unpack fills a scatter's mean and point residuals; what else is in it stays.
@@ -124,12 +167,14 @@ func (r *Compact) unpack(w *Scatter) {
 	}
 }
 
-// pack takes residuals in place of those it held.
-func (r *Compact) pack(points *Residuals) {
+// pack takes residuals instead of those it held. Rounding is dithered by the episode and the row: what
+// one episode moves is mostly less than half a step, and plain rounding would keep a slow drift out for good.
+func (r *Compact) pack(points *Residuals, episode int64) {
 	d := len(r.Sum)
 	r.Freedom, r.Trace = points.Freedom, points.Trace
 	r.Pending, r.PendingFreedom = nil, 0
 	r.Scales, r.Codes = make([]float32, d), make([]byte, 0, d*(d-1)/2)
+	random := uint64(episode)*0x9e3779b97f4a7c15 | 1
 	inverse, row := make([]float32, d), make([]float32, d)
 	for i := range d {
 		r.Scales[i] = float32(math.Sqrt(max(0, float64(points.Values[i*d+i]))))
@@ -140,21 +185,27 @@ func (r *Compact) pack(points *Residuals) {
 	for i, scale := range inverse {
 		values := points.Values[i*d+i+1 : i*d+d]
 		row, others := row[:len(values)], inverse[i+1:][:len(values)]
-		for j := range row {
-			row[j] = values[j] * scale * others[j]
+		for j, v := range values {
+			row[j] = v * scale * others[j]
 		}
 		kernel.ThreeQuarterPower(row, row)
+		random = random*6364136223846793005 + 1442695040888963407
 		codes := r.Codes[len(r.Codes):][:len(row)]
-		for j, v := range row {
-			codes[j] = rounded(v)
+		for from := 0; from < len(row); from += ditherCycle {
+			to := min(len(row), from+ditherCycle)
+			round(codes[from:to], row[from:to], dithers[random>>(64-12):])
 		}
 		r.Codes = r.Codes[:len(r.Codes)+len(row)]
 	}
 }
 
-// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of it. What is in them
-// is left from the last time.
+// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of
+// it. What is in them is left from the last time.
 var workspaces sync.Pool
+
+// WorkspaceBytes is what learning from an episode takes at a dimension, beside what a stream keeps of it:
+// labelled residuals, those of all points, and their sum, and the codes that replace those before.
+func WorkspaceBytes(d int) int { return (3*4 + 1) * d * d }
 
 func workspace(d int) *Scatter {
 	if w, ok := workspaces.Get().(*Scatter); ok && w.Dimension == d {

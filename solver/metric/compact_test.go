@@ -33,7 +33,7 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 	for _, d := range []int{1, 2, 64, 97} {
 		want := residuals(50, d)
 		r := Compact{Sum: make([]float64, d)}
-		r.pack(want)
+		r.pack(want, 1)
 		w := NewScatter(d)
 		r.unpack(w)
 		if w.Points.Freedom != want.Freedom || w.Points.Trace != want.Trace {
@@ -43,7 +43,7 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 			for j := i; j < d; j++ {
 				scale := math.Sqrt(float64(want.Values[i*d+i]) * float64(want.Values[j*d+j]))
 				got, v := float64(w.Points.Values[i*d+j]), float64(want.Values[i*d+j])
-				step := 2. / 3 / codeMost * scale // half of the widest
+				step := 4. / 3 / codeMost * scale // the widest
 				if i == j {
 					step = 1e-6 * scale
 				}
@@ -53,7 +53,7 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 			}
 		}
 		again := Compact{Sum: r.Sum}
-		again.pack(&w.Points)
+		again.pack(&w.Points, 2)
 		for i, code := range r.Codes {
 			if again.Codes[i] != code {
 				t.Fatalf("dimension %d: code %d is %d, then %d", d, i, int8(code), int8(again.Codes[i]))
@@ -62,12 +62,74 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 	}
 }
 
-func TestRounded(t *testing.T) {
-	for i := -3000; i <= 3000; i++ {
-		v := float32(i) / 2999 // a little above 1, as rounding may have it
-		want := math.RoundToEven(float64(v * codeMost))
-		if got := int8(rounded(v)); float64(got) != want {
-			t.Fatalf("%g has the code %d, not %g", v, got, want)
+// What drifts by a thousandth of the way in each episode, far less than a code's step, arrives all the same.
+func TestCompactFollowsSlowDrift(t *testing.T) {
+	const d, episodes, part = 40, 1000, .001
+	correlated := func(r float32) []float32 {
+		values := make([]float32, d*d)
+		for i := range values {
+			if values[i] = r; i%(d+1) == 0 {
+				values[i] = 1
+			}
+		}
+		return values
+	}
+	for _, c := range []struct{ from, to float32 }{{.3, .5}, {.03, 0}, {0, -.1}, {.9, .95}} {
+		target, w := correlated(c.to), NewScatter(d)
+		r := Compact{Sum: make([]float64, d)}
+		r.pack(&Residuals{Freedom: 8 * d, Trace: d, Values: correlated(c.from)}, 0)
+		for episode := range int64(episodes) {
+			r.unpack(w)
+			kernel.Scale(1-part, w.Points.Values)
+			kernel.Axpy(part, target, w.Points.Values)
+			r.pack(&w.Points, episode+1)
+		}
+		r.unpack(w)
+		var mean float64
+		for i := range d {
+			for _, v := range w.Points.Values[i*d+i+1 : i*d+d] {
+				mean += float64(v) / (d * (d - 1) / 2)
+			}
+		}
+		share := math.Pow(1-part, episodes)
+		want := share*float64(c.from) + (1-share)*float64(c.to)
+		if moved := math.Abs(float64(c.to - c.from)); math.Abs(mean-want) > .05*moved {
+			t.Errorf("from %g to %g: %.4f on average after %d episodes, not %.4f", c.from, c.to, mean, episodes, want)
+		}
+	}
+}
+
+// A value between two codes takes each of them as often as it is near it.
+func TestRound(t *testing.T) {
+	codes, values := make([]byte, ditherCycle), make([]float32, ditherCycle)
+	rounded := func(v float32, start int) []byte {
+		for i := range values {
+			values[i] = v
+		}
+		round(codes, values, dithers[start:])
+		return codes
+	}
+	for i := -300; i <= 300; i++ {
+		v := float32(i) / 299 // a little above 1, as rounding may have it
+		if i == 300 || i == -300 {
+			v = float32(i) / 300
+			for j, code := range rounded(v*1.0003, 0) {
+				if want := byte(int8(codeMost * v)); code != want {
+					t.Fatalf("%g has the code %d, not %d, with the dither %g", v*1.0003, code, want, dithers[j])
+				}
+			}
+		}
+		below := math.Floor(float64(v*codeMost) + .001)
+		sum := 0.
+		for _, code := range rounded(v, (i+300)*6) {
+			got := float64(int8(code))
+			if got != below && got != below+1 {
+				t.Fatalf("%g has the code %g, not %g or the next", v, got, below)
+			}
+			sum += got / ditherCycle
+		}
+		if math.Abs(sum-float64(v*codeMost)) > .01 {
+			t.Fatalf("%g has the code %g on average, not %g", v, sum, v*codeMost)
 		}
 	}
 }

@@ -13,19 +13,15 @@ import (
 // Principal returns the eigenvectors of a symmetric d x d matrix without negative eigenvalues, those of the
 // rank largest, as rows, the largest first.
 func Principal(full []float32, d, rank int) (vector.Matrix, error) {
-	_, rows, err := topEigenpairs(full, d, rank, nil)
+	_, rows, err := topEigenpairs(full, d, rank)
 	return vector.Rows(rows, d), err
 }
 
 // topEigenpairs returns the top eigenpairs of a symmetric d x d matrix without negative eigenvalues, the
 // largest first, by subspace iteration with Chebyshev polynomials: hundreds of times cheaper than all
 // pairs, and the metric's scales do not feel an error in the lowest. It starts at random, not from pairs
-// known before: those hold back what is new, and cost more rounds for the same precision. pause, unless
-// nil, is called again and again between the products that it consists of.
-func topEigenpairs(full []float32, d, rank int, pause func()) ([]float64, []float32, error) {
-	if pause == nil {
-		pause = func() {}
-	}
+// known before: those hold back what is new, and cost more rounds for the same precision.
+func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	width := min(d, rank+16)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
 	state := uint64(1)
@@ -35,10 +31,8 @@ func topEigenpairs(full []float32, d, rank int, pause func()) ([]float64, []floa
 		basis[i] = float32(int32(state>>32)) / (1 << 31)
 	}
 	kernel.Products(next, basis, full, width, d, d)
-	pause()
 	vector.Orthonormal(basis, next, d, 1)
 	kernel.Products(next, basis, full, width, d, d)
-	pause()
 	last := make([]float32, width*d)
 	for gained := 1.; gained < enough; {
 		low, high := quotients(basis, next, d)
@@ -47,16 +41,14 @@ func topEigenpairs(full []float32, d, rank int, pause func()) ([]float64, []floa
 		}
 		degree := degreeFor(high/low, enough/gained)
 		gained *= chebyshev(degree, slightly)
-		basis, next, last = filter(degree, low, full, basis, next, last, d, pause)
+		basis, next, last = filter(degree, low, full, basis, next, last, d)
 		passes := 1 // the next filter turns what dust is left
 		if gained >= enough {
 			passes = 2
 		}
 		vector.Orthonormal(last, next, d, passes)
 		basis, last = last, basis
-		pause()
 		kernel.Products(next, basis, full, width, d, d)
-		pause()
 	}
 	return ritzPairs(basis, next, d, rank)
 }
@@ -101,7 +93,6 @@ func chebyshev(degree int, x float64) float64 {
 // filter applies the Chebyshev polynomial of a degree with a bound to the rows of basis, whose products
 // with the matrix are given. The result is the second of what it returns; the other two are workspace.
 func filter(degree int, bound float64, full, basis, products, free []float32, d int,
-	pause func(),
 ) (a, result, b []float32) {
 	width, twice := len(basis)/d, float32(2/bound)
 	before, now := basis, products
@@ -109,7 +100,6 @@ func filter(degree int, bound float64, full, basis, products, free []float32, d 
 	kernel.Axpy(-1, before, now)
 	for range degree - 1 {
 		kernel.Products(free, now, full, width, d, d)
-		pause()
 		kernel.Scale(2*twice, free)
 		kernel.Axpy(-2, now, free)
 		kernel.Axpy(-1, before, free)

@@ -1,34 +1,49 @@
-// Package metric is the learned distance: how points of one class lie around their mean, seen in solved episodes, tells in
-// which directions a distance says little of the class. It knows nothing of episodes beyond their rows and answers.
+// Package metric is the learned distance: how points of one class lie around their mean, seen in solved
+// episodes, tells in which directions a distance says little of the class. It knows nothing of episodes
+// beyond their rows and answers.
 package metric
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Metric takes a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the directions in which one
-// class spreads and, where it has learned how classes differ, grows those in which they do. Whoever holds one reads it only: streams and episodes share it.
+// Metric takes a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the
+// directions in which one class spreads and, where it has learned how classes differ, grows those in which
+// they do. Whoever holds one reads it only: streams and episodes share it.
 type Metric struct {
 	Centre  []float32 // d
+	Inverse float32   // Centre less Inverse times the embedding's mean is the centre in z-space; 0: Centre is
 	Vectors []float32 // V': len(Scales) orthonormal rows of dimension d
 	Scales  []float32 // those that shrink, up to 1, before those that grow
 }
 
-// Check reports the first fault of a metric for rows of dimension d: a size that is wrong or a value that is not finite.
+// Check reports the first fault of a metric for rows of dimension d: a size that is wrong or a value that
+// is not finite.
 func (m *Metric) Check(d int) error {
 	if len(m.Centre) != d || len(m.Vectors) != len(m.Scales)*d {
 		return fmt.Errorf("metric: centre of dimension %d, %d vector values and %d scales, not of dimension %d",
 			len(m.Centre), len(m.Vectors), len(m.Scales), d)
 	}
-	for _, x := range [][]float32{m.Centre, m.Vectors, m.Scales} {
+	for _, x := range [][]float32{m.Centre, {m.Inverse}, m.Vectors, m.Scales} {
 		if i := vector.NotFinite(x); i >= 0 {
 			return fmt.Errorf("metric: value %g at %d is not finite", x[i], i)
 		}
 	}
 	return nil
+}
+
+// About is the metric with its centre in the z-space of an embedding's mean.
+func (m *Metric) About(mean []float32) *Metric {
+	if m == nil || m.Inverse == 0 {
+		return m
+	}
+	out := &Metric{Centre: slices.Clone(m.Centre), Vectors: m.Vectors, Scales: m.Scales}
+	kernel.Axpy(-m.Inverse, mean, out.Centre)
+	return out
 }
 
 // ScratchRows is how many rows Apply maps at once.

@@ -24,7 +24,6 @@ type Scatter struct {
 
 	rows, full, mean, mass, ones []float32 // workspace
 	labels                       []int32
-	pause                        func() // see Refresh.Compute
 }
 
 // NewScatter returns a Scatter for rows of dimension d.
@@ -196,7 +195,7 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	if !(t > 0) {
 		return nil, nil
 	}
-	values, vectors, err := topEigenpairs(full, d, min(rank, d), s.pause)
+	values, vectors, err := topEigenpairs(full, d, min(rank, d))
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}

@@ -10,28 +10,21 @@ import (
 // observes. On an error nothing is learned and nothing forgotten: the stream is as it was. labels may be
 // nil. A stream whose state is older than what was handed over is given the same episodes again, and those
 // answers are thrown away: they are the same ones.
-func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) ([]Answer, Report, error) {
-	answers, report, learn, err := s.AnswerAhead(ctx, e, items, labels)
-	if err == nil {
-		learn()
-	}
-	return answers, report, err
-}
-
-// AnswerAhead is Answer for who wants the answers before what takes longest to learn: the metric. learn,
-// nil with an error, learns that, and has to be called before the stream or the engine is used for anything
-// else.
-func (s *Stream) AnswerAhead(ctx context.Context, e *Engine, items []Item, labels *Labels) (
-	answers []Answer, report Report, learn func(), err error,
+//
+// What takes longest to learn, the metric, is left to Learn.
+func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
+	answers []Answer, report Report, err error,
 ) {
+	s.Learn()
+	e.unlearned.Learn()
 	d, err := checkItems(items)
 	if err == nil && s.dimension != 0 && items[0].Model == s.model && d != s.dimension {
 		err = fmt.Errorf("%w: row 0: dimension %d, not the stream's %d", ErrItem, d, s.dimension)
 	}
 	if err != nil {
-		return nil, Report{}, nil, fmt.Errorf("stream %s: %w", s.Name, err)
+		return nil, Report{}, fmt.Errorf("stream %s: %w", s.Name, err)
 	}
-	// The episode is answered by a copy, which takes the stream's place once nothing can fail any more: what
+	// The episode is answered by a copy, which replaces the stream once nothing can fail any more: what
 	// the parts hold by reference they change in observe only.
 	next := *s
 	if model := items[0].Model; s.dimension != 0 && model != s.model { // numbers of two models are never mixed
@@ -39,25 +32,47 @@ func (s *Stream) AnswerAhead(ctx context.Context, e *Engine, items []Item, label
 	}
 	next.model, next.dimension = items[0].Model, d
 	done := &answered{
-		number: s.episode + 1, items: items, problem: &e.problem,
+		engine: e, number: s.episode + 1, items: items, problem: &e.problem,
 		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: next.notes},
 	}
 	if answers, err = next.answer(ctx, e, done, labels.of(s.Name)); err != nil {
-		return nil, Report{}, nil, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
+		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
 	}
 	*s = next
-	return answers, *done.report, func() { s.metric.learn(s, done) }, nil
+	s.unlearned, e.unlearned = done, s
+	return answers, *done.report, nil
+}
+
+// Learn learns what Answer has left of the stream's last episode. The stream and the engine do it by themselves
+// before they are used for anything else: whoever hands them to other goroutines calls Learn before.
+func (s *Stream) Learn() {
+	if s == nil || s.unlearned == nil {
+		return
+	}
+	done := s.unlearned
+	s.unlearned, done.engine.unlearned = nil, nil
+	s.metric.learn(s, done)
+	s.novelty.learn(s, done)
 }
 
 func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *followedLabels) (
 	answers []Answer, err error,
 ) {
 	p, items, report := done.problem, done.items, done.report
+	before := *s
 	skipped, err := p.gather(s, items, labels)
 	if err != nil {
 		return nil, err
 	}
 	p.number(items)
+	if s.shape.breaks >= shapeTold && p.taughtNow(items, p.sum != s.topic) {
+		report.note("embedding changed and taught since: the stream starts from its labels")
+		model, d := s.model, s.dimension
+		*s = *s.restarted("")
+		s.model, s.dimension = model, d
+		return s.answer(ctx, e, done, labels)
+	}
+	broken := s.shape.judge(p, items)
 	if skipped > 0 {
 		report.note("%d labelled examples are of another model or dimension and were left out", skipped)
 	}
@@ -73,17 +88,26 @@ func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *
 	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by
 	// its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
-		answers, err = s.answerClusters(ctx, e, done)
+		answers = s.answerClusters(e, done)
 	} else {
-		answers, err = s.answerLabelled(ctx, e, done, labels)
+		answers, err = s.answerLabelled(ctx, e, done)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range s.parts() {
-		part.observe(done)
+	if broken {
+		s.shape.distrust(answers, items, p, report)
 	}
-	s.topic, s.notes = p.sum, nil
+	if broken && !teaches(items) {
+		before.shape = s.shape
+		*s = before
+	} else {
+		for _, part := range s.parts() {
+			part.observe(done)
+		}
+		s.topic = p.sum
+	}
+	s.notes = nil
 	s.episode++
 	for _, item := range items {
 		if item.Position.After(s.learned) {
@@ -91,6 +115,11 @@ func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *
 		}
 	}
 	return answers, nil
+}
+
+// teaches says whether an item carries a label.
+func teaches(items []Item) bool {
+	return slices.ContainsFunc(items, func(item Item) bool { return item.Label != "" })
 }
 
 // note adds what a person should know to the next report.
@@ -102,10 +131,10 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(slices.Clip(r.Notes), fmt.Sprintf(format, args...))
 }
 
-func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, labels *followedLabels) ([]Answer, error) {
+func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) ([]Answer, error) {
 	p, items, report := done.problem, done.items, done.report
 	if !done.cold {
-		s.metric.bringIn(s)
+		s.metric.join(s)
 	}
 	p.fill(s, items)
 	if !done.cold && s.episode > 0 {
@@ -117,8 +146,17 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	if s.settings.Time && len(done.tested) > 0 {
 		p.Proportions = s.proportions.corrected(p.names, p.numbers, done.tested)
 	}
-	p.BeforeGraph = s.relation(p, items, labels)
-	r, err := e.labelled.Solve(ctx, &p.Problem)
+	p.rejected = p.against(s, items)
+	p.Evidence = p.rejected
+	space, err := e.labelled.Embed(&p.Problem)
+	if err != nil {
+		return nil, err
+	}
+	s.relate(p, space, items)
+	if _, err = space.Graph(ctx); err != nil {
+		return nil, err
+	}
+	r, err := space.Descend(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,33 +166,40 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered, 
 	report.Warm = !done.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
-	fit := s.calibration.fit(s.settings.Time)
+	fit := s.calibration.fit(p.called)
 	unknown := unknownScores(&p.Problem, r, p.nobody())
-	scores := s.novelty.scores.with(r, items, unknown)
-	limit, limited := s.unknownLimit(scores)
+	scores := s.novelty.scores.with(items, unknown)
+	limit := s.unknownLimit(scores)
 	answers := make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
+	names, called := p.names, p.called.calledClasses(p.names)
+	if called != nil {
+		names = called.names
+	}
 	for i := range answers {
-		c := r.Labels[i]
-		answers[i] = Answer{Label: p.names[c], Confidence: fit.confidence(float64(r.Confidence[i])), Calibrated: fit.fitted, UnknownScore: unknown[i]}
+		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], min(r.Confidence[i], float32(limit.sure(unknown[i])))
+		if called != nil {
+			c, row, z = called.answer(c, row, z)
+		}
+		answers[i] = Answer{
+			Label: names[c], Confidence: fit.confidence(float64(z)), Calibrated: fit.fitted, UnknownScore: unknown[i],
+		}
 		if items[i].Label != "" {
 			answers[i].Confidence, answers[i].UnknownScore = 1, 0
 			continue
 		}
 		from := len(others)
-		others = alternatives(others, p.names, r.S[i*p.K:i*p.K+p.K], c, answers[i].Confidence)
+		others = alternatives(others, names, row, c, answers[i].Confidence)
 		if len(others) > from {
 			answers[i].Alternatives = others[from:len(others):len(others)]
 		}
-		if limited && answers[i].UnknownScore > limit {
+		if answers[i].UnknownScore > limit.at {
 			answers[i].Unknown = true
 			report.Unknown++
 		}
 	}
-	if s.settings.Discover && report.Unknown > 0 {
-		if err := s.discover(ctx, e, items, answers, report); err != nil {
-			return nil, err
-		}
+	if s.settings.Discover && report.Unknown > 0 && s.shape.breaks == 0 {
+		s.discover(p.called, items, answers, report)
 	}
 	if !done.cold {
 		done.credit = s.review.ask(s.settings.ReviewRate, r, items, answers)

@@ -26,12 +26,13 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 		doubts, alone = append(doubts, found...), alone+single
 		return err
 	}
-	everyone := newExampleSet(labels.Everyone, nil).examples
+	labels.prepare()
+	everyone := labels.everyone.list()
 	if err := audit("", everyone, nil); err != nil {
 		return nil, 0, err
 	}
-	for name, own := range labels.Stream {
-		if err := audit(name, newExampleSet(own, nil).examples, everyone); err != nil {
+	for own := range labels.streams.All() {
+		if err := audit(own.stream, own.list(), everyone); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -39,6 +40,13 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Label, b.Label), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.ID, b.ID))
 	})
 	return doubts, alone, nil
+}
+
+func (s *exampleSet) list() (list []Example) {
+	for e := range s.all() {
+		list = append(list, e.Example)
+	}
+	return list
 }
 
 // auditList audits the examples of one stream beside those that are everyone's, also.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/slkstream/slkstream/solver"
 )
 
 // An example that carries the label of another class is found, in everyone's list and in a stream's own, and nothing else is.
@@ -26,11 +24,7 @@ func TestAuditFindsWrongLabels(t *testing.T) {
 	}
 	labels.Everyone = append(labels.Everyone, example("wrong", 0, 1), example("only one of its class", 7, 7))
 	labels.Stream["door"] = append(labels.Stream["door"], example("wrong at the door", 2, 0))
-	preset, err := SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := Defaults(preset)
+	settings := Defaults()
 	engine, err := NewEngine(settings)
 	if err != nil {
 		t.Fatal(err)

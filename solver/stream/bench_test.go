@@ -75,3 +75,28 @@ func BenchmarkAnswer(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLabels shows what an episode of three items costs beside many examples of the labels topic.
+func BenchmarkLabels(b *testing.B) {
+	for _, c := range []struct{ classes, each int }{{100, 5}, {100, 20}, {100, 200}, {10, 10_000}} {
+		b.Run(fmt.Sprint(c.classes*c.each), func(b *testing.B) {
+			b.ReportAllocs()
+			set := settings(b)
+			set.Solver.Check = false
+			f := newCamera(1, c.classes, 512, 1.5)
+			labels := f.labels(c.each)
+			s, e := New("cam", set), engine(b, set)
+			for range 4 {
+				items, _ := f.episode(100, 0)
+				answer(b, s, e, items, labels)
+			}
+			items, _ := f.episode(3, 0)
+			for b.Loop() {
+				answer(b, s, e, items, labels)
+				b.StopTimer()
+				s.Learn()
+				b.StartTimer()
+			}
+		})
+	}
+}

@@ -27,7 +27,6 @@ type heldOut struct {
 	label    string  // the item's
 	answered string  // the stream's
 	z        float32 // confidence before calibration
-	distance float32 // unknown score
 	topic    bool    // the item came over the labels topic
 }
 
@@ -71,11 +70,12 @@ func (c *calibration) observe(e *answered) {
 	if r.Doubtful && (!before || e.number%doubtfulEvery == 0) {
 		r.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items", r.Labelled, r.LabelledRight)
 	}
+	if !e.relabels && c.tested != nil {
+		return
+	}
 	c.tested = map[uint64]bool{}
-	for i := range e.problem.force {
-		if f := &e.problem.force[i]; f.own {
-			c.tested[f.sum] = true
-		}
+	for _, x := range e.problem.sets[0].examples {
+		c.tested[x.sum] = true
 	}
 }
 
@@ -111,7 +111,6 @@ func (c *calibration) encode(e *encoder) {
 			w.text(fieldLabel, a.label)
 			w.text(fieldAnswered, a.answered)
 			w.vector(fieldZ, []float32{a.z})
-			w.vector(fieldDistance, []float32{a.distance})
 			if a.topic {
 				w.integer(fieldTopic, 1)
 			}
@@ -153,8 +152,6 @@ func (a *heldOut) decode(r *reader) {
 			a.answered = r.text()
 		case fieldZ:
 			a.z = one()
-		case fieldDistance:
-			a.distance = one()
 		case fieldTopic:
 			a.topic = r.integer() != 0
 		}
@@ -172,66 +169,74 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 			hidden = append(hidden, i)
 		}
 	}
-	fresh := s.calibration.untested(p)
+	var fresh []*labelled
+	if p.sum != s.topic {
+		fresh = s.calibration.untested(p)
+	}
 	if len(hidden)+len(fresh) == 0 {
 		return nil, nil
 	}
-	anchored := make([]bool, p.K)
 	trial := p.Problem
-	trial.Unjudged = true
+	trial.Unjudged, trial.Prepared = true, nil
 	trial.Labels = slices.Clone(p.labels)
 	for _, i := range hidden {
 		trial.Labels[i] = -1
 	}
+	anchored := slices.Clone(p.labelCounts)
+	for _, i := range hidden {
+		anchored[p.numbers[items[i].Label]]--
+	}
 	if len(fresh) > 0 {
-		trial.AnchorLabels = nil
-		var anchors [][]float32
-		trial.Each = slices.Clone(p.each[:p.N])
-		for j := range p.force {
-			if slices.Contains(fresh, j) {
-				trial.Each = append(trial.Each, p.force[j].vector)
-				trial.Labels = append(trial.Labels, -1)
-				trial.N++
-				continue
-			}
-			anchors = append(anchors, p.force[j].vector)
-			trial.AnchorLabels = append(trial.AnchorLabels, p.classes[j])
+		trial.Each, trial.Beside = slices.Clone(p.each), slices.Clone(p.beside)
+		own := &trial.Beside[0]
+		for _, e := range fresh {
+			row, _ := p.sets[0].row(e)
+			trial.Each, trial.Labels = append(trial.Each, e.Vector), append(trial.Labels, -1)
+			trial.N++
+			own.Without = append(own.Without, row)
+			anchored[p.numbers[e.Label]]--
 		}
-		trial.Each = append(trial.Each, anchors...)
+		slices.Sort(own.Without)
 	}
-	for _, c := range trial.AnchorLabels {
-		anchored[c] = true
-	}
-	if !slices.Contains(anchored, true) {
+	if slices.Max(anchored) == 0 {
 		return nil, nil
 	}
-	trial.BeforeGraph = s.trialRelation(p, &trial, items)
-	r, err := e.labelled.Solve(ctx, &trial)
+	trial.Prior = s.prototypes.without(p, anchored)
+	space, err := e.labelled.Embed(&trial)
 	if err != nil {
 		return nil, err
 	}
-	scores := unknownScores(&trial, r, p.nobody())
+	s.relateTrial(p, &trial, space, items)
+	if _, err = space.Graph(ctx); err != nil {
+		return nil, err
+	}
+	r, err := space.Descend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scores, limit := unknownScores(&trial, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
-		if c, ok := p.numbers[label]; ok && anchored[c] && id != "" {
-			out = append(out, heldOut{id: id, label: label, answered: p.names[r.Labels[row]], z: r.Confidence[row], distance: float32(scores[row]), topic: topic})
+		if c, ok := p.numbers[label]; ok && anchored[c] > 0 && id != "" {
+			z := min(r.Confidence[row], float32(limit.sure(scores[row])))
+			out = append(out, heldOut{id: id, label: label, answered: p.names[r.Labels[row]], z: z, topic: topic})
 		}
 	}
 	for _, i := range hidden {
 		add(i, itemID(items, i, s.episode+1), items[i].Label, false)
 	}
 	for j, f := range fresh {
-		add(p.N+j, p.force[f].id, p.force[f].label, true)
+		add(p.N+j, f.ID, f.Label, true)
 	}
 	return out, nil
 }
 
-// untested lists the stream's own examples on the labels topic that the last episode did not know.
-func (c *calibration) untested(p *problem) []int {
-	var out []int
-	for j := range p.force {
-		if p.force[j].own && !c.tested[p.force[j].sum] && len(out) < testedAtOnce {
-			out = append(out, j)
+// untested lists those of the stream's own examples on the labels topic that the last episode did not know
+// and this one sees, in the order of their ids.
+func (c *calibration) untested(p *problem) (out []*labelled) {
+	for e := range p.own.all() {
+		if _, seen := p.sets[0].row(e); seen && !c.tested[e.sum] && len(out) < testedAtOnce {
+			out = append(out, e)
 		}
 	}
 	return out
@@ -240,8 +245,8 @@ func (c *calibration) untested(p *problem) []int {
 // added tells whether all that is new on the labels topic, which the last episode knew by the sum topic, are
 // examples of the stream's own that this episode tests.
 func (c *calibration) added(p *problem, topic uint64) bool {
-	for _, j := range c.untested(p) {
-		topic += p.force[j].sum
+	for _, e := range c.untested(p) {
+		topic += e.sum
 	}
 	return topic == p.sum
 }
@@ -255,18 +260,17 @@ type confidenceFit struct {
 // enoughHeldOut is how many leave-one-out answers a confidence must rest on before it is called calibrated.
 const enoughHeldOut = 10
 
-// fit fits the confidence to the held-out answers, damped towards leaving z as it is: a handful of answers moves
-// it little. With fewer than enoughHeldOut it is not called fitted, and where early is false not used at all.
-func (c *calibration) fit(early bool) confidenceFit {
-	enough := len(c.answers) >= enoughHeldOut
-	if !enough && !early {
+// fit fits the confidence to the held-out answers, damped towards leaving z as it is. With fewer than
+// enoughHeldOut it is z.
+func (c *calibration) fit(labels *followedLabels) confidenceFit {
+	if len(c.answers) < enoughHeldOut {
 		return confidenceFit{a: 1}
 	}
 	a, b := logistic.Fit(len(c.answers), func(i int) (float64, bool) {
 		v := &c.answers[i]
-		return logit(float64(v.z)), v.answered == v.label
+		return logit(float64(v.z)), labels.alike(v.answered, v.label)
 	}, 1, 25)
-	return confidenceFit{a, b, enough}
+	return confidenceFit{a, b, true}
 }
 
 func (f confidenceFit) confidence(z float64) float64 { return logistic.Sigmoid(f.a*logit(z) + f.b) }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/slkstream/slkstream/solver"
 )
 
 // camera draws a stream of classes around fixed centres, a few of them at a time, as a camera would see them.
@@ -67,12 +65,8 @@ func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 // settings are the defaults, with R checked in every half-step.
 func settings(t testing.TB) Settings {
 	t.Helper()
-	s, err := SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Check = true
-	out := Defaults(s)
+	out := Defaults()
+	out.Solver.Check = true
 	out.ReviewRate = .05
 	return out
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // examplesKept bounds the labelled items that a stream's own feed taught it, of all classes together: a feed may carry
@@ -18,6 +16,8 @@ const examplesKept = 4096
 type classes struct {
 	kept  map[string][]example // oldest first; a class that the feed did not teach has none
 	owner map[string]string    // the class of each example, by the example's id
+
+	version uint64 // changes with the examples
 }
 
 // example is a labelled item of the stream's own feed.
@@ -33,7 +33,7 @@ type example struct {
 
 // observe takes in which classes there are, what the labels topic takes back, and what the feed taught.
 func (c *classes) observe(e *answered) {
-	for _, id := range e.problem.withdrawn {
+	for _, id := range e.problem.force.withdrawn {
 		c.forget(id)
 	}
 	if e.solved != nil {
@@ -108,42 +108,6 @@ func itemID(items []Item, i int, episode int64) string {
 	return fmt.Sprintf("episode %d item %d", episode, i)
 }
 
-// near returns the classes of the examples nearest to the items, in raw space; nil where there are no more than most.
-func (c *classes) near(items []Item, most int) map[string]bool {
-	if len(c.owner) <= most {
-		return nil
-	}
-	d := len(items[0].Vector)
-	var rows, shown []float32
-	var of []string
-	for _, name := range c.names() {
-		for _, x := range c.kept[name] {
-			rows, of = append(rows, x.vector...), append(of, name)
-			unitRow(rows[len(rows)-d:], x.vector)
-		}
-	}
-	for i := range items {
-		shown = append(shown, items[i].Vector...)
-	}
-	products := make([]float32, len(items)*len(of))
-	kernel.Products(products, shown, rows, len(items), len(of), d)
-	out := map[string]bool{}
-	for i := range items {
-		row := products[i*len(of) : (i+1)*len(of)]
-		for range candidatesEach {
-			at := 0
-			for j, v := range row {
-				if v > row[at] {
-					at = j
-				}
-			}
-			row[at] = float32(math.Inf(-1))
-			out[of[at]] = true
-		}
-	}
-	return out
-}
-
 // names lists the classes in order.
 func (c *classes) names() []string { return slices.Sorted(maps.Keys(c.kept)) }
 
@@ -162,6 +126,7 @@ func (c *classes) forget(id string) {
 	if !ok {
 		return
 	}
+	c.version++
 	delete(c.owner, id)
 	examples := c.kept[name]
 	c.kept[name] = slices.DeleteFunc(examples, func(e example) bool { return e.id == id })
@@ -172,6 +137,7 @@ func (c *classes) forget(id string) {
 func (c *classes) keep(class string, taught example, most int) (dropped string) {
 	c.forget(taught.id)
 	c.add(class)
+	c.version++
 	c.owner[taught.id] = class
 	examples := append(c.kept[class], taught)
 	c.kept[class] = examples
@@ -226,6 +192,7 @@ func cosine(a, b []float32) float64 {
 }
 
 func (c *classes) reset(class string) bool {
+	c.version++
 	examples, had := c.kept[class]
 	for i := range examples {
 		delete(c.owner, examples[i].id)

@@ -1,255 +1,245 @@
 package stream
 
 import (
-	"context"
 	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
+// Items are clustered in two stages. Those of an episode are linked into groups, then each group goes to the
+// cluster that its sum is most like, or becomes a new one. Rows are compared by their cosine once a centre is
+// taken off, which says nothing of which is which: that of the clusters and of the episode, so that neither a
+// thing that stays for long nor one that comes in a crowd pulls it.
 const (
-	clusterMerge  = .1  // two prototypes nearer than this share of the distance for births are of one cluster
-	clusterTwin   = .3  // two rows of one frame nearer than this share of it may be one thing
-	clusterWindow = 20  // a running prototype weighs no more than this many items
+	clusterWindow = 10  // a cluster's mean weighs no more than this many items
+	centreWindow  = 20  // nor does an episode in the centre
 	clustersKept  = 512 // the one longest unseen is retired beyond it
-)
+	clusterChunk  = 256 // items are linked at once at most: that takes the square of it
 
-// clusterSettings are the solver's for clusters.
-func clusterSettings(s solver.Settings) solver.Settings {
-	s.Method, s.Power, s.MetricRank = solver.SLKMeans, 1, 0
-	s.Lambda, s.Rho, s.Tau = 2, 8, 6
-	s.U, s.Beta = .75, .25
-	return s
-}
+	smoothNearest = 4   // a row takes on the mean of so many nearest ...
+	smoothWeight  = .75 // ... with this weight
+	linkReach     = 1.3 // how much further apart than a group and its cluster two groups of one episode may be, ...
+	linkReachSeen = 5. / 3.
+	lagLikeness   = 1.5 // of the order beside the cosine, in the median cosine distances of nearest neighbours
+	twinLikeness  = .88 // two rows of one frame more alike than this may be one thing
+
+	// A group of rows has this temperature among the clusters that it is like.
+	clusterTau = 12
+)
 
 // answerClusters answers an episode of a stream that nobody has taught enough to go by labels: with clusters.
-func (s *Stream) answerClusters(ctx context.Context, e *Engine, done *answered) ([]Answer, error) {
-	items, report := done.items, done.report
-	all := make([]int, len(items))
+func (s *Stream) answerClusters(e *Engine, done *answered) []Answer {
+	e.solved = nil
+	done.report.Warm = s.episode > 0
+	all := make([]int, len(done.items))
 	for i := range all {
 		all[i] = i
 	}
-	found, r, err := s.cluster(ctx, e, items, all, report)
-	if err != nil {
-		return nil, err
-	}
-	e.solved = r
-	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
-	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
-	report.Warm = s.episode > 0
-	answers := make([]Answer, len(items))
-	for i := range answers {
-		answers[i] = Answer{Label: found[i].label(), Confidence: float64(r.Confidence[i])}
-		if items[i].Label != "" {
-			answers[i].Label, answers[i].Confidence = items[i].Label, 1
+	answers := make([]Answer, len(all))
+	for i, m := range s.cluster(done.items, all, done.report) {
+		answers[i] = Answer{Label: e.problem.called.called(m.of.label()), Confidence: m.confidence}
+		if label := done.items[i].Label; label != "" {
+			answers[i] = Answer{Label: e.problem.called.called(label), Confidence: 1}
 		}
 	}
-	return answers, nil
+	return answers
 }
 
 // discover gives the unknown items of a labelled episode their clusters; the best label becomes an
 // alternative.
-func (s *Stream) discover(
-	ctx context.Context, e *Engine, items []Item, answers []Answer, report *Report,
-) error {
+func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer, report *Report) {
 	var unknown []int
 	for i := range answers {
 		if answers[i].Unknown {
 			unknown = append(unknown, i)
 		}
 	}
-	found, r, err := s.cluster(ctx, e, items, unknown, report)
-	if err != nil {
-		return err
-	}
-	report.Rises += r.Rises
-	for i, at := range unknown {
-		a := &answers[at]
+	for i, m := range s.cluster(items, unknown, report) {
+		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: a.Confidence}
-		a.Label, a.Confidence, a.Calibrated = found[i].label(), float64(r.Confidence[i]), false
+		label := called.called(m.of.label())
+		if label != m.of.label() { // somebody has named it
+			a.Unknown = false
+			report.Unknown--
+		}
+		a.Label, a.Confidence, a.Calibrated = label, m.confidence, false
 		a.Alternatives = append([]Alternative{known}, a.Alternatives...)
 	}
-	return nil
 }
 
-// cluster gives each of the chosen items its cluster: rows far from every running prototype propose new
-// ones, SLK settles who belongs where, and a proposal that ends with nobody is dropped.
-func (s *Stream) cluster(
-	ctx context.Context, e *Engine, items []Item, chosen []int, report *Report,
-) ([]*cluster, *solver.Result, error) {
-	d, n := s.dimension, len(chosen)
-	set := &s.clusters
-	unit := make([]float32, n*d)
-	for p, at := range chosen {
-		unitRow(unit[p*d:p*d+d], items[at].Vector)
+// member is an item's cluster.
+type member struct {
+	of         *cluster
+	confidence float64
+}
+
+// cluster gives each of the chosen items, at least one, its cluster.
+func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
+	var out []member
+	parts := (len(chosen) + clusterChunk - 1) / clusterChunk
+	for part := range slices.Chunk(chosen, (len(chosen)+parts-1)/parts) {
+		out = append(out, s.clusterPart(items, part, len(chosen) == len(items), report)...)
 	}
-	set.sum = slices.Clone(set.sum) // what is learned of an episode that cannot be solved is thrown away
-	set.addRows(unit, d)
-	frames := make([]string, n)
-	shown := make([]Item, n)
-	for p, at := range chosen {
-		shown[p] = items[at]
-		frames[p] = items[at].Frame
+	s.clusters.retire(report)
+	return out
+}
+
+// clusterPart is cluster for as many items as are linked at once. whole: the chosen items are all there are.
+func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Report) []member {
+	set, d := &s.clusters, s.dimension
+	p := grouping{n: len(chosen), at: chosen, rows: make([]float32, len(chosen)*d), unit: make([]float32, len(chosen)*d)}
+	for i, at := range chosen {
+		vector.Unit(p.unit[i*d:i*d+d], items[at].Vector)
 	}
-	if s.settings.FrameWeight == 0 {
-		clear(frames)
+	centre := set.centre(p.unit, d)
+	for i := range p.n {
+		centred(p.rows[i*d:i*d+d], p.unit[i*d:i*d+d], centre)
 	}
-	rows := slices.Clone(unit)
-	space := set.space(s.settings.DiscoverDistance, rows)
-	set.apart.learn(rows, frames, n, d)
-	var reach []float64
-	if s.settings.Time {
-		reach = set.reach(s.episode)
+	p.alike = make([]float32, p.n*p.n)
+	kernel.Gram(p.alike, p.rows, p.n, d)
+	kernel.Mirror(p.alike, p.n)
+	p.relate(items, s.settings.FrameWeight > 0, &set.apart)
+	if s.settings.Time && s.settings.Warm {
+		p.order(&s.timeline, whole)
 	}
-	all, means := set.propose(space, reach, rows, frames, n, d)
-	old := len(set.list)
-	problem := solver.Problem{
-		Rows: rows, N: n, D: d, Assess: true,
-		Prior: &solver.Prior{}, Embedding: &solver.Embedding{Mean: make([]float32, d)},
+	limits := set.limits(s.settings.DiscoverDistance)
+	p.smooth(d)
+	p.link(d, limits.link)
+	found := p.match(set, centre, limits.match)
+	born := len(set.list)
+	members := make([]int, p.n) // each item's cluster
+	for g, at := range found {
+		if at < 0 { // unlike all
+			at = len(set.list)
+			set.list = append(set.list, &cluster{id: set.next, mean: make([]float32, d)})
+			set.next++
+		}
+		for _, i := range p.groups[g] {
+			members[i] = at
+		}
 	}
-	for k, c := range all {
-		problem.Prior.Means = append(problem.Prior.Means, means[k]...)
-		problem.Prior.Weights = append(problem.Prior.Weights, float32(c.mass))
+	set.learn(members, p.unit, d, s.episode+1)
+	for _, c := range set.list[born:] {
+		report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
 	}
-	problem.K = len(all)
-	lately := set.lately(all)
-	problem.Proportions = set.expected(len(all), lately)
-	settings := clusterSettings(s.settings.Solver)
-	problem.BeforeGraph = s.clusterRelation(&e.problem, &problem, shown, &settings, n == len(items))
-	r, err := e.clusters.Solve(ctx, &problem)
-	if err != nil {
-		return nil, nil, err
+	k := len(set.list)
+	likely := make([]float32, p.n*k)
+	kernel.Products(likely, p.rows, slices.Concat(set.centred(centre)...), p.n, k, d)
+	kernel.Scale(clusterTau, likely)
+	kernel.SoftmaxRows(likely, p.n, k)
+	out := make([]member, p.n)
+	for i, at := range members {
+		out[i] = member{set.list[at], float64(likely[i*k+at])}
 	}
-	count := make([]int64, len(all))
-	for _, l := range r.Labels {
-		count[l]++
+	return out
+}
+
+// centre is what rows have in common: of the clusters, by their mass, of the unit rows of an episode, and of
+// one at the origin, as a few rows say little of all.
+func (s *clusters) centre(unit []float32, d int) []float32 {
+	out, total := make([]float32, d), 1.
+	for _, c := range s.list {
+		kernel.Axpy(float32(c.mass), c.mean, out)
+		total += c.mass
 	}
-	if lately != nil {
-		set.recurrence = set.after(lately, masses(r.S[:n*len(all)], len(all)))
+	if n := float64(len(unit) / d); n > 0 {
+		weight := min(n, centreWindow)
+		for from := 0; from < len(unit); from += d {
+			kernel.Axpy(float32(weight/n), unit[from:from+d], out)
+		}
+		total += weight
 	}
-	for k, c := range all {
-		c.lately = c.lately/2 + float64(count[k])
+	kernel.Scale(float32(1/total), out)
+	return out
+}
+
+// centred fills out with a row at length 1 once the centre is taken off its unit row.
+func centred(out, row, centre []float32) {
+	vector.Unit(out, row)
+	kernel.Axpy(-1, centre, out)
+	vector.Unit(out, out)
+}
+
+// centred are the means of the clusters at length 1 once the centre is taken off.
+func (s *clusters) centred(centre []float32) [][]float32 {
+	out := make([][]float32, len(s.list))
+	for k, c := range s.list {
+		out[k] = slices.Clone(c.mean)
+		kernel.Axpy(-1, centre, out[k])
+		vector.Unit(out[k], out[k])
+	}
+	return out
+}
+
+// clusterLimits are the least cosines at which a group joins its cluster, and at which two groups of an
+// episode are one.
+type clusterLimits struct{ match, link float64 }
+
+// limits are made of Settings.DiscoverDistance. Where frames keep different things apart, rows of one thing
+// may be less alike, the more so the less alike the things of one frame are.
+func (s *clusters) limits(distance float64) clusterLimits {
+	room, reach := 1., linkReach
+	if s.apart.pairs > 0 {
+		room, reach = s.apart.room(), linkReachSeen
+	}
+	return clusterLimits{match: (1 - distance) * room, link: (1 - reach*distance) * room}
+}
+
+// likeness is how alike two different things come to be: the mean square of the cosines of rows of one frame.
+type likeness struct {
+	squares, pairs float64
+}
+
+// The usual likeness is a deviation of usualLikeness about 0, and stands for usualPairs pairs before any is
+// known.
+const (
+	usualLikeness = .25
+	usualPairs    = 200
+)
+
+// room is the deviation in parts of the usual one, at most 1. It is half believed (the root), as a stream
+// shows more things in time than in a frame.
+func (l *likeness) room() float64 {
+	deviation := math.Sqrt((l.squares + usualPairs*usualLikeness*usualLikeness) / (l.pairs + usualPairs))
+	return math.Sqrt(min(1, deviation/usualLikeness))
+}
+
+// learn moves the means of clusters by the items that an episode gives them.
+func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
+	count := make([]float64, len(s.list))
+	for _, at := range members {
+		count[at]++
+	}
+	for k, c := range s.list {
 		if count[k] == 0 {
 			continue
 		}
-		if k >= old {
-			c.mass = 0 // what proposed it is among the rows
-		}
-		c.learn(unit, r.S, n, len(all), k, d)
-		c.items += count[k]
-		c.seen = s.episode + 1
-		if k >= old {
-			c.id = set.next
-			set.next++
-			set.list = append(set.list, c)
-			report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
-		}
-	}
-	merged := set.merge(space, report)
-	found := make([]*cluster, n)
-	for p, l := range r.Labels {
-		found[p] = all[l]
-		for merged[found[p]] != nil {
-			found[p] = merged[found[p]]
-		}
-	}
-	set.retire(report)
-	return found, r, nil
-}
-
-// propose returns the clusters and, behind the old ones, those that sequential leaders propose, each with
-// its prototype in the space of the rows: row by row, each joins the nearest running prototype and moves it,
-// or leads a new one where none is nearer than the distance for births. Of one frame no two rows join the
-// same one unless they are almost alike. The clusters themselves are not moved. reach is that of the old
-// ones, in parts of the distance for births; nil: 1 each.
-func (s *clusters) propose(
-	space *clusterSpace, reach []float64, rows []float32, frames []string, n, d int,
-) ([]*cluster, [][]float32) {
-	all, means := slices.Clone(s.list), space.prototypes(s.list)
-	leaders := make([]cluster, len(all))
-	for k, c := range all {
-		leaders[k] = cluster{mean: slices.Clone(means[k]), mass: c.mass}
-	}
-	type member struct{ leader, row int }
-	taken := map[string][]member{} // of each frame
-	for p := range n {
-		row := rows[p*d : p*d+d]
-		nearest, at := math.Inf(1), -1
-		for k := range leaders {
-			v := float64(kernel.SquaredDistance(row, leaders[k].mean))
-			if k < len(reach) {
-				v /= reach[k]
+		mean := make([]float32, d)
+		kernel.Axpy(float32(c.mass/(c.mass+count[k])), c.mean, mean)
+		for i, at := range members {
+			if at == k {
+				kernel.Axpy(float32(1/(c.mass+count[k])), unit[i*d:i*d+d], mean)
 			}
-			if v >= nearest || slices.ContainsFunc(taken[frames[p]], func(m member) bool {
-				other := rows[m.row*d : m.row*d+d]
-				return m.leader == k && float64(kernel.SquaredDistance(row, other)) > clusterTwin*space.birth
-			}) {
-				continue
-			}
-			nearest, at = v, k
 		}
-		if at < 0 || nearest > space.birth {
-			at = len(leaders)
-			leaders = append(leaders, cluster{mean: make([]float32, d)})
-		}
-		if frames[p] != "" {
-			taken[frames[p]] = append(taken[frames[p]], member{at, p})
-		}
-		l := &leaders[at]
-		kernel.Scale(float32(l.mass/(l.mass+1)), l.mean)
-		kernel.Axpy(float32(1/(l.mass+1)), row, l.mean)
-		l.mass = min(clusterWindow, l.mass+1)
+		c.mean, c.mass = mean, min(clusterWindow, c.mass+count[k])
+		c.items += int64(count[k])
+		c.seen = episode
 	}
-	for _, l := range leaders[len(all):] {
-		all, means = append(all, &cluster{mass: 1}), append(means, l.mean)
-	}
-	return all, means
 }
 
-// learn moves the running prototype by the episode's soft members. A new cluster, of mass 0, has none yet.
-func (c *cluster) learn(unit, soft []float32, n, classes, k, d int) {
-	sum, mass := make([]float64, d), 0.
-	for p := range n {
-		w := float64(soft[p*classes+k])
-		if w < 1e-9 {
-			continue
-		}
-		mass += w
-		for j, v := range unit[p*d : p*d+d] {
-			sum[j] += w * float64(v)
-		}
-	}
-	mean := make([]float32, d)
-	for j := range mean {
-		if c.mass > 0 {
-			sum[j] += c.mass * float64(c.mean[j])
-		}
-		mean[j] = float32(sum[j] / (c.mass + mass))
-	}
-	c.mean, c.mass = mean, min(clusterWindow, c.mass+mass)
-}
+// grouping is a part of an episode whose items are to be linked.
+type grouping struct {
+	n     int
+	at    []int     // of each item, its position in the episode
+	unit  []float32 // n x d
+	rows  []float32 // n x d, centred, of length 1
+	alike []float32 // n x n: cosines
+	apart []bool    // n x n: different things of one frame
+	track []bool    // n x n: one track
+	lag   []float32 // taken off the cosine of items 0, 1, ... positions apart; nil: nothing
 
-// lately is the part of each cluster in what was lately seen: a proposal counts as a middling one; nil
-// where nothing was seen.
-func (s *clusters) lately(all []*cluster) []float64 {
-	out := make([]float64, len(all))
-	var sum float64
-	for k, c := range s.list {
-		out[k] = c.lately
-		sum += c.lately
-	}
-	if sum == 0 {
-		return nil
-	}
-	middling := sum / float64(len(s.list))
-	for k := len(s.list); k < len(all); k++ {
-		out[k] = middling
-		sum += middling
-	}
-	for k := range out {
-		out[k] /= sum
-	}
-	return out
+	smoothed []float32 // n x d
+	groups   [][]int
 }

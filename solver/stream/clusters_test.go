@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -81,17 +82,13 @@ func TestClustersOfCrowdedRows(t *testing.T) {
 // alike, nothing changes.
 func TestRoomOfFrames(t *testing.T) {
 	for _, c := range []struct {
-		deviation float64
-		pairs     float64
-		least     float64
-		most      float64
+		deviation, pairs, least, most float64
 	}{
 		{.1, 0, 1, 1},
-		{.1, 1e6, 1.37, 1.39},
-		{.1, 100, 1.05, 1.2},
+		{.1, 1e6, .63, .64},
+		{.1, 100, .8, .95},
 		{.25, 1e6, 1, 1},
 		{.5, 1e6, 1, 1},
-		{0, 1e6, 1.57, 1.59},
 	} {
 		l := likeness{c.deviation * c.deviation * c.pairs, c.pairs}
 		if room := l.room(); room < c.least || room > c.most {
@@ -103,7 +100,7 @@ func TestRoomOfFrames(t *testing.T) {
 // Frames tell how far one thing may vary: with them a class that varies much has fewer clusters.
 func TestClustersLearnFromFrames(t *testing.T) {
 	count := func(framed bool) int {
-		items, truth := crowded(rand.New(rand.NewPCG(3, 2)), 6, 300, 128, 1.15, framed)
+		items, truth := crowded(rand.New(rand.NewPCG(3, 2)), 6, 300, 128, 1.5, framed)
 		_, classes := discovered(t, settings(t), items, truth)
 		return len(classes)
 	}
@@ -112,24 +109,102 @@ func TestClustersLearnFromFrames(t *testing.T) {
 	}
 }
 
-// A cluster that was just seen reaches further than one that has long gone.
-func TestReach(t *testing.T) {
-	set := clusters{list: []*cluster{{seen: 20}, {seen: 15}, {seen: 1}}}
-	got := set.reach(20)
-	last, middle, least := reachLast, reachLast-reachLoss/2., reachLast-reachLoss
-	if got[0] != last || got[1] != middle || !(got[2] < got[1]) || got[2] < least {
-		t.Errorf("reach %v", got)
-	}
-	// A row between two clusters of which one has gone: the nearer one is out of its reach, the other one not.
-	space := &clusterSpace{centre: make([]float32, 2), length: 1, birth: .5}
-	set = clusters{list: []*cluster{{mean: []float32{0, 0}, mass: 1}, {mean: []float32{1.42, 0}, mass: 1}}}
-	row := []float32{.71, 0} // .5041 from both
+// Two items of one frame have different clusters, however alike they are, unless they are almost the same;
+// items of one track have the same.
+func TestClustersOfFramesAndTracks(t *testing.T) {
 	for name, c := range map[string]struct {
-		reach []float64
-		want  int
-	}{"alike": {nil, 3}, "one was just here": {[]float64{.95, 1.03}, 2}} {
-		if all, _ := set.propose(space, c.reach, row, []string{""}, 1, 2); len(all) != c.want {
-			t.Errorf("%s: %d clusters, not %d", name, len(all), c.want)
+		frame, track [2]string
+		apart        float32
+		want         int
+	}{
+		"alike":                   {apart: .5, want: 1},
+		"of one frame":            {frame: [2]string{"f", "f"}, apart: .6, want: 2},
+		"of two frames":           {frame: [2]string{"f", "g"}, apart: .5, want: 1},
+		"of one frame, and twins": {frame: [2]string{"f", "f"}, apart: .05, want: 1},
+		"unlike":                  {apart: 5, want: 2},
+		"unlike, of one track":    {track: [2]string{"t", "t"}, apart: 5, want: 1},
+		"unlike, of two tracks":   {track: [2]string{"t", "u"}, apart: 5, want: 2},
+		"of one frame and of one track": {
+			frame: [2]string{"f", "f"}, track: [2]string{"t", "t"}, apart: .6, want: 2,
+		},
+	} {
+		set := settings(t)
+		items, _ := crowded(rand.New(rand.NewPCG(5, 5)), 20, 40, 64, .1, false)
+		pair := []Item{items[0], items[0]}
+		for i := range pair {
+			pair[i].Frame, pair[i].Track = c.frame[i], c.track[i]
+		}
+		random := rand.New(rand.NewPCG(5, 6))
+		pair[1].Vector = slices.Clone(pair[0].Vector)
+		for j := range pair[1].Vector {
+			pair[1].Vector[j] += c.apart * float32(random.NormFloat64())
+		}
+		for at := range 5 { // next to each other, and apart
+			episode := slices.Insert(slices.Clone(items[1:20]), 0, pair[0])
+			episode = slices.Insert(episode, 1+4*at, pair[1])
+			s, e := New("camera", set), engine(t, set)
+			answers, _ := answer(t, s, e, episode, nil)
+			if one := answers[0].Label == answers[1+4*at].Label; one != (c.want == 1) {
+				t.Errorf("%s, %d positions apart: %s and %s", name, 1+4*at, answers[0].Label, answers[1+4*at].Label)
+			}
+		}
+	}
+}
+
+// What comes again after a while has the id of before, and ids do not depend on how a stream is cut into
+// episodes, as long as they hold a few items of each thing.
+func TestClustersKeepTheirIDs(t *testing.T) {
+	for _, size := range []int{50, 300, 600} {
+		set := settings(t)
+		items, truth := crowded(rand.New(rand.NewPCG(7, 1)), 10, 1200, 64, .5, false)
+		s, e := New("camera", set), engine(t, set)
+		labels := map[int]map[string]int{}
+		for from := 0; from < len(items); from += size {
+			part := items[from : from+size]
+			if from/size%3 == 1 { // only half of the things come
+				part = slices.Clone(part)
+				part = slices.DeleteFunc(part, func(i Item) bool { return truth[i.Position.Offset]%2 == 1 })
+			}
+			answers, report := answer(t, s, e, part, nil)
+			if report.Rises != 0 || len(answers) != len(part) {
+				t.Fatalf("%d answers to %d items", len(answers), len(part))
+			}
+			for i, a := range answers {
+				if !(a.Confidence > 0 && a.Confidence <= 1) || a.Calibrated {
+					t.Fatalf("answer %+v", a)
+				}
+				if of := truth[part[i].Position.Offset]; from > 0 {
+					if labels[of] == nil {
+						labels[of] = map[string]int{}
+					}
+					labels[of][a.Label]++
+				}
+			}
+		}
+		if len(s.clusters.list) > 12 {
+			t.Errorf("episodes of %d: %d clusters of ten things", size, len(s.clusters.list))
+		}
+		for c, of := range labels {
+			if len(of) != 1 {
+				t.Errorf("episodes of %d: thing %d has %v", size, c, of)
+			}
+		}
+	}
+}
+
+// Rows that say nothing, such as copies of one picture, are answered like any others.
+func TestClustersOfCopies(t *testing.T) {
+	set := settings(t)
+	items, _ := crowded(rand.New(rand.NewPCG(9, 1)), 1, 1, 16, 0, false)
+	for _, count := range []int{1, 2, 257, 700} {
+		s, e := New("camera", set), engine(t, set)
+		for range 3 {
+			answers, _ := answer(t, s, e, slices.Repeat(items, count), nil)
+			for _, a := range answers {
+				if a.Label != "cluster-0" || !(a.Confidence > 0) {
+					t.Fatalf("%d copies: %+v", count, a)
+				}
+			}
 		}
 	}
 }

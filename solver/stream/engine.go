@@ -9,10 +9,11 @@ import (
 // Engine solves for any number of streams with the same settings and remembers nothing of them; it owns the workspaces, so
 // one goroutine uses it at a time.
 type Engine struct {
-	labelled *solver.Solver // with labels: the settings' own
-	clusters *solver.Solver // without: the settings for clusters
+	labelled *solver.Solver
 	problem  problem
 	solved   *solver.Result
+
+	unlearned *Stream // that the engine has answered an episode of last, until it has learned it; nil: none
 }
 
 // NewEngine returns an engine for valid settings.
@@ -27,13 +28,9 @@ func NewEngine(s Settings) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	clusters, err := solver.New(clusterSettings(s.Solver))
-	if err != nil {
-		return nil, err
-	}
-	return &Engine{labelled: labelled, clusters: clusters}, nil
+	return &Engine{labelled: labelled}, nil
 }
 
 // Solved is the solve behind the engine's last answer, for whoever looks on: its graph, its objective step by step. It is
-// valid until the next answer; nil before the first.
+// valid until the next answer; nil before the first, and where clusters answered.
 func (e *Engine) Solved() *solver.Result { return e.solved }

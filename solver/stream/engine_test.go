@@ -12,7 +12,7 @@ import (
 
 // What an engine has solved before, for other streams, has no part in an answer.
 func TestEngineForgetsOtherStreams(t *testing.T) {
-	preset, err := SolverSettings(solver.DefaultPreset)
+	preset, err := solver.DefaultPreset.Settings()
 	if err != nil {
 		t.Fatal(err)
 	}

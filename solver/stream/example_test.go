@@ -5,21 +5,16 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // A stream in twenty lines: two classes with one example each, two episodes.
 func Example() {
-	preset, err := stream.SolverSettings(solver.DefaultPreset)
+	engine, err := stream.NewEngine(stream.Defaults())
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := stream.NewEngine(stream.Defaults(preset))
-	if err != nil {
-		log.Fatal(err)
-	}
-	camera := stream.New("camera-7", stream.Defaults(preset))
+	camera := stream.New("camera-7", stream.Defaults())
 	labels := &stream.Labels{Everyone: []stream.Example{
 		{ID: "a", Label: "milk", Vector: []float32{1, .1, 0}},
 		{ID: "b", Label: "bread", Vector: []float32{0, .2, 1}},
@@ -44,11 +39,7 @@ func Example() {
 
 // What a stream remembers goes through bytes and back; positions tell where to go on.
 func ExampleRestore() {
-	preset, err := stream.SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		log.Fatal(err)
-	}
-	settings := stream.Defaults(preset)
+	settings := stream.Defaults()
 	engine, err := stream.NewEngine(settings)
 	if err != nil {
 		log.Fatal(err)

@@ -25,7 +25,7 @@ func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	var learned, labelled float64
 	for c := range f.centres {
 		name := label(c)
-		weight := s.labelWeight(len(f.centres)) * (1 + taught[name])
+		weight := set.Solver.WS * (1 + taught[name])
 		learned += min(s.prototypes.of[name].mass, weight, s.proportions.counts[name])
 		labelled += weight
 	}

@@ -54,9 +54,9 @@ type Alternative struct {
 
 // Event is a change in the life of a class or cluster.
 type Event struct {
-	Kind  string // born, merged, retired, named; doubtful, trusted: the stream itself, Class is empty
+	Kind  string // born, retired, named; doubtful, trusted, embedding changed: the stream itself, Class is empty
 	Class string
-	Into  string // merged: the one that stays; named: its name
+	Into  string // named: its name
 }
 
 // Report is the audit of one episode.
@@ -65,7 +65,7 @@ type Report struct {
 	Count         int
 	Iterations    int     // prototype steps
 	Sweeps        int     // assignment sweeps
-	Before, After float64 // the objective R
+	Before, After float64 // the objective R, with Settings.Judged
 	Rises         int     // half-steps in which R rose; none is expected but with preset paper
 	Warm          bool    // something learned took part in the answer
 	Admitted      int     // items learned from
@@ -77,9 +77,11 @@ type Report struct {
 	Labelled      int
 	LabelledRight int  // ... and was right
 	Doubtful      bool // fewer than half of them, and they are enough to tell
-	Events        []Event
-	Dropped       []string // ids of taught items no longer kept: their class was full
-	Notes         []string // what a person should know, such as a start from the labels alone
+	// EmbeddingChanged says that the vectors are of another embedder than those before: nothing was learned.
+	EmbeddingChanged bool
+	Events           []Event
+	Dropped          []string // ids of taught items no longer kept: their class was full
+	Notes            []string // what a person should know, such as a start from the labels alone
 }
 
 // ErrItem is wrapped by the error that names an item no episode may hold: another dimension, NaN, Inf, or all

@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/slkstream/slkstream/internal/ordered"
 )
 
 // Example is a labelled embedding, known by its id: teaching the same id again corrects it.
@@ -18,123 +22,292 @@ type Example struct {
 }
 
 // Labels is what the labels topic says at one moment: examples for every stream, and for single ones. It is
-// never changed, only replaced, so that any number of streams may read it at once and none holds a copy.
+// never changed: the next version is made by With, as a small difference to this one, so that any number of
+// streams and versions may be in use at once.
 type Labels struct {
+	// What labels made by hand say. Labels made by With leave them empty; All has the examples of either.
 	Everyone []Example
 	Stream   map[string][]Example
 	// Forgotten are ids taken back: a stream that was taught such an item by its own feed forgets it too.
 	Forgotten []string
 
 	once     sync.Once
+	version  uint64 // no other labels of this process have it
 	everyone *exampleSet
-	forgot   map[string]bool
-	mutex    sync.Mutex
-	streams  map[string]*exampleSet
+	streams  ordered.List[streamExamples]
+	forgot   ordered.List[string]
 
-	everyoneBefore *exampleSet            // of the labels before these, until it is used
-	before         map[string]*exampleSet // the same of single streams
+	names      *Names
+	rejections *Rejections
 }
 
-// Follow takes over what was worked out for the labels before these, so that only what has changed is worked
-// out again. It is called before anybody else knows l; before may be in use, and its examples' vectors must
-// be the same slices where they have not changed.
-func (l *Labels) Follow(before *Labels) {
-	before.prepare()
-	before.mutex.Lock()
-	l.before = maps.Clone(before.before)
-	if l.before == nil {
-		l.before = map[string]*exampleSet{}
-	}
-	maps.Copy(l.before, before.streams)
-	before.mutex.Unlock()
-	maps.DeleteFunc(l.before, func(stream string, _ *exampleSet) bool { return len(l.Stream[stream]) == 0 })
-	l.everyoneBefore = before.everyone
+// streamExamples are the examples of a single stream.
+type streamExamples struct {
+	stream string
+	*exampleSet
+}
+
+func (s streamExamples) compare(stream string) int { return cmp.Compare(s.stream, stream) }
+
+// Changes are what one version of the labels says and the one before does not.
+type Changes struct {
+	Examples  []Change
+	Forgotten map[string]bool // by id: taken back, or not any more
+
+	Names      *Names      // all that are in force; nil: as before
+	Rejections *Rejections // the same
+}
+
+// Change puts an example in force, instead of one that has its id, or with Out takes that one out.
+type Change struct {
+	Stream  string // whose example; "": everyone's
+	Example Example
+	Out     bool // only the example's ID counts
+}
+
+// With is the next version. What it costs, and what it holds for itself, grows with the changes and not with
+// the labels.
+func (l *Labels) With(c Changes) *Labels {
 	l.prepare()
+	next := &Labels{
+		version: lastLabels.Add(1), names: cmp.Or(c.Names, l.names), rejections: cmp.Or(c.Rejections, l.rejections),
+	}
+	next.once.Do(func() {})
+	changes := map[string][]Change{}
+	for _, x := range c.Examples {
+		changes[x.Stream] = append(changes[x.Stream], x)
+	}
+	next.everyone = l.everyone.with(changes[""])
+	delete(changes, "")
+	var edits []ordered.Edit[streamExamples]
+	for stream, list := range changes {
+		set := l.own(stream).with(list)
+		edits = append(edits, ordered.Edit[streamExamples]{
+			Value: streamExamples{stream, set}, Out: set.len() == 0,
+		})
+	}
+	next.streams = l.streams.Edit(edits)
+	var ids []ordered.Edit[string]
+	for id, forgotten := range c.Forgotten {
+		ids = append(ids, ordered.Edit[string]{Value: id, Out: !forgotten})
+	}
+	next.forgot = l.forgot.Edit(ids)
+	return next
 }
 
-// exampleSet is a list of examples in the order of their ids, one an id, with a sum that says whether
-// anything changed.
+var (
+	lastLabels atomic.Uint64
+	noLabels   = &Labels{}
+)
+
+// prepare puts what was said by hand in order.
+func (l *Labels) prepare() {
+	l.once.Do(func() {
+		l.version = lastLabels.Add(1)
+		l.everyone = newExampleSet(l.Everyone)
+		l.streams = ordered.New(func(a, b streamExamples) int { return a.compare(b.stream) })
+		var edits []ordered.Edit[streamExamples]
+		for stream, list := range l.Stream {
+			if len(list) > 0 {
+				edits = append(edits, ordered.Edit[streamExamples]{Value: streamExamples{stream, newExampleSet(list)}})
+			}
+		}
+		l.streams = l.streams.Edit(edits)
+		var ids []ordered.Edit[string]
+		for _, id := range l.Forgotten {
+			ids = append(ids, ordered.Edit[string]{Value: id})
+		}
+		l.forgot = ordered.New(cmp.Compare[string]).Edit(ids)
+	})
+}
+
+// own are the examples of a single stream.
+func (l *Labels) own(stream string) *exampleSet {
+	if s, ok := ordered.Search(l.streams, stream, streamExamples.compare); ok && s.stream == stream {
+		return s.exampleSet
+	}
+	return noExamples
+}
+
+// All are the examples, each with its stream, "" for everyone's, in the order of the streams and of their
+// ids.
+func (l *Labels) All() iter.Seq2[string, *Example] {
+	l.prepare()
+	return func(yield func(string, *Example) bool) {
+		for e := range l.everyone.all() {
+			if !yield("", &e.Example) {
+				return
+			}
+		}
+		for s := range l.streams.All() {
+			for e := range s.all() {
+				if !yield(s.stream, &e.Example) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Len is the number of examples.
+func (l *Labels) Len() (n int) {
+	l.prepare()
+	for s := range l.streams.All() {
+		n += s.len()
+	}
+	return n + l.everyone.len()
+}
+
+// labelled is an example with the sum of its content. It is never changed.
+type labelled struct {
+	Example
+	sum uint64
+}
+
+// exampleSet is a list of examples, one an id, with a sum of their content that says whether two sets are the
+// same. It is never changed, but for the search that is made when it is first asked for.
 type exampleSet struct {
-	examples []Example
-	sums     []uint64           // of each example's content
-	sum      uint64             // of sums: their order does not matter
-	classes  map[string][]int32 // the examples of each label
+	byID    ordered.List[*labelled]
+	byLabel ordered.List[*labelled] // then by id
+	sum     uint64                  // of the examples' sums: their order does not matter
 
 	mutex  sync.Mutex
-	search *exampleSearch    // nil: nobody has searched yet
-	home   []*exampleSegment // of each example, in the search
+	labels int // how many there are; 0: nobody has asked
+	ready  map[fit]*preparedSet
+	search *exampleSearch // nil: nobody has searched yet
 
 	hashed, indexed int // examples whose content was looked at to make this set and its search
 }
 
-// newExampleSet sorts by id, so that what is learned does not depend on the order in which examples arrived;
-// of one id the last stands. What has not changed since before, which may be nil, is taken over from there.
-func newExampleSet(list []Example, before *exampleSet) *exampleSet {
-	last := make(map[string]int, len(list))
+func (x *labelled) compareID(id string) int { return cmp.Compare(x.ID, id) }
+
+func (x *labelled) compareLabel(label string) int { return cmp.Compare(x.Label, label) }
+
+var noExamples = &exampleSet{
+	byID: ordered.New(func(a, b *labelled) int { return a.compareID(b.ID) }),
+	byLabel: ordered.New(func(a, b *labelled) int {
+		return cmp.Or(a.compareLabel(b.Label), a.compareID(b.ID))
+	}),
+}
+
+// newExampleSet holds the examples of a list; of one id the last stands.
+func newExampleSet(list []Example) *exampleSet {
+	changes := make([]Change, len(list))
 	for i, e := range list {
-		last[e.ID] = i
+		changes[i].Example = e
 	}
-	set := &exampleSet{examples: make([]Example, 0, len(last)), classes: map[string][]int32{}}
-	for i, e := range list {
-		if last[e.ID] == i {
-			set.examples = append(set.examples, e)
-		}
+	return noExamples.with(changes)
+}
+
+// with is the set with the changes; of one id the last stands.
+func (s *exampleSet) with(changes []Change) *exampleSet {
+	if len(changes) == 0 {
+		return s
 	}
-	byID := func(a, b Example) int { return cmp.Compare(a.ID, b.ID) }
-	if !slices.IsSortedFunc(set.examples, byID) {
-		slices.SortFunc(set.examples, byID)
+	last := make(map[string]int, len(changes))
+	for i := range changes {
+		last[changes[i].Example.ID] = i
 	}
-	if before == nil {
-		before = &exampleSet{}
-	}
-	before.mutex.Lock()
-	defer before.mutex.Unlock()
-	set.sums, set.home = make([]uint64, len(set.examples)), make([]*exampleSegment, len(set.examples))
-	var fresh []int32
-	gone := map[*exampleSegment]int{}
-	old := 0
-	leave := func() {
-		if before.search != nil {
-			gone[before.home[old]]++
-		}
-		old++
-	}
-	for i, e := range set.examples {
-		for old < len(before.examples) && before.examples[old].ID < e.ID {
-			leave()
-		}
-		there := old < len(before.examples) && before.examples[old].ID == e.ID
-		if there && same(before.examples[old], e) {
-			set.sums[i] = before.sums[old]
-		} else {
-			set.sums[i] = e.sum()
-			set.hashed++
-		}
+	set := &exampleSet{sum: s.sum}
+	var ids, labels []ordered.Edit[*labelled]
+	var fresh, gone []*labelled
+	for i := range changes {
+		e := &changes[i].Example
+		old := s.find(e.ID)
 		switch {
-		case there && set.sums[i] == before.sums[old]:
-			set.home[i] = before.home[old]
-			old++
-		case there:
-			leave()
-			fresh = append(fresh, int32(i))
-		default:
-			fresh = append(fresh, int32(i))
+		case last[e.ID] != i, old == nil && changes[i].Out:
+			continue
+		case old != nil && !changes[i].Out && same(&old.Example, e):
+			continue
 		}
-		set.sum += set.sums[i]
-		set.classes[e.Label] = append(set.classes[e.Label], int32(i))
+		next := &labelled{Example: *e}
+		if !changes[i].Out {
+			next.sum = e.sum()
+			set.hashed++
+			if old != nil && old.sum == next.sum {
+				continue
+			}
+			set.sum += next.sum
+			fresh = append(fresh, next)
+		}
+		if old != nil {
+			set.sum -= old.sum
+			gone = append(gone, old)
+			labels = append(labels, ordered.Edit[*labelled]{Value: old, Out: true})
+		}
+		ids = append(ids, ordered.Edit[*labelled]{Value: next, Out: changes[i].Out})
+		if !changes[i].Out {
+			labels = append(labels, ordered.Edit[*labelled]{Value: next})
+		}
 	}
-	for old < len(before.examples) {
-		leave()
-	}
-	if before.search != nil {
-		set.search = before.search.follow(set, fresh, gone)
+	set.byID, set.byLabel = s.byID.Edit(ids), s.byLabel.Edit(labels)
+	s.mutex.Lock()
+	before := s.search
+	s.mutex.Unlock()
+	if before != nil {
+		set.search = before.follow(set, fresh, gone)
 	}
 	return set
 }
 
 // same says whether two examples of one id are one and the same, without looking at their vectors.
-func same(a, b Example) bool {
-	return a.Label == b.Label && a.Model == b.Model && len(a.Vector) == len(b.Vector) && len(a.Vector) > 0 && &a.Vector[0] == &b.Vector[0]
+func same(a, b *Example) bool {
+	return a.Label == b.Label && a.Model == b.Model && len(a.Vector) == len(b.Vector) && len(a.Vector) > 0 &&
+		&a.Vector[0] == &b.Vector[0]
+}
+
+func (s *exampleSet) len() int { return s.byID.Len() }
+
+// all are the examples in the order of their ids: what is learned does not depend on when they came.
+func (s *exampleSet) all() iter.Seq[*labelled] { return s.byID.All() }
+
+// of are the examples of a label in the order of their ids.
+func (s *exampleSet) of(label string) iter.Seq[*labelled] {
+	return func(yield func(*labelled) bool) {
+		for e := range ordered.From(s.byLabel, label, (*labelled).compareLabel) {
+			if e.Label != label || !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// among are the examples of some labels, label by label; nil: all of them.
+func (s *exampleSet) among(labels map[string]bool) iter.Seq[*labelled] {
+	if labels == nil {
+		return s.all()
+	}
+	return func(yield func(*labelled) bool) {
+		for _, label := range slices.Sorted(maps.Keys(labels)) {
+			for e := range s.of(label) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// has says whether the set has an example of a label.
+func (s *exampleSet) has(label string) bool {
+	e, ok := ordered.Search(s.byLabel, label, (*labelled).compareLabel)
+	return ok && e.Label == label
+}
+
+// find is the example of an id; nil: there is none.
+func (s *exampleSet) find(id string) *labelled {
+	if e, ok := ordered.Search(s.byID, id, (*labelled).compareID); ok && e.ID == id {
+		return e
+	}
+	return nil
+}
+
+// label is the label of an id in the set.
+func (s *exampleSet) label(id string) (string, bool) {
+	if e := s.find(id); e != nil {
+		return e.Label, true
+	}
+	return "", false
 }
 
 // searched returns the set's search, which is made when it is first asked for.
@@ -143,21 +316,14 @@ func (s *exampleSet) searched() *exampleSearch {
 	defer s.mutex.Unlock()
 	if s.search == nil {
 		s.search = &exampleSearch{stale: map[*exampleSegment]int{}}
-		places := make([]int32, len(s.examples))
-		for i := range places {
-			places[i] = int32(i)
-		}
-		s.search.add(s, places)
+		s.search.add(s, slices.Collect(s.all()))
 	}
 	return s.search
 }
 
 // near returns the labels of the examples nearest to the items, in raw space, where one index serves every
-// stream. It is nil where there are no more than most examples: all of them are near.
-func (s *exampleSet) near(items []Item, most int) (map[string]bool, error) {
-	if len(s.examples) <= most {
-		return nil, nil
-	}
+// stream.
+func (s *exampleSet) near(items []Item) (map[string]bool, error) {
 	queries := make([][]float32, len(items))
 	for i := range items {
 		queries[i] = items[i].Vector
@@ -169,7 +335,7 @@ func (s *exampleSet) near(items []Item, most int) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, hits := range each {
 		for _, h := range hits {
-			out[s.examples[h.place].Label] = true
+			out[h.example.Label] = true
 		}
 	}
 	return out, nil
@@ -195,44 +361,29 @@ func (e Example) sum() uint64 {
 	return h.Sum64()
 }
 
-func (l *Labels) prepare() {
-	l.once.Do(func() {
-		l.everyone = newExampleSet(l.Everyone, l.everyoneBefore)
-		l.everyoneBefore = nil
-		l.forgot = make(map[string]bool, len(l.Forgotten))
-		for _, id := range l.Forgotten {
-			l.forgot[id] = true
-		}
-		l.streams = map[string]*exampleSet{}
-	})
-}
-
 // followedLabels are the labels as one stream follows them.
 type followedLabels struct {
+	version       uint64
 	everyone, own *exampleSet
-	forgot        map[string]bool
+	forgot        ordered.List[string]
+	stream        string
+	names         *Names
+	rejections    *Rejections
 }
 
 // of returns the labels as this stream follows them; nil labels are none.
 func (l *Labels) of(stream string) *followedLabels {
 	if l == nil {
-		return &followedLabels{everyone: &exampleSet{}, own: &exampleSet{}}
+		l = noLabels
 	}
 	l.prepare()
-	out := &followedLabels{everyone: l.everyone, own: &exampleSet{}, forgot: l.forgot}
-	if list := l.Stream[stream]; len(list) > 0 {
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		if l.streams[stream] == nil {
-			l.streams[stream] = newExampleSet(list, l.before[stream])
-			delete(l.before, stream)
-		}
-		out.own = l.streams[stream]
+	return &followedLabels{
+		version: l.version, everyone: l.everyone, own: l.own(stream), forgot: l.forgot, stream: stream,
+		names: l.names, rejections: l.rejections,
 	}
-	return out
 }
 
-// label is the label of an id: the stream's own word stands before everyone's.
+// label is the label of an id: what is said for the stream alone stands before what is said for everyone.
 func (l *followedLabels) label(id string) (string, bool) {
 	if label, ok := l.own.label(id); ok {
 		return label, true
@@ -241,18 +392,7 @@ func (l *followedLabels) label(id string) (string, bool) {
 }
 
 // forgotten tells whether an id was taken back.
-func (l *followedLabels) forgotten(id string) bool { return l.forgot[id] }
-
-// place is where the set has an id.
-func (s *exampleSet) place(id string) (int, bool) {
-	return slices.BinarySearchFunc(s.examples, id, func(e Example, id string) int { return cmp.Compare(e.ID, id) })
-}
-
-// label is the label of an id in the set.
-func (s *exampleSet) label(id string) (string, bool) {
-	i, ok := s.place(id)
-	if !ok {
-		return "", false
-	}
-	return s.examples[i].Label, true
+func (l *followedLabels) forgotten(id string) bool {
+	found, ok := ordered.Search(l.forgot, id, cmp.Compare[string])
+	return ok && found == id
 }

@@ -21,18 +21,15 @@ type exampleSearch struct {
 
 // exampleSegment is a part of the examples, in the order of their ids.
 type exampleSegment struct {
-	examples []Example
-	sums     []uint64
-	memories map[int]*index.Memory // of each dimension; ids are places in examples
+	examples []*labelled
+	memories map[int]*index.Memory // of each dimension; ids are positions in examples
 }
 
 // newExampleSegment indexes those of the set's examples. Rows that have no direction are left out: nothing is
 // near them.
-func newExampleSegment(s *exampleSet, places []int32) *exampleSegment {
-	g := &exampleSegment{memories: map[int]*index.Memory{}}
-	for i, place := range places {
-		e := s.examples[place]
-		g.examples, g.sums = append(g.examples, e), append(g.sums, s.sums[place])
+func newExampleSegment(s *exampleSet, examples []*labelled) *exampleSegment {
+	g := &exampleSegment{examples: examples, memories: map[int]*index.Memory{}}
+	for i, e := range examples {
 		m := g.memories[len(e.Vector)]
 		if m == nil {
 			var err error
@@ -43,25 +40,18 @@ func newExampleSegment(s *exampleSet, places []int32) *exampleSegment {
 		}
 		_ = m.Add(uint64(i), e.Vector)
 	}
-	s.indexed += len(places)
+	s.indexed += len(examples)
 	return g
 }
 
-// live are the places in s of the segment's examples that s still has.
-func (g *exampleSegment) live(s *exampleSet) []int32 {
-	var list []int32
-	for i := range g.examples {
-		if place, ok := s.holds(g, i); ok {
-			list = append(list, place)
+// live are the segment's examples that s still has.
+func (g *exampleSegment) live(s *exampleSet) (list []*labelled) {
+	for _, e := range g.examples {
+		if s.find(e.ID) == e {
+			list = append(list, e)
 		}
 	}
 	return list
-}
-
-// holds says where s has the i-th example of the segment, if it has it unchanged.
-func (s *exampleSet) holds(g *exampleSegment, i int) (int32, bool) {
-	place, ok := s.place(g.examples[i].ID)
-	return int32(place), ok && s.sums[place] == g.sums[i]
 }
 
 // staleMost is the share of a segment that may be gone, and how many always may, before the rest is indexed
@@ -71,12 +61,16 @@ const (
 	staleFloor = 64
 )
 
-// follow makes the search of s from that of the set before. fresh are the places of the examples that it does
-// not have, gone how many of each segment's are not in s any more.
-func (x *exampleSearch) follow(s *exampleSet, fresh []int32, gone map[*exampleSegment]int) *exampleSearch {
+// follow makes the search of s from that of the set before. fresh are the examples that this one does not
+// have, gone those of its own that are not in s any more.
+func (x *exampleSearch) follow(s *exampleSet, fresh, gone []*labelled) *exampleSearch {
 	next := &exampleSearch{stale: map[*exampleSegment]int{}}
+	left := map[*exampleSegment]int{}
+	for _, e := range gone {
+		left[x.home(e)]++
+	}
 	for _, g := range x.segments {
-		n := x.stale[g] + gone[g]
+		n := x.stale[g] + left[g]
 		if float64(n) > max(staleMost*float64(len(g.examples)), staleFloor) {
 			fresh = append(fresh, g.live(s)...)
 			continue
@@ -98,14 +92,21 @@ func (x *exampleSearch) follow(s *exampleSet, fresh []int32, gone map[*exampleSe
 	return next
 }
 
-// add makes a segment of the examples at these places.
-func (x *exampleSearch) add(s *exampleSet, places []int32) {
-	slices.Sort(places)
-	g := newExampleSegment(s, places)
-	for _, place := range places {
-		s.home[place] = g
+// home is the segment that has an example.
+func (x *exampleSearch) home(e *labelled) *exampleSegment {
+	for _, g := range x.segments {
+		i, ok := slices.BinarySearchFunc(g.examples, e.ID, (*labelled).compareID)
+		if ok && g.examples[i] == e {
+			return g
+		}
 	}
-	x.segments = append(x.segments, g)
+	return nil
+}
+
+// add makes a segment of these examples.
+func (x *exampleSearch) add(s *exampleSet, examples []*labelled) {
+	slices.SortFunc(examples, func(a, b *labelled) int { return a.compareID(b.ID) })
+	x.segments = append(x.segments, newExampleSegment(s, examples))
 	slices.SortStableFunc(x.segments, func(a, b *exampleSegment) int {
 		return cmp.Compare(len(b.examples), len(a.examples))
 	})
@@ -113,11 +114,11 @@ func (x *exampleSearch) add(s *exampleSet, places []int32) {
 
 // found is an example near an item.
 type found struct {
-	place    int32
+	example  *labelled
 	distance float32
 }
 
-// nearest returns, for each of the queries, the n examples of s nearest to it, ties by id, which is by place.
+// nearest returns, for each of the queries, the n examples of s nearest to it, ties by id.
 func (x *exampleSearch) nearest(s *exampleSet, queries [][]float32, n int) ([][]found, error) {
 	out := make([][]found, len(queries))
 	for _, g := range x.segments {
@@ -145,7 +146,7 @@ func (x *exampleSearch) nearest(s *exampleSet, queries [][]float32, n int) ([][]
 	}
 	for i, list := range out {
 		slices.SortFunc(list, func(a, b found) int {
-			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.place, b.place))
+			return cmp.Or(cmp.Compare(a.distance, b.distance), a.example.compareID(b.example.ID))
 		})
 		out[i] = list[:min(n, len(list))]
 	}
@@ -155,8 +156,8 @@ func (x *exampleSearch) nearest(s *exampleSet, queries [][]float32, n int) ([][]
 // present are the first n of the hits in the segment that s has.
 func (g *exampleSegment) present(s *exampleSet, hits []index.Hit, n int) (list []found) {
 	for _, h := range hits {
-		if place, ok := s.holds(g, int(h.ID)); ok && len(list) < n {
-			list = append(list, found{place, h.Distance})
+		if e := g.examples[h.ID]; len(list) < n && s.find(e.ID) == e {
+			list = append(list, found{e, h.Distance})
 		}
 	}
 	return list

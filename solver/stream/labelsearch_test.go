@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -16,6 +17,10 @@ func labelsOf(examples map[string]Example) *Labels {
 		l.Stream["s"] = append(l.Stream["s"], examples[id])
 	}
 	return l
+}
+
+func alike(a, b Example) bool {
+	return a.ID == b.ID && a.Label == b.Label && slices.Equal(a.Vector, b.Vector)
 }
 
 // Labels that follow others find the same examples as labels that are worked out from the start, whatever was
@@ -40,9 +45,12 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 		}
 		labels := labelsOf(examples)
 		queries := [][]float32{vector(), vector()}
+		var changed []string
 		for round := range rounds {
 			for range 1 + random.IntN(5) {
-				switch id := fmt.Sprint("e", random.IntN(2*start)); random.IntN(4) {
+				id := fmt.Sprint("e", random.IntN(2*start))
+				changed = append(changed, id)
+				switch random.IntN(4) {
 				case 0:
 					delete(examples, id)
 				case 1: // the same example again, in memory of its own
@@ -54,15 +62,28 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 					teach(id)
 				}
 			}
-			next := labelsOf(examples)
-			next.Follow(labels)
+			var changes []Change
+			for _, id := range changed {
+				e, ok := examples[id]
+				e.ID = id
+				changes = append(changes, Change{"s", e, !ok})
+			}
+			next := labels.With(Changes{Examples: changes})
 			if random.IntN(3) == 0 {
 				continue // one that nobody ever used
 			}
-			labels = next
-			got, want := labels.of("s").own, newExampleSet(labels.Stream["s"], nil)
-			if got.sum != want.sum || !slices.Equal(got.sums, want.sums) {
-				t.Fatalf("seed %d, round %d: other sums", seed, round)
+			changed, labels = nil, next
+			got, want := labels.of("s").own, labelsOf(examples).of("s").own
+			if got.sum != want.sum || !slices.EqualFunc(got.list(), want.list(), alike) {
+				t.Fatalf("seed %d, round %d: other examples", seed, round)
+			}
+			for class := range 50 {
+				label := fmt.Sprint("class-", class)
+				a, b := slices.Collect(got.of(label)), slices.Collect(want.of(label))
+				same := slices.EqualFunc(a, b, func(a, b *labelled) bool { return a.ID == b.ID })
+				if got.has(label) != (len(b) > 0) || !same {
+					t.Fatalf("seed %d, round %d: %d examples of %s, not %d", seed, round, len(a), label, len(b))
+				}
 			}
 			near, err := got.searched().nearest(got, queries, candidatesEach)
 			if err != nil {
@@ -73,7 +94,9 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range queries {
-				if !slices.Equal(near[i], truly[i]) {
+				if !slices.EqualFunc(near[i], truly[i], func(a, b found) bool {
+					return a.example.ID == b.example.ID && a.distance == b.distance
+				}) {
 					t.Fatalf("seed %d, round %d: %v near, truly %v", seed, round, near[i], truly[i])
 				}
 			}
@@ -102,14 +125,11 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 		labels.of("s").own.searched()
 		hashed, indexed := 0, 0
 		for i := range more {
-			list = append(list[:len(list):len(list)], example(n+i))
+			changes := []Change{{Stream: "s", Example: example(n + i)}}
 			if i%4 == 0 { // one of the others is corrected
-				j := random.IntN(n)
-				list[j] = example(j)
+				changes = append(changes, Change{Stream: "s", Example: example(random.IntN(n))})
 			}
-			next := &Labels{Stream: map[string][]Example{"s": list}}
-			next.Follow(labels)
-			labels = next
+			labels = labels.With(Changes{Examples: changes})
 			own := labels.of("s").own
 			hashed, indexed = hashed+own.hashed, indexed+own.indexed
 		}
@@ -119,5 +139,36 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 				changes, n, hashed, indexed, most)
 		}
 		t.Logf("%d labels beside %d: %d looked at, %d indexed", changes, n, hashed, indexed)
+	}
+}
+
+// Any number of versions of 100,000 labels are held at the price of what they changed: a few kilobytes each,
+// for everyone's and for streams of their own.
+func TestAVersionOfTheLabelsIsSmall(t *testing.T) {
+	const n, versions = 100_000, 300
+	vector := []float32{1, 2}
+	labels := &Labels{}
+	var changes []Change
+	for i := range n {
+		e := Example{ID: fmt.Sprintf("e%06d", i), Label: fmt.Sprint(i % 1000), Vector: vector}
+		changes = append(changes, Change{Stream: []string{"", fmt.Sprint("cam-", i%1000)}[i%2], Example: e})
+	}
+	labels = labels.With(Changes{Examples: changes})
+	held := []*Labels{labels}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range versions {
+		e := Example{ID: fmt.Sprint("new", i), Label: "new", Vector: []float32{1, float32(i)}}
+		labels = labels.With(Changes{Examples: []Change{{Example: e}, {Stream: "cam-1", Example: e}}})
+		held = append(held, labels)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / versions; each > 64<<10 {
+		t.Errorf("a change takes %d bytes", each)
+	}
+	for i, l := range held {
+		if l.Len() != n+2*i {
+			t.Fatalf("version %d has %d examples", i, l.Len())
+		}
 	}
 }

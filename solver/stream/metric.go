@@ -6,57 +6,45 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Refresh makes a stream's next metric.
-type Refresh = metric.Refresh
-
-// learnedMetric is a stream's metric: what it is made of, the one in force, and the one that is being made.
+// learnedMetric is a stream's metric, and what the next one is made of.
 type learnedMetric struct {
 	seen    *metric.Compact // the mean of all z and, while labelled items are few, the residuals of solved episodes
 	current *metric.Metric  // nil: none yet
-	next    *metric.Refresh // nil: none under way
-
-	coming *metric.Metric // next, while it is read from a state
-	due    int64
 }
 
-// Refresh is the metric that is to be made, nil if there is none.
-func (s *Stream) Refresh() *Refresh { return s.metric.next }
-
-// bringIn brings the due metric into force.
-func (m *learnedMetric) bringIn(s *Stream) {
+// join starts a stream with the metric of the others of its feed, where it shares one.
+func (m *learnedMetric) join(s *Stream) {
 	if m.current == nil {
 		m.current = s.settings.SharedMetric.Latest(s.feed())
 	}
-	if m.next == nil || s.episode+1 < m.next.Due {
-		return
-	}
-	if made := m.next.Metric(); made != nil {
-		m.current = made
-	}
-	m.next = nil
 }
 
-// observe leaves what there is to learn to learn.
+// observe does nothing: a metric takes milliseconds, and is learned by Stream.Learn.
 func (m *learnedMetric) observe(*answered) {}
 
-// learn takes a solved episode in, once its answers are given out. Labelled items teach the metric best;
+// learn takes a solved episode in. Labelled items teach the metric best;
 // their residuals are taken afresh from all of them at each refresh, so that a corrected label leaves
 // nothing behind. Residuals of answered items stand in while those are few.
 func (m *learnedMetric) learn(s *Stream, e *answered) {
 	p, r := e.problem, e.solved
-	if r == nil || s.settings.Solver.MetricRank == 0 {
+	if r == nil || s.settings.Solver.MetricRank == 0 || !metric.Folds(e.number) && !metric.Refreshes(e.number) {
 		return
 	}
+	release, ok := s.settings.room(p.D)
+	if !ok {
+		return
+	}
+	defer release()
 	shared := s.settings.SharedMetric
 	if metric.Folds(e.number) {
-		freedom := len(p.classes) - len(p.names)
+		freedom := p.examples - len(p.names)
 		for _, c := range p.labels {
 			if c >= 0 {
 				freedom++
 			}
 		}
 		few := float64(freedom) < .4*float64(p.D)
-		m.seen = m.seen.With(r.Z, r.S, p.K, p.D, few)
+		m.seen = m.seen.With(e.number, metric.Rows{Z: r.Z, Mean: r.Mean, Inverse: r.Inverse, S: r.S, K: p.K}, few)
 		if few {
 			shared.Add(s.feed(), r.Z, r.S, p.K)
 		}
@@ -68,16 +56,11 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 		Seen: m.seen, Shared: shared.Points(s.feed()), Variety: s.proportions.variety(), Classes: p.K,
 		Rank: s.settings.Solver.MetricRank, Shrink: s.settings.Solver.MetricShrink,
 	}
-	for i, c := range p.labels {
-		if c >= 0 {
-			from.Z = append(from.Z, r.Z[i*p.D:i*p.D+p.D]...)
-			from.Labels = append(from.Labels, c)
-		}
+	from.Z, from.Labels = e.labelled()
+	if made, err := from.Metric(); err == nil && made != nil { // else what was seen does not determine one yet
+		m.current = made
+		shared.Publish(s.feed(), made)
 	}
-	from.Z = append(from.Z, r.AnchorZ...)
-	from.Labels = append(from.Labels, p.classes...)
-	feed := s.feed()
-	m.next = metric.NewRefresh(metric.Due(e.number), from, func(m *metric.Metric) { shared.Publish(feed, m) })
 }
 
 // feed is what streams must have in common to share a metric.
@@ -86,20 +69,12 @@ func (s *Stream) feed() metric.Feed { return metric.Feed{Model: s.model, Dimensi
 func (m *learnedMetric) reset(string) bool { return false }
 
 func (m *learnedMetric) encode(e *encoder) {
-	write := func(kind string, m *metric.Metric, due int64) {
-		w := e.piece(kind, kind)
-		w.integer(fieldDue, due)
-		if m != nil {
-			w.vector(fieldCentre, m.Centre)
-			w.vector(fieldScales, m.Scales)
-			w.short(fieldUnits, m.Vectors, metric.UnitScale)
-		}
-	}
 	if m.current != nil {
-		write("metric", m.current, 0)
-	}
-	if m.next != nil {
-		write("next", m.next.Metric(), m.next.Due)
+		w := e.piece("metric", "metric")
+		w.vector(fieldRawMean, m.current.Centre)
+		w.vector(fieldInverse, []float32{m.current.Inverse})
+		w.vector(fieldScales, m.current.Scales)
+		w.short(fieldUnits, m.current.Vectors, metric.UnitScale)
 	}
 	if m.seen != nil {
 		encodeCompact(m.seen, e.piece("scatter", "scatter"))
@@ -115,19 +90,6 @@ func (m *learnedMetric) decode(f *field) {
 		if decodeMetric(m.current, f); f.number == 0 && m.current.Centre == nil {
 			m.current = nil
 		}
-	case "next":
-		if m.coming == nil {
-			m.coming = &metric.Metric{}
-		}
-		if f.number == fieldDue {
-			m.due = f.integer()
-		}
-		if decodeMetric(m.coming, f); f.number == 0 {
-			if m.coming.Centre == nil {
-				m.coming = nil
-			}
-			m.next, m.coming = metric.Made(m.due, m.coming), nil
-		}
 	case "scatter":
 		if m.seen == nil {
 			m.seen = &metric.Compact{}
@@ -137,11 +99,15 @@ func (m *learnedMetric) decode(f *field) {
 }
 
 // decodeMetric reads a field of a metric. What is left at the end without a centre is no metric: none was
-// made, or it is of a form no longer read, and the next one takes its place.
+// made, or it is of a form no longer read, and the next one replaces it.
 func decodeMetric(m *metric.Metric, f *field) {
 	switch f.number {
-	case fieldCentre:
+	case fieldCentre, fieldRawMean: // the former is about a mean that is not known
 		m.Centre = f.vector(f.dimension)
+	case fieldInverse:
+		if v := f.vector(1); v != nil {
+			m.Inverse = v[0]
+		}
 	case fieldScales:
 		m.Scales = f.vector(-1)
 	case fieldUnits:
@@ -158,7 +124,8 @@ func decodeMetric(m *metric.Metric, f *field) {
 
 func encodeCompact(r *metric.Compact, w *writer) {
 	w.float(fieldCount, r.Count)
-	w.doubles(fieldSum, r.Sum)
+	w.doubles(fieldRawSum, r.Sum)
+	w.float(fieldInverse, r.Inverse)
 	w.float(fieldFreedom, r.Freedom)
 	w.float(fieldTrace, r.Trace)
 	if r.Scales != nil {
@@ -175,8 +142,10 @@ func decodeCompact(r *metric.Compact, f *field) {
 	switch f.number {
 	case fieldCount:
 		r.Count = f.float()
-	case fieldSum:
+	case fieldSum, fieldRawSum: // the former is about means that are not known
 		r.Sum = f.doubles(f.dimension)
+	case fieldInverse:
+		r.Inverse = f.float()
 	case fieldFreedom:
 		r.Freedom = f.float()
 	case fieldTrace:
@@ -193,7 +162,7 @@ func decodeCompact(r *metric.Compact, f *field) {
 		if r.Scales == nil {
 			r.Freedom, r.Trace = 0, 0
 		}
-		if len(r.Sum) != f.dimension || !(r.Count >= 0) || !(r.Freedom >= 0) || !(r.Trace >= 0) || !(r.PendingFreedom >= 0) ||
+		if len(r.Sum) != f.dimension || !(r.Count >= 0) || !(r.Inverse >= 0) || !(r.Freedom >= 0) || !(r.Trace >= 0) || !(r.PendingFreedom >= 0) ||
 			len(r.Codes) != len(r.Scales)*(len(r.Scales)-1)/2 || f.dimension == 0 || len(r.Pending)%f.dimension != 0 {
 			f.fail("scatter")
 		}

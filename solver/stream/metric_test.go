@@ -17,6 +17,7 @@ func TestResidueChangesRarely(t *testing.T) {
 		was := s.metric.seen
 		items, _ := f.episode(30, 0)
 		answer(t, s, e, items, labels)
+		s.Learn()
 		if episode >= 32 && s.metric.seen != was {
 			changes++
 		}
@@ -49,6 +50,7 @@ func TestResidualsOfSmallEpisodesWait(t *testing.T) {
 	for episode := range 8 {
 		items, _ := f.episode(10, 0)
 		answer(t, s, e, items, labels)
+		s.Learn()
 		r := s.metric.seen
 		if want := episode < 6; (r.Scales == nil) != want {
 			t.Errorf("episode %d: %d rows wait", episode+1, len(r.Pending)/40)

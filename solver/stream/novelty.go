@@ -1,22 +1,26 @@
 package stream
 
 import (
+	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them is not for
-// that reason of a known class.
+// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them is
+// not for that reason of a known class.
 const Nobody = "nobody"
 
 // enoughScores is how many unknown scores a limit must rest on.
 const enoughScores = 20
 
-// novelty is what unknown scores the stream's own items have.
+// novelty is what the limit of the unknown rests on.
 type novelty struct {
-	scores scoreDensity
+	scores  scoreDensity // of the stream's own items
+	leftOut []float64    // of labelled items without their labels, ascending; nil: too few classes have two
 }
 
 func (v *novelty) observe(e *answered) {
@@ -27,33 +31,101 @@ func (v *novelty) observe(e *answered) {
 
 func (v *novelty) reset(string) bool { return false }
 
-func (v *novelty) encode(e *encoder) { e.head.doubles(fieldSpread, v.scores[:]) }
+func (v *novelty) encode(e *encoder) {
+	e.head.doubles(fieldSpread, v.scores[:])
+	if v.leftOut != nil {
+		e.head.doubles(fieldLeftOut, v.leftOut)
+	}
+}
 
 func (v *novelty) decode(f *field) {
-	if f.is("head", fieldSpread) {
+	switch {
+	case f.is("head", fieldSpread):
 		copy(v.scores[:], f.doubles(len(v.scores)))
+	case f.is("head", fieldLeftOut):
+		v.leftOut = f.doubles(-1)
+		if len(v.leftOut) < enoughScores || !slices.IsSorted(v.leftOut) {
+			f.fail("scores of labelled items")
+		}
 	}
+}
+
+// leftOutMost labelled items, evenly chosen, are left out.
+const leftOutMost = 128
+
+// learn scores labelled items against the others, whenever the metric is made: each that has another one of
+// its class. Items of class nobody say nothing.
+func (v *novelty) learn(s *Stream, e *answered) {
+	if e.solved == nil || !metric.Refreshes(e.number) {
+		return
+	}
+	d := e.problem.D
+	z, classes := e.labelled()
+	nobody, count := e.problem.nobody(), make([]int, e.problem.K)
+	for _, c := range classes {
+		count[c]++
+	}
+	var chosen []int
+	for i, c := range classes {
+		if count[c] > 1 && c != nobody {
+			chosen = append(chosen, i)
+		}
+	}
+	if v.leftOut = nil; len(chosen) < enoughScores {
+		return
+	}
+	spaces := [][]float32{z}
+	if s.metric.current != nil {
+		u := slices.Clone(z)
+		s.metric.current.About(e.solved.Mean).Apply(u, nil)
+		spaces = append(spaces, u)
+	}
+	n := min(leftOutMost, len(chosen))
+	for i := range n {
+		chosen[i] = chosen[i*len(chosen)/n]
+	}
+	v.leftOut = make([]float64, n)
+	for _, rows := range spaces {
+		for i, product := range nearestOther(rows, classes, chosen[:n], nobody, d) {
+			v.leftOut[i] += distance(product) / float64(len(spaces))
+		}
+	}
+	slices.Sort(v.leftOut)
+}
+
+// nearestOther is the largest product of each chosen row with another one that is not of class nobody.
+func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d int) []float32 {
+	const some = 256 // rows at once, so that what is made of them stays in the cache
+	queries, best := make([]float32, 0, len(chosen)*d), make([]float32, len(chosen))
+	for i, at := range chosen {
+		queries, best[i] = append(queries, rows[at*d:at*d+d]...), -1
+	}
+	products := make([]float32, len(chosen)*some)
+	for from := 0; from < len(classes); from += some {
+		part := classes[from:min(from+some, len(classes))]
+		kernel.Products(products, queries, rows[from*d:], len(chosen), len(part), d)
+		for i, at := range chosen {
+			for j, product := range products[i*len(part) : (i+1)*len(part)] {
+				if product > best[i] && from+j != at && part[j] != nobody {
+					best[i] = product
+				}
+			}
+		}
+	}
+	return best
 }
 
 // unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled
 // item, smoothed over the graph, (W h + h)/(deg + 1). The distance is the mean of those with and without
 // the metric: the metric, learned on the classes that are labelled, sharpens what is like them and may
-// blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the only class.
+// blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the
+// only class.
 func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
-	var counted []int32
-	for i := range p.N + len(p.AnchorLabels) {
-		c := int32(-1)
-		if i < p.N {
-			c = p.Labels[i]
-		} else {
-			c = p.AnchorLabels[i-p.N]
-		}
-		if c >= 0 && (c != nobody || p.K == 1) {
-			counted = append(counted, int32(i))
-		}
+	if p.K == 1 {
+		nobody = -1
 	}
 	distances := make([]float32, p.N)
-	r.Distances(distances, counted)
+	r.Distances(distances, nobody)
 	h := make([]float64, p.N)
 	for i := range h {
 		if p.Labels[i] >= 0 {
@@ -88,13 +160,7 @@ type scoreDensity [128]float64
 // mostDistance is the largest distance that two unit rows can have.
 const mostDistance = 2
 
-// add counts a score.
-func (s *scoreDensity) add(score, weight float64) {
-	s[min(len(s)-1, int(score/mostDistance*float64(len(s))))] += weight
-}
-
-// quantile is the score that a part q of what was counted stays below, to the upper edge of its bin; false
-// where too little was counted.
+// quantile is the score that a part q of what was counted stays below; false where too little was counted.
 func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	var total, below float64
 	for _, v := range s {
@@ -104,9 +170,10 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 		return 0, false
 	}
 	for i, v := range s {
-		if below += v; below >= q*total {
-			return mostDistance * float64(i+1) / float64(len(s)), true
+		if v > 0 && below+v >= q*total {
+			return mostDistance * (float64(i) + (q*total-below)/v) / float64(len(s)), true
 		}
+		below += v
 	}
 	return mostDistance, true
 }
@@ -115,36 +182,59 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 // the stream is now.
 const scoresKept = .9
 
-// with adds the scores of an episode's unlabelled items. An item counts fully where its answer is sure and
-// half where it is not at all: a doubtful item may be of no known class, but most are of a known one that
-// was mistaken for another, and without them the limit would be too low.
-func (s scoreDensity) with(r *solver.Result, items []Item, scores []float64) *scoreDensity {
+// with adds the scores of an episode's unlabelled items.
+func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 	for i := range s {
 		s[i] *= scoresKept
 	}
 	for i := range items {
 		if items[i].Label == "" {
-			s.add(scores[i], (1+float64(r.Confidence[i]))/2)
+			s[min(len(s)-1, int(scores[i]/mostDistance*float64(len(s))))]++
 		}
 	}
 	return &s
 }
 
-// unknownLimit is the score above which an item is called unknown: what all but the chosen part of known
-// items stay below. Left-out items are the best witnesses, as their class is known. Until there are enough
-// of them it is the stream's own items: labelled ones cannot say how far the stream lies from them, as
-// they may be almost the same picture, or one a class.
-func (s *Stream) unknownLimit(scores *scoreDensity) (score float64, known bool) {
-	below := 1 - s.settings.UnknownRate
-	var distances []float64
-	for _, a := range s.calibration.answers {
-		if a.label != Nobody {
-			distances = append(distances, float64(a.distance))
-		}
+// The limit of the unknown.
+const (
+	bulk          = .4  // most of these items, and of those below, are of known classes, whatever else comes
+	leftOutSpread = .75 // of the scores of labelled items: others are smoothed over the graph
+	bulkExcess    = 1.2 // of the unknown rate: where strangers come they are among those above the limit
+)
+
+// unknownLimit says how far known items spread.
+type unknownLimit struct {
+	at  float64 // a score above it is unknown
+	low float64 // most scores are below; +Inf: nothing is known of them
+}
+
+// sure bounds the confidence of an item with this score: how sure the solve is of a class says nothing of
+// classes that it does not know. Of known items at the limit about three of four are answered right.
+func (l unknownLimit) sure(score float64) float64 {
+	if score <= l.low {
+		return 1
 	}
-	if len(distances) < enoughScores {
-		return scores.quantile(below)
+	return min(1, max(.5, .75-.4*(score-l.at)/(l.at-l.low)))
+}
+
+// unknownLimit is the score above which an item is called unknown. The stream's own bulk says how far its
+// items are from labelled ones, and labelled items that are left out how far known items spread above it.
+// Labelled items that are nearer to each other than the bulk is to them, such as copies of one picture, say the
+// less of that; then, and where a class has but one, it is the quantile of the stream's own items that
+// Settings.UnknownRate leaves above.
+func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
+	rate := s.settings.UnknownRate
+	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
+	left := s.novelty.leftOut
+	if !known {
+		return unknownLimit{math.Inf(1), math.Inf(1)}
 	}
-	slices.Sort(distances)
-	return vector.Quantile(distances, below), true
+	low, _ := scores.quantile(bulk)
+	if left == nil {
+		return unknownLimit{limit, low}
+	}
+	middle := vector.Quantile(left, .5)
+	weight := min(1, middle/low)
+	spread := leftOutSpread * (vector.Quantile(left, max(.5, 1-rate)) - middle)
+	return unknownLimit{max(low, middle) + weight*spread + (1-weight)*(limit-low), low}
 }

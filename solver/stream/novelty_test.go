@@ -2,22 +2,20 @@ package stream
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // The chosen share of known items is called unknown before anything was taught, whatever labelled items look like, and what
 // is far from everything still is unknown.
 func TestUnknownRateBeforeTeaching(t *testing.T) {
-	preset, err := SolverSettings(solver.DefaultPreset)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, shots := range map[string]int{"one a class": 1, "the same picture five times": 5} {
 		for _, rate := range []float64{.02, .05, .2} {
-			settings := Defaults(preset)
+			settings := Defaults()
 			settings.UnknownRate = rate
 			engine, err := NewEngine(settings)
 			if err != nil {
@@ -96,5 +94,120 @@ func TestNobodyIsNoKnownClass(t *testing.T) {
 	if found[true] < found[false] {
 		t.Errorf("%d false detections are found where others were taught, %d where none was", found[true],
 			found[false])
+	}
+}
+
+// Where many items are of classes that nobody labelled, labelled items say where known ones end, and most
+// strangers are found; where none is, about as many known items are called unknown as was asked for.
+func TestManyStrangersAreFound(t *testing.T) {
+	for _, part := range []int{0, 4, 2} { // one item in so many is a stranger
+		set := settings(t)
+		f := newCamera(11, 12, 32, .35)
+		labels := f.labels(12)
+		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(8) })
+		s, e := New("cam", set), engine(t, set)
+		var found, strangers, called, known float64
+		for episode := range 20 {
+			items := make([]Item, 60)
+			for i := range items {
+				class := f.random.IntN(8)
+				if part > 0 && i%part == 0 {
+					class = 8 + f.random.IntN(4)
+				}
+				items[i] = Item{
+					ID: fmt.Sprint(episode, i), Vector: f.vector(class),
+					Position: Position{Offset: int64(60*episode + i), Object: -1},
+				}
+			}
+			answers, _ := answer(t, s, e, items, labels)
+			if episode == 0 {
+				continue // labelled items are scored once the first episode is answered
+			}
+			for i, a := range answers {
+				is := 0.
+				if a.Unknown {
+					is = 1
+				}
+				if part > 0 && i%part == 0 {
+					strangers, found = strangers+1, found+is
+				} else {
+					known, called = known+1, called+is
+				}
+			}
+		}
+		if called > .1*known {
+			t.Errorf("strangers one in %d: %g of %g known items are called unknown", part, called, known)
+		}
+		if found < .7*strangers {
+			t.Errorf("strangers one in %d: %g of %g are found", part, found, strangers)
+		}
+	}
+}
+
+// The bound of the confidence falls with the distance, and says nothing before scores are known.
+func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
+	l := unknownLimit{at: 1, low: .5}
+	for score, want := range map[float64]float64{0: 1, .5: 1, .6: 1, .75: .95, 1: .75, 1.25: .55, 2: .5} {
+		if got := l.sure(score); math.Abs(got-want) > 1e-9 {
+			t.Errorf("score %g: %g, not %g", score, got, want)
+		}
+	}
+	for _, l := range []unknownLimit{{math.Inf(1), math.Inf(1)}, {.5, math.Inf(1)}} {
+		if got := l.sure(2); got != 1 {
+			t.Errorf("%v: %g where nothing is known", l, got)
+		}
+	}
+	if got := (unknownLimit{1, 1}).sure(1.5); got != .5 {
+		t.Errorf("no spread: %g", got)
+	}
+}
+
+// Left-out labels are scored as items are: about the mean of now, with and without the metric.
+func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
+	set := settings(t)
+	f := newCamera(11, 6, 24, .35)
+	labels := f.labels(6)
+	for i := range labels.Everyone { // a mean far from zero, as embeddings have
+		for j := range labels.Everyone[i].Vector {
+			labels.Everyone[i].Vector[j] += 2
+		}
+	}
+	s, e := New("cam", set), engine(t, set)
+	for range 8 { // the metric is made at the eighth
+		items, _ := f.episode(40, 0)
+		for i := range items {
+			for j := range items[i].Vector {
+				items[i].Vector[j] += 2
+			}
+		}
+		answer(t, s, e, items, labels)
+	}
+	k, err := s.Knowledge(&Item{Vector: labels.Everyone[0].Vector}, labels, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.metric == nil || len(s.novelty.leftOut) != len(k.class) {
+		t.Fatalf("%d scores of %d labels, metric %v", len(s.novelty.leftOut), len(k.class), k.metric)
+	}
+	var want []float64
+	d := k.dimension
+	for i := range k.class {
+		score := 0.
+		for _, rows := range [][]float32{k.labelledZ, k.labelled} {
+			best := math.Inf(1)
+			for j := range k.class {
+				if j != i {
+					best = min(best, distance(kernel.Dot(rows[i*d:i*d+d], rows[j*d:j*d+d])))
+				}
+			}
+			score += best / 2
+		}
+		want = append(want, score)
+	}
+	slices.Sort(want)
+	for i, v := range s.novelty.leftOut {
+		if math.Abs(v-want[i]) > 1e-3 {
+			t.Errorf("score %d: %g, not %g", i, v, want[i])
+		}
 	}
 }

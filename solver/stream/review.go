@@ -35,9 +35,10 @@ const reviewReach = 2
 // ask marks the items whose label would teach most and returns what credit is left. An item teaches about what is like it, so it is worth the doubt of all items near it, itself
 // included; what one chosen item covers is not counted for the next, so that no two ask the same question.
 //
-// An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it, and as far as
-// nothing labelled is near it. A label comes with the next episode at the earliest and helps with what is still there then:
-// an item counts by the cube of its place in the episode. Calibration has no say, as it is fitted on what was chosen here.
+// An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it,
+// and as far as nothing labelled is near it. A label comes with the next episode at the earliest and helps
+// with what is still there then: an item counts by the cube of its position in the episode. Calibration has
+// no say, as it is fitted on what was chosen here.
 func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Answer) (credit float64) {
 	if rate == 0 {
 		return v.credit
@@ -55,9 +56,9 @@ func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Ans
 	}
 	for i := range items {
 		if items[i].Label == "" {
-			place := float64(i+1) / float64(n)
+			position := float64(i+1) / float64(n)
 			agreed := float64(r.Confidence[i]) * float64(r.Agreement[i])
-			doubt[i] = (1 - agreed) * answers[i].UnknownScore * place * place * place
+			doubt[i] = (1 - agreed) * answers[i].UnknownScore * position * position * position
 		}
 	}
 	for credit >= 1 {

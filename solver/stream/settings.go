@@ -13,11 +13,12 @@ import (
 type Settings struct {
 	Solver solver.Settings
 
+	Judged   bool // reports have the objective at both ends of the descent; else 0, which spares its sums
 	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
 	Discover bool // what no label explains forms clusters with stable ids
 
-	// DiscoverDistance says how fine clusters are: an item further from every cluster than this share of the mean squared
-	// distance between the stream's items leads a new one. 0: .4
+	// DiscoverDistance says how fine clusters are: items that are further than this from every cluster, by 1 less the
+	// cosine, make a new one. 0: .36
 	DiscoverDistance float64
 
 	// Time uses the order of the items: what comes one after the other is likely the same thing, as far as the stream itself
@@ -34,34 +35,24 @@ type Settings struct {
 	// the others. nil: each stream its own.
 	SharedMetric *metric.Shared
 
+	// Budget bounds the memory of metrics; nil: nothing does. Answers do not depend on it until it is used up.
+	Budget Budget
+
 	UnknownRate float64 // share of known items that may be called unknown; 0: .05
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
 }
 
-// SolverSettings are those of a preset for the episodes of a stream. Here the default and the balanced preset are not those
-// for tasks of their own: a warm start, sticky proportions and neighbours in time ask for a graph and class proportions that
-// weigh more, and a stream is hardly ever balanced. docs/method.md has the figures.
-func SolverSettings(p solver.Preset) (solver.Settings, error) {
-	s, err := p.Settings()
-	switch p {
-	case "", solver.DefaultPreset, solver.BalancedPreset:
-		s.Lambda, s.Rho, s.EdgeDecay, s.Tau, s.U, s.WS, s.Beta, s.CPI = .8, 4, 1, 5, .75, 0, .25, 10
-		s.Balance, s.Anneal, s.AnnealSteps, s.Tolerance, s.MetricBetween = 0, 1, 0, .01, 0
-		if p == solver.BalancedPreset {
-			s.Lambda, s.Rho = .7, 3
-		}
+// Defaults are the measured settings.
+func Defaults() Settings {
+	s, _ := solver.DefaultPreset.Settings() // it exists
+	return Settings{
+		Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .36,
 	}
-	return s, err
-}
-
-// Defaults are the measured settings around a solver's own.
-func Defaults(s solver.Settings) Settings {
-	return Settings{Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .4}
 }
 
 // filled gives the zero value of every bound its default, so that Settings{Solver: s, Warm: true} is a valid stream.
 func (s Settings) filled() Settings {
-	d := Defaults(s.Solver)
+	d := Defaults()
 	if s.Examples == 0 {
 		s.Examples = d.Examples
 	}

@@ -55,40 +55,9 @@ func TestSharedMetricTogether(t *testing.T) {
 			for range 12 {
 				items, _ := f.episode(20, .05)
 				answer(t, s, e, items, labels)
-				refresh(s)
+				s.Learn()
 			}
 		})
 	}
 	running.Wait()
-}
-
-// A metric that is made after its stream was reset still goes to the feed that it was learned from: making it reads nothing
-// of the stream. The race detector watches.
-func TestSharedMetricOfAResetStream(t *testing.T) {
-	set := settings(t)
-	set.SharedMetric = metric.NewShared()
-	f := newCamera(21, 5, 16, 1.5)
-	labels := f.labels(1)
-	s, e := New("one", set), engine(t, set)
-	var made *Refresh
-	for episode := int64(1); made == nil || !metric.Refreshes(episode-1); episode++ {
-		items, _ := f.episode(40, 0)
-		answer(t, s, e, items, labels)
-		made = s.Refresh()
-	}
-	feed := s.feed()
-	s.Reset("")
-	computed := make(chan bool)
-	go func() {
-		made.Compute(nil)
-		close(computed)
-	}()
-	s.Reset("") // once more, meanwhile
-	<-computed
-	if made.Metric() == nil {
-		t.Fatal("no metric can be made: this test tests nothing")
-	}
-	if set.SharedMetric.Latest(feed) != made.Metric() {
-		t.Error("the streams of its feed do not get the metric")
-	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose bytes are new, and may cut or
-// join their bytes as it likes. A stream is restored from all of its pieces, in any order.
+// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose bytes are new,
+// and may cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, next, scatter, class/NAME, cluster/ID
+	Name  string // head, metric, scatter, class/NAME, cluster/ID
 	Bytes []byte
 }
 
@@ -41,12 +41,12 @@ const (
 	fieldLabel
 	fieldAnswered
 	fieldZ
-	fieldDistance
+	_ // the unknown score of a held-out item, no longer written
 	fieldItems
 	fieldCentre
 	_ // vectors of a metric at full precision, no longer written: such a metric is left behind
 	fieldScales
-	fieldDue
+	_ // the episode that a metric under way was due for, no longer written
 	fieldSum
 	fieldFreedom
 	fieldTrace
@@ -62,18 +62,23 @@ const (
 	fieldRecurrenceMass
 	fieldOrderDistance
 	fieldOrderWeight
-	fieldOrderTaught
-	fieldRecent
+	_ // a label was given, no longer written
+	_ // the last items and what labels said of them, no longer written
 	fieldClass
-	fieldScale
-	fieldValues
+	_ // of the last items
+	_
 	fieldEvidence
 	fieldItemCount
 	fieldTrack
 	fieldKernel
-	fieldApart         // how alike different things are
-	fieldClustersAgain // the recurrence of clusters
-	fieldLately
+	fieldApart // how alike different things are
+	_          // the recurrence of clusters, no longer written
+	_          // a cluster's items of late, no longer written
+	fieldRawMean
+	fieldInverse
+	fieldRawSum
+	_ // clusters that have gone into another, no longer written
+	fieldLeftOut
 )
 
 // encoder gathers the pieces of a stream.
@@ -105,9 +110,9 @@ func (e *encoder) class(name string) *writer {
 	return w
 }
 
-// State encodes the stream: the head first, then its parts. The same stream gives the same bytes. A metric under way is
-// finished first.
+// State encodes the stream: the head first, then its parts. The same stream gives the same bytes.
 func (s *Stream) State() []Piece {
+	s.Learn()
 	e := encoder{head: newWriter(), writers: map[string]*writer{}}
 	w := e.head
 	w.text(fieldKind, "head")
@@ -146,9 +151,10 @@ type field struct {
 // is tells whether the field has this number, in a piece of this kind.
 func (f *field) is(kind string, number int) bool { return f.kind == kind && f.number == number }
 
-// Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an error that wraps
-// ErrState; state that other settings give another meaning is left behind: the stream starts from its labels, keeps its
-// episode number and the position it learned to, and says so in its next report.
+// Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an
+// error that wraps ErrState; state that other settings give another meaning is left behind: the stream
+// starts from its labels, keeps its episode number and the position it learned to, and says so in its next
+// report.
 func Restore(s Settings, pieces []Piece) (*Stream, error) {
 	out := New("", s)
 	head, err := out.decodePieces(pieces)
@@ -162,6 +168,18 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 		out.note("the state was learned with the vector unit %s, and %s goes on: answers may differ in their last bits", head.kernel, now)
 	}
 	return out, nil
+}
+
+// SameVersion says whether the pieces are of the version that this build reads. It does not read what they
+// hold.
+func SameVersion(pieces []Piece) error {
+	for _, p := range pieces {
+		b := p.Bytes
+		if len(b) > len(magic) && string(b[:len(magic)]) == magic && b[len(magic)] != version {
+			return fmt.Errorf("%w: %s has version %d, this build reads %d", ErrState, p.Name, b[len(magic)], version)
+		}
+	}
+	return nil
 }
 
 // Inspect describes an encoded stream, whatever the settings it was learned with.
@@ -221,7 +239,7 @@ func (s *Stream) decodeHead(r *reader, h *head) error {
 		switch f.number {
 		case fieldKind:
 			if r.text() != "head" {
-				return fmt.Errorf("%w: a %q in the place of the head", ErrState, r.text())
+				return fmt.Errorf("%w: a %q instead of the head", ErrState, r.text())
 			}
 		case fieldName:
 			s.Name = r.text()

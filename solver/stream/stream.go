@@ -3,6 +3,8 @@ package stream
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Stream answers the episodes of one stream, in order, and remembers. One goroutine uses it at a time.
@@ -14,8 +16,13 @@ type Stream struct {
 	dimension int    // 0 until the first episode
 	episode   int64
 	learned   Position
-	topic     uint64   // the sum of the examples of the labels topic that the last episode was answered by
-	notes     []string // to be said in the next report
+	topic     uint64    // the sum of the examples of the labels topic that the last episode was answered by
+	notes     []string  // to be said in the next report
+	unlearned *answered // what Learn has to do; nil: nothing
+
+	// Kept from episode to episode while labels stay. Nothing that is learned depends on it.
+	force    *inForce
+	prepared *solver.Prepared
 
 	// What is learned, part by part.
 	classes     classes
@@ -27,23 +34,30 @@ type Stream struct {
 	metric      learnedMetric
 	clusters    clusters
 	timeline    timeline
+	shape       shape
 }
 
 // parts lists what is learned, in the order in which it is learned.
 func (s *Stream) parts() []part {
 	return []part{
 		&s.review, &s.novelty, &s.proportions, &s.prototypes, &s.metric, &s.calibration, &s.clusters, &s.timeline,
-		&s.classes,
+		&s.classes, &s.shape,
 	}
 }
 
 // New is a stream that remembers nothing yet.
 func New(name string, s Settings) *Stream {
-	return &Stream{Name: name, settings: s.filled(), learned: Start}
+	return &Stream{
+		Name: name, settings: s.filled(), learned: Start, force: &inForce{},
+		prepared: &solver.Prepared{},
+	}
 }
 
 // Episode is the number of episodes answered.
 func (s *Stream) Episode() int64 { return s.episode }
+
+// Taught says whether the stream's own items have taught it.
+func (s *Stream) Taught() bool { return len(s.classes.owner) > 0 }
 
 // LearnedTo is the position of the last item the stream has learned. Items up to it were answered, and their results
 // handed over, before the state that says so was written: who reads them again skips them, and nothing is learned twice.
@@ -56,6 +70,7 @@ func (s *Stream) Dimension() int { return s.dimension }
 // Reset forgets one class, or with "" everything but the episode number and the position learned to: those say what was
 // answered, not what was learned. It tells whether there was anything to forget.
 func (s *Stream) Reset(class string) bool {
+	s.Learn()
 	if class == "" {
 		had := s.episode > 0
 		*s = *s.restarted("reset")

@@ -17,8 +17,8 @@ import (
 //go:embed testdata/state-first.txt
 var stateFirst []byte
 
-// A stream of the first format keeps what it was taught, its proportions, its calibration and its place; its metric, whose
-// form has changed, is learned again.
+// A stream of the first format keeps what it was taught, its proportions, its calibration and its position;
+// its metric, whose form has changed, is learned again.
 func TestRestoreFirstFormat(t *testing.T) {
 	var pieces []Piece
 	lines := bufio.NewScanner(bytes.NewReader(stateFirst))

@@ -24,7 +24,7 @@ type Options struct {
 	// Secure adds a listener for TLS with client certificates and one for SASL over TLS, see Cluster.TLS and
 	// Cluster.SASL.
 	Secure bool
-	// Proxies are addresses, one a broker, that a further plain listener tells clients in place of its own, see
+	// Proxies are addresses, one a broker, that a further plain listener tells clients instead of its own, see
 	// Cluster.Proxied: what passes between such clients and the brokers is in the hands of whoever listens
 	// there.
 	Proxies []string

@@ -42,15 +42,11 @@ func Example_solver() {
 }
 
 func Example_stream() {
-	settings, err := stream.SolverSettings(solver.DefaultPreset)
+	engine, err := stream.NewEngine(stream.Defaults())
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := stream.NewEngine(stream.Defaults(settings))
-	if err != nil {
-		log.Fatal(err)
-	}
-	camera := stream.New("camera-7", stream.Defaults(settings))
+	camera := stream.New("camera-7", stream.Defaults())
 	items := []stream.Item{
 		{Vector: rows[:3], Label: "milk"},
 		{Vector: rows[3:6], Label: "bread"},

@@ -442,23 +442,23 @@ func (n *neon) groupMinima() {
 func (n *neon) below(each bool) {
 	const two, fixed = 20, 21
 	if each {
-		n.function("BelowEach", "(places []int32, norm float32, products []float32, limits []float32) int",
-			"writes the places where norm - 2 products <= limits.", 88)
+		n.function("BelowEach", "(positions []int32, norm float32, products []float32, limits []float32) int",
+			"writes the positions where norm - 2 products <= limits.", 88)
 		n.emit("MOVWU norm+24(FP), R25")
 		n.emit("MOVD products_base+32(FP), R1")
 		n.emit("MOVD products_len+40(FP), R3")
 		n.emit("MOVD limits_base+56(FP), R2")
 	} else {
-		n.function("Below", "(places []int32, norms []float32, products []float32, limit float32) int",
-			"writes the places where norms - 2 products <= limit.", 88)
+		n.function("Below", "(positions []int32, norms []float32, products []float32, limit float32) int",
+			"writes the positions where norms - 2 products <= limit.", 88)
 		n.emit("MOVWU limit+72(FP), R25")
 		n.emit("MOVD products_base+48(FP), R1")
 		n.emit("MOVD products_len+56(FP), R3")
 		n.emit("MOVD norms_base+24(FP), R2")
 	}
 	n.emit("VDUP R25, V%d.S4", fixed)
-	n.emit("MOVD places_base+0(FP), R0")
-	n.emit("MOVD R0, R4") // where the next place goes
+	n.emit("MOVD positions_base+0(FP), R0")
+	n.emit("MOVD R0, R4") // where the next position goes
 	n.emit("MOVD $0, R5") // the first of sixteen
 	n.fill(two, math.Float32bits(2))
 	n.emit("LSR $4, R3, R3")

@@ -50,13 +50,13 @@ func (v vector) groupMinima() {
 // below takes a multiple of 16 values. Candidates are rare, so they are written one by one.
 func (v vector) below(each bool) {
 	if each {
-		v.function("BelowEach", "func(places []int32, norm float32, products, limits []float32) int",
-			"writes the places where norm - 2 products <= limits.")
+		v.function("BelowEach", "func(positions []int32, norm float32, products, limits []float32) int",
+			"writes the positions where norm - 2 products <= limits.")
 	} else {
-		v.function("Below", "func(places []int32, norms, products []float32, limit float32) int",
-			"writes the places where norms - 2 products <= limit.")
+		v.function("Below", "func(positions []int32, norms, products []float32, limit float32) int",
+			"writes the positions where norms - 2 products <= limit.")
 	}
-	places, _ := v.slice("places")
+	positions, _ := v.slice("positions")
 	products, length := v.slice("products")
 	parts := groups / v.lanes
 	value, mask, two, fixed := v.registers[:parts], v.registers[2:2+parts], v.registers[4], v.registers[5]
@@ -103,10 +103,10 @@ func (v vector) below(each bool) {
 	}
 	v.JZ(LabelRef("next"))
 	v.Label("candidate")
-	place := v.GP32()
-	v.TZCNTL(bits[0], place)
-	v.ADDL(base.As32(), place)
-	v.MOVL(place, Mem{Base: places, Index: found, Scale: 4})
+	position := v.GP32()
+	v.TZCNTL(bits[0], position)
+	v.ADDL(base.As32(), position)
+	v.MOVL(position, Mem{Base: positions, Index: found, Scale: 4})
 	v.INCQ(found)
 	v.BLSRL(bits[0], bits[0])
 	v.JNZ(LabelRef("candidate"))

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose copies blocks of 8 x 8 to their mirror places, with registers of eight lanes in both instruction
+// transpose copies blocks of 8 x 8 to their mirror images, with registers of eight lanes in both instruction
 // sets.
 func (v vector) transpose() {
 	v.function("Transpose", "func(to, from *float32, stride, blocks int)",

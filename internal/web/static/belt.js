@@ -1,5 +1,6 @@
 // The belt: items as they come, at a pace an eye can follow, and the same sorted by label. It stands still while someone
 // points at it or moves about in it, so that nothing slips away under the hand.
+import { make } from "./dom.js";
 import { mark, tile } from "./tile.js";
 
 const shown = 24; // tiles on the strip
@@ -99,20 +100,10 @@ export class Belt {
   #bin(label) {
     if (this.#binOf.has(label)) return this.#binOf.get(label);
     if (this.#binOf.size >= mostBins) return null;
-    const row = document.createElement("div");
-    row.className = "bin";
-    const name = document.createElement("div");
-    name.className = "name";
-    const text = document.createElement("b");
-    text.textContent = label;
-    text.title = label;
-    const number = document.createElement("small");
-    number.textContent = "0";
-    name.append(this.#palette.swatch(label), text, number);
-    const items = document.createElement("div");
-    items.className = "items";
-    row.append(name, items);
-    this.#bins.append(row);
+    const number = make("small", {}, "0");
+    const items = make("div", { className: "items" });
+    const name = make("div", { className: "name" }, this.#palette.swatch(label), make("b", { title: label }, label), number);
+    this.#bins.append(make("div", { className: "bin" }, name, items));
     const bin = { items, number, count: 0 };
     this.#binOf.set(label, bin);
     return bin;

@@ -1,11 +1,12 @@
 // The page's script: it listens to the stage, hands what comes to the views, and keeps the figures.
 import { Belt } from "./belt.js";
 import { AccuracyChart, ObjectiveChart } from "./charts.js";
+import { at, live, make, whole } from "./dom.js";
 import { EpisodeMap } from "./map.js";
 import { Palette } from "./palette.js";
+import { Streams } from "./streams.js";
 import { TeachDialog } from "./teach.js";
 
-const at = (id) => document.getElementById(id);
 const palette = new Palette();
 const teach = new TeachDialog(palette, (id, label) => belt.taught(id, label));
 const open = (item) => teach.open(item);
@@ -14,7 +15,9 @@ const belt = new Belt(at("strip"), at("bins"), at("pause"), palette, open, (id) 
 const accuracy = new AccuracyChart(at("accuracy-chart"));
 const objective = new ObjectiveChart(at("objective-chart"));
 
-const whole = new Intl.NumberFormat();
+const streams = new Streams(at("streams"), at("hour-chart"), at("streams-hint"));
+streams.follow();
+
 const percent = (x) => (100 * x).toFixed(1) + " %";
 
 function figure(name, value, aside = "") {
@@ -40,11 +43,8 @@ function showTroubles(troubles) {
   told = text;
   at("trouble").hidden = troubles.length === 0;
   at("trouble").replaceChildren(...troubles.slice(0, 5).map((trouble) => {
-    const p = document.createElement("p");
-    const what = document.createElement("strong");
-    what.textContent = trouble.what;
-    p.append(what, trouble.cause ? `: ${trouble.cause}` : "", document.createElement("br"), `What to do: ${trouble.do}`);
-    return p;
+    const cause = trouble.cause ? `: ${trouble.cause}` : "";
+    return make("p", {}, make("strong", {}, trouble.what), cause, make("br"), `What to do: ${trouble.do}`);
   }));
 }
 
@@ -69,7 +69,8 @@ const receive = {
     showTroubles(status.troubles || []);
     if (at("live").dataset.state !== "lost") live(status.troubles ? "trouble" : "live", status.troubles ? "in trouble" : "live");
     figure("speed", whole.format(Math.round(status.perSecond)), `${whole.format(status.answered)} in all`);
-    figure("lag", seconds(status.lagSeconds), `${whole.format(status.lag)} records waiting`);
+    if (status.lag < 0) figure("lag", "unknown", "the brokers do not say");
+    else figure("lag", seconds(status.lagSeconds), `${whole.format(status.lag)} records waiting`);
     const share = status.answered > 0 ? percent(status.unknown / status.answered) : "";
     figure("unknown", whole.format(status.unknown), share && `${share} of the answers` + (status.dead ? ` · ${whole.format(status.dead)} refused` : ""));
   },
@@ -85,17 +86,13 @@ const receive = {
     showScores(episode.scores);
     if (episode.scores && episode.scores.length) accuracy.add(episode.scores);
     map.show(episode);
+    at("objective").hidden &&= (episode.trace || []).length < 3; // two points are no curve
     objective.show(episode.trace);
     belt.take(episode);
     const warm = episode.warm ? "warm start" : "cold start";
     figure("episode", "#" + whole.format(episode.episode), `${episode.items.length} items · ${episode.solveMilliseconds.toFixed(1)} ms · ${warm}`);
   },
 };
-
-function live(state, text) {
-  at("live").dataset.state = state;
-  if (at("live").textContent !== text) at("live").textContent = text;
-}
 
 function connect() {
   const source = new EventSource("events");

@@ -1,12 +1,13 @@
 // The dialog in which a person looks at an item and says what it is.
+import { ask, at, button, make, typing } from "./dom.js";
 import { describe, picture } from "./tile.js";
+import { why } from "./why.js";
 
 const mostChoices = 24;
 
 export class TeachDialog {
   allowed = false;
-  #at = (id) => document.getElementById(id);
-  #dialog = this.#at("teach");
+  #dialog = at("teach");
   #palette; #taught;
   #labels = [];
   #item = null;
@@ -15,15 +16,15 @@ export class TeachDialog {
   constructor(palette, taught) {
     this.#palette = palette;
     this.#taught = taught;
-    this.#at("teach-send").addEventListener("click", () => this.#send(this.#at("teach-other").value));
-    this.#at("teach-other").addEventListener("keydown", (event) => {
+    at("teach-send").addEventListener("click", () => this.#send(at("teach-other").value));
+    at("teach-other").addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
       this.#send(event.target.value);
     });
     this.#dialog.addEventListener("keydown", (event) => {
-      if (event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (/^[0-9]$/.test(event.key)) this.#at("teach-choices").children[(Number(event.key) + 9) % 10]?.click();
+      if (typing(event)) return;
+      if (/^[0-9]$/.test(event.key)) at("teach-choices").children[(Number(event.key) + 9) % 10]?.click();
     });
     this.#dialog.addEventListener("click", (event) => {
       if (event.target === this.#dialog) this.#dialog.close(); // beside it
@@ -36,25 +37,20 @@ export class TeachDialog {
 
   open(item) {
     this.#item = item;
-    this.#at("teach-picture").replaceChildren(picture(item));
-    this.#at("teach-title").textContent = describe(item);
+    at("teach-picture").replaceChildren(picture(item));
+    at("teach-title").textContent = describe(item);
     const rest = (item.alternatives || []).map((a) => `${a.label} ${Math.round(100 * a.confidence)} %`).join(", ");
     const sure = item.calibrated ? "" : "the confidence is not calibrated yet";
-    this.#at("teach-about").textContent = [rest && "else " + rest, sure, item.name, item.id].filter(Boolean).join("\n");
+    at("teach-about").textContent = [rest && "else " + rest, sure, item.name, item.id].filter(Boolean).join("\n");
     this.#why(item);
-    this.#at("teach-body").hidden = !this.allowed;
-    this.#at("teach-message").textContent = this.allowed ? "" : "To teach, start the stage with --labels TOPIC.";
-    this.#at("teach-other").value = "";
-    this.#at("teach-choices").replaceChildren(...this.#labels.slice(0, mostChoices).map((label, i) => {
-      const choice = document.createElement("button");
-      choice.type = "button";
-      choice.append(this.#palette.swatch(label), label);
-      if (i < 10) {
-        const key = document.createElement("kbd");
-        key.textContent = String((i + 1) % 10);
-        choice.append(key);
-      }
-      choice.addEventListener("click", () => this.#send(label));
+    why(at("teach-examples"), item.id).catch(() => {}); // it was long ago
+    at("teach-body").hidden = !this.allowed;
+    at("teach-message").textContent = this.allowed ? "" : "To teach, start the stage with --labels TOPIC.";
+    at("teach-other").value = "";
+    at("teach-choices").replaceChildren(...this.#labels.slice(0, mostChoices).map((label, i) => {
+      const choice = button(this.#palette.swatch(label), () => this.#send(label));
+      choice.append(label);
+      if (i < 10) choice.append(make("kbd", {}, String((i + 1) % 10)));
       return choice;
     }));
     this.#dialog.showModal();
@@ -63,36 +59,28 @@ export class TeachDialog {
   // The neighbours of an item in its episode, and what they are called, are most of why it is called what it is.
   #why(item) {
     const neighbours = item.neighbours || [];
-    this.#at("teach-why").hidden = neighbours.length === 0;
+    at("teach-why").hidden = neighbours.length === 0;
     const same = neighbours.filter((n) => n.label === item.label).length;
-    this.#at("teach-reason").textContent = `${same} of its ${neighbours.length} neighbours in its episode are ${item.label}` +
+    at("teach-reason").textContent = `${same} of its ${neighbours.length} neighbours in its episode are ${item.label}` +
       (item.unknown ? `; it is far from every ${item.label} that was taught or learned, and so unknown.` : `, and ${item.label} is the class it is near to.`);
-    this.#at("teach-neighbours").replaceChildren(...neighbours.slice(0, 8).map((n) => {
-      const one = document.createElement("figure");
-      const name = document.createElement("figcaption");
-      name.append(this.#palette.swatch(n.label), n.label);
-      one.append(picture(n), name);
-      return one;
+    at("teach-neighbours").replaceChildren(...neighbours.slice(0, 8).map((n) => {
+      return make("figure", {}, picture(n), make("figcaption", {}, this.#palette.swatch(n.label), n.label));
     }));
   }
 
   async #send(label) {
     label = label.trim();
     if (!label) {
-      this.#at("teach-other").focus();
+      at("teach-other").focus();
       return;
     }
     const item = this.#item;
-    const message = this.#at("teach-message");
+    const message = at("teach-message");
     message.textContent = "";
     try {
-      const answer = await fetch("api/teach", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ id: item.id, label }) });
-      if (!answer.ok) {
-        message.textContent = (await answer.text()).trim();
-        return;
-      }
-    } catch {
-      message.textContent = "The stage could not be reached; nothing was taught.";
+      await ask("api/teach", { id: item.id, label });
+    } catch (error) {
+      message.textContent = error instanceof TypeError ? "The stage could not be reached; nothing was taught." : error.message;
       return;
     }
     this.#taught(item.id, label);
@@ -101,7 +89,7 @@ export class TeachDialog {
   }
 
   #say(text) {
-    const toast = this.#at("toast");
+    const toast = at("toast");
     toast.textContent = text;
     clearTimeout(this.#hide);
     this.#hide = setTimeout(() => (toast.textContent = ""), 4000);

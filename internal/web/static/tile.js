@@ -1,26 +1,18 @@
 // A tile is one item as a button: its picture, or its name where it has none, and what is to be said of it.
+import { button, make } from "./dom.js";
 
 export const wrong = (item) => Boolean(item.truth) && !item.taught && item.truth !== item.label;
 
 export function picture(item) {
   if (item.image) {
-    const image = document.createElement("img");
-    image.src = item.image;
-    image.alt = "";
-    image.decoding = "async";
-    image.referrerPolicy = "no-referrer";
+    const image = make("img", { src: item.image, alt: "", decoding: "async", referrerPolicy: "no-referrer" });
     image.addEventListener("error", () => image.replaceWith(blank(item)));
     return image;
   }
   return blank(item);
 }
 
-function blank(item) {
-  const text = document.createElement("span");
-  text.className = "blank";
-  text.textContent = item.name || item.id;
-  return text;
-}
+const blank = (item) => make("span", { className: "blank" }, item.name || item.id);
 
 export function describe(item) {
   let text = item.unknown ? `unknown, nearest ${item.label}` : item.label;
@@ -31,26 +23,15 @@ export function describe(item) {
 }
 
 export function tile(item, palette, open, withLabel) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "tile";
-  button.item = item;
-  button.style.setProperty("--swatch", palette.of(item.label));
-  button.append(picture(item));
+  const tile = button(picture(item), () => open(item), { className: "tile", item });
+  tile.style.setProperty("--swatch", palette.of(item.label));
   if (withLabel) {
-    const label = document.createElement("span");
-    label.className = "label";
-    label.textContent = item.unknown ? item.label + " ?" : item.label;
-    const sure = document.createElement("span");
-    sure.className = "sure";
-    const share = document.createElement("i");
+    const share = make("i");
     share.style.width = Math.round(100 * item.confidence) + "%";
-    sure.append(share);
-    button.append(label, sure);
+    tile.append(make("span", { className: "label" }, item.unknown ? item.label + " ?" : item.label), make("span", { className: "sure" }, share));
   }
-  mark(button);
-  button.addEventListener("click", () => open(item));
-  return button;
+  mark(tile);
+  return tile;
 }
 
 export function mark(button) {

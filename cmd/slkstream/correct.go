@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
+)
+
+func newCorrectCommand() *cobra.Command {
+	return withSettings("correct", &cobra.Command{
+		Use:   "correct",
+		Short: "answer a range again with the labels of now, and write what is called something else",
+		Long: "correct answers the range from --since to --to again, with the labels of now and what streams\n" +
+			"have learned, compares with the results and the corrections that are there, by id, and writes\n" +
+			"only the differences to the corrections topic. Any number of processes share the work, as those\n" +
+			"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
+			"was called what, how often.",
+		Example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
+		Args:    noArguments(""),
+	}, correct)
+}
+
+// correctionRow is a line of the summary.
+type correctionRow struct {
+	Was   string `json:"was"`
+	Is    string `json:"is"`
+	Count int64  `json:"count"`
+}
+
+func correct(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	t, b := &c.Config.Topics, &c.Config.Backfill
+	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
+		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)
+	}
+	since, err := c.Config.Dead.SinceTime(time.Now())
+	if err != nil {
+		return usagef("since: %w", err)
+	}
+	from := since.UTC().Format(time.RFC3339)
+	if b.FromState == "" {
+		if n, err := client.Partitions(ctx, t.Group+"-state"); err == nil && n > 0 {
+			b.FromState = t.Group
+		}
+	}
+	if b.Job == "" {
+		offsets, err := endOf(ctx, client, t.Labels)
+		if err != nil {
+			return err
+		}
+		b.Job = "labels-" + strconv.FormatInt(offsets, 10)
+	}
+	dry := c.Config.Dead.DryRun
+	if dry { // nobody goes on with it
+		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
+	}
+	t.Group += "-correct"
+	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Dead.Since}
+	compare := &pipeline.Comparison{DryRun: dry, Events: t.OutFormat == "cloudevents"}
+	err = answerRange(ctx, c, client, job, compare)
+	if errors.Is(err, pipeline.ErrTooLong) {
+		return fmt.Errorf("%w: correct it in parts, with --since and --to", err)
+	}
+	if err != nil {
+		return err
+	}
+	changes, unknown := compare.Differences()
+	if changes == nil {
+		return nil // the job was finished already
+	}
+	p := newPrinter(c, "WAS\tIS\tITEMS\t")
+	most := func(a, b pipeline.Relabelled) int {
+		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))
+	}
+	for _, change := range slices.SortedFunc(maps.Keys(changes), most) {
+		r := correctionRow{change.Was, change.Is, changes[change]}
+		if err := p.print(r, "%s\t%s\t%d\t", r.Was, r.Is, r.Count); err != nil {
+			return err
+		}
+	}
+	if unknown > 0 {
+		c.Log.Warn("items without a result are not corrected", "items", unknown)
+	}
+	return p.close()
+}
+
+// endOf is the sum of the ends of a topic's partitions.
+func endOf(ctx context.Context, client *topic.Client, name string) (sum int64, err error) {
+	n, err := client.Partitions(ctx, name)
+	for p := range int32(n) {
+		end, failed := client.Offset(ctx, name, p, topic.Latest, false)
+		sum, err = sum+end, errors.Join(err, failed)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("labels topic %s: %w", name, err)
+	}
+	return sum, nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
+)
+
+func newForgetCommand() *cobra.Command {
+	return withSettings("forget", &cobra.Command{
+		Use:   "forget",
+		Short: "forget a name: its examples, rejections and names, and what streams learned of it",
+		Long: "forget takes a name out of the labels topic, with everything that is called by it, and has every\n" +
+			"stage forget what its streams learned of it: before each stream's next episode, and in its next\n" +
+			"snapshot. It prints a receipt: what was taken back, which streams' saved state holds the name, and\n" +
+			"which topics may still hold records with it, up to which offset and until when.\n" +
+			"A later example of the name brings it back.",
+		Example: "  slkstream forget --name anna --labels labels --out results --review review",
+		Args:    noArguments(""),
+	}, forget)
+}
+
+func forget(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	receipt, err := forgetName(ctx, c, client, record.Name{
+		Name: c.Config.Teach.Name, By: c.Config.Teach.By, At: time.Now().UTC(),
+	})
+	if err != nil {
+		return err
+	}
+	p := newPrinter(c, "WHERE\tWHAT\tUNTIL\t")
+	for _, r := range receipt {
+		if err := p.print(r, "%s\t%s\t%s\t", r.Where, r.What, r.Until); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
+
+// forgetName forgets a name in all topics that the settings name.
+func forgetName(ctx context.Context, c *call, client *topic.Client, n record.Name) ([]record.Receipt, error) {
+	t := &c.Config.Topics
+	topics := pipeline.NameTopics{
+		Labels: t.Labels, State: t.StateTopic(),
+		Others: []string{t.Out, t.Now, t.Review, t.Episodes, t.Corrections},
+	}
+	if t.Out != "" {
+		topics.Others = append(topics.Others, t.DeadTopic())
+	}
+	return pipeline.ForgetName(ctx, client, topics, n, c.Log)
+}

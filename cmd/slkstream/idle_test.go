@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/sample"
+	"github.com/slkstream/slkstream/producer"
+)
+
+// another is a value that a setting does not have, as its flag.
+func another(s config.Setting, special map[string]string) string {
+	if v, has := special[s.Name]; has {
+		return v
+	}
+	for _, choice := range s.Choices() {
+		if choice != s.Value() && choice != "auto" {
+			return choice
+		}
+	}
+	switch s.Kind() {
+	case "whole number", "whole number or auto":
+		n, _ := strconv.Atoi(s.Value())
+		return strconv.Itoa(n + 1)
+	case "number":
+		return "0.37"
+	case "duration":
+		return "7s"
+	case "size":
+		return "3MiB"
+	}
+	return "another"
+}
+
+var powerPattern = regexp.MustCompile(`(?m)^power: \S+ `)
+
+var clockPattern = regexp.MustCompile(`(time|took|seconds|limit)=("[^"]*"|\S+)`)
+
+// outcome is what a command line does: its code, its messages without times, and what it writes.
+func outcome(t *testing.T, output string, args []string) string {
+	t.Helper()
+	code, out, messages := runLine(t, args...)
+	content, _ := os.ReadFile(output)
+	for _, made := range []string{output, output + ".bad.jsonl"} {
+		os.Remove(made)
+	}
+	return fmt.Sprint(code, out, clockPattern.ReplaceAllString(messages, ""), string(content))
+}
+
+// A setting of label that does nothing is refused: another value of it changes the plan, the answers, or is an error,
+// whether labels are given or clusters asked for, and with another method.
+func TestNoSettingOfLabelIsIdle(t *testing.T) {
+	folder := t.TempDir()
+	set := sample.Digits()
+	d := len(set.Rows()) / set.N()
+	const n = 160
+	rows, classes := slices.Clone(set.Rows()[:n*d]), set.Labels[:n]
+	order := make([]int, n) // class after class
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(classes[a] - classes[b]) })
+	for i, from := range order {
+		copy(rows[i*d:(i+1)*d], set.Rows()[from*d:])
+	}
+	at := func(name string) string { return filepath.Join(folder, name) }
+	for name, err := range map[string]error{
+		"x": array.WriteNPYFile(at("X.npy"), rows, n, d),
+		"s": array.WriteNPYFile(at("S.npy"), set.Rows()[n*d:(n+60)*d], 60, d),
+		"l": array.WriteNPYFile(at("L.npy"), set.Labels[n:n+60], 60),
+		"m": array.WriteNPYFile(at("M.npy"), set.Labels[n+60:n+120], 60),
+	} {
+		if err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	solver := at("solver.yaml")
+	for purpose, file := range map[string]string{"file": solver} {
+		_, out, _ := runLine(t, "config", "solver", "--for", purpose)
+		if err := os.WriteFile(file, powerPattern.ReplaceAll([]byte(out), []byte("power: 0.37 ")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	output := at("y.jsonl")
+	labelled := []string{"label", "--input", at("X.npy"), "--support", at("S.npy"), "--support-labels", at("L.npy"), "--output", output}
+	clusters := []string{"label", "--input", at("X.npy"), "--k", "9", "--tolerance", "1e-9", "--outer", "2", "--output", output}
+	special := map[string]string{
+		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),
+		"preset": "clamped", "kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
+		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB", "metric-shrink": "0.3", "ws": "9", "outer": "1",
+		"unknown-rate": "0.4", "log-level": "error", "tau": "0.5", "u": "0", "inner": "3",
+	}
+	// on a small file the search is exact whatever they say and nothing is drawn, and a file without bad rows, an output or
+	// enough labels has nothing to skip, overwrite or calibrate: other tests have files on which they act
+	elsewhere := []string{"index", "recall-floor", "seed", "skip-bad", "force", "calibrate"}
+	for name, base := range map[string][]string{
+		"labels": labelled, "clusters": clusters, "labels by slk-ms": append(slices.Clone(labelled), "--method", "slk-ms"),
+		"labels by nearest":  append(slices.Clone(labelled), "--method", "nearest"),
+		"clusters by kmeans": {"label", "--input", at("X.npy"), "--k", "9", "--method", "kmeans", "--output", output},
+	} {
+		before := outcome(t, output, base)
+		if again := outcome(t, output, base); again != before {
+			t.Fatalf("%s: twice the same line: %.300s\nthen %.300s", name, before, again)
+		}
+		for _, s := range config.Default("label").Settings() {
+			if slices.Contains(elsewhere, s.Name) {
+				continue
+			}
+			args := append(slices.Clone(base), "--"+s.Name+"="+another(s, special))
+			if after := outcome(t, output, args); after == before {
+				t.Errorf("%s: --%s %s does nothing", name, s.Name, another(s, special))
+			}
+		}
+	}
+}
+
+// planOf is what a stage would do with the settings of a command line: the plan, or what is wrong with it.
+func planOf(t *testing.T, command string, args []string) string {
+	t.Helper()
+	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+	config.Flags(flags, command)
+	if err := flags.Parse(args); err != nil {
+		return err.Error()
+	}
+	c, err := config.Load(command, flags, nil)
+	if err != nil {
+		return err.Error()
+	}
+	of := &call{Config: c}
+	brokers := brokerSettings(of)
+	o, err := stageOptions(t.Context(), of, nil)
+	if err != nil {
+		return err.Error()
+	}
+	form := fmt.Sprintf("%+v", o.Form)
+	delivery := fmt.Sprintf("%T", o.Delivery)
+	if d, ok := o.Delivery.(*producer.AtLeastOnce); ok {
+		delivery += string(d.Compression(o.Out))
+	}
+	shared := o.Memory.SharedMetric != nil
+	o.Delivery, o.Form, o.Memory.SharedMetric, o.Decode.Schemas = nil, record.ResultForm{}, nil, nil
+	return fmt.Sprintf("%+v %+v %s %s %t %v", brokers, o, form, delivery, shared, c.Registry)
+}
+
+// A setting of the stage that does nothing is refused: another value of it changes what the stage would do, or is an
+// error.
+func TestNoSettingOfTheStageIsIdle(t *testing.T) {
+	limit := debug.SetMemoryLimit(-1)
+	defer func() {
+		if after := debug.SetMemoryLimit(limit); after != limit {
+			t.Errorf("reading settings left the process a memory limit of %d bytes", after)
+		}
+	}()
+	folder := t.TempDir()
+	save := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	_, out, _ := runLine(t, "config", "solver")
+	solver := save("solver.yaml", string(powerPattern.ReplaceAll([]byte(out), []byte("power: 0.37 "))))
+	support := save("support.jsonl", `{"id":"a","label":"milk","vector":[1,2]}`+"\n")
+	secret := save("secret", "hunter2")
+	special := map[string]string{
+		"solver": solver, "support": support, "stream-by": "partition", "fields": "vector=a", "out-format": "{\"x\":\"${id}\"}",
+		"brokers": "kafka:9092", "sasl-password-file": secret, "schema-registry": "http://registry",
+		"schema-registry-secret-file": secret, "config": save("c.yaml", "episode-size: 3\n"), "episode-idle": "off",
+		"job": "other", "from": "3", "to": "9",
+	}
+	// what the process around the stage does: its page, its log, its folder; each has tests of its own
+	around := []string{
+		"listen", "listen-open", "listen-token-file", "images", "log-format", "log-level", "embedded-dir", "recent", "job",
+		"from", "to", "from-state", "user-header", "view-token-file",
+	}
+	for _, command := range []string{"run", "backfill"} {
+		base := []string{"--in=in", "--out=out", "--labels=labels"}
+		if command == "backfill" {
+			base = append(base, "--job=j")
+		}
+		before := planOf(t, command, base)
+		if again := planOf(t, command, base); again != before {
+			t.Fatalf("twice the same line: %s\nthen %s", before, again)
+		}
+		for _, s := range config.Default(command).Settings() {
+			if slices.Contains(around, s.Name) {
+				continue
+			}
+			if planOf(t, command, append(slices.Clone(base), "--"+s.Name+"="+another(s, special))) == before {
+				t.Errorf("%s: --%s %s does nothing", command, s.Name, another(s, special))
+			}
+		}
+	}
+}
+
+// The collector stays below a budget while a stage runs, and not after it.
+func TestCollectBelow(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	release := collectBelow(1000 << 20)
+	if during := debug.SetMemoryLimit(-1); during != min(before, 900<<20) {
+		t.Errorf("the limit is %d", during)
+	}
+	release()
+	collectBelow(0)()
+	if after := debug.SetMemoryLimit(-1); after != before {
+		t.Errorf("the limit is %d afterwards, was %d", after, before)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sort"
+
+	"github.com/slkstream/slkstream/internal/table"
+)
+
+// skippedRows are the rows that --skip-bad leaves out of a file. They are listed in a file beside the output, one JSON
+// object a line.
+type skippedRows struct {
+	rows []int64 // ascending
+	path string  // of the list, "" where the output is a stream
+	file *os.File
+	list *bufio.Writer
+}
+
+func newSkippedRows(output string) *skippedRows {
+	if output == "-" {
+		return &skippedRows{}
+	}
+	return &skippedRows{path: output + ".bad.jsonl"}
+}
+
+// add lists a row.
+func (s *skippedRows) add(bad *table.BadRow) error {
+	s.rows = append(s.rows, bad.Row)
+	if s.path == "" {
+		return nil
+	}
+	if s.file == nil {
+		file, err := table.CreateBeside(s.path)
+		if err != nil {
+			return fmt.Errorf("skip-bad: %w", err)
+		}
+		s.file, s.list = file, bufio.NewWriter(file)
+	}
+	return json.NewEncoder(s.list).Encode(struct {
+		Row    int64  `json:"row"`
+		Reason string `json:"reason"`
+	}{bad.Row, bad.Err.Error()})
+}
+
+// rowOf is the row of the file that is number i of those that were labelled.
+func (s *skippedRows) rowOf(i int) int64 {
+	before := sort.Search(len(s.rows), func(j int) bool { return s.rows[j]-int64(j) > int64(i) })
+	return int64(i + before)
+}
+
+// commit gives the list its name.
+func (s *skippedRows) commit() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.list.Flush()
+	if err == nil {
+		err = s.file.Chmod(0o644)
+	}
+	if closed := s.file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(s.file.Name(), s.path)
+	}
+	if err != nil {
+		return fmt.Errorf("skip-bad: %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// discard leaves no list behind that was not committed.
+func (s *skippedRows) discard() {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+	}
+}

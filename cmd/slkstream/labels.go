@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
+)
+
+func newLabelsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "labels",
+		Short: "list or export the labels topic: examples, rejections, names",
+		RunE:  refuseUnknown,
+	}
+	cmd.AddCommand(
+		withSettings("labels list", &cobra.Command{
+			Use:   "list",
+			Short: "list what holds: examples, rejections and names, with who said it and when",
+			Args:  noArguments(""),
+		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, false) }),
+		withSettings("labels history", &cobra.Command{
+			Use:   "history",
+			Short: "list every record that the labels topic still has, oldest first",
+			Args:  noArguments(""),
+		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, true) }),
+		withSettings("labels export", &cobra.Command{
+			Use:   "export",
+			Short: "write what holds as JSON lines: teach reads the examples back",
+			Long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
+				"a line of a rejection or a name is the value of its record, and goes back with its key.",
+			Args: noArguments(""),
+		}, exportLabels),
+	)
+	return cmd
+}
+
+// chosenLabels are the entries of the labels topic that the settings mean.
+func chosenLabels(ctx context.Context, c *call) ([]pipeline.LabelEntry, error) {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer disconnect()
+	all, err := pipeline.ReadLabelEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []pipeline.LabelEntry
+	for _, e := range all {
+		s := &c.Config.State
+		if (s.Stream == "" || e.Stream() == s.Stream) && (s.Class == "" || speaksOf(&e, s.Class)) {
+			chosen = append(chosen, e)
+		}
+	}
+	return chosen, nil
+}
+
+func speaksOf(e *pipeline.LabelEntry, class string) bool {
+	return e.Class() == class || slices.Contains(e.Called, class) ||
+		e.Not != nil && slices.Contains(e.Not.Not, class)
+}
+
+// labelRow is a record of the labels topic as it is printed.
+type labelRow struct {
+	Kind   string    `json:"kind"` // example, rejection, name, forgotten, undone, reset, pause, skip
+	Key    string    `json:"key,omitempty"`
+	Stream string    `json:"stream,omitempty"`
+	Says   string    `json:"says"`
+	Called string    `json:"called,omitempty"` // what its class is called
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at"` // as the record says, else when it was written
+	Holds  bool      `json:"holds"`
+}
+
+func labelRowOf(e *pipeline.LabelEntry) labelRow {
+	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Holds: e.Holds}
+	if r.At.IsZero() {
+		r.At = e.Written
+	}
+	switch {
+	case e.Teach != nil:
+		r.Kind, r.Says = "example", e.Teach.Label
+	case e.Not != nil:
+		r.Kind, r.Says = "rejection", "not "+strings.Join(e.Not.Not, ", ")
+	case e.Reset != nil:
+		r.Kind, r.Says = "reset", e.Reset.Class
+	case e.Order != nil && e.Order.Skip != "":
+		r.Kind, r.Says = "skip", e.Order.Skip
+	case e.Order != nil:
+		r.Kind, r.Says = "pause", e.Order.What()
+	case e.Name == nil:
+		r.Kind = "undone"
+	case e.Name.Into == "":
+		r.Kind, r.Says = "forgotten", e.Name.Name
+	default:
+		r.Kind, r.Says = "name", e.Name.Name+" -> "+e.Name.Into
+	}
+	if n := len(e.Called); n > 0 {
+		r.Called = e.Called[n-1]
+	}
+	return r
+}
+
+func listLabels(ctx context.Context, c *call, history bool) error {
+	entries, err := chosenLabels(ctx, c)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(c, "KIND\tKEY\tSTREAM\tSAYS\tCALLED\tBY\tAT\tHOLDS\t")
+	shown := 0
+	for i := range entries {
+		e := &entries[i]
+		statement := e.Teach != nil || e.Not != nil || e.Name != nil || e.Order != nil
+		if !history && (!e.Holds || !statement) {
+			continue
+		}
+		shown++
+		r := labelRowOf(e)
+		if err := p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t\t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
+			r.At.UTC().Format(time.RFC3339), r.Holds); err != nil {
+			return err
+		}
+	}
+	c.Log.Info("labels", "topic", c.Config.Topics.Labels, "shown", shown)
+	return p.close()
+}
+
+func exportLabels(ctx context.Context, c *call) error {
+	entries, err := chosenLabels(ctx, c)
+	if err != nil {
+		return err
+	}
+	out, written := bufio.NewWriter(c.Out), 0
+	for i := range entries {
+		e := &entries[i]
+		if !e.Holds {
+			continue
+		}
+		var value []byte
+		switch {
+		case e.Teach != nil:
+			value = record.AppendExample(nil, &record.Example{
+				ID: e.Key, Stream: e.Teach.Stream, Label: e.Teach.Label, Model: e.Teach.Model, Vector: e.Teach.Vector,
+				By: e.By, At: e.At,
+			})
+		case e.Not != nil:
+			value = record.Not("", e.Not).Value
+		case e.Name != nil:
+			value = record.NameRecord("", e.Name).Value
+		default:
+			continue
+		}
+		written++
+		if _, err := out.Write(append(value, '\n')); err != nil {
+			return err
+		}
+	}
+	c.Log.Info("exported", "topic", c.Config.Topics.Labels, "records", written)
+	return out.Flush()
+}

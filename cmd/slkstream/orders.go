@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
+)
+
+func newPauseCommand() *cobra.Command {
+	return withSettings("pause", &cobra.Command{
+		Use:   "pause",
+		Short: "leave a stream, a partition or everything unanswered until resume",
+		Long: "pause has every stage that follows the labels topic leave a stream, a partition of the input,\n" +
+			"or with neither everything unanswered. What is read already is answered. Nothing is lost: while a\n" +
+			"stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
+			"has them read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
+			"/readyz, the page and slkstream_paused show them.",
+		Example: "  slkstream pause --stream cam-7 --labels labels\n" +
+			"  slkstream pause --partition 3 --in embeddings --labels labels",
+		Args: noArguments(""),
+	}, pause)
+}
+
+func newResumeCommand() *cobra.Command {
+	return withSettings("resume", &cobra.Command{
+		Use:   "resume",
+		Short: "go on with what was paused",
+		Long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
+			"left unanswered is answered then.",
+		Example: "  slkstream resume --stream cam-7 --labels labels",
+		Args:    noArguments(""),
+	}, resume)
+}
+
+func newSkipCommand() *cobra.Command {
+	return withSettings("skip", &cobra.Command{
+		Use:   "skip",
+		Short: "leave one record unanswered for good: it goes to the dead letters",
+		Long: "skip has every stage leave one record unanswered, and keeps it in the dead letters, from where\n" +
+			"dead replay sends it again. The id is the one of its result: TOPIC/PARTITION/OFFSET, and /OBJECT\n" +
+			"for one object of a frame. A record that a stage has read is answered, unless the stage starts\n" +
+			"again before.",
+		Example: "  slkstream skip --id embeddings/0/4711 --labels labels --out results",
+		Args:    noArguments(""),
+	}, skip)
+}
+
+// ordered is the pause that the settings mean.
+func ordered(c *call) (o record.Order, err error) {
+	s, in := &c.Config.State, c.Config.Topics.In
+	o = record.Order{Stream: s.Stream, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second)}
+	if s.Partition >= 0 {
+		number := int32(s.Partition)
+		o.Partition = &number
+	}
+	switch {
+	case o.Stream != "" && o.Partition != nil:
+		return o, usagef("stream and partition are both given: a stream is paused wherever it is")
+	case len(in) > 1:
+		return o, usagef("in is given %d times: pause the partitions of one topic at a time", len(in))
+	case len(in) == 1 && o.Partition == nil:
+		return o, usagef("in is given without partition: which one of %s?", in[0])
+	case len(in) == 1:
+		o.Topic = in[0]
+	}
+	return o, nil
+}
+
+// writeLabels writes to the labels topic, which is made on the embedded broker.
+func writeLabels(
+	ctx context.Context, client *topic.Client, embedded bool, labels string, records ...record.Out,
+) error {
+	if err := prepareTopic(ctx, client, embedded, topic.Description{
+		Name: labels, Partitions: 1, Settings: topic.StateSettings(),
+	}); err != nil {
+		return err
+	}
+	if err := client.Write(ctx, records); err != nil {
+		return fmt.Errorf("topic %s: %w", labels, err)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, c *call) error {
+	o, err := ordered(c)
+	if err != nil {
+		return err
+	}
+	client, embedded, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	labels := c.Config.Topics.Labels
+	if err := writeLabels(ctx, client, embedded, labels, o.Record(labels)); err != nil {
+		return err
+	}
+	c.Log.Info("paused: it is left unanswered until it is resumed", "what", o.What(), "topic", labels)
+	return nil
+}
+
+func resume(ctx context.Context, c *call) error {
+	wanted, err := ordered(c)
+	if err != nil {
+		return err
+	}
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	labels := c.Config.Topics.Labels
+	entries, err := pipeline.ReadLabelEntries(ctx, client, labels, record.Options{}, c.Log)
+	if err != nil {
+		return err
+	}
+	all, resumed := wanted.Stream == "" && wanted.Partition == nil, 0
+	for i := range entries {
+		o := entries[i].Order
+		if o == nil || !entries[i].Holds || o.Skip != "" || !all && o.Key() != wanted.Key() {
+			continue
+		}
+		if err := client.Write(ctx, []record.Out{o.Resume(labels)}); err != nil {
+			return fmt.Errorf("topic %s: %w", labels, err)
+		}
+		resumed++
+		c.Log.Info("resumed", "what", o.What(), "topic", labels)
+	}
+	if resumed == 0 {
+		return fmt.Errorf("no pause of %s holds in labels topic %s: slkstream labels list shows others",
+			wanted.What(), labels)
+	}
+	return nil
+}
+
+func skip(ctx context.Context, c *call) error {
+	t := &c.Config.Topics
+	o := record.Order{
+		Skip: c.Config.Similar.ID, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second),
+	}
+	source, ok := record.ParseID(o.Skip)
+	if !ok {
+		return usagef("id %q: give TOPIC/PARTITION/OFFSET, with /OBJECT for one object of a frame", o.Skip)
+	}
+	if t.Out == "" && t.Dead == "" {
+		return usagef("out: give it, or dead, for the topic of dead letters that keeps the record")
+	}
+	client, embedded, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	raw, err := recordAt(ctx, client, source)
+	if err != nil {
+		return err
+	}
+	dead := topic.Description{Name: t.DeadTopic(), Partitions: 1}
+	if err := prepareTopic(ctx, client, embedded, dead); err != nil {
+		return err
+	}
+	reason := "skipped by hand"
+	if o.By != "" {
+		reason = "skipped by " + o.By
+	}
+	if err := client.Write(ctx, []record.Out{record.DeadLetter(dead.Name, raw, reason, 0)}); err != nil {
+		return fmt.Errorf("topic %s: %w", dead.Name, err)
+	}
+	if err := writeLabels(ctx, client, embedded, t.Labels, o.Record(t.Labels)); err != nil {
+		return err
+	}
+	c.Log.Info("skipped: it is in the dead letters, and no stage that has not read it answers it", "id", o.Skip,
+		"dead", dead.Name)
+	return nil
+}
+
+// recordAt reads the record that an id names.
+func recordAt(ctx context.Context, client *topic.Client, s record.Source) (*record.Raw, error) {
+	first, end, err := client.Bounds(ctx, s.Topic, s.Partition, false)
+	if err != nil {
+		return nil, err
+	}
+	if s.Offset < first || s.Offset >= end {
+		return nil, fmt.Errorf("%s/%d has no record at offset %d: it holds %d to %d", s.Topic, s.Partition,
+			s.Offset, first, end)
+	}
+	reader := client.NewReader(topic.ReaderSettings{
+		Topic: s.Topic, Partition: s.Partition, Offset: s.Offset, Uncommitted: true,
+	})
+	for reader.Position() <= s.Offset {
+		batch, err := reader.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range batch.Records {
+			if r := &batch.Records[i]; r.Offset == s.Offset {
+				return r, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s/%d has no record at offset %d: it was compacted or is a transaction's mark",
+		s.Topic, s.Partition, s.Offset)
+}

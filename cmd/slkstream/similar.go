@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newSimilarCommand() *cobra.Command {
+	return withSettings("similar", &cobra.Command{
+		Use:   "similar [HOST:PORT...]",
+		Short: "ask running stages what the recent items most like an item were called",
+		Long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
+			"the item of --id, the nearest first. Each stage knows the items that it answered itself, as far back as --recent\n" +
+			"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",
+		Example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
+		Args:    cobra.ArbitraryArgs,
+	}, similar)
+}
+
+// similarItem is a recent item as a stage shows it.
+type similarItem struct {
+	ID         string    `json:"id"`
+	Result     string    `json:"result"`
+	Stream     string    `json:"stream"`
+	Time       time.Time `json:"time"`
+	Label      string    `json:"label"`
+	Confidence float64   `json:"confidence"`
+	Unknown    bool      `json:"unknown"`
+	Model      string    `json:"model"`
+	Distance   float64   `json:"distance"`
+	Vector     string    `json:"vector"`
+}
+
+// similarAnswer is what a stage says.
+type similarAnswer struct {
+	Item  *similarItem  `json:"item"`
+	Items []similarItem `json:"items"`
+}
+
+func similar(ctx context.Context, c *call) error {
+	stages := c.Args
+	if len(stages) == 0 {
+		stages = []string{c.Config.Listen.Address}
+	}
+	question := map[string]any{"id": c.Config.Similar.ID, "count": c.Config.Tail.Count}
+	since, err := c.Config.Dead.SinceTime(time.Now())
+	if err != nil {
+		return usagef("since: %w", err)
+	}
+	if !since.IsZero() {
+		question["since"] = since
+	}
+	// One of the stages knows the item. The others are asked by its vector.
+	var asked *similarItem
+	var found []similarItem
+	home := -1
+	var refused error
+	for i, address := range stages {
+		answer, err := askSimilar(ctx, c, address, question)
+		if err == nil {
+			home, asked, found = i, answer.Item, answer.Items
+			break
+		}
+		refused = err
+	}
+	if home < 0 {
+		return refused
+	}
+	delete(question, "id")
+	question["vector"], question["model"] = asked.Vector, asked.Model
+	for i, address := range stages {
+		if i == home {
+			continue
+		}
+		answer, err := askSimilar(ctx, c, address, question)
+		if err != nil {
+			return err
+		}
+		found = append(found, answer.Items...)
+	}
+	slices.SortStableFunc(found, func(a, b similarItem) int { return cmp.Compare(a.Distance, b.Distance) })
+	found = found[:min(len(found), c.Config.Tail.Count)]
+	asked.Vector = ""
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tSURE")
+	for _, it := range append([]similarItem{*asked}, found...) {
+		label := it.Label
+		if it.Unknown {
+			label = "? " + label
+		}
+		fmt.Fprintf(table, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%\n", it.Distance, it.Time.Local().Format(time.DateTime),
+			printable(it.Stream, 40), printable(it.ID, 60), printable(label, 40), 100*it.Confidence)
+	}
+	return table.Flush()
+}
+
+func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*similarAnswer, error) {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return nil, err
+	}
+	response, err := callStage(ctx, c, address, "/api/similar", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer := &similarAnswer{}
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return answer, nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/web"
+)
+
+// Several stages are asked; the one that knows the item says where it lies, and the answers are merged.
+func TestSimilarAsksSeveralStages(t *testing.T) {
+	var stages []string
+	for stage := range 2 {
+		store := recent.New(1 << 20)
+		items := make([]recent.Item, 6)
+		for i := range items {
+			name := fmt.Sprintf("item-%d-%d", stage, i)
+			items[i] = recent.Item{ID: "in/" + name, Name: name, Label: "cat\x1b[2J"}
+		}
+		store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return []float32{10, float32(2*i + stage)} }))
+		server := httptest.NewServer(web.Access{Loopback: true}.Guard(web.New(web.Options{Recent: store}).Handler()))
+		defer server.Close()
+		stages = append(stages, strings.TrimPrefix(server.URL, "http://"))
+	}
+	run := func(want int, arguments ...string) string {
+		t.Helper()
+		var out, messages bytes.Buffer
+		if code := execute(t.Context(), append([]string{"similar"}, arguments...), strings.NewReader(""), &out, &messages); code != want {
+			t.Fatalf("%v: exit %d: %s", arguments, code, messages.String())
+		}
+		return out.String() + messages.String()
+	}
+	out := run(exitDone, "--id", "item-1-2", "--count", "3", stages[0], stages[1])
+	var names []string
+	for line := range strings.Lines(out) {
+		for field := range strings.FieldsSeq(line) {
+			if strings.HasPrefix(field, "item-") {
+				names = append(names, field)
+			}
+		}
+	}
+	if names[0] != "item-1-2" || len(names) != 4 || strings.Contains(strings.Join(names[1:], " "), "item-1-2") ||
+		!strings.Contains(out, "item-0-3") || strings.Contains(out, "\x1b") {
+		t.Errorf("%v of\n%s", names, out)
+	}
+	if out = run(exitFailed, "--id", "none", stages[0]); !strings.Contains(out, "no longer at hand") {
+		t.Error(out)
+	}
+	if out = run(exitUsage, stages[0]); !strings.Contains(out, "id") {
+		t.Error(out)
+	}
+}

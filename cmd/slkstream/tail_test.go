@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// tail --to latest ends where the topic ends, however many records were asked for, and cuts what is long.
+func TestTailToLatest(t *testing.T) {
+	dir, _ := embedded(t)
+	var lines strings.Builder
+	picture := "data:image/png;base64," + strings.Repeat("iVBORw0K", 500)
+	const items = 30
+	for i := range items {
+		fmt.Fprintf(&lines, `{"id":"%d","vector":[1,%d],"attributes":{"image":%q,"box":[1,{"note":%q}],"n":12345678901234567890}}`+"\n",
+			i, i, picture, picture)
+	}
+	input := filepath.Join(t.TempDir(), "items.jsonl")
+	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := " --embedded-dir " + dir
+	code, _, messages := runLine(t, strings.Fields("feed --input "+input+" --out items"+in)...)
+	if code != exitDone {
+		t.Fatal(messages)
+	}
+	for line, want := range map[string]struct {
+		lines int
+		long  bool
+	}{
+		"tail items --to latest --count 600":            {items, false},
+		"tail items --to latest":                        {items, false},
+		"tail items --to latest --count 7 --full":       {7, true},
+		"tail items --from latest --to latest":          {0, false},
+		"tail items items --to latest":                  {2 * items, false},
+		"tail items --from earliest --to 0":             {0, false},
+		"tail items --from earliest --to latest --full": {items, true},
+	} {
+		code, out, messages := runLine(t, strings.Fields(line+in)...)
+		if code != exitDone || strings.Count(out, "\n") != want.lines {
+			t.Errorf("%s: exit %d, %d lines, want %d: %s", line, code, strings.Count(out, "\n"), want.lines, messages)
+		}
+		if want.lines > 0 && (strings.Contains(out, picture) != want.long || !strings.Contains(out, "12345678901234567890") ||
+			!want.long && !strings.Contains(out, fmt.Sprintf("(%d bytes; --full shows all)", len(picture)))) {
+			t.Errorf("%s: %.600s", line, out)
+		}
+	}
+}
+
+// A first answer is marked in the table; its result is not.
+func TestTailMarksFirstAnswers(t *testing.T) {
+	for _, c := range []struct{ fields, want string }{
+		{`"settled":false,`, "~ milk"}, {`"episode":7,`, "  milk"}, {`"settled":false,"unknown":true,`, "~ ? milk"},
+	} {
+		raw := &record.Raw{Value: []byte(`{"id":"in/0/42","stream":"cam-7",` + c.fields + `"label":"milk","confidence":0.9}`)}
+		var out strings.Builder
+		p := &tailPrinter{out: &out, table: true}
+		if took, err := p.take(raw); err != nil || !took || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s: %t, %v: %s", c.fields, took, err, out.String())
+		}
+	}
+}

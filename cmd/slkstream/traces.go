@@ -1,0 +1,66 @@
+//go:build otel
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slkstream/slkstream/pipeline"
+)
+
+// mostLinks is how many items a span is linked to: OpenTelemetry's own limit, beyond which links are dropped.
+const mostLinks = 128
+
+// tracing exports a span an episode over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT, or its form for traces, is set;
+// the SDK reads it and its other variables by itself. Without it traced is nil. The caller calls flush at the end.
+func tracing(ctx context.Context, _ *slog.Logger) (traced func(*pipeline.Trace), flush func(), err error) {
+	if !tracesWanted() {
+		return nil, func() {}, nil
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "slkstream")),
+		resource.WithFromEnv(), resource.WithTelemetrySDK())
+	if err != nil {
+		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	tracer := provider.Tracer("github.com/slkstream/slkstream")
+	flush = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = provider.Shutdown(ctx) // the collector is away: the spans are lost, the results are not
+	}
+	return func(t *pipeline.Trace) { episodeSpan(tracer, t) }, flush, nil
+}
+
+// episodeSpan records one span from an episode's close to the acknowledgement of its results. An episode has many
+// senders, so they are links and no parents.
+func episodeSpan(tracer trace.Tracer, t *pipeline.Trace) {
+	var links []trace.Link
+	for _, item := range t.Items {
+		carrier := propagation.MapCarrier{"traceparent": item.Parent, "tracestate": item.State}
+		remote := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+		if remote.IsValid() && len(links) < mostLinks {
+			links = append(links, trace.Link{SpanContext: remote})
+		}
+	}
+	_, span := tracer.Start(context.Background(), "episode", trace.WithTimestamp(t.Closed), trace.WithLinks(links...),
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+			attribute.String("slkstream.stream", t.Stream), attribute.Int64("slkstream.episode", t.Episode),
+			attribute.Int("slkstream.items", t.Count), attribute.String("slkstream.closed", t.Reason),
+			attribute.Float64("slkstream.solve_seconds", t.Solve.Seconds())))
+	span.End(trace.WithTimestamp(t.Acknowledged))
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// SolverFile is the name under which the settings of a solver file are defined. It is no command.
+const SolverFile = "solver"
+
+// Purposes are what the numbers of a solver file may be for.
+func Purposes() []string { return purposes }
+
+// Numbers lists the settings of a solver file, with the values that c has for them.
+func (c *Config) Numbers() []Setting { return c.settingsOf(SolverFile) }
+
+// readSolver takes every number from the file that the setting solver names, but those that a flag, a variable
+// or the configuration gives itself.
+func (c *Config) readSolver() Faults {
+	name := c.Solver.File
+	if name == "" || !c.takes("solver") {
+		return nil
+	}
+	var known []string
+	for _, s := range c.Numbers() {
+		known = append(known, s.Name)
+	}
+	entries, faults := readFile(name, "solver", known)
+	if entries == nil && len(faults) > 0 {
+		return faults
+	}
+	fail := func(format string, args ...any) {
+		faults = append(faults, Fault{Problem: name + ": " + fmt.Sprintf(format, args...)})
+	}
+	var missing []string
+	for _, s := range c.Numbers() {
+		e, found := entries[s.Name]
+		switch {
+		case !found || len(e.values) == 0:
+			missing = append(missing, s.Name)
+		case c.Given(s.Name) && s.Name != "for": // an eval whose flag says otherwise
+		case s.Name == "method" && c.command == "eval file": // there it names ways to label a file
+		case s.Name == "seed" && c.takes("seed"): // what is drawn, not only how it is solved
+		default:
+			if err := s.field.set(e.values); err != nil {
+				fail("line %d: %s: %v", e.line, s.Name, err)
+			} else if problem := s.field.breach(); problem != "" {
+				fail("line %d: %s %s", e.line, s.Name, problem)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		fail("%s missing: a solver file has every number, as slkstream tune and slkstream config solver write them",
+			strings.Join(missing, ", "))
+	}
+	files := []string{"label", "eval file"}
+	if of := c.Solver.For; of != "" && (of == "file") != slices.Contains(files, c.command) {
+		fail("its numbers are for %s: %s needs a file from tune --for %s", of, c.command,
+			map[bool]string{true: "file", false: "stream"}[slices.Contains(files, c.command)])
+	}
+	return faults
+}
+
+// WriteSolver writes a solver file: a heading, and each number with what it means.
+func WriteSolver(w io.Writer, heading string, values map[string]string) error {
+	var text strings.Builder
+	for line := range strings.Lines(heading) {
+		text.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	for _, s := range new(Config).Numbers() {
+		fmt.Fprintf(&text, "%-24s # %s%s\n", s.Name+": "+scalar(values[s.Name]), s.Help, inBrackets(s.Bound()))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

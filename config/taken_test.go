@@ -1,0 +1,19 @@
+package config
+
+import (
+	"slices"
+	"testing"
+)
+
+// A command takes a setting in one way.
+func TestNoCommandTakesASettingTwice(t *testing.T) {
+	for _, section := range new(Config).sections() {
+		for _, d := range section.settings {
+			taken := d.commands()
+			slices.Sort(taken)
+			if n := len(taken); len(slices.Compact(taken)) != n {
+				t.Errorf("%s is taken twice by one of %v", d.name(), d.commands())
+			}
+		}
+	}
+}

@@ -1,0 +1,28 @@
+{{- define "slkstream.labels" -}}
+app.kubernetes.io/name: slkstream
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: stage
+{{- end }}
+
+{{- define "slkstream.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{- /* The stage's settings: those of the chart, then the user's. */ -}}
+{{- define "slkstream.settings" -}}
+{{- $own := dict "listen" "0.0.0.0:8070" "listen-token-file" "/etc/slkstream/secret/listen-token" "log-format" "json" -}}
+{{- if .Values.tls -}}
+{{- $_ := set $own "tls" true -}}
+{{- $_ := set $own "tls-ca" "/etc/slkstream/secret/ca.crt" -}}
+{{- end -}}
+{{- if .Values.sasl.mechanism -}}
+{{- $_ := set $own "sasl" .Values.sasl.mechanism -}}
+{{- $_ := set $own "sasl-user" .Values.sasl.user -}}
+{{- $_ := set $own "sasl-password-file" "/etc/slkstream/secret/kafka-password" -}}
+{{- end -}}
+{{- merge (deepCopy .Values.settings) $own | toYaml -}}
+{{- end }}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const correctionsTopic = "corrections"
+
+// rename gives names, takes them back, splits a class and forgets one, and at once kills a stage or makes
+// one join or leave, so that corrections are on their way when it happens.
+func (s *scenario) rename(ctx context.Context, i int) error {
+	name := func(name, into string) record.Out {
+		return record.NameRecord(labelsTopic, &record.Name{Name: name, Into: into})
+	}
+	merge, undo := name("class-1", "anna"), record.Forget(labelsTopic, record.NameKey("class-1", ""))
+	var said []record.Out
+	switch i % 5 {
+	case 0:
+		said = []record.Out{merge}
+	case 1:
+		for n := range 5 {
+			said = append(said, record.Teach(labelsTopic, &record.Example{
+				ID: fmt.Sprint("split-", i, "-", n), Label: "bea", Vector: s.teacher.vector(1),
+			}))
+		}
+	case 2:
+		said = []record.Out{undo}
+	case 3:
+		said = []record.Out{name("class-2", "class-0")}
+	case 4:
+		said = []record.Out{record.Forget(labelsTopic, record.NameKey("class-2", ""))}
+	}
+	if i == s.events-1 {
+		said = []record.Out{merge, name("class-3", "")}
+	}
+	s.h.note("%d records on names, the first %s", len(said), said[0].Key)
+	if err := s.client.Write(ctx, said); err != nil {
+		return err
+	}
+	if i%3 == 2 {
+		return s.joinOrLeave(ctx, i)
+	}
+	return s.kill(ctx, i)
+}
+
+// judgeNames has the range corrected, and looks for items that the table of results and corrections calls by
+// a name that is merged into another, or forgotten.
+func (s *scenario) judgeNames(ctx context.Context, got *answers) (string, error) {
+	said, before, err := s.contradictions(ctx, got)
+	if err != nil {
+		return "", err
+	}
+	correct := exec.CommandContext(ctx, s.binary, "correct", "--brokers", strings.Join(s.cluster.Brokers(), ","),
+		"--in", inTopic, "--out", outTopic, "--corrections", correctionsTopic, "--labels", labelsTopic,
+		"--group", groupName, "--support", filepath.Join(s.dir, "support.jsonl"), "--delivery", s.delivery,
+		"--episode-size", "20", "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension))
+	if out, err := correct.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("correct: %w\n%s", err, out)
+	}
+	after, left, err := s.contradictions(ctx, got)
+	if err != nil {
+		return "", err
+	}
+	if left > 0 {
+		s.h.violation("names: %d items are called by a name that is merged or forgotten", left)
+	}
+	return fmt.Sprintf("%d corrections by stages, after which %d items had a name that is merged or forgotten; "+
+		"%d by correct, after which %d had", said, before, after-said, left), nil
+}
+
+// contradictions counts corrections, and the items whose name contradicts the labels topic.
+func (s *scenario) contradictions(ctx context.Context, got *answers) (said, wrong int, err error) {
+	type row struct {
+		label    string
+		revision int64
+	}
+	table := map[string]row{}
+	for id, list := range got.byID {
+		var result record.Result
+		if err := json.Unmarshal(list[len(list)-1], &result); err != nil {
+			return 0, 0, err
+		}
+		table[id] = row{label: result.Label}
+	}
+	err = readAll(ctx, s.client, correctionsTopic, func(r *record.Raw) error {
+		var c record.Correction
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			return fmt.Errorf("%s/%d/%d is no correction: %w", r.Topic, r.Partition, r.Offset, err)
+		}
+		said++
+		now, answered := table[c.ID]
+		if !answered {
+			s.h.violation("names: %s has a correction and no result", c.ID)
+		}
+		if c.Revision >= now.revision {
+			table[c.ID] = row{c.New.Label, c.Revision}
+		}
+		return nil
+	})
+	for _, r := range table {
+		if r.label == "class-1" || r.label == "class-3" {
+			wrong++
+		}
+	}
+	return said, wrong, err
+}

@@ -1,0 +1,107 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// CorrectionsResult says what labels that come after the answer corrected among the last items.
+type CorrectionsResult struct {
+	Data      string  `json:"data"`
+	Seed      uint64  `json:"seed"`
+	Shots     int     `json:"shots"`
+	TeachBy   string  `json:"teach_by"`
+	Items     int     `json:"items"`   // whose label nobody gave
+	Wrong     int     `json:"wrong"`   // of them, as they were answered
+	Taught    int     `json:"taught"`  // labels given
+	Right     int     `json:"right"`   // corrections from wrong to right
+	Spoiled   int     `json:"spoiled"` // corrections from right to wrong
+	Accuracy  float64 `json:"accuracy"`
+	Corrected float64 `json:"corrected_accuracy"`
+}
+
+// Corrections answers a stream whose labels come with the next episode, and corrects the last items by each of
+// them, as the stage does. Protocol.TeachBy is later or review.
+func (s *Stream) Corrections(ctx context.Context, set *Set, seed uint64) (CorrectionsResult, error) {
+	const window = 1000
+	out := CorrectionsResult{Data: set.Name, Seed: seed, Shots: s.Protocol.Shots, TeachBy: s.Protocol.TeachBy}
+	trial, err := s.Protocol.Draw(set, seed)
+	if err != nil {
+		return out, err
+	}
+	answers, err := s.remember(ctx, trial, &StreamResult{})
+	if err != nil {
+		return out, err
+	}
+	truth, called := map[string]string{}, map[string]string{}
+	var examples []stream.Example
+	for i, row := range trial.Supports {
+		examples = append(examples, stream.Example{
+			ID: fmt.Sprint("support-", i), Label: className(trial.SupportLabels[i]), Vector: row,
+		})
+	}
+	store := recent.New(1 << 30)
+	partition := store.Open("in/0")
+	for _, episode := range trial.Episodes {
+		items := make([]recent.Item, len(episode))
+		asked := s.Protocol.items(trial, episode)
+		for i, at := range episode {
+			id := asked[i].ID
+			items[i] = recent.Item{
+				ID: id, Name: id, Stream: trial.Name, Track: asked[i].Track, Label: answers[at].Label,
+				Confidence: answers[at].Confidence, Unknown: answers[at].Unknown,
+			}
+			truth[id], called[id] = className(trial.Items[at].Truth), answers[at].Label
+		}
+		partition.Add(recent.NewBlock(items, func(i int) []float32 { return trial.Items[episode[i]].Vector }))
+		partition.Last(window)
+		for i, at := range episode {
+			if !trial.Items[at].Taught {
+				continue
+			}
+			out.Taught++
+			e := stream.Example{ID: items[i].ID, Label: truth[items[i].ID], Vector: trial.Items[at].Vector}
+			rival := func(_ *recent.Item, unit []float32, within float64) bool {
+				for j := range examples {
+					if recent.Within(unit, examples[j].Vector, within) {
+						return true
+					}
+				}
+				return false
+			}
+			for _, c := range partition.Correct(recent.Change{ID: e.ID, Label: e.Label, Vector: e.Vector}, rival) {
+				called[c.ID] = c.Label
+				switch {
+				case c.ID == e.ID:
+				case c.Was == truth[c.ID]:
+					out.Spoiled++
+				case c.Label == truth[c.ID]:
+					out.Right++
+				}
+			}
+			examples = append(examples, e)
+		}
+	}
+	var right, corrected int
+	for i := range trial.Items {
+		if item := &trial.Items[i]; item.Taught || !item.Known {
+			continue
+		}
+		out.Items++
+		id := fmt.Sprint("item-", i)
+		if answers[i].Label == truth[id] {
+			right++
+		} else {
+			out.Wrong++
+		}
+		if called[id] == truth[id] {
+			corrected++
+		}
+	}
+	out.Accuracy = float64(right) / float64(max(1, out.Items))
+	out.Corrected = float64(corrected) / float64(max(1, out.Items))
+	return out, nil
+}

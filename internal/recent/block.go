@@ -1,0 +1,99 @@
+package recent
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+)
+
+// Block is the items of one episode, which are kept and forgotten together.
+type Block struct {
+	items     []Item    // guarded by the store's mutex once the block is added
+	codes     []int8    // a row an item; never changed
+	lengths   []float32 // of each code
+	dimension int
+	bytes     int64
+
+	// Labels are the next offsets of the labels topic that the items are called by. It is the owner's of the
+	// partition.
+	Labels []int64
+}
+
+// NewBlock makes codes of vectors, which have one dimension. The items are the block's from then on.
+func NewBlock(items []Item, vector func(i int) []float32) *Block {
+	if len(items) == 0 {
+		return nil
+	}
+	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
+	b.codes = make([]int8, len(items)*b.dimension)
+	const fixed = 8 * 35 // an Item, and its part of the block's slices
+	b.bytes = 256
+	var text []byte // a copy of what would hold the batch that it came in
+	own := func(part []byte) []byte {
+		from := len(text)
+		text = append(text, part...)
+		return text[from:len(text):len(text)]
+	}
+	for i := range items {
+		it := &items[i]
+		it.Said, it.SaidConfidence, it.class = it.Label, it.Confidence, it.Label
+		if len(it.Attributes) > longestAttributes {
+			it.Attributes = nil
+		}
+		it.Key, it.Attributes = own(it.Key), own(it.Attributes)
+		b.bytes += int64(fixed + len(it.ID) + len(it.Name) + len(it.Key) + len(it.Stream) + len(it.Track) +
+			len(it.Model) + len(it.Label) + len(it.Attributes) + b.dimension)
+		b.lengths[i] = encode(b.codes[i*b.dimension:(i+1)*b.dimension], vector(i))
+	}
+	return b
+}
+
+// encode writes the direction of x as whole numbers up to 127 and returns the length of what it wrote.
+func encode(code []int8, x []float32) float32 {
+	code = code[:len(x)]
+	var bits uint32 // of the largest value; without its sign a float's bits are in order
+	for _, v := range x {
+		bits = max(bits, math.Float32bits(v)&^(1<<31))
+	}
+	largest := math.Float32frombits(bits)
+	if largest == 0 {
+		return 1
+	}
+	scale := float32(127 / float64(largest)) // not to overflow where the largest is tiny
+	if math.IsInf(float64(scale), 0) {
+		scale = math.MaxFloat32
+	}
+	const middle = 1 << 10
+	sum := int32(0)
+	for i, v := range x {
+		c := int32(v*scale+middle+.5) - middle
+		sum += c * c
+		code[i] = int8(c)
+	}
+	return float32(math.Sqrt(float64(max(sum, 1))))
+}
+
+// decode writes the unit vector of item i.
+func (b *Block) decode(out []float32, i int) {
+	scale := 1 / b.lengths[i]
+	for j, c := range b.codes[i*b.dimension : (i+1)*b.dimension] {
+		out[j] = scale * float32(c)
+	}
+}
+
+// unit is x at length one; false where x has none that counts.
+func unit(x []float32) ([]float32, bool) {
+	largest := 0.
+	for _, v := range x {
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	if !(largest > 0) || math.IsInf(largest, 0) {
+		return nil, false
+	}
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(float64(v) / largest)
+	}
+	kernel.Scale(1/float32(math.Sqrt(float64(kernel.Dot(out, out)))), out)
+	return out, true
+}

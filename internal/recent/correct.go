@@ -1,0 +1,207 @@
+package recent
+
+import (
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+)
+
+// Change is an example of the labels topic that is new, has another label, or is forgotten.
+type Change struct {
+	ID     string // of the example
+	Label  string // "": it is forgotten
+	Stream string // whose example; "": everyone's
+	Model  string // of the vector; "": whatever has its dimension
+	Vector []float32
+	Knows  func(*Block) bool // the block was answered by labels that have the change already
+	Named  Named
+	Try    bool // nothing is changed: what would be called something else is returned
+}
+
+// Named is what a class is called in a stream; nil: by itself.
+type Named func(stream, class string) string
+
+func (c *Change) named(stream, class string) string {
+	if c.Named == nil {
+		return class
+	}
+	return c.Named(stream, class)
+}
+
+// Rename calls the partition's items by names that were given, or taken back, since they were answered, and
+// returns those that are called something else. Names in force when an item was answered stay in its answer.
+func (p *Partition) Rename(named Named) (out []Corrected) {
+	p.store.mutex.Lock()
+	defer p.store.mutex.Unlock()
+	for _, b := range p.blocks {
+		for i := range b.items {
+			it := &b.items[i]
+			label := named(it.Stream, it.class)
+			if label == it.Label || it.Taught {
+				continue
+			}
+			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
+			it.Label = label
+			was.Item = *it
+			out = append(out, was)
+		}
+	}
+	return out
+}
+
+// Forget drops the partition's items of which forgotten says so, by the stream and the class, and returns
+// them, called nothing. Nobody finds them after that.
+func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) (out []Corrected) {
+	p.store.mutex.Lock()
+	defer p.store.mutex.Unlock()
+	var blocks []*Block
+	for _, b := range p.blocks {
+		concerned := func(it Item) bool { return forgotten(b, it.Stream, it.class) }
+		if !slices.ContainsFunc(b.items, concerned) {
+			blocks = append(blocks, b)
+			continue
+		}
+		left := *b // readers may hold the block itself
+		left.items, left.codes, left.lengths = nil, nil, nil
+		for i := range b.items {
+			it := &b.items[i]
+			if !concerned(*it) {
+				left.items = append(left.items, *it)
+				left.codes = append(left.codes, b.codes[i*b.dimension:(i+1)*b.dimension]...)
+				left.lengths = append(left.lengths, b.lengths[i])
+				continue
+			}
+			gone := Corrected{Item: *it, Was: it.Label, WasConfidence: it.Confidence}
+			gone.Label, gone.Confidence = "", 0
+			out = append(out, gone)
+		}
+		left.bytes = b.bytes * int64(len(left.items)) / int64(len(b.items))
+		p.bytes -= b.bytes - left.bytes
+		p.store.bytes -= b.bytes - left.bytes
+		if len(left.items) > 0 {
+			blocks = append(blocks, &left)
+		}
+	}
+	p.blocks = blocks
+	return out
+}
+
+// Corrected is an item that a change calls something else.
+type Corrected struct {
+	Item          // as it is called now
+	Was           string
+	WasConfidence float64
+}
+
+const (
+	// An item is called as a new example is where it is nearer to it, by this factor of squared distance between
+	// unit vectors, than to any other example ...
+	nearer = .75
+	// ... and its own answer was not surer than this.
+	unsure = .9
+)
+
+// Correct applies a change to the partition's items and returns what is called something else by it:
+//
+//   - the example's own item;
+//   - the items of the same track of its stream;
+//   - the items that were answered as wrongly as it was: they have the answer that it had, were not answered
+//     for sure, and are clearly nearer to it than to any other example;
+//   - where it had another label before, or is forgotten, the items that were corrected by it.
+//
+// rival says whether an example other than the change's lies within a squared distance of an item's unit
+// vector.
+func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, within float64) bool) []Corrected {
+	example, ok := unit(c.Vector)
+	if !ok && c.Label != "" {
+		return nil
+	}
+	s := p.store
+	own, _, found := s.Find(c.ID)
+	found = found && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream)
+	row := make([]float32, len(example))
+	near := func(b *Block, i int) (distance float64, near bool) {
+		it := &b.items[i]
+		if !found || it.class != own.Said || own.Said == c.Label || it.SaidConfidence >= unsure ||
+			b.dimension != len(example) || c.Model != "" && c.Model != it.Model {
+			return 0, false
+		}
+		b.decode(row, i)
+		distance = max(0, 2-2*float64(kernel.Dot(example, row)))
+		return distance, distance < 2 && !rival(it, row, distance/nearer)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var out []Corrected
+	for _, b := range p.blocks {
+		if c.Knows != nil && c.Knows(b) {
+			continue
+		}
+		for i := range b.items {
+			it := &b.items[i]
+			if c.Try {
+				tried := *it
+				it = &tried
+			}
+			if it.Taught || c.Stream != "" && c.Stream != it.Stream {
+				continue
+			}
+			label, confidence, cause := c.Label, 1., c.ID
+			switch {
+			case c.Label == "" && (it.cause == c.ID || it.Name == c.ID):
+				label, confidence, cause = it.Said, it.SaidConfidence, ""
+			case c.Label == "":
+				continue
+			case it.Name == c.ID, it.cause == c.ID:
+			case it.cause == it.Name: // a person has said what it is
+				continue
+			case found && own.Track != "" && it.Track == own.Track && it.Stream == own.Stream:
+			default:
+				distance, yes := near(b, i)
+				if !yes {
+					continue
+				}
+				confidence = 1 - distance/2 // the cosine: no more than a hint
+			}
+			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
+			it.cause = cause
+			if it.class == label {
+				continue
+			}
+			it.class = label
+			if label = c.named(it.Stream, label); label == it.Label {
+				continue
+			}
+			it.Label, it.Confidence = label, confidence
+			if cause != "" {
+				it.Unknown = false
+			}
+			was.Item = *it
+			out = append(out, was)
+		}
+	}
+	return out
+}
+
+// Blocks lists the partition's blocks, the oldest first.
+func (p *Partition) Blocks() []*Block {
+	if p == nil {
+		return nil
+	}
+	p.store.mutex.RLock()
+	defer p.store.mutex.RUnlock()
+	return append([]*Block(nil), p.blocks...)
+}
+
+// Within says whether the direction of x is within a squared distance of a unit vector.
+func Within(unit, x []float32, squared float64) bool {
+	if len(x) != len(unit) {
+		return false
+	}
+	least := 1 - squared/2 // cosine
+	dot, square := float64(kernel.Dot(unit, x)), float64(kernel.Dot(x, x))
+	if least < 0 {
+		return dot >= 0 || dot*dot <= least*least*square
+	}
+	return dot >= 0 && dot*dot >= least*least*square
+}

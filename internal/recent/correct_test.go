@@ -1,0 +1,169 @@
+package recent
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// partitionOf is a partition that holds the items.
+func partitionOf(items []Item, vectors [][]float32) *Partition {
+	items = slices.Clone(items)
+	p := New(1 << 20).Open("in/0")
+	for i := range items {
+		items[i].ID = "in/0/" + items[i].Name
+		if items[i].Stream == "" {
+			items[i].Stream = "door"
+		}
+	}
+	p.Add(NewBlock(items, func(i int) []float32 { return vectors[i] }))
+	return p
+}
+
+func names(list []Corrected) (out []string) {
+	for _, c := range list {
+		out = append(out, fmt.Sprintf("%s: %s -> %s", c.Name, c.Was, c.Label))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func nobodyNearer(*Item, []float32, float64) bool { return false }
+
+// A taught example corrects what was answered as wrongly as it was, and nothing else; what was corrected
+// follows its example from then on.
+func TestCorrect(t *testing.T) {
+	items := []Item{
+		{Name: "asked", Label: "cup", Confidence: .5},
+		{Name: "same", Label: "cup", Confidence: .5, Unknown: true},
+		{Name: "sure", Label: "cup", Confidence: .95},
+		{Name: "far", Label: "cup", Confidence: .5},
+		{Name: "other", Label: "bag", Confidence: .5},
+		{Name: "elsewhere", Label: "cup", Confidence: .5, Stream: "yard"},
+		{Name: "taught", Label: "cup", Confidence: 1, Taught: true},
+	}
+	vectors := [][]float32{{1, .1}, {1, .2}, {1, .1}, {-1, .1}, {1, .1}, {1, .1}, {1, .1}}
+	p := partitionOf(items, vectors)
+	teach := Change{ID: "asked", Label: "mug", Stream: "door", Vector: vectors[0]}
+	expect := func(got []Corrected, want ...string) {
+		t.Helper()
+		if !slices.Equal(names(got), want) {
+			t.Errorf("%v, not %v", names(got), want)
+		}
+	}
+	expect(p.Correct(teach, func(*Item, []float32, float64) bool { return true }), "asked: cup -> mug")
+	p = partitionOf(items, vectors)
+	expect(p.Correct(teach, nobodyNearer), "asked: cup -> mug", "same: cup -> mug")
+	expect(p.Correct(teach, nobodyNearer))
+	teach.Label = "jar"
+	expect(p.Correct(teach, nobodyNearer), "asked: mug -> jar", "same: mug -> jar")
+	back := p.Correct(Change{ID: "asked"}, nobodyNearer)
+	expect(back, "asked: jar -> cup", "same: jar -> cup")
+	if back[0].Confidence != .5 {
+		t.Errorf("forgotten: %v", back[0])
+	}
+	known := Change{ID: "asked", Label: "mug", Vector: vectors[0], Knows: func(*Block) bool { return true }}
+	if got := p.Correct(known, nobodyNearer); len(got) != 0 {
+		t.Errorf("answered by the label already: %v", names(got))
+	}
+	if got := p.Correct(Change{ID: "right", Label: "cup", Vector: vectors[0]}, nobodyNearer); len(got) != 0 {
+		t.Errorf("an example that nobody saw: %v", names(got))
+	}
+}
+
+// A track is one thing, however it looks and however sure its answers were.
+func TestCorrectTracks(t *testing.T) {
+	p := partitionOf([]Item{
+		{Name: "a", Track: "7", Label: "cup", Confidence: .99},
+		{Name: "b", Track: "7", Label: "bag", Confidence: .99},
+		{Name: "c", Track: "8", Label: "bag"},
+		{Name: "d", Track: "7", Label: "cup", Stream: "yard", Confidence: .99},
+	}, [][]float32{{1, 0}, {-1, 0}, {1, 0}, {1, 0}})
+	got := names(p.Correct(Change{ID: "a", Label: "mug", Vector: []float32{1, 0}}, nobodyNearer))
+	if !slices.Equal(got, []string{"a: cup -> mug", "b: bag -> mug"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		x       []float32
+		squared float64
+		want    bool
+	}{
+		{[]float32{5, 0}, 0, true},
+		{[]float32{0, 5}, 2.01, true},
+		{[]float32{0, 5}, 1.9, false},
+		{[]float32{-1, 0}, 3.9, false},
+		{[]float32{-1, 0}, 4, true},
+		{[]float32{-1, .1}, 3.995, true},
+		{[]float32{1, 0, 0}, 4, false},
+	} {
+		if got := Within([]float32{1, 0}, c.x, c.squared); got != c.want {
+			t.Errorf("%v within %g: %t", c.x, c.squared, got)
+		}
+	}
+}
+
+// Names move all items of a class, over chains, and taking one back gives the names of before; an example's
+// label has names too.
+func TestRename(t *testing.T) {
+	p := partitionOf([]Item{
+		{Name: "a", Label: "cup", Confidence: .5},
+		{Name: "b", Label: "bag"},
+		{Name: "c", Label: "cup", Taught: true},
+		{Name: "d", Label: "cup", Stream: "yard"},
+	}, [][]float32{{1, 0}, {0, 1}, {1, 0}, {1, 0}})
+	into := map[string]string{}
+	named := func(stream, class string) string {
+		for into[stream+class] != "" {
+			class = into[stream+class]
+		}
+		return class
+	}
+	expect := func(got []Corrected, want ...string) {
+		t.Helper()
+		if !slices.Equal(names(got), want) {
+			t.Errorf("%v, not %v", names(got), want)
+		}
+	}
+	into["doorcup"] = "mug"
+	expect(p.Rename(named), "a: cup -> mug")
+	expect(p.Rename(named))
+	into["doormug"] = "jar"
+	expect(p.Rename(named), "a: mug -> jar")
+	teach := Change{ID: "b", Label: "cup", Vector: []float32{0, 1}, Named: named}
+	expect(p.Correct(teach, nobodyNearer), "b: bag -> jar")
+	delete(into, "doorcup")
+	expect(p.Rename(named), "a: jar -> cup", "b: jar -> cup")
+	expect(p.Correct(Change{ID: "b", Named: named}, nobodyNearer), "b: cup -> bag")
+}
+
+// What is forgotten is found no more, and the rest stays as it was, also in the same episode.
+func TestForget(t *testing.T) {
+	p := partitionOf([]Item{
+		{Name: "a", Label: "cup", Confidence: .5, Attributes: []byte(`{"image":"of a cup"}`)},
+		{Name: "b", Label: "bag"},
+		{Name: "c", Label: "cup", Stream: "yard"},
+	}, [][]float32{{1, 0}, {0, 1}, {1, 0}})
+	before := p.store.Bytes()
+	cup := func(_ *Block, stream, class string) bool { return class == "cup" && stream == "door" }
+	if got := names(p.Forget(cup)); !slices.Equal(got, []string{"a: cup -> "}) {
+		t.Errorf("%v", got)
+	}
+	if _, _, found := p.store.Find("a"); found || p.store.Bytes() >= before {
+		t.Errorf("found %t, %d bytes of %d", found, p.store.Bytes(), before)
+	}
+	for _, m := range p.store.Similar(Query{Vector: []float32{1, 0}, Count: 3}) {
+		if m.Name == "a" || m.Name == "b" && m.Distance < 1.9 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if got := p.Forget(cup); len(got) > 0 {
+		t.Errorf("again: %v", names(got))
+	}
+	p.Forget(func(*Block, string, string) bool { return true })
+	if p.store.Bytes() != 0 || len(p.Blocks()) > 0 {
+		t.Errorf("%d bytes, %d blocks", p.store.Bytes(), len(p.Blocks()))
+	}
+}

@@ -1,0 +1,57 @@
+package recent
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Stranger is a recent item that was answered unknown and that nobody has named since.
+type Stranger struct {
+	Item
+	Vector []float32 // at unit length, near the one that came: a byte a dimension
+	Group  int       // of those that it is like
+}
+
+// Unknown lists the latest strangers, at most so many, by event time.
+func (s *Store) Unknown(most int) (out []Stranger) {
+	blocks := s.all()
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	type at struct {
+		block *Block
+		i     int
+	}
+	var list []at
+	for _, b := range blocks {
+		for i := range b.items {
+			if it := &b.items[i]; it.Unknown && !it.Taught && it.cause == "" {
+				list = append(list, at{b, i})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b at) int {
+		x, y := &a.block.items[a.i], &b.block.items[b.i]
+		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID))
+	})
+	for _, a := range list[max(0, len(list)-most):] {
+		vector := make([]float32, a.block.dimension)
+		a.block.decode(vector, a.i)
+		out = append(out, Stranger{Item: a.block.items[a.i], Vector: vector})
+	}
+	return out
+}
+
+// Partitions lists what is held, by name.
+func (s *Store) Partitions() (list []*Partition) {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.byName()
+}
+
+func (s *Store) byName() (list []*Partition) {
+	for _, p := range s.partitions {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b *Partition) int { return cmp.Compare(a.name, b.name) })
+	return list
+}

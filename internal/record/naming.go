@@ -1,0 +1,266 @@
+package record
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"time"
+)
+
+// NotThis rejects classes for an item: what is very near its vector is of none of them. The same ID taught
+// again takes it back.
+type NotThis struct {
+	ID     string
+	Not    []string // the rejected classes, in order, each once
+	Stream string   // the one stream that it is for; "": all
+	Model  string
+	Track  string // of the item; "": not known
+	Vector []float32
+	By     string
+	At     time.Time
+}
+
+// Name renames a class or a cluster, or merges it into another.
+type Name struct {
+	Name   string
+	Into   string // "": the name is forgotten, in all streams
+	Stream string // the one stream that it holds in; "": all
+	By     string
+	At     time.Time
+}
+
+// Receipt is a line of what is said when a name is forgotten: where what of it was, and until when it is.
+type Receipt struct {
+	Where string `json:"where"`
+	What  string `json:"what"`
+	Until string `json:"until"`
+}
+
+// ErrNoName is returned where a name is to be forgotten that nothing has.
+var ErrNoName = errors.New("nothing is called so")
+
+// namePrefix begins the key of a name.
+const namePrefix = "name:"
+
+// NameKey is the key of the name that a class has in a stream, or with "" in all of them.
+func NameKey(name, stream string) string {
+	if stream == "" {
+		return namePrefix + name
+	}
+	return namePrefix + name + "/" + stream
+}
+
+// mostRejected bounds the classes that one record rejects.
+const mostRejected = 100
+
+// said is what only a record of the labels topic says, read before its vector is.
+type said struct {
+	by        string
+	at        time.Time
+	name      []byte
+	into      []byte // as JSON
+	hasInto   bool
+	hasVector bool
+	stream    string
+	hasLabel  bool
+	not       [][]byte // nil: no member of that name
+	bad       *Rejection
+}
+
+// said reads the members of an object that tell rejections and names from examples. Anything else than an
+// object says nothing. Of an example, by and at are taken where they make sense: a sender may have used the
+// names for something of its own.
+func (d *Decoder) said(value []byte) (x said) {
+	if !object(value) {
+		return x
+	}
+	longest := d.options.Limits.Name
+	s := scanner{b: value}
+	limited := func(what string) (b []byte, ok bool) {
+		if b, ok = s.name(what); ok && len(b) > longest {
+			s.bad, ok = reject(TooLarge, "%s is %d bytes long, more than %d", what, len(b), longest), false
+		}
+		return b, ok
+	}
+	var at []byte
+	ok := s.object(func(member []byte) (ok bool) {
+		switch string(member) {
+		case "by", "at":
+			var b []byte
+			if s.next() != '"' {
+				return s.pass(0)
+			}
+			if b, ok = s.text(); ok && string(member) == "at" {
+				at = b
+			} else if ok && len(b) <= longest {
+				x.by = clean(b)
+			}
+		case "name":
+			if s.next() != '"' { // a name of the sender's own, which examples may carry
+				return s.pass(0)
+			}
+			x.name, ok = s.text()
+		case "into":
+			x.hasInto = true
+			x.into, ok = s.skip()
+		case "stream", "sensorId":
+			if c := s.next(); c != '"' && c != '-' && c-'0' > 9 {
+				return s.pass(0)
+			}
+			var b []byte
+			b, ok = s.name("stream")
+			x.stream = clean(b)
+		case "vector", "embedding":
+			x.hasVector, ok = true, s.pass(0)
+		case "label":
+			x.hasLabel = s.next() == '"'
+			ok = s.pass(0)
+		case "not":
+			x.not = [][]byte{}
+			ok = s.array(func(i int) bool {
+				if i >= mostRejected {
+					s.bad = reject(TooLarge, "more than %d rejected classes", mostRejected)
+					return false
+				}
+				b, ok := limited("not")
+				x.not = append(x.not, b)
+				return ok
+			})
+		default:
+			ok = s.pass(0)
+		}
+		return ok
+	})
+	if !ok && x.not != nil {
+		x.bad = s.bad // else the decoder of examples says what is wrong
+	}
+	if t, bad := parseTime(at); bad == nil {
+		x.at = t
+	}
+	return x
+}
+
+// name reads a name.
+func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
+	s := scanner{b: x.into}
+	n := &Name{Name: clean(x.name), Stream: x.stream, By: x.by, At: x.at}
+	if !s.null() {
+		if s.next() != '"' {
+			return nil, reject(Unreadable, "into is neither a name nor null, which forgets the name")
+		}
+		into, ok := s.text()
+		if !ok {
+			return nil, s.bad
+		}
+		if len(into) == 0 {
+			return nil, reject(Unreadable, "into is empty: null forgets a name")
+		}
+		n.Into = clean(into)
+	}
+	for _, each := range [...]struct{ what, text string }{
+		{"name", n.Name}, {"into", n.Into}, {"stream", n.Stream},
+	} {
+		if longest := d.options.Limits.Name; len(each.text) > longest {
+			return nil, reject(TooLarge, "%s is %d bytes long, more than %d", each.what, len(each.text), longest)
+		}
+	}
+	switch key := clean(raw.Key); {
+	case n.Into == "" && n.Stream != "":
+		return nil, reject(Unreadable, "a name is forgotten in all streams: leave stream out")
+	case n.Name == "":
+		return nil, reject(Unreadable, "name is empty")
+	case n.Name == n.Into:
+		return nil, reject(Unreadable, "%q is named into itself", short([]byte(n.Name)))
+	case key != NameKey(n.Name, "") && key != NameKey(n.Name, n.Stream):
+		return nil, reject(Unreadable, "the key %q is not that of the name, %q", short(raw.Key),
+			short([]byte(NameKey(n.Name, n.Stream))))
+	}
+	return n, nil
+}
+
+// notThis reads a rejection.
+func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *said) (*NotThis, error) {
+	if x.hasLabel {
+		return nil, reject(Unreadable, "both a label and not: a record teaches or rejects")
+	}
+	if !x.hasVector {
+		return nil, reject(Unreadable, "a rejection without the vector of its item")
+	}
+	not := make([]string, 0, len(x.not))
+	for _, class := range x.not {
+		if len(class) == 0 {
+			return nil, reject(Unreadable, "not names a class without a name")
+		}
+		not = append(not, clean(class))
+	}
+	slices.Sort(not)
+	if not = slices.Compact(not); len(not) == 0 {
+		return nil, reject(Unreadable, "not names no class")
+	}
+	item, err := d.example(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &NotThis{
+		ID: item.ItemID, Not: not, Stream: item.Stream, Model: item.Model, Track: item.Track, Vector: item.Vector,
+		By: x.by, At: x.at,
+	}, nil
+}
+
+// Not is the record of a rejection.
+func Not(topic string, n *NotThis) Out {
+	w := members{'{'}
+	w.text("id", n.ID)
+	w.value("not", appendJSON(nil, n.Not))
+	w.text("stream", n.Stream)
+	w.text("model", n.Model)
+	w.text("track", n.Track)
+	w.said(n.By, n.At)
+	vector := append([]byte{'"'}, base64.StdEncoding.AppendEncode(nil, AppendVector(nil, n.Vector))...)
+	w.value("vector", append(vector, '"'))
+	return labelRecord(topic, n.ID, w)
+}
+
+// NameRecord is the record of a name. The tombstone of its key, Forget(topic, NameKey(...)), undoes it.
+func NameRecord(topic string, n *Name) Out {
+	w := members{'{'}
+	w.text("name", n.Name)
+	if n.Into == "" {
+		w.value("into", []byte("null"))
+	}
+	w.text("into", n.Into)
+	w.text("stream", n.Stream)
+	w.said(n.By, n.At)
+	return labelRecord(topic, NameKey(n.Name, n.Stream), w)
+}
+
+// members are those of a JSON object as it is written; empty texts are left out.
+type members []byte
+
+func (w *members) value(name string, value []byte) {
+	if len(*w) > 1 {
+		*w = append(*w, ',')
+	}
+	*w = append(append(appendString(*w, name), ':'), value...)
+}
+
+func (w *members) text(name, value string) {
+	if value != "" {
+		w.value(name, appendString(nil, value))
+	}
+}
+
+func (w *members) said(by string, at time.Time) {
+	w.text("by", by)
+	if !at.IsZero() {
+		w.value("at", appendTime(nil, at))
+	}
+}
+
+func labelRecord(topic, key string, w members) Out {
+	return Out{
+		Topic: topic, Partition: -1, Key: []byte(key), Value: append(w, '}'),
+		Headers: []Header{{"content-type", []byte("application/json")}},
+	}
+}

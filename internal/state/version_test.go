@@ -1,0 +1,113 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// builds is a state topic that two builds write: each reads the other's records of some kinds as those of
+// another version.
+type builds struct {
+	log   []record.Out
+	by    []string
+	apart func(key string) bool
+}
+
+func (b *builds) write(by string, records []record.Out) {
+	for _, r := range records {
+		b.log, b.by = append(b.log, r), append(b.by, by)
+	}
+}
+
+func (b *builds) load(as string) *Restored {
+	l := NewLoader("g", "in")
+	for i, r := range b.log {
+		value := r.Value
+		if b.by[i] != as && len(value) > 0 && b.apart(string(r.Key)) {
+			value = bytes.Clone(value)
+			value[len(mark)] = version + 1
+		}
+		l.Add(&record.Raw{Key: r.Key, Value: value})
+	}
+	return l.Restore()
+}
+
+// own is an ownership by a build: it answers and saves streams.
+func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, commits int) {
+	t.Helper()
+	r := b.load(as)
+	if r.Blocked != nil {
+		t.Fatal(r.Blocked)
+	}
+	k := NewKeeper("g", "in", "state", 0, 1, r)
+	for range commits {
+		s := Stream{Name: fmt.Sprint("s", random.IntN(4))}
+		at := record.Start(*next)
+		*next++
+		j := &Journal{Answered: []Answered{{Stream: s, First: at, Last: at, At: at}}}
+		j.From, j.Decided = record.Start(*next), record.Start(*next)
+		size := 10
+		if random.IntN(4) == 0 {
+			size = 2 * chunkBytes
+		}
+		b.write(as, k.Commit(j, []*Snapshot{{
+			Stream: s, Learned: at, Pieces: []Piece{{Name: "head", Bytes: fmt.Append(make([]byte, size), as)}},
+		}}))
+		k.Committed()
+	}
+}
+
+// Snapshots of another version stay where they are, whatever a build that cannot read them writes
+// meanwhile: the build that wrote them finds them again, and each stream's newest of them.
+func TestAnotherVersionsSnapshotsStay(t *testing.T) {
+	for seed := range uint64(12) {
+		b := &builds{apart: func(key string) bool { return strings.Contains(key, "/"+snapshotKind+"/") }}
+		random, next := rand.New(rand.NewPCG(seed, 3)), int64(0)
+		for range 3 {
+			b.own(t, "old", &next, random, 1+random.IntN(9))
+			before := b.load("old").Snapshots
+			mine := len(b.load("new").Snapshots)
+			b.own(t, "new", &next, random, 1+random.IntN(9))
+			b.own(t, "new", &next, random, 1+random.IntN(9))
+			if mine == 0 && len(b.load("new").Faults) == 0 {
+				t.Fatal("the old build's snapshots were not seen to be unreadable")
+			}
+			after := b.load("old").Snapshots
+			for s, was := range before {
+				if now := after[s]; now == nil || now.Learned != was.Learned {
+					t.Fatalf("seed %d: %v was saved to %v, and is %+v now", seed, s, was.Learned, now)
+				}
+			}
+		}
+	}
+}
+
+// A journal that says what was answered and cannot be read blocks its partition, until it is taken away;
+// one that is superfluous does not. It is never taken away by a commit.
+func TestAnotherVersionsJournalBlocks(t *testing.T) {
+	b := &builds{apart: func(key string) bool { return strings.Contains(key, "/"+journalKind+"/") }}
+	random, next := rand.New(rand.NewPCG(1, 3)), int64(0)
+	b.own(t, "old", &next, random, 20)
+	r := b.load("new")
+	if !errors.Is(r.Blocked, ErrBlocked) || len(r.Unreadable) == 0 {
+		t.Fatalf("not blocked: %v", r.Blocked)
+	}
+	if r := b.load("old"); r.Blocked != nil {
+		t.Fatal(r.Blocked)
+	}
+	var discard []record.Out
+	for _, key := range r.Unreadable {
+		discard = append(discard, record.Out{Key: []byte(key)})
+	}
+	b.write("somebody", discard)
+	b.own(t, "new", &next, random, 3)
+	if r := b.load("new"); r.Blocked != nil || r.Journal == nil {
+		t.Fatalf("still blocked: %v", r.Blocked)
+	}
+}

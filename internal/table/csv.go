@@ -1,0 +1,87 @@
+package table
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// sheet reads a CSV file: with a header of names, or numbers alone, which are then the vector.
+type sheet struct {
+	in      *csv.Reader
+	layout  layout
+	first   []string // a row that was read to see whether it is a header
+	numbers []float32
+}
+
+func openCSV(file *os.File, names Columns) (Source, error) {
+	in := csv.NewReader(file)
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: it is empty", ErrFormat)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	head = slices.Clone(head)
+	s := &sheet{in: in}
+	if !slices.ContainsFunc(head, func(cell string) bool { return !isNumber(cell) }) {
+		s.first, s.layout = head, layout{id: -1, label: -1}
+		for at := range head {
+			s.layout.vector = append(s.layout.vector, at)
+		}
+		return s, nil
+	}
+	s.layout, err = names.lay(head)
+	return s, err
+}
+
+func isNumber(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil
+}
+
+func (s *sheet) Rows() int64  { return -1 }
+func (s *sheet) Close() error { return nil }
+
+func (s *sheet) Next() (Row, error) {
+	cells := s.first
+	if s.first = nil; cells == nil {
+		var err error
+		cells, err = s.in.Read()
+		switch {
+		case errors.Is(err, csv.ErrFieldCount):
+			return Row{}, badRow("%v", err)
+		case errors.Is(err, io.EOF):
+			return Row{}, io.EOF
+		case err != nil:
+			return Row{}, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+	}
+	row := Row{ID: cellAt(cells, s.layout.id), Label: cellAt(cells, s.layout.label)}
+	var err error
+	s.numbers = s.numbers[:0]
+	for _, at := range s.layout.vector {
+		had := len(s.numbers)
+		if s.numbers, err = textVector(s.numbers, cells[at]); err != nil {
+			return Row{}, err
+		}
+		if len(s.layout.vector) > 1 && len(s.numbers) != had+1 {
+			return Row{}, badRow("%.40q is no number", cells[at])
+		}
+	}
+	row.Vector = s.numbers
+	return row, nil
+}
+
+func cellAt(cells []string, at int) string {
+	if at < 0 {
+		return ""
+	}
+	return cells[at]
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// ErrElsewhere is wrapped by the error of Options.Answer for a stream that another process has, or none.
+var ErrElsewhere = errors.New("not here")
+
+const (
+	mostAsked  = 256  // vectors of one question
+	askedEach  = 1000 // questions a second
+	askedBurst = 200  // beyond that, at once
+)
+
+// Answered is an answer to a vector that is no item.
+type Answered struct {
+	Label        string            `json:"label"`
+	Confidence   float64           `json:"confidence"`
+	Calibrated   bool              `json:"calibrated"`
+	Unknown      bool              `json:"unknown"`
+	UnknownScore float64           `json:"unknownScore"`
+	Alternatives []alternativeView `json:"alternatives,omitempty"`
+}
+
+// allowance is how many questions are answered: so many a second, and some more at once.
+type allowance struct {
+	mutex sync.Mutex
+	left  float64
+	since time.Time
+}
+
+func (a *allowance) take(now time.Time) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.since.IsZero() {
+		a.left = askedBurst
+	} else {
+		a.left = min(askedBurst, a.left+askedEach*max(0, now.Sub(a.since).Seconds()))
+	}
+	a.since = now
+	if a.left < 1 {
+		return false
+	}
+	a.left--
+	return true
+}
+
+// apiAnswer answers a vector, or the vectors of one moment, by what the stage knows of a stream. They do
+// not enter it.
+func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Vector  json.RawMessage   `json:"vector"`
+		Vectors []json.RawMessage `json:"vectors"`
+		Model   string            `json:"model"`
+	}
+	if !p.asked.take(time.Now()) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, fmt.Sprintf("more than %d questions a second: ask for several vectors at once", askedEach),
+			http.StatusTooManyRequests)
+		return
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	wrong := func(why string) { http.Error(w, why, http.StatusBadRequest) }
+	name := r.URL.Query().Get("stream")
+	list := body.Vectors
+	if body.Vector != nil {
+		list = append(list, body.Vector)
+	}
+	switch {
+	case p.options.Answer == nil:
+		http.Error(w, "this stage answers no questions", http.StatusConflict)
+		return
+	case name == "":
+		wrong("name the stream: /api/answer?stream=NAME")
+		return
+	case len(list) == 0 || len(list) > mostAsked || body.Vector != nil && body.Vectors != nil:
+		wrong(fmt.Sprintf("vector, or vectors with 1 to %d, is needed", mostAsked))
+		return
+	}
+	vectors := make([][]float32, len(list))
+	for i, text := range list {
+		var err error
+		if vectors[i], err = record.ParseVector(text); err != nil {
+			wrong("vector: " + err.Error())
+			return
+		}
+	}
+	answers, err := p.options.Answer(name, body.Model, vectors)
+	switch {
+	case errors.Is(err, ErrElsewhere):
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	case err != nil:
+		wrong(err.Error())
+		return
+	}
+	for i := range answers {
+		answers[i].Confidence = zeroIfNot(answers[i].Confidence)
+		answers[i].UnknownScore = zeroIfNot(answers[i].UnknownScore)
+	}
+	reply(w, struct {
+		Answers []Answered `json:"answers"`
+	}{answers})
+}
+
+// Alternative adds another label that the vector might have had.
+func (a *Answered) Alternative(label string, confidence float64) {
+	a.Alternatives = append(a.Alternatives, alternativeView{Label: label, Confidence: confidence})
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A vector is answered in the reply; what is wrong with a question is said.
+func TestAnswerQuestions(t *testing.T) {
+	o := Options{Answer: func(stream, model string, vectors [][]float32) ([]Answered, error) {
+		switch {
+		case stream != "door":
+			return nil, fmt.Errorf("%q: %w", stream, ErrElsewhere)
+		case model == "old":
+			return nil, errors.New("dimension 2, not the stream's 3")
+		}
+		answers := make([]Answered, len(vectors))
+		for i := range answers {
+			answers[i] = Answered{Label: fmt.Sprint("anna-", len(vectors[i])), Confidence: .5}
+			answers[i].Alternative("kim", .25)
+		}
+		return answers, nil
+	}}
+	server := running(t, New(o), Access{Loopback: true})
+	for _, c := range []struct {
+		path, body string
+		code       int
+		want       string
+	}{
+		{"?stream=door", `{"vector":[1,2]}`, http.StatusOK, `"anna-2"`},
+		{"?stream=door", `{"vector":"AACAPwAAAEAAAEBA"}`, http.StatusOK, `"anna-3"`},
+		{"?stream=door", `{"vectors":[[1,2],[3,4,5]]}`, http.StatusOK, `"anna-3"`},
+		{"?stream=door", `{"vector":[1,2]}`, http.StatusOK, `{"label":"kim","confidence":0.25}`},
+		{"?stream=yard", `{"vector":[1,2]}`, http.StatusNotFound, "not here"},
+		{"?stream=door", `{"vector":[1,2],"model":"old"}`, http.StatusBadRequest, "dimension"},
+		{"", `{"vector":[1,2]}`, http.StatusBadRequest, "stream"},
+		{"?stream=door", `{}`, http.StatusBadRequest, "vector"},
+		{"?stream=door", `{"vectors":[]}`, http.StatusBadRequest, "vector"},
+		{"?stream=door", `{"vector":[1],"vectors":[[1]]}`, http.StatusBadRequest, "vector"},
+		{
+			"?stream=door", `{"vectors":[` + strings.Repeat("[1],", mostAsked) + `[1]]}`,
+			http.StatusBadRequest, "256",
+		},
+		{"?stream=door", `{"vector":[0,0]}`, http.StatusBadRequest, "vector"},
+		{"?stream=door", `{"vector":"x"}`, http.StatusBadRequest, "vector"},
+		{"?stream=door", `{"vector":[1`, http.StatusBadRequest, "JSON"},
+	} {
+		code, text := post(t, server, "/api/answer"+c.path, c.body)
+		if code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s %.60s: %d %s", c.path, c.body, code, text)
+		}
+	}
+	none := running(t, New(Options{}), Access{Loopback: true})
+	if code, _ := post(t, none, "/api/answer?stream=door", `{"vector":[1]}`); code != http.StatusConflict {
+		t.Errorf("without a stage: %d", code)
+	}
+}
+
+// So many questions are answered at once, and so many a second after that.
+func TestAllowance(t *testing.T) {
+	var a allowance
+	now := time.Unix(1000, 0)
+	count := func() (n int) {
+		for a.take(now) {
+			n++
+		}
+		return n
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{
+		{0, askedBurst}, {0, 0}, {100 * time.Millisecond, askedEach / 10}, {time.Hour, askedBurst}, {-time.Hour, 0},
+	} {
+		now = now.Add(c.after)
+		if n := count(); n != c.want {
+			t.Errorf("after %v: %d, not %d", c.after, n, c.want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const mostExamples = 200 // of a class that are listed, the latest
+
+// classView is a class as people taught it, or a cluster.
+type classView struct {
+	Class      string        `json:"class"`
+	Examples   int           `json:"examples"`
+	Rejections int           `json:"rejections"`
+	Recent     int           `json:"recent"` // recent items that are called so
+	Confused   *confusedView `json:"confused,omitempty"`
+}
+
+// confusedView is the class that one is confused with most.
+type confusedView struct {
+	Label string  `json:"label"`
+	Items float64 `json:"items"` // answers that are expected to be wrong between the two
+}
+
+// classes lists what is taught, rejected, named or answered, by name.
+func (p *Page) classes() []classView {
+	of := map[string]*classView{}
+	class := func(name string) *classView {
+		if of[name] == nil {
+			of[name] = &classView{Class: name}
+		}
+		return of[name]
+	}
+	if p.options.Examples != nil {
+		for e := range p.options.Examples() {
+			class(e.Label).Examples++
+		}
+	}
+	for _, n := range p.rejections() {
+		for _, name := range n.Not {
+			class(name).Rejections++
+		}
+	}
+	if p.options.Recent != nil {
+		p.options.Recent.Each(func(it *recent.Item) {
+			if !it.Unknown {
+				class(it.Label).Recent++
+			}
+		})
+	}
+	confused := p.options.Questions.confused()
+	out := []classView{}
+	for name, v := range of {
+		if c, ok := confused[name]; ok {
+			v.Confused = &c
+		}
+		out = append(out, *v)
+	}
+	slices.SortFunc(out, func(a, b classView) int {
+		return cmp.Or(cmp.Compare(b.Examples, a.Examples), cmp.Compare(b.Recent, a.Recent),
+			cmp.Compare(a.Class, b.Class))
+	})
+	out = out[:min(len(out), mostLabels)]
+	slices.SortFunc(out, func(a, b classView) int { return strings.Compare(a.Class, b.Class) })
+	return out
+}
+
+func (p *Page) rejections() []record.NotThis {
+	if p.options.Rejections == nil {
+		return nil
+	}
+	return p.options.Rejections()
+}
+
+// exampleView is an example or a rejection as the API shows it.
+type exampleView struct {
+	ID     string     `json:"id"`
+	Label  string     `json:"label,omitempty"`
+	Not    []string   `json:"not,omitempty"`
+	Stream string     `json:"stream,omitempty"` // the one it is for; left out: all
+	By     string     `json:"by,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
+	Image  string     `json:"image,omitempty"`
+	// Moved are the recent items that the example alone gave another label than their answer.
+	Moved int `json:"moved"`
+}
+
+// apiExamples lists the examples of a class, the latest first, and what was rejected of it.
+func (p *Page) apiExamples(w http.ResponseWriter, r *http.Request) {
+	class := r.URL.Query().Get("class")
+	if !labelled(w, "class", &class) {
+		return
+	}
+	var examples, rejections []exampleView
+	attributes := map[string]json.RawMessage{}
+	if p.options.Examples != nil {
+		for e := range p.options.Examples() {
+			if e.Label == class {
+				examples = append(examples, exampleOf(&e))
+				attributes[e.ID] = e.Attributes
+			}
+		}
+	}
+	for _, n := range p.rejections() {
+		if slices.Contains(n.Not, class) {
+			rejections = append(rejections, exampleView{
+				ID: n.ID, Not: n.Not, Stream: n.Stream, By: n.By,
+				At: when(n.At),
+			})
+		}
+	}
+	all := len(examples)
+	examples, rejections = latest(examples), latest(rejections)
+	p.illustrate(attributes, examples, rejections)
+	reply(w, map[string]any{"examples": examples, "rejections": rejections, "all": all})
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// latest are the last of a list that mostExamples allows, the last one first.
+func latest(list []exampleView) []exampleView {
+	list = append([]exampleView{}, list[max(0, len(list)-mostExamples):]...)
+	slices.Reverse(list)
+	return list
+}
+
+// illustrate gives examples their pictures, by attributes of theirs or of the items that they are, and the
+// number of recent items that they moved.
+func (p *Page) illustrate(of map[string]json.RawMessage, lists ...[]exampleView) {
+	moved := map[string]int{}
+	take := func(id string, attributes json.RawMessage) {
+		if len(of[id]) == 0 {
+			of[id] = attributes
+		}
+	}
+	if p.options.Recent != nil {
+		p.options.Recent.Each(func(it *recent.Item) {
+			take(it.Name, it.Attributes)
+			if cause := it.Cause(); cause != "" {
+				moved[cause]++
+			}
+		})
+	}
+	p.mu.Lock()
+	for _, item := range p.shown.items {
+		take(item.Example, item.Result.Attributes)
+	}
+	p.mu.Unlock()
+	for _, list := range lists {
+		for i := range list {
+			e := &list[i]
+			e.Image, e.Moved = p.image(e.ID, of[e.ID]), moved[e.ID]
+		}
+	}
+}

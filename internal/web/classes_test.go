@@ -1,0 +1,154 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// Classes are listed with what they hold and what they are confused with, however many there are; examples
+// with their pictures, the latest first.
+func TestClasses(t *testing.T) {
+	var examples []record.Example
+	for i := range mostExamples + 3 {
+		examples = append(examples, record.Example{
+			ID: fmt.Sprint("e", i), Label: "anna", By: "jo",
+			At: time.Unix(int64(i), 0),
+		})
+	}
+	for i := range mostLabels + 5 {
+		examples = append(examples, record.Example{ID: fmt.Sprint("one", i), Label: fmt.Sprint("c", i)})
+	}
+	examples[1].Attributes = json.RawMessage(`{"image":"data:image/png;base64,AA"}`)
+	store := recent.New(1 << 20)
+	items := []recent.Item{
+		{ID: "in/0/0", Name: "e2", Label: "anna", Attributes: []byte(`{"image":"data:image/png;base64,BB"}`)},
+		{ID: "in/0/1", Name: "x", Label: "anna"},
+		{ID: "in/0/2", Name: "y", Label: "anna", Unknown: true},
+	}
+	store.Open("in/0").Add(recent.NewBlock(items, func(int) []float32 { return []float32{1, 1} }))
+	p := New(Options{
+		Examples:   func() iter.Seq[record.Example] { return slices.Values(examples) },
+		Rejections: func() []record.NotThis { return []record.NotThis{{ID: "r", Not: []string{"kim", "anna"}}} },
+		Recent:     store,
+	})
+	result := record.Result{Label: "anna", Alternatives: []record.Alternative{{
+		Label:      "kim",
+		Confidence: .25,
+	}, {Label: "bo", Confidence: .01}}}
+	p.Told([]record.Result{result, result, {
+		Label:        "kim",
+		Alternatives: []record.Alternative{{Label: "anna", Confidence: .5}},
+	}}, nil, false)
+	server := running(t, p, Access{Loopback: true})
+	var named struct{ Classes []classView }
+	if err := json.NewDecoder(get(t, server, "/api/names").Body).Decode(&named); err != nil {
+		t.Fatal(err)
+	}
+	if len(named.Classes) != mostLabels || named.Classes[0].Class != "anna" {
+		t.Fatalf("%d classes, the first %+v", len(named.Classes), named.Classes[0])
+	}
+	anna := named.Classes[0]
+	if anna.Confused == nil || *anna.Confused != (confusedView{"kim", 1}) {
+		t.Errorf("confused with %+v", anna.Confused)
+	}
+	if anna.Confused = nil; anna != (classView{
+		Class: "anna", Examples: mostExamples + 3, Rejections: 1,
+		Recent: 2,
+	}) {
+		t.Errorf("%+v", anna)
+	}
+	var of struct {
+		Examples, Rejections []exampleView
+		All                  int
+	}
+	if err := json.NewDecoder(get(t, server, "/api/examples?class=anna").Body).Decode(&of); err != nil {
+		t.Fatal(err)
+	}
+	if len(of.Examples) != mostExamples || of.All != mostExamples+3 || len(of.Rejections) != 1 ||
+		of.Examples[0].ID != "e202" ||
+		of.Examples[0].By != "jo" || of.Examples[0].At.Unix() != 202 || of.Examples[0].Image != "" {
+		t.Errorf("%d of %d examples, the first %+v, rejections %+v", len(of.Examples), of.All, of.Examples[0],
+			of.Rejections)
+	}
+	examples = examples[:3]
+	if err := json.NewDecoder(get(t, server, "/api/examples?class=anna").Body).Decode(&of); err != nil {
+		t.Fatal(err)
+	}
+	if of.Examples[0].Image != "data:image/png;base64,BB" || of.Examples[1].Image != "data:image/png;base64,AA" {
+		t.Errorf("pictures: %+v", of.Examples)
+	}
+	if code := get(t, server, "/api/examples").StatusCode; code != 400 {
+		t.Errorf("of no class: %d", code)
+	}
+}
+
+// What was taken back or rejected on the page is taught again by its id alone.
+func TestTakenBackIsAtHand(t *testing.T) {
+	inForce := true
+	p := New(Options{Example: func(id string) (record.Example, bool) {
+		return record.Example{ID: id, Label: "anna", Stream: "door", Vector: []float32{1, 2}}, inForce
+	}})
+	for i := range 2 * mostExamples {
+		p.keepTakenBack(fmt.Sprint(i))
+	}
+	p.keepTakenBack("e")
+	inForce = false
+	p.keepTakenBack("none")
+	if f, ok := p.find("e"); !ok || f.Label != "anna" || f.Stream != "door" || f.seen != "door" ||
+		len(p.takenBack) != mostExamples {
+		t.Errorf("%+v, %d are kept", f, len(p.takenBack))
+	}
+	if _, ok := p.find("none"); ok {
+		t.Error("nothing was found")
+	}
+}
+
+// A name that is forgotten is gone from the page too, with each class that people gave it to.
+func TestForgettingANameClearsThePage(t *testing.T) {
+	inForce := map[string]string{"e1": "anna", "e2": "bob", "e3": "cluster-17"}
+	p := New(Options{
+		Example: func(id string) (record.Example, bool) {
+			label, ok := inForce[id]
+			return record.Example{ID: id, Label: label, Vector: []float32{1, 2}}, ok
+		},
+		Names: func() []record.Name {
+			return []record.Name{{Name: "cluster-17", Into: "annie"}, {Name: "annie", Into: "anna"}}
+		},
+		Say:        func(context.Context, func(string) []record.Out) error { return nil },
+		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
+	})
+	for id, label := range map[string]string{"a": "anna", "b": "bob", "c": "cluster-17"} {
+		q := review("q" + id)
+		q.Guess.Label = label
+		p.options.Questions.Ask(q)
+		p.options.Questions.answered("t"+id, label, "")
+		p.shown.add(&Item{Result: record.Result{ID: "in/0/" + id, Label: label}, Example: id})
+	}
+	for id := range inForce {
+		p.keepTakenBack(id)
+	}
+	clear(inForce)
+	server := running(t, p, Access{Loopback: true})
+	if code, text := post(t, server, "/api/names/forget", `{"name":"anna"}`); code != 200 {
+		t.Fatal(code, text)
+	}
+	for id, kept := range map[string]bool{
+		"e1": false, "e2": true, "e3": false, "in/0/a": false, "in/0/b": true, "in/0/c": false,
+		"qa": false, "qb": true, "qc": false,
+	} {
+		if _, ok := p.find(id); ok != kept {
+			t.Errorf("%s is at hand: %v", id, ok)
+		}
+	}
+	if said := p.options.Questions.taught; len(said) != 1 || said[0].Label != "bob" {
+		t.Errorf("%d answers of people are kept", len(said))
+	}
+}

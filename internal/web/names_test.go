@@ -1,0 +1,101 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// Rejections and names go to the labels topic as the contract has them; what is wrong with them is said.
+func TestNames(t *testing.T) {
+	var said record.Out
+	count := 0
+	var fails error
+	p := New(Options{
+		Say: func(_ context.Context, out func(string) []record.Out) error {
+			all := out("labels")
+			said, count = all[len(all)-1], len(all)
+			return fails
+		},
+		Example: func(id string) (record.Example, bool) {
+			e := record.Example{ID: id, Label: "anna", Stream: "door", Model: "m", Vector: []float32{1, 2}}
+			return e, id[0] == 'e'
+		},
+		ForgetName: func(_ context.Context, n record.Name) ([]record.Receipt, error) {
+			switch n.Name {
+			case "anna":
+				return []record.Receipt{{Where: "labels in force", What: "2 examples", Until: "now"}}, nil
+			case "nobody":
+				return nil, record.ErrNoName
+			}
+			return nil, errors.New("away")
+		},
+		Names: func() []record.Name {
+			return []record.Name{{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}}
+		},
+	})
+	p.Told(nil, []record.Review{review("a")}, false)
+	server := running(t, p, Access{Loopback: true})
+	for _, c := range []struct {
+		path, body string
+		code       int
+		key, value string // parts of the record, or of the error
+	}{
+		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
+		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "no longer at hand"}, // nobody is asked again
+		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},
+		{
+			"/api/names", `{"name":"cluster-17","into":"anna","stream":"door"}`, 204, "name:cluster-17/door",
+			`"into":"anna"`,
+		},
+		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
+		{"/api/names", `{"name":"anna"}`, 400, "", "into has"},
+		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name has"},
+		{"/api/names/undo", `{"name":"cluster-17"}`, 204, "name:cluster-17", ""},
+		{"/api/names/forget", `{"name":"anna"}`, 200, "", `"what":"2 examples"`},
+		{"/api/names/forget", `{"name":"nobody"}`, 404, "", "nothing is called so"},
+		{"/api/names/forget", `{"name":"else"}`, 502, "", "send it again"},
+		{"/api/names/forget", `{}`, 400, "", "1 to 200"},
+		{"/api/split", `{"ids":["e1","e2","e3"],"label":"eve"}`, 204, "e3", `"label":"eve"`},
+		{"/api/split", `{"ids":["e1"],"label":"eve"}`, 204, "e1", `"stream":"door"`},
+		{"/api/split", `{"ids":["e1","gone"],"label":"eve"}`, 404, "", "nothing was taught"},
+		{"/api/split", `{"ids":[],"label":"eve"}`, 400, "", "1 to 1000"},
+		{"/api/split", `{"ids":["e1"]}`, 400, "", "label has"},
+	} {
+		said = record.Out{}
+		code, text := post(t, server, c.path, c.body)
+		says := text
+		if c.code == 204 {
+			says = string(said.Value)
+		}
+		if code != c.code || string(said.Key) != c.key || !strings.Contains(says, c.value) {
+			t.Errorf("%s %.80s: %d %s, wrote %q %q", c.path, c.body, code, text, said.Key, said.Value)
+		}
+	}
+	ids := strings.Repeat(`"e",`, 999) + `"e"`
+	split := func(ids string) int {
+		code, _ := post(t, server, "/api/split", `{"ids":[`+ids+`],"label":"eve"}`)
+		return code
+	}
+	if code := split(ids + `,"e"`); code != http.StatusBadRequest {
+		t.Errorf("1,001 ids: %d", code)
+	}
+	if code := split(ids); code != http.StatusNoContent || count != 1000 {
+		t.Errorf("1,000 ids: %d, %d records", code, count)
+	}
+	fails = errors.New("away")
+	if code, _ := post(t, server, "/api/names/undo", `{"name":"x"}`); code != http.StatusBadGateway {
+		t.Errorf("a topic that is away: %d", code)
+	}
+	if r := get(t, server, "/api/names"); r.StatusCode != http.StatusOK {
+		t.Errorf("%s", r.Status)
+	}
+	none := running(t, New(Options{}), Access{Loopback: true})
+	if code, _ := post(t, none, "/api/reject", `{"id":"a","label":"cat"}`); code != http.StatusConflict {
+		t.Errorf("no labels topic: %d", code)
+	}
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// recentView is a recent item as the API shows it.
+type recentView struct {
+	ID         string    `json:"id"` // under which it is taught
+	Result     string    `json:"result"`
+	Stream     string    `json:"stream"`
+	Track      string    `json:"track,omitempty"`
+	Time       time.Time `json:"time"`
+	Label      string    `json:"label"`
+	Was        string    `json:"was,omitempty"` // what it is called before the examples of a preview are taught
+	Confidence float64   `json:"confidence"`
+	Unknown    bool      `json:"unknown"`
+	Taught     bool      `json:"taught,omitempty"`
+	Image      string    `json:"image,omitempty"`
+	Model      string    `json:"model,omitempty"`
+	Distance   *float64  `json:"distance,omitempty"` // squared, between unit vectors
+	Vector     string    `json:"vector,omitempty"`   // base64 of little-endian float32
+}
+
+func (p *Page) recentView(it *recent.Item) recentView {
+	return recentView{
+		ID: it.Name, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
+		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
+		Image: p.image(it.Name, it.Attributes),
+	}
+}
+
+// similarView is the answer to apiSimilar.
+type similarView struct {
+	Item  *recentView  `json:"item,omitempty"` // that was asked about by its id, with its vector
+	Items []recentView `json:"items"`          // the nearest first
+	Kept  int          `json:"kept"`           // items that are kept
+	Since time.Time    `json:"since"`          // before which nothing is known
+}
+
+// apiSimilar says what the recent items most like an item or a vector were called.
+func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		ID     string          `json:"id"`
+		Vector json.RawMessage `json:"vector"`
+		Model  string          `json:"model"`
+		Count  int             `json:"count"`
+		Since  time.Time       `json:"since"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	store := p.options.Recent
+	if store == nil {
+		http.Error(w, "recent items are not kept: start the stage with --recent", http.StatusConflict)
+		return
+	}
+	if body.Count == 0 {
+		body.Count = 10
+	}
+	if body.Count < 1 || body.Count > 100 {
+		http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
+		return
+	}
+	q := recent.Query{Model: body.Model, Count: body.Count, Since: body.Since}
+	var view similarView
+	switch {
+	case (body.ID == "") == (len(body.Vector) == 0):
+		http.Error(w, "either id or vector is needed", http.StatusBadRequest)
+		return
+	case body.ID != "":
+		item, vector, found := store.Find(body.ID)
+		if !found {
+			http.Error(w, "that item is no longer at hand: send its vector instead of its id", http.StatusNotFound)
+			return
+		}
+		asked := p.recentView(&item)
+		asked.Vector = base64.StdEncoding.EncodeToString(record.AppendVector(nil, vector))
+		view.Item, q.Vector, q.Model, q.Except = &asked, vector, item.Model, item.ID
+	default:
+		var err error
+		if q.Vector, err = record.ParseVector(body.Vector); err != nil {
+			http.Error(w, "vector: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	view.Items = []recentView{}
+	for _, m := range store.Similar(q) {
+		v := p.recentView(&m.Item)
+		v.Distance = &m.Distance
+		view.Items = append(view.Items, v)
+	}
+	view.Kept, view.Since = store.Reach()
+	reply(w, view)
+}

@@ -1,0 +1,160 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const (
+	minutes     = 60   // that the page looks back
+	mostStreams = 1000 // that are followed; beyond, the longest silent go
+	unsureBelow = .5   // confidence
+)
+
+// minute counts the answers of a minute.
+type minute struct {
+	at       int64 // minutes since 1970
+	Answered int32 `json:"answered"`
+	Unknown  int32 `json:"unknown"`
+	Unsure   int32 `json:"unsure"`
+}
+
+// lastHour is a ring of minutes.
+type lastHour [minutes]minute
+
+func (h *lastHour) add(now time.Time, answered, unknown, unsure int32) {
+	n := now.Unix() / 60
+	m := &h[n%minutes]
+	if m.at != n {
+		*m = minute{at: n}
+	}
+	m.Answered += answered
+	m.Unknown += unknown
+	m.Unsure += unsure
+}
+
+// list is the last hour, minute by minute, the oldest first.
+func (h *lastHour) list(now time.Time) []minute {
+	out := make([]minute, minutes)
+	for i := range out {
+		n := now.Unix()/60 - minutes + 1 + int64(i)
+		if m := h[n%minutes]; m.at == n {
+			out[i] = m
+		}
+	}
+	return out
+}
+
+// streamCounts are what one stream did lately.
+type streamCounts struct {
+	lastHour
+	seen, event time.Time // when its last answers came, and the latest event time among them
+	doubtful    bool
+}
+
+// streams count the answers of each stream over the last hour.
+type streams struct {
+	mutex sync.Mutex
+	now   func() time.Time
+	all   lastHour
+	by    map[string]*streamCounts
+}
+
+// add counts the answers of an episode, which are of one stream.
+func (s *streams) add(results []record.Result, doubtful bool) {
+	if len(results) == 0 {
+		return
+	}
+	var unknown, unsure int32
+	var event time.Time
+	for i := range results {
+		r := &results[i]
+		if r.Unknown {
+			unknown++
+		} else if r.Confidence < unsureBelow {
+			unsure++
+		}
+		if r.Time.After(event) {
+			event = r.Time
+		}
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.now()
+	s.all.add(now, int32(len(results)), unknown, unsure)
+	c := s.by[results[0].Stream]
+	if c == nil {
+		if len(s.by) >= mostStreams {
+			s.dropSilent()
+		}
+		c = &streamCounts{}
+		s.by[results[0].Stream] = c
+	}
+	c.add(now, int32(len(results)), unknown, unsure)
+	c.seen, c.event, c.doubtful = now, event, doubtful
+}
+
+// dropSilent forgets the tenth of the streams that have been silent for longest.
+func (s *streams) dropSilent() {
+	names := make([]string, 0, len(s.by))
+	for name := range s.by {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return s.by[a].seen.Compare(s.by[b].seen) })
+	for _, name := range names[:mostStreams/10] {
+		delete(s.by, name)
+	}
+}
+
+// streamView is one stream as the API shows it.
+type streamView struct {
+	Stream    string    `json:"stream"`
+	PerMinute float64   `json:"perMinute"` // answers, over the last five minutes
+	Answered  int64     `json:"answered"`  // in the last hour, as the next two
+	Unknown   int64     `json:"unknown"`
+	Unsure    int64     `json:"unsure"`
+	Delay     float64   `json:"delaySeconds"` // from the event time of its last item to its answer
+	Seen      time.Time `json:"seen"`
+	Doubtful  bool      `json:"doubtful"`
+	Waiting   int       `json:"waiting"` // items that wait for review
+}
+
+func (s *streams) list(waiting map[string]int) (views []streamView, hour []minute) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.now()
+	views = []streamView{}
+	for name, c := range s.by {
+		v := streamView{
+			Stream: name, Seen: c.seen, Doubtful: c.doubtful, Delay: max(0, c.seen.Sub(c.event).Seconds()), Waiting: waiting[name],
+		}
+		for i, m := range c.list(now) {
+			v.Answered += int64(m.Answered)
+			v.Unknown += int64(m.Unknown)
+			v.Unsure += int64(m.Unsure)
+			if i >= minutes-5 {
+				v.PerMinute += float64(m.Answered) / 5
+			}
+		}
+		views = append(views, v)
+	}
+	slices.SortFunc(views, func(a, b streamView) int {
+		return cmp.Or(cmp.Compare(b.Answered, a.Answered), cmp.Compare(a.Stream, b.Stream))
+	})
+	return views, s.all.list(now)
+}
+
+// apiStreams shows what each stream did over the last hour.
+func (p *Page) apiStreams(w http.ResponseWriter, _ *http.Request) {
+	views, hour := p.streams.list(p.options.Questions.waitingBy())
+	var dead map[string]int64
+	if p.options.Status != nil {
+		dead = p.options.Status().Reasons
+	}
+	reply(w, map[string]any{"streams": views, "minutes": hour, "dead": dead})
+}

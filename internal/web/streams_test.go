@@ -1,0 +1,75 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// Each stream is counted over the last hour and no longer, and what was wrong with dead letters is shown.
+func TestStreams(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	p := New(Options{Status: func() Status { return Status{Reasons: map[string]int64{"size": 3}} }})
+	p.streams.now = func() time.Time { return now }
+	answers := func(stream string, n int) (out []record.Result) {
+		for i := range n {
+			out = append(out, record.Result{
+				Stream: stream, Unknown: i == 0, Confidence: .9 - .5*float64(i%2), Time: now.Add(-3 * time.Second),
+			})
+		}
+		return out
+	}
+	p.Told(nil, nil, false)
+	p.Told(answers("door", 10), nil, true)
+	now = now.Add(57 * time.Minute)
+	p.Told(answers("door", 20), []record.Review{{ID: "a", Stream: "door"}}, false)
+	p.Told(answers("yard", 4), nil, true)
+	server := running(t, p, Access{Loopback: true})
+	ask := func() (v struct {
+		Streams []streamView
+		Minutes []minute
+		Dead    map[string]int64
+	},
+	) {
+		if err := json.NewDecoder(get(t, server, "/api/streams").Body).Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	v := ask()
+	if len(v.Streams) != 2 || len(v.Minutes) != minutes || v.Dead["size"] != 3 {
+		t.Fatalf("%+v", v)
+	}
+	door := v.Streams[0]
+	if door.Stream != "door" || door.Answered != 30 || door.Unknown != 2 || door.Unsure != 15 || door.PerMinute != 4 ||
+		door.Delay != 3 || door.Doubtful || door.Waiting != 1 || !v.Streams[1].Doubtful {
+		t.Errorf("%+v", v.Streams)
+	}
+	if m := v.Minutes[minutes-1]; m.Answered != 24 || m.Unknown != 2 || v.Minutes[2].Answered != 10 {
+		t.Errorf("%+v", v.Minutes)
+	}
+	now = now.Add(5 * time.Minute)
+	if door := ask().Streams[0]; door.Answered != 20 || door.PerMinute != 0 {
+		t.Errorf("an hour later: %+v", door)
+	}
+}
+
+// However many streams there are, it is the silent ones that are forgotten.
+func TestStreamsAreBounded(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	s := streams{now: func() time.Time { return now }, by: map[string]*streamCounts{}}
+	for i := range 3 * mostStreams {
+		now = now.Add(time.Millisecond)
+		s.add([]record.Result{{Stream: fmt.Sprint(i)}}, false)
+		s.add([]record.Result{{Stream: "busy"}}, false)
+		if len(s.by) > mostStreams {
+			t.Fatalf("%d streams", len(s.by))
+		}
+	}
+	if s.by["busy"] == nil {
+		t.Error("the busy one is gone")
+	}
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const (
+	mostGroups    = 100 // that are shown
+	mostDifferent = 4   // members of a group that are shown beside the middle one
+	mostTaught    = 5   // members of a group that one name teaches
+	mostPreviewed = 24  // items that are shown of those that would be called so
+)
+
+// groupView is a group of strangers.
+type groupView struct {
+	Count     int          `json:"count"`
+	Middle    recentView   `json:"middle"`    // the member most like all others
+	Different []recentView `json:"different"` // the members least like them
+	Teach     []string     `json:"teach"`     // members that differ, whose label teaches the group
+	Streams   []string     `json:"streams"`
+	First     time.Time    `json:"first"`
+	Last      time.Time    `json:"last"`
+}
+
+// apiUnknown lists the recent strangers in groups, the largest first.
+func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
+	if p.options.Strangers == nil || p.options.Recent == nil {
+		http.Error(w, "recent items are not kept: start the stage with --recent", http.StatusConflict)
+		return
+	}
+	all, err := p.options.Strangers(r.Context())
+	if err != nil {
+		p.options.Log.Error("strangers could not be grouped", "error", err)
+		http.Error(w, "they could not be grouped; the log says why", http.StatusInternalServerError)
+		return
+	}
+	members := map[int][]*recent.Stranger{}
+	for i := range all {
+		members[all[i].Group] = append(members[all[i].Group], &all[i])
+	}
+	groups := []groupView{}
+	for _, list := range members {
+		groups = append(groups, p.group(list))
+	}
+	slices.SortFunc(groups, func(a, b groupView) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), cmp.Compare(a.Middle.Result,
+			b.Middle.Result))
+	})
+	_, since := p.options.Recent.Reach()
+	reply(w, map[string]any{
+		"groups": groups[:min(len(groups), mostGroups)], "all": len(groups), "items": len(all), "since": since,
+		"labels": p.labels(),
+	})
+}
+
+// group describes strangers that are alike, by event time.
+func (p *Page) group(list []*recent.Stranger) groupView {
+	v := groupView{
+		Count: len(list), First: list[0].Time, Last: list[len(list)-1].Time,
+		Different: []recentView{},
+	}
+	mean := make([]float32, len(list[0].Vector))
+	for _, it := range list {
+		kernel.Axpy(1, it.Vector, mean)
+		if !slices.Contains(v.Streams, it.Stream) {
+			v.Streams = append(v.Streams, it.Stream)
+		}
+	}
+	slices.Sort(v.Streams)
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *recent.Stranger) int { // the most like the mean first
+		return cmp.Compare(kernel.Dot(b.Vector, mean), kernel.Dot(a.Vector, mean))
+	})
+	v.Middle = p.recentView(&list[0].Item)
+	for _, it := range slices.Backward(list[max(1, len(list)-mostDifferent):]) {
+		v.Different = append(v.Different, p.recentView(&it.Item))
+	}
+	for _, it := range apart(list[:min(len(list), max(3, len(list)*3/4))],
+		mostTaught) { // without those that may be something else
+		v.Teach = append(v.Teach, it.ID)
+	}
+	return v
+}
+
+// apart are up to so many of a list: the first, and then always the one that is least like those before it.
+func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
+	like := make([]float32, len(list)) // to the nearest of out
+	next := 0
+	for range min(most, len(list)) {
+		chosen := list[next]
+		out = append(out, chosen)
+		like[next] = float32(math.Inf(1)) // it is not chosen again
+		least := float32(math.Inf(1))
+		for i, it := range list {
+			if like[i] = max(like[i], kernel.Dot(it.Vector, chosen.Vector)); like[i] < least {
+				least, next = like[i], i
+			}
+		}
+	}
+	return out
+}
+
+// apiPreview says which recent items would be called otherwise if some were taught.
+func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
+	examples, ok := p.lessons(w, r)
+	if !ok {
+		return
+	}
+	items := []recentView{}
+	count := 0
+	if p.options.WouldCorrect != nil {
+		for _, c := range p.options.WouldCorrect(examples) {
+			if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
+				continue
+			}
+			if count++; len(items) < mostPreviewed {
+				v := p.recentView(&c.Item)
+				v.Was = c.Was
+				items = append(items, v)
+			}
+		}
+	}
+	reply(w, map[string]any{"count": count, "items": items})
+}
+
+// lessons reads ids and a label: what is to be taught. It has answered where it returns false.
+func (p *Page) lessons(w http.ResponseWriter, r *http.Request) ([]record.Example, bool) {
+	var body struct {
+		IDs   []string `json:"ids"`
+		Label string   `json:"label"`
+	}
+	if !p.reads(w, r, &body) || !labelled(w, "label", &body.Label) {
+		return nil, false
+	}
+	if len(body.IDs) == 0 || len(body.IDs) > mostSplit {
+		http.Error(w, fmt.Sprintf("ids has 1 to %d ids", mostSplit), http.StatusBadRequest)
+		return nil, false
+	}
+	at, by := time.Now(), p.user(r)
+	examples := make([]record.Example, len(body.IDs))
+	for i, id := range body.IDs {
+		f, ok := p.find(id)
+		if !ok {
+			http.Error(w, fmt.Sprintf("%q is no example and no longer at hand; nothing was taught", id),
+				http.StatusNotFound)
+			return nil, false
+		}
+		e := f.Example
+		e.Label, e.Time, e.At, e.By = body.Label, at, at, by
+		examples[i] = e
+	}
+	return examples, true
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+const mostReasons = 4 // examples of a class that are shown
+
+// reasonView are the taught examples of a class that speak most for an item.
+type reasonView struct {
+	Label    string          `json:"label"`
+	Examples []nearerExample `json:"examples"` // the nearest first
+}
+
+type nearerExample struct {
+	exampleView
+	Distance float64 `json:"distance"` // squared, between unit vectors
+}
+
+// apiWhy says which taught examples are nearest to an item: of what it was answered, and of the runner-up.
+func (p *Page) apiWhy(w http.ResponseWriter, r *http.Request) {
+	f, ok := p.find(r.URL.Query().Get("id"))
+	if !ok {
+		http.Error(w, "that item is no longer at hand", http.StatusNotFound)
+		return
+	}
+	reply(w, map[string]any{"id": f.ID, "label": f.Label, "reasons": p.reasons(&f)})
+}
+
+// reasons are those for an item's answer, and those for the runner-up: the alternative it was answered
+// with, or else the class that is nearest.
+func (p *Page) reasons(f *found) []reasonView {
+	out := []reasonView{}
+	if p.options.Examples == nil {
+		return out
+	}
+	of := map[string][]nearerExample{}
+	attributes := map[string]json.RawMessage{}
+	length := kernel.Dot(f.Vector, f.Vector)
+	for e := range p.options.Examples() {
+		if e.ID == f.ID || len(e.Vector) != len(f.Vector) || e.Stream != "" && e.Stream != f.seen ||
+			e.Model != "" && f.Model != "" && e.Model != f.Model {
+			continue
+		}
+		cosine := float64(kernel.Dot(e.Vector, f.Vector)) / math.Sqrt(float64(kernel.Dot(e.Vector,
+			e.Vector)*length))
+		v := nearerExample{exampleOf(&e), zeroIfNot(max(0, 2-2*cosine))}
+		list := of[e.Label]
+		at, _ := slices.BinarySearchFunc(list, v, func(a,
+			b nearerExample,
+		) int {
+			return cmp.Compare(a.Distance, b.Distance)
+		})
+		if at < mostReasons {
+			list = slices.Insert(list, at, v)
+			of[e.Label] = list[:min(len(list), mostReasons)]
+			attributes[e.ID] = e.Attributes
+		}
+	}
+	other := f.other
+	for label, list := range of {
+		if f.other != "" || label == f.Label {
+			continue
+		}
+		if best := of[other]; other == "" || cmp.Or(cmp.Compare(list[0].Distance, best[0].Distance),
+			cmp.Compare(label, other)) < 0 {
+			other = label
+		}
+	}
+	for _, label := range []string{f.Label, other} {
+		if list := of[label]; len(list) > 0 {
+			for i := range list {
+				list[i].Image = p.image(list[i].ID, attributes[list[i].ID])
+			}
+			out = append(out, reasonView{label, list})
+		}
+	}
+	return out
+}
+
+func exampleOf(e *record.Example) exampleView {
+	return exampleView{ID: e.ID, Label: e.Label, Stream: e.Stream, By: e.By, At: when(e.At)}
+}

@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// ErrNoStream is returned for a stream that this process does not remember: it is another process's, or
+// none of its episodes was answered yet.
+var ErrNoStream = errors.New("this process does not remember the stream")
+
+// owned are the streams of the partitions that a process owns, for other goroutines than the partitions' own.
+type owned struct {
+	mutex   sync.Mutex
+	streams map[consumer.Key]*liveStream
+}
+
+func (o *owned) add(s *liveStream) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.streams == nil {
+		o.streams = map[consumer.Key]*liveStream{}
+	}
+	o.streams[s.key] = s
+}
+
+// drop forgets a stream, unless its key has another by now.
+func (o *owned) drop(s *liveStream) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.streams[s.key] == s {
+		delete(o.streams, s.key)
+	}
+}
+
+func (o *owned) of(key consumer.Key) *liveStream {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.streams[key]
+}
+
+// announce makes the streams of a partition that was claimed known to the process.
+func (p *partition) announce() {
+	for _, s := range p.streams {
+		p.stage.remembered.add(s)
+	}
+}
+
+// withdraw takes the streams of a partition that is given up from the process.
+func (p *partition) withdraw() {
+	for _, s := range p.streams {
+		p.drop(s)
+	}
+	p.stage.embeddings.release(topic.TopicPartition{Topic: p.topic, Partition: p.number})
+}
+
+// drop takes a stream from the process.
+func (p *partition) drop(s *liveStream) {
+	p.stage.remembered.drop(s)
+	if first := s.first.Swap(nil); first != nil {
+		p.stage.release(first)
+	}
+}
+
+// Ask answers vectors, which are of one moment, by what this process knows of a stream. model is their
+// embedder; "": the one of records that name none. They do not enter the stream. It wraps ErrNoStream,
+// and stream.ErrItem for vectors that no stream of the dimension holds.
+func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, error) {
+	if model == "" {
+		model = s.options.Decode.Model
+	}
+	live := s.remembered.of(consumer.Key{Stream: name, Model: model})
+	if live == nil {
+		return nil, fmt.Errorf("%q: %w", name, ErrNoStream)
+	}
+	first := live.first.Load()
+	if first == nil {
+		live.first.CompareAndSwap(nil, &firstStream{live: live, settled: record.NoPosition})
+		if first = live.first.Load(); first == nil {
+			return nil, fmt.Errorf("%q: %w", name, ErrNoStream) // it was given up just now
+		}
+	}
+	items := make([]stream.Item, len(vectors))
+	for i := range items {
+		items[i] = stream.Item{Vector: vectors[i], Model: model}
+	}
+	if err := s.acquaint(first, &items[0]); err != nil {
+		return nil, err
+	}
+	first.mutex.Lock()
+	defer first.mutex.Unlock()
+	first.asked = time.Now()
+	answers := first.now.Ask(items)
+	if answers == nil {
+		return nil, fmt.Errorf("%w: the vectors are not of the stream's dimension, or hold zeros or no numbers",
+			stream.ErrItem)
+	}
+	return answers, nil
+}
+
+// acquaint sees to it that first answers know their stream.
+func (s *Stage) acquaint(first *firstStream, like *stream.Item) error {
+	known := func() bool {
+		first.mutex.Lock()
+		defer first.mutex.Unlock()
+		return first.knows != nil
+	}
+	if known() {
+		return nil
+	}
+	first.live.working.Lock() // before the lock of first, as a worker has it
+	defer first.live.working.Unlock()
+	first.mutex.Lock()
+	defer first.mutex.Unlock()
+	switch d := first.live.memory.Dimension(); {
+	case first.knows != nil:
+		return nil
+	case d == 0:
+		return fmt.Errorf("%q: %w", first.live.key.Stream, ErrNoStream)
+	case d != len(like.Vector):
+		return fmt.Errorf("%w: dimension %d, not the stream's %d", stream.ErrItem, len(like.Vector), d)
+	}
+	first.asked = time.Now()
+	if err := s.learn(first, like, nil, nil); err != nil {
+		return err
+	}
+	if first.knows == nil {
+		return errors.New("too many streams are asked at once")
+	}
+	return nil
+}

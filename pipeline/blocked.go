@@ -1,0 +1,64 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// blocked is why a partition is not taken over: its journal cannot be read.
+type blocked struct {
+	state topic.TopicPartition // of the partition's state
+	end   int64                // of that state, as it was read
+	err   error
+}
+
+func (b *blocked) Error() string { return fmt.Sprintf("state %s: %v", b.state, b.err) }
+
+func (b *blocked) Unwrap() error { return b.err }
+
+// untilChanged waits until something was written to the state that blocks a partition, as reading it again
+// would find the same.
+func (s *Stage) untilChanged(ctx context.Context, b *blocked) {
+	for {
+		if topic.Pause(ctx, 2*time.Second) != nil {
+			return
+		}
+		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+		end, err := s.client.Offset(limited, b.state.Topic, b.state.Partition, topic.Latest, false)
+		cancel()
+		if err == nil && end != b.end {
+			return
+		}
+	}
+}
+
+// DiscardState deletes the records of a group's state that this build cannot read, of all partitions, and
+// returns how many. The group may be running.
+func DiscardState(ctx context.Context, client *topic.Client, group, name string) (int, error) {
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("state: %w", err)
+	}
+	count := 0
+	for p := range int32(n) {
+		inputs, err := loadAll(ctx, client, name, p, group)
+		if err != nil {
+			return count, err
+		}
+		for _, restored := range inputs {
+			var tombstones []record.Out
+			for _, key := range restored.Unreadable {
+				tombstones = append(tombstones, record.Out{Topic: name, Partition: p, Key: []byte(key)})
+			}
+			if err := client.Write(ctx, tombstones); err != nil {
+				return count, err
+			}
+			count += len(tombstones)
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/producer"
+)
+
+// A journal of another version stops its partition and nothing else: no result is written twice, no record
+// of the state is deleted, the cause is told, and after it was discarded the partition goes on where the
+// group stood.
+func TestJournalOfAnotherVersion(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(111)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	said := &lines{}
+	o := basics(client, in, f)
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
+	o.State, o.StallAfter = brokertest.Name("state"), time.Second
+	stop := start(t, client, o)
+	write(t, client, f.records(in, 1, 40))
+	collect(t, client, o.Out, count(40))
+	stop()
+	var journals []record.Out
+	last := map[string][]byte{}
+	if _, err := readTo(t.Context(), client, o.State, 0, -1, each(func(r *record.Raw) {
+		if strings.Contains(string(r.Key), "/journal/") {
+			last[string(r.Key)] = bytes.Clone(r.Value)
+		}
+	})); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range last {
+		if value != nil {
+			value[4]++ // the version behind the mark
+			journals = append(journals, record.Out{Topic: o.State, Key: []byte(key), Value: value})
+		}
+	}
+	if len(journals) == 0 {
+		t.Fatal("no journal was written")
+	}
+	write(t, client, journals)
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = run(t, s)
+	eventually(t, "told", func() bool {
+		return strings.Contains(s.metrics.Ready(), "cannot be read") && said.count("state discard") > 0
+	})
+	write(t, client, f.records(in, 1, 10))
+	for _, j := range journals {
+		found := false
+		if _, err := readTo(t.Context(), client, o.State, 0, -1, each(func(r *record.Raw) {
+			if bytes.Equal(r.Key, j.Key) {
+				found = bytes.Equal(r.Value, j.Value)
+			}
+		})); err != nil || !found {
+			t.Fatalf("%s was changed: %v", j.Key, err)
+		}
+	}
+	if n, err := DiscardState(t.Context(), client, o.Group, o.State); err != nil || n != len(journals) {
+		t.Fatalf("%d of %d discarded: %v", n, len(journals), err)
+	}
+	got := collect(t, client, o.Out, count(50))
+	for id, answers := range got.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s answered %d times", id, len(answers))
+		}
+	}
+	eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
+	stop()
+}

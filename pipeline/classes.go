@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/ordered"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Classes are the labels of the examples in force, of the labels topic and of the support, sorted.
+func (s *Stage) Classes() []string {
+	classes := map[string]bool{}
+	for _, e := range s.labels.current.Load().labels.All() {
+		classes[e.Label] = true
+	}
+	return slices.Sorted(maps.Keys(classes))
+}
+
+// Names are the names that people gave to classes and clusters, and those that are forgotten, the latest
+// last.
+func (s *Stage) Names() (names []record.Name) {
+	for r := range s.labels.current.Load().said.All() {
+		if r.name != nil {
+			names = append(names, *r.name)
+		}
+	}
+	return names
+}
+
+// Example is the example in force of an id.
+func (s *Stage) Example(id string) (record.Example, bool) {
+	l := s.labels
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.records == nil {
+		return record.Example{}, false
+	}
+	found := l.records.inForce(l.current.Load(), id)
+	e := found.example
+	if e == nil {
+		return record.Example{}, false
+	}
+	out := record.Example{ID: id, Stream: found.stream, Label: e.Label, Model: e.Model, Vector: e.Vector}
+	if r := l.records.holds(id, l.current.Load().next); r != nil {
+		out.Attributes, out.By, out.At = r.attributes, r.by, r.at
+	}
+	return out, true
+}
+
+// Examples are those in force: first those of the support, then those of the labels topic, the latest last.
+// Vectors and attributes are not the caller's to change.
+func (s *Stage) Examples() iter.Seq[record.Example] {
+	l := s.labels
+	return func(yield func(record.Example) bool) {
+		v := l.current.Load()
+		for _, e := range l.supporting(v) {
+			if !yield(record.Example{ID: e.ID, Label: e.Label, Model: e.Model, Vector: e.Vector}) {
+				return
+			}
+		}
+		inForce := v.standing.All()
+		if v.oldest != nil {
+			inForce = ordered.From(v.standing, v.oldest, (*labelRecord).precedes)
+		}
+		for r := range inForce {
+			if !yield(record.Example{
+				ID: r.key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector,
+				Attributes: r.attributes, By: r.by, At: r.at,
+			}) {
+				return
+			}
+		}
+	}
+}
+
+// supporting are the examples of the support that are in force: the topic says nothing of their ids.
+func (l *labels) supporting(v *view) (list []*stream.Example) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for i := range l.support {
+		e := &l.support[i]
+		if l.records == nil || l.records.inForce(v, e.ID).example == e {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Rejections are those in force, the latest last.
+func (s *Stage) Rejections() (list []record.NotThis) {
+	for r := range s.labels.current.Load().said.All() {
+		if r.not != nil {
+			not := *r.not
+			not.ID, not.Stream, not.By, not.At = r.key, r.stream, r.by, r.at
+			list = append(list, not)
+		}
+	}
+	return list
+}

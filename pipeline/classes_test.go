@@ -1,0 +1,63 @@
+package pipeline
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// The examples in force are listed with who taught them and their pictures: those of the support that the
+// topic does not replace, then those of the topic that nothing has replaced, taken back or pushed out.
+func TestExamplesInForce(t *testing.T) {
+	support := []stream.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
+	l := &labels{support: support, log: slog.New(slog.DiscardHandler)}
+	l.current.Store(l.begin(0).root)
+	s := &Stage{labels: l}
+	list := func() (out []string) {
+		for e := range s.Examples() {
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s=%s %s %s", e.ID, e.Label, e.By, e.Attributes)))
+		}
+		return out
+	}
+	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=cat"}) {
+		t.Errorf("before the topic is read: %q", got)
+	}
+	l.most = 2
+	records := l.begin(1)
+	add := func(what record.Label) {
+		records.add(0, records.next[0], time.Unix(records.next[0], 0), what)
+		records.next[0]++
+	}
+	teach := func(id, label, by, attributes string) {
+		add(record.Label{By: by, Teach: &record.Item{
+			ItemID: id, Label: label, Vector: []float32{1},
+			Attributes: []byte(attributes),
+		}})
+	}
+	teach("a", "dog", "", "")
+	teach("s1", "dog", "jo", strings.Repeat(" ", longestAttributes+1))
+	teach("b", "dog", "jo", `{"n":0}`)
+	teach("b", "hen", "jo", `{"n":1}`)
+	add(record.Label{Not: &record.NotThis{ID: "r", Not: []string{"cat"}, Vector: []float32{1}}})
+	l.show(records)
+	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=dog jo", `b=hen jo {"n":1}`}) {
+		t.Errorf("two of the topic: %q", got)
+	}
+	if r := s.Rejections(); len(r) != 1 || r[0].ID != "r" {
+		t.Errorf("rejections %v", r)
+	}
+	if records.attributes != len(`{"n":1}`) {
+		t.Errorf("%d bytes of attributes", records.attributes)
+	}
+	add(record.Label{Forget: "b"})
+	l.show(records)
+	if got := list(); !slices.Equal(got, []string{"s0=cat", "a=dog", "s1=dog jo"}) || records.attributes != 0 {
+		t.Errorf("one taken back: %q, %d bytes", got, records.attributes)
+	}
+}

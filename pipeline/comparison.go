@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// Comparison makes a backfill compare: of what it answers, only what results and corrections call something
+// else is written, as corrections. It holds what they say of the range, 8 bytes a record.
+type Comparison struct {
+	DryRun bool // differences are counted, and not written
+	// Events says that results are CloudEvents.
+	Events bool
+
+	since    string // where results and corrections are read from
+	cause    record.Cause
+	at       time.Time // of the corrections
+	revision int64
+	ranges   map[topic.TopicPartition]Range
+
+	mutex   sync.Mutex
+	labels  []string
+	numbers map[string]uint32 // of labels, from 1
+	pages   map[pageAt]*[pageSize]calledBefore
+	objects map[record.Source]calledBefore // of records with several items
+	bytes   int64
+	ends    map[topic.TopicPartition]int64 // of the corrections that were read
+	changes map[Relabelled]int64
+	unknown int64
+}
+
+// Relabelled is one kind of difference.
+type Relabelled struct{ Was, Is string }
+
+// calledBefore is what an item is called by the topics. The zero value is nothing.
+type calledBefore struct {
+	label      uint32 // inChanges is set where the job's correction of the item is in changes
+	confidence float32
+}
+
+const (
+	pageSize     = 4096
+	inChanges    = 1 << 31
+	objectBytes  = 64        // an entry of objects, near enough
+	comparedMost = 1 << 30   // bytes
+	clocksApart  = time.Hour // that senders' clocks may be ahead of the brokers'
+)
+
+type pageAt struct {
+	topic.TopicPartition
+	page int64
+}
+
+func pageOf(at record.Source) pageAt {
+	return pageAt{topic.TopicPartition{Topic: at.Topic, Partition: at.Partition}, at.Offset / pageSize}
+}
+
+// ErrTooLong is returned where a range has more results than can be compared at once.
+var ErrTooLong = errors.New("the range has too many results to be compared at once")
+
+// Differences are how many items the job calls something else, by what they were called and are: those of all
+// its processes, except in a dry run. unknown items have no result to compare with. It is called once the
+// backfill is over.
+func (c *Comparison) Differences() (changes map[Relabelled]int64, unknown int64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.changes, c.unknown
+}
+
+// load reads what results and corrections say of the plan's ranges.
+func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
+	c.cause, c.at = record.Cause{Kind: "answered again", ID: plan.Job}, plan.At
+	c.revision, c.since = position(plan.Labels), "earliest"
+	if since, err := time.Parse(time.RFC3339, plan.Since); err == nil {
+		c.since = since.Add(-clocksApart).Format(time.RFC3339)
+	}
+	c.ranges, c.numbers, c.pages = s.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
+	c.objects, c.changes = map[record.Source]calledBefore{}, map[Relabelled]int64{}
+	c.ends = map[topic.TopicPartition]int64{}
+	take := c.result
+	if c.Events {
+		take = func(r *record.Raw) error {
+			var event struct {
+				Data json.RawMessage `json:"data"`
+			}
+			if json.Unmarshal(r.Value, &event) != nil {
+				return nil
+			}
+			return c.result(&record.Raw{Value: event.Data})
+		}
+	}
+	if _, err := c.readAll(ctx, s, s.options.Out, nil, take); err != nil {
+		return err
+	}
+	ends, err := c.readAll(ctx, s, s.options.Corrections, nil, c.correction)
+	c.ends = ends
+	return err
+}
+
+// finish counts what the job's processes have written since load.
+func (c *Comparison) finish(ctx context.Context, s *Stage) error {
+	if c.DryRun {
+		return nil
+	}
+	_, err := c.readAll(ctx, s, s.options.Corrections, c.ends, c.correction)
+	return err
+}
+
+// readAll reads a topic to its end, and returns that. from is where to begin; nil: at since.
+func (c *Comparison) readAll(
+	ctx context.Context, s *Stage, name string, from map[topic.TopicPartition]int64,
+	take func(*record.Raw) error,
+) (map[topic.TopicPartition]int64, error) {
+	ends := map[topic.TopicPartition]int64{}
+	n, err := s.client.Partitions(ctx, name)
+	if err != nil && !topic.IsMissing(err) {
+		return nil, fmt.Errorf("topic %s: %w", name, err)
+	}
+	for p := range int32(n) {
+		at := topic.TopicPartition{Topic: name, Partition: p}
+		first, known := from[at]
+		if !known && from == nil {
+			if first, err = s.offset(ctx, name, p, c.since); err != nil {
+				return nil, err
+			}
+		}
+		if ends[at], err = s.offset(ctx, name, p, "latest"); err != nil {
+			return nil, err
+		}
+		err = readBetween(ctx, s.client, at, first, ends[at], func(b *topic.Batch, _, _ int64) error {
+			for i := range b.Records {
+				if err := take(&b.Records[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
+}
+
+// result takes in a result; what is none is passed over.
+func (c *Comparison) result(r *record.Raw) error {
+	var said struct {
+		ID         string  `json:"id"`
+		Label      string  `json:"label"`
+		Confidence float64 `json:"confidence"`
+	}
+	if json.Unmarshal(r.Value, &said) != nil {
+		return nil
+	}
+	return c.put(said.ID, said.Label, said.Confidence)
+}
+
+// correction takes in a correction, and counts it if it is the job's.
+func (c *Comparison) correction(r *record.Raw) error {
+	var said record.Correction
+	if json.Unmarshal(r.Value, &said) != nil {
+		return nil
+	}
+	if at, ok := c.within(said.ID); ok && said.Cause == c.cause {
+		c.count(at, said.Old.Label, said.New.Label)
+	}
+	return c.put(said.ID, said.New.Label, said.New.Confidence)
+}
+
+// count counts a difference unless it was counted before.
+func (c *Comparison) count(at record.Source, was, is string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if entry := c.get(at); entry.label&inChanges == 0 {
+		c.changes[Relabelled{was, is}]++
+		entry.label |= inChanges
+		c.set(at, entry)
+	}
+}
+
+// within takes the id of a result apart, if its item is in the range.
+func (c *Comparison) within(id string) (at record.Source, ok bool) {
+	at, ok = record.ParseID(id)
+	r, known := c.ranges[topic.TopicPartition{Topic: at.Topic, Partition: at.Partition}]
+	return at, ok && known && at.Offset >= r.From && at.Offset < r.To
+}
+
+// put notes what an item is called; what is put last stands.
+func (c *Comparison) put(id, label string, confidence float64) error {
+	at, ok := c.within(id)
+	if !ok {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	number := c.numbers[label]
+	if number == 0 {
+		label = strings.Clone(label)
+		c.labels = append(c.labels, label)
+		number = uint32(len(c.labels))
+		c.numbers[label] = number
+		c.bytes += int64(2*len(label) + objectBytes)
+	}
+	c.set(at, calledBefore{number | c.get(at).label&inChanges, float32(confidence)})
+	if c.bytes > comparedMost {
+		return fmt.Errorf("%w: they would take more than %d MiB", ErrTooLong, comparedMost>>20)
+	}
+	return nil
+}
+
+// set is called under the lock, as get is.
+func (c *Comparison) set(at record.Source, entry calledBefore) {
+	if at.Object >= 0 {
+		before := len(c.objects)
+		c.objects[at] = entry
+		c.bytes += int64(objectBytes * (len(c.objects) - before))
+	} else {
+		key := pageOf(at)
+		page := c.pages[key]
+		if page == nil {
+			page = new([pageSize]calledBefore)
+			c.pages[key] = page
+			c.bytes += 8 * pageSize
+		}
+		page[at.Offset%pageSize] = entry
+	}
+}
+
+func (c *Comparison) get(at record.Source) calledBefore {
+	if at.Object >= 0 {
+		return c.objects[at]
+	}
+	if page := c.pages[pageOf(at)]; page != nil {
+		return page[at.Offset%pageSize]
+	}
+	return calledBefore{}
+}
+
+// compare is the correction that an answer makes; nil: none.
+func (c *Comparison) compare(it *record.Item, r *record.Result) *record.Correction {
+	c.mutex.Lock()
+	was := c.get(it.Source)
+	if was.label&^inChanges == 0 {
+		c.unknown++
+		c.mutex.Unlock()
+		return nil
+	}
+	label := c.labels[was.label&^inChanges-1]
+	c.mutex.Unlock()
+	if label == r.Label {
+		return nil
+	}
+	if c.DryRun {
+		c.count(it.Source, label, r.Label)
+		return nil
+	}
+	return &record.Correction{
+		ID:  r.ID,
+		Old: record.Called{Label: label, Confidence: math.Round(float64(was.confidence)*1e6) / 1e6},
+		New: record.Called{Label: r.Label, Confidence: math.Round(r.Confidence*1e6) / 1e6}, Cause: c.cause,
+		Revision: c.revision, Time: c.at,
+	}
+}

@@ -1,0 +1,195 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// A range that is answered again with the labels of now corrects what results and earlier corrections say,
+// and nothing else, also where processes share the job and one is stopped in the middle. A second job finds
+// nothing left.
+func TestCorrectARange(t *testing.T) {
+	for _, exactly := range []bool{false, true} {
+		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) { correctARange(t, exactly) })
+	}
+}
+
+func correctARange(t *testing.T, exactly bool) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(5)
+	in := brokertest.Topic(t, client, "in", 4, nil)
+	const n = 3000
+	write(t, client, f.records(in, 12, n))
+	o := basics(client, in, f)
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	o.Limits = consumer.Limits{Size: 30, Age: 10 * time.Second, Idle: time.Second, Memory: 64 << 20}
+	last := o.Support[len(o.Support)-1].Label
+	var hidden []stream.Example
+	known := o.Support[:0:0]
+	for _, e := range o.Support {
+		if e.Label == last {
+			hidden = append(hidden, e)
+		} else {
+			known = append(known, e)
+		}
+	}
+	o.Support = known
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if _, err := fill(ctx, client, o, Backfill{Job: "first", From: "earliest", To: "latest"}); err != nil {
+		t.Fatal(err)
+	}
+	first := collect(t, client, o.Out, count(n))
+	now := map[string]record.Called{}
+	for id, answers := range first.answers {
+		now[id] = record.Called{Label: answers[0].Label, Confidence: answers[0].Confidence}
+	}
+	for _, e := range hidden {
+		example := record.Example{ID: e.ID, Label: e.Label, Vector: e.Vector}
+		write(t, client, []record.Out{record.Teach(o.Labels, &example)})
+	}
+	// One item was corrected before, and is not what it was corrected to.
+	o.Corrections = brokertest.Topic(t, client, "corrections", 2, nil)
+	wrong := fmt.Sprintf("%s/0/0", in)
+	early := record.Correction{ID: wrong, Old: now[wrong], New: record.Called{Label: "a mistake"}}
+	write(t, client, []record.Out{early.Out(o.Corrections, []byte(first.answers[wrong][0].Stream))})
+	now[wrong] = early.New
+
+	compared := func(job string, dry bool) Options {
+		o := o
+		o.Group, o.State = o.Group+job, o.Group+job+"-state"
+		o.Delivery, o.Eager = &producer.AtLeastOnce{Client: client, Log: o.Log}, true
+		if exactly {
+			o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
+		}
+		o.Compare = &Comparison{DryRun: dry}
+		return o
+	}
+	b := Backfill{Job: "again", From: "earliest", To: "latest"}
+	if _, err := fill(ctx, client, compared("dry", true), b); err != nil {
+		t.Fatal(err)
+	}
+	short, stop := context.WithCancel(ctx)
+	defer stop()
+	cutShort := b
+	cutShort.Progress = func(int64, int64) { stop() }
+	_, err := fill(short, client, compared("it", false), cutShort)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	shared := []Options{compared("it", false), compared("it", false)}
+	for _, o := range shared {
+		go func() {
+			_, err := fill(ctx, client, o, b)
+			done <- err
+		}()
+	}
+	for range shared {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// What the range is answered with from the labels of now, by a job that writes results.
+	plain := o
+	plain.Group, plain.Out, plain.State = brokertest.Name("group"), brokertest.Name("out"), ""
+	b.Job = "plain"
+	if _, err := fill(ctx, client, plain, b); err != nil {
+		t.Fatal(err)
+	}
+	want := collect(t, client, plain.Out, count(n))
+	written, differences := corrections(t, client, o.Corrections), map[Relabelled]int64{}
+	for id, c := range written {
+		if c.Old.Label != now[id].Label || c.Old.Label == c.New.Label || c.Revision == 0 || c.Time.IsZero() ||
+			c.Cause != (record.Cause{Kind: "answered again", ID: "again"}) {
+			t.Errorf("%+v, called %+v before", c, now[id])
+		}
+		differences[Relabelled{c.Old.Label, c.New.Label}]++
+		now[id] = c.New
+	}
+	for id, answers := range want.answers {
+		if now[id].Label != answers[0].Label {
+			t.Errorf("%s is called %q, and answered %q", id, now[id].Label, answers[0].Label)
+		}
+	}
+	if len(written) < n/20 {
+		t.Errorf("only %d corrections", len(written))
+	}
+	for _, o := range shared {
+		changes, unknown := o.Compare.Differences()
+		if changes != nil && !maps.Equal(changes, differences) || unknown > 0 {
+			t.Errorf("%v, not %v; %d without a result", changes, differences, unknown)
+		}
+	}
+	dry := compared("second", true)
+	b.Job = "later"
+	if _, err := fill(ctx, client, dry, b); err != nil {
+		t.Fatal(err)
+	}
+	if changes, _ := dry.Compare.Differences(); len(changes) > 0 {
+		t.Errorf("a second job finds %v", changes)
+	}
+}
+
+// corrections are those of a topic that a comparison wrote, the last of each id.
+func corrections(t *testing.T, client *topic.Client, name string) map[string]record.Correction {
+	t.Helper()
+	out := map[string]record.Correction{}
+	for p := range int32(2) {
+		_, err := readTo(t.Context(), client, name, p, -1, each(func(r *record.Raw) {
+			var c record.Correction
+			if err := json.Unmarshal(r.Value, &c); err != nil {
+				t.Error(err)
+			}
+			if c.Cause.Kind != "" {
+				out[c.ID] = c
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// What is compared is bounded, and what is no result of the range is passed over.
+func TestComparisonIsBounded(t *testing.T) {
+	c := &Comparison{
+		numbers: map[string]uint32{}, pages: map[pageAt]*[pageSize]calledBefore{},
+		objects: map[record.Source]calledBefore{},
+		ranges:  map[topic.TopicPartition]Range{{Topic: "in", Partition: 1}: {"in", 1, 10, 1 << 40}},
+	}
+	for _, value := range []string{
+		``, `{}`, `7`, `{"id":"in/1/9","label":"a"}`, `{"id":"in/0/20","label":"a"}`,
+		`{"id":"other/1/20","label":"a"}`,
+		`{"id":"in/1/x","label":"a"}`, `{"id":"in/1/20/x","label":"a"}`, `{"id":"in/1/20/1/1","label":"a"}`,
+	} {
+		if err := c.result(&record.Raw{Value: []byte(value)}); err != nil || len(c.pages)+len(c.objects) > 0 {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	for _, id := range []string{"in/1/%d", "in/1/11/%d"} {
+		c.bytes = comparedMost - 1<<20
+		var err error
+		i := 0
+		for ; err == nil && i < 1<<16; i++ {
+			err = c.put(fmt.Sprintf(id, 11+i*pageSize), "a", 1)
+		}
+		if !errors.Is(err, ErrTooLong) {
+			t.Errorf("%s: %d entries: %v", id, i, err)
+		}
+	}
+}

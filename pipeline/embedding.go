@@ -1,0 +1,106 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// embeddings are the streams whose vectors are of another embedder than before, and, while there are any,
+// others that were answered.
+type embeddings struct {
+	mutex   sync.Mutex
+	streams map[embedded]embedding
+	changed int
+}
+
+type embedded struct {
+	topic.TopicPartition
+	key consumer.Key
+}
+
+type embedding struct {
+	changed bool
+	at      time.Time
+}
+
+const (
+	embeddingLasts = 10 * time.Minute // after a stream's last episode
+	embeddingsKept = 4096
+)
+
+// answered notes an episode of a stream.
+func (e *embeddings) answered(of embedded, changed bool, now time.Time) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.streams == nil {
+		e.streams = map[embedded]embedding{}
+	}
+	before, known := e.streams[of]
+	if !changed && e.changed == 0 || !known && len(e.streams) >= embeddingsKept {
+		return
+	}
+	e.streams[of] = embedding{changed, now}
+	if changed != before.changed {
+		if e.changed--; changed {
+			e.changed += 2
+		}
+	}
+}
+
+// release forgets the streams of a partition that belongs to another process now.
+func (e *embeddings) release(tp topic.TopicPartition) {
+	e.drop(func(of embedded, _ embedding) bool { return of.TopicPartition == tp })
+}
+
+func (e *embeddings) drop(which func(embedded, embedding) bool) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	maps.DeleteFunc(e.streams, func(of embedded, x embedding) bool {
+		gone := which(of, x)
+		if gone && x.changed {
+			e.changed--
+		}
+		return gone
+	})
+	if e.changed == 0 {
+		clear(e.streams)
+	}
+}
+
+// troubles are the inputs with streams whose embedding changed: whole, where these are half and more of
+// the streams that are answered.
+func (e *embeddings) troubles(now time.Time, whole bool) []Trouble {
+	e.drop(func(_ embedded, x embedding) bool { return now.Sub(x.at) > embeddingLasts })
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	all, names := map[string]int{}, map[string][]string{}
+	for of, x := range e.streams {
+		all[of.Topic]++
+		if x.changed {
+			names[of.Topic] = append(names[of.Topic], of.key.Stream)
+		}
+	}
+	var list []Trouble
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		changed := names[name]
+		if whole != (2*len(changed) >= all[name]) {
+			continue
+		}
+		slices.Sort(changed)
+		list = append(list, Trouble{
+			What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s", len(changed), name,
+				strings.Join(changed, ", ")),
+			Cause: "their vectors have nothing in common with those before: another embedder made them",
+			Do: "give the new embedder's name, --model, and teach by it, or bring the old one back; " +
+				"until then answers are unknown",
+		})
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// lookAtEnds asks where the partitions end, so that lag is known of those too that cannot be read, and
+// whether the inputs are the topics that they were.
+func (s *Stage) lookAtEnds(ctx context.Context) {
+	partitions := s.progress.assigned()
+	if len(partitions) == 0 {
+		return
+	}
+	begin := time.Now()
+	limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	stable, err := s.client.Ends(limited, partitions, s.options.Committed)
+	ends := stable
+	if err == nil && s.options.Committed {
+		ends, err = s.client.Ends(limited, partitions, false)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	s.contact.asked(err, begin)
+	if err != nil {
+		return
+	}
+	ids := map[string]topic.ID{}
+	now := time.Now()
+	for _, tp := range partitions {
+		id, asked := ids[tp.Topic]
+		if !asked {
+			id, _ = s.client.ID(limited, tp.Topic) // one that is missing is waited for
+			ids[tp.Topic] = id
+		}
+		end, known := ends[tp]
+		decided, also := stable[tp]
+		s.progress.of(tp, func(a *advance) {
+			if id != (topic.ID{}) && a.input != (topic.ID{}) && id != a.input {
+				select {
+				case a.anew <- struct{}{}:
+				default:
+				}
+			}
+			if known && also {
+				a.ends(decided, max(end-decided, 0), now)
+			}
+		})
+	}
+}
+
+// behindTransaction is a partition whose records wait for the end of a transaction.
+type behindTransaction struct {
+	topic.TopicPartition
+	lasting time.Duration
+	offset  int64 // where the transaction begins
+	records int64 // from there on
+}
+
+// behindTransactions lists the partitions whose records have waited for longer than limit.
+func (p *progress) behindTransactions(now time.Time, limit time.Duration) []behindTransaction {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	var list []behindTransaction
+	for tp, a := range p.partitions {
+		if lasting := now.Sub(a.stableAt); a.waiting > 0 && lasting >= limit {
+			list = append(list, behindTransaction{tp, lasting, a.end - a.waiting, a.waiting})
+		}
+	}
+	return list
+}
+
+// openTransactions are the troubles of inputs whose records wait for the end of somebody else's transaction.
+func (s *Stage) openTransactions(now time.Time) []Trouble {
+	var list []Trouble
+	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
+		list = append(list, Trouble{
+			What: fmt.Sprintf("%d records of %s/%d have waited for %v behind a transaction that has not ended",
+				b.records, b.Topic, b.Partition, b.lasting.Round(time.Second)),
+			Cause: fmt.Sprintf("the transaction begins at offset %d%s", b.offset,
+				s.producers.of(b.TopicPartition, b.offset)),
+			Do: fmt.Sprintf("end or restart its sender, or end it with kafka-transactions.sh abort "+
+				"--topic %s --partition %d --start-offset %d; it goes on by itself", b.Topic, b.Partition, b.offset),
+		})
+	}
+	return list
+}
+
+// opener is who opened a transaction.
+type opener struct {
+	offset, producer int64
+}
+
+// askProducers finds out who opened the transactions that records wait for.
+func (s *Stage) askProducers(ctx context.Context, now time.Time) {
+	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
+		if s.producers.knows(b.TopicPartition, b.offset) {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+		if id, err := s.client.ProducerAt(limited, b.TopicPartition, b.offset); err == nil {
+			s.producers.note(b.TopicPartition, opener{b.offset, id})
+		}
+		cancel()
+	}
+}
+
+// openers are the producers of transactions that records wait for, by partition.
+type openers struct {
+	mutex sync.Mutex
+	known map[topic.TopicPartition]opener
+}
+
+func (o *openers) knows(tp topic.TopicPartition, offset int64) bool {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	one, ok := o.known[tp]
+	return ok && one.offset == offset
+}
+
+func (o *openers) note(tp topic.TopicPartition, one opener) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.known == nil {
+		o.known = map[topic.TopicPartition]opener{}
+	}
+	o.known[tp] = one
+}
+
+// of names the producer of the transaction at an offset; "" where it is not known.
+func (o *openers) of(tp topic.TopicPartition, offset int64) string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if one, ok := o.known[tp]; ok && one.offset == offset {
+		return fmt.Sprintf(", producer id %d", one.producer)
+	}
+	return ""
+}

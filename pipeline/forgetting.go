@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// NameTopics are the topics that may hold a name.
+type NameTopics struct {
+	Labels, State string
+	Others        []string // "" among them stands for none
+}
+
+// ForgetName takes a name out of the labels topic, with everything that is called by it, and returns a
+// receipt: what was taken back, which streams' saved state holds the name, and which topics may still hold
+// records with it. It wraps record.ErrNoName where nothing is called so.
+func ForgetName(
+	ctx context.Context, client *topic.Client, topics NameTopics, n record.Name, log *slog.Logger,
+) (receipt []record.Receipt, err error) {
+	entries, err := ReadLabelEntries(ctx, client, topics.Labels, record.Options{}, log)
+	if err != nil {
+		return nil, err
+	}
+	f := newForgetting(topics.Labels, entries, n)
+	states, faults, err := ReadState(ctx, client, topics.State, "")
+	if err != nil && !topic.IsMissing(err) {
+		return nil, err
+	}
+	for _, fault := range faults {
+		log.Warn("a state record cannot be read", "error", fault)
+	}
+	what := fmt.Sprintf("%d examples, %d rejections, %d names taken back", f.examples, f.rejections, f.names)
+	if len(f.classes) > 1 {
+		what += ", called " + strings.Join(f.classes, ", ")
+	}
+	receipt = append(receipt, record.Receipt{Where: "labels in force", What: what, Until: "now"})
+	for _, s := range states {
+		class := func(k stream.ClassSummary) bool { return slices.Contains(f.classes, k.Class) }
+		cluster := func(k stream.ClusterSummary) bool { return slices.Contains(f.classes, k.Label) }
+		if slices.ContainsFunc(s.Memory.Classes, class) || slices.ContainsFunc(s.Memory.Clusters, cluster) {
+			receipt = append(receipt, record.Receipt{
+				Where: fmt.Sprintf("memory of stream %s of %s/%d", s.Stream, s.Topic, s.Partition),
+				What:  "learned of it", Until: "the stream's next episode and snapshot",
+			})
+		}
+	}
+	if f.examples+f.rejections+f.names == 0 && len(receipt) == 1 {
+		return nil, fmt.Errorf("%w: labels topic %s and state topic %s have no %q", record.ErrNoName,
+			topics.Labels, topics.State, n.Name)
+	}
+	if err := client.Write(ctx, f.records); err != nil {
+		return nil, fmt.Errorf("topic %s: %w", topics.Labels, err)
+	}
+	receipt = append(receipt, record.Receipt{
+		Where: "recent items of every process", What: "those called so", Until: "a second from now",
+	})
+	for _, name := range append([]string{topics.Labels, topics.State}, topics.Others...) {
+		if name == "" {
+			continue
+		}
+		left, err := remains(ctx, client, name)
+		if err != nil {
+			return receipt, err
+		}
+		receipt = append(receipt, left...)
+	}
+	return receipt, nil
+}
+
+// remains says up to which offset a topic may hold records with a name, and until when.
+func remains(ctx context.Context, client *topic.Client, name string) (rows []record.Receipt, err error) {
+	d, err := client.Describe(ctx, name)
+	if topic.IsMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for p := range int32(d.Partitions) {
+		first, end, err := client.Bounds(ctx, name, p, false)
+		if err != nil {
+			return nil, err
+		}
+		if first < end {
+			rows = append(rows, record.Receipt{
+				Where: fmt.Sprintf("topic %s/%d", name, p),
+				What:  fmt.Sprintf("records before offset %d may hold it", end), Until: until(d.Settings),
+			})
+		}
+	}
+	return rows, nil
+}
+
+// until says when a topic's records of today are gone, by its settings.
+func until(settings map[string]string) string {
+	if settings == nil {
+		return "not known: its settings cannot be read"
+	}
+	var when []string
+	if strings.Contains(settings["cleanup.policy"], "compact") {
+		when = append(when, "compaction, after a newer record of the key")
+	}
+	if policy := settings["cleanup.policy"]; policy == "" || strings.Contains(policy, "delete") {
+		ms, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
+		if err != nil || ms < 0 {
+			when = append(when, "for ever, by its retention.ms")
+		} else {
+			gone := time.Now().Add(time.Duration(ms) * time.Millisecond)
+			when = append(when, gone.UTC().Format(time.RFC3339)+" and a segment more")
+		}
+	}
+	return strings.Join(when, "; ")
+}
+
+// forgetting is what it takes to forget a name.
+type forgetting struct {
+	records []record.Out // to be written to the labels topic, in this order
+	// What they take back:
+	examples, rejections, names int
+	classes                     []string // whose examples they are: the name, and what was called by it
+}
+
+// newForgetting works out how a name is forgotten: by a record that cuts what was said of it before, and by
+// tombstones, so that compaction takes what is left of it.
+func newForgetting(labels string, entries []LabelEntry, n record.Name) forgetting {
+	n.Into, n.Stream = "", ""
+	f := forgetting{records: []record.Out{record.NameRecord(labels, &n)}, classes: []string{n.Name}}
+	for i := range entries {
+		e := &entries[i]
+		if e.Name != nil && e.Holds && slices.Contains(e.Called, n.Name) &&
+			!slices.Contains(f.classes, e.Name.Name) {
+			f.classes = append(f.classes, e.Name.Name)
+		}
+	}
+	concerned := func(class string) bool { return slices.Contains(f.classes, class) }
+	for i := range entries {
+		e := &entries[i]
+		if !e.Holds {
+			continue
+		}
+		switch {
+		case e.Teach != nil && (concerned(e.Teach.Label) || slices.Contains(e.Called, n.Name)):
+			f.examples++
+		case e.Not != nil && slices.ContainsFunc(e.Not.Not, concerned):
+			f.rejections++
+			left := *e.Not
+			left.Not = slices.DeleteFunc(slices.Clone(left.Not), concerned)
+			if len(left.Not) > 0 {
+				f.records = append(f.records, record.Not(labels, &left))
+				continue
+			}
+		case e.Name != nil && e.Name.Into != "" && slices.Contains(e.Called, n.Name):
+			f.names++
+			if e.Key == record.NameKey(n.Name, "") {
+				continue // the record that forgets the name replaces it
+			}
+		default:
+			continue
+		}
+		f.records = append(f.records, record.Forget(labels, e.Key))
+	}
+	return f
+}

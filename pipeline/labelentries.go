@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// LabelEntry is a record of the labels topic.
+type LabelEntry struct {
+	record.Label
+	Partition int32
+	Offset    int64
+	Written   time.Time // the record's timestamp
+	Key       string
+	Holds     bool     // no later record of its key has replaced it, and nothing of it was forgotten since
+	Called    []string // the names of its class, from its own to the one it is called by; nil: it has none
+}
+
+// Class is what the entry speaks of: a label, the rejected classes, or a name.
+func (e *LabelEntry) Class() string {
+	switch {
+	case e.Teach != nil:
+		return e.Teach.Label
+	case e.Name != nil:
+		return e.Name.Name
+	case e.Reset != nil:
+		return e.Reset.Class
+	}
+	return ""
+}
+
+// Stream is the one stream that the entry is for; "": all.
+func (e *LabelEntry) Stream() string {
+	switch {
+	case e.Teach != nil:
+		return e.Teach.Stream
+	case e.Not != nil:
+		return e.Not.Stream
+	case e.Name != nil:
+		return e.Name.Stream
+	case e.Reset != nil:
+		return e.Reset.Stream
+	case e.Order != nil:
+		return e.Order.Stream
+	}
+	return ""
+}
+
+// ReadLabelEntries lists what a labels topic holds, oldest first. Records that cannot be used are logged and
+// left out.
+func ReadLabelEntries(
+	ctx context.Context, client *topic.Client, name string, decode record.Options, log *slog.Logger,
+) ([]LabelEntry, error) {
+	n, err := client.Partitions(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("labels topic %s: %w", name, err)
+	}
+	decode.StreamBy = ""
+	decoder, err := record.NewDecoder(decode)
+	if err != nil {
+		return nil, err
+	}
+	records := newLabelRecords(n, nil, 0)
+	records.room = math.MaxInt
+	var entries []LabelEntry
+	added := map[*labelRecord]int{}
+	for p := range n {
+		end, err := readTo(ctx, client, name, int32(p), -1, each(func(r *record.Raw) {
+			what, err := decoder.DecodeLabel(ctx, r)
+			if err != nil {
+				log.Warn("a record of the labels topic cannot be used", "topic", name, "partition", p, "offset", r.Offset,
+					"error", err)
+				return
+			}
+			entry := LabelEntry{
+				Label: what, Partition: int32(p), Offset: r.Offset, Written: r.Time, Key: string(r.Key), Holds: true,
+			}
+			if kept := records.add(p, r.Offset, r.Time, what); kept != nil {
+				entry.Key = kept.key
+				added[kept] = len(entries)
+			}
+			entries = append(entries, entry)
+		}))
+		if err != nil {
+			return nil, fmt.Errorf("labels topic %s: %w", name, err)
+		}
+		records.next[p] = end
+	}
+	v := records.version(records.root, records.next)
+	for i := range entries {
+		if o := entries[i].Order; o != nil {
+			entries[i].Holds = records.given[o.Key()].order == o
+		}
+	}
+	for r, i := range added {
+		e := &entries[i]
+		e.Holds = records.holds(r.key, records.next) == r && v.naming.faults[r] == nil
+		if class := e.Class(); class != "" {
+			if e.Holds && (r.name == nil || r.name.Into != "") {
+				e.Holds = !v.naming.cut(r.stream, class, r)
+			}
+			if chain := slices.Collect(v.naming.given.Chain(r.stream, class)); len(chain) > 1 {
+				e.Called = chain
+			}
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b LabelEntry) int {
+		return firstOf(a.Written.Compare(b.Written), int(a.Partition-b.Partition), int(a.Offset-b.Offset))
+	})
+	return entries, nil
+}

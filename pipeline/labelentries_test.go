@@ -1,0 +1,54 @@
+package pipeline
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// Forgetting a name takes back all that was called by it and leaves the rest: what is written cannot be read
+// as holding, and a second time there is nothing to forget.
+func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "labels", 2, topic.StateSettings())
+	v := []float32{1, 2}
+	write(t, client, []record.Out{
+		record.Teach(name, &record.Example{ID: "a", Label: "anna", Vector: v, By: "kim"}),
+		record.Teach(name, &record.Example{ID: "c", Label: "cluster-17", Vector: v}),
+		record.Teach(name, &record.Example{ID: "b", Label: "ben", Vector: v}),
+		record.Not(name, &record.NotThis{ID: "x", Not: []string{"anna", "ben"}, Vector: v}),
+		record.Not(name, &record.NotThis{ID: "y", Not: []string{"anna"}, Vector: v}),
+		record.NameRecord(name, &record.Name{Name: "cluster-17", Into: "anna"}),
+	})
+	entries := func() []LabelEntry {
+		t.Helper()
+		entries, err := ReadLabelEntries(t.Context(), client, name, record.Options{}, slog.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entries
+	}
+	f := newForgetting(name, entries(), record.Name{Name: "anna"})
+	if f.examples != 2 || f.rejections != 2 || f.names != 1 || !slices.Contains(f.classes, "cluster-17") {
+		t.Errorf("%+v", f)
+	}
+	write(t, client, f.records)
+	var left []string
+	for _, e := range entries() {
+		if e.Holds && e.Forget == "" {
+			left = append(left, e.Key)
+		}
+	}
+	slices.Sort(left)
+	if !slices.Equal(left, []string{"b", "name:anna", "x"}) {
+		t.Errorf("%v holds", left)
+	}
+	again := newForgetting(name, entries(), record.Name{Name: "anna"})
+	if again.examples+again.rejections+again.names != 0 {
+		t.Errorf("%+v", again)
+	}
+}

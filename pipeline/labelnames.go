@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// naming is what the names and rejections of the labels topic come to.
+type naming struct {
+	names      *stream.Names
+	rejections *stream.Rejections
+	// forgotten are the records that forget a name, by the name. What was said of the name before is not in
+	// force.
+	forgotten map[string]*labelRecord
+	given     *stream.Names          // all names, those that were forgotten since among them
+	faults    map[*labelRecord]error // why a name is not in force
+	leftOut   int                    // rejections that are too many
+	resets    []reset                // streams forget what they have learned of a forgotten name
+}
+
+// newNaming works out names and rejections from their records, oldest first.
+func newNaming(records []*labelRecord) *naming {
+	n := &naming{forgotten: map[string]*labelRecord{}, faults: map[*labelRecord]error{}}
+	var named, inForce []stream.Name
+	var from []*labelRecord
+	for _, r := range records {
+		switch {
+		case r.name == nil:
+		case r.name.Into == "":
+			n.forgotten[r.name.Name] = r
+		default:
+			named = append(named, stream.Name{Stream: r.name.Stream, Name: r.name.Name, Into: r.name.Into})
+			from = append(from, r)
+		}
+	}
+	given, faults := stream.NewNames(named)
+	n.given, n.names = given, given
+	for i, r := range from {
+		if faults[i] != nil {
+			n.faults[r] = faults[i]
+		}
+		if !n.cut(r.name.Stream, r.name.Name, r) {
+			inForce = append(inForce, named[i])
+		}
+	}
+	if len(inForce) < len(named) {
+		n.names, _ = stream.NewNames(inForce)
+	}
+	var rejections []stream.Rejection
+	for _, r := range records {
+		if r.not == nil {
+			continue
+		}
+		not := slices.DeleteFunc(slices.Clone(r.not.Not),
+			func(class string) bool { return n.cut(r.stream, class, r) })
+		if len(not) > 0 {
+			rejections = append(rejections, stream.Rejection{
+				ID: r.key, Stream: r.stream, Model: r.not.Model, Track: r.not.Track, Not: not, Vector: r.not.Vector,
+			})
+		}
+	}
+	n.rejections, n.leftOut = stream.NewRejections(rejections)
+	for name, f := range n.forgotten {
+		n.resets = append(n.resets, reset{f.partition, f.offset, record.Reset{Class: name}})
+		for i, r := range from {
+			x := &named[i]
+			chain := slices.Collect(given.Chain(x.Stream, x.Name))
+			if n.faults[r] == nil && r.before(f) < 0 && slices.Contains(chain, name) {
+				n.resets = append(n.resets,
+					reset{f.partition, f.offset, record.Reset{Stream: x.Stream, Class: x.Name}})
+			}
+		}
+	}
+	slices.SortFunc(n.resets, func(a, b reset) int { return a.compare(b) })
+	return n
+}
+
+// cut says whether what a record says of a class was said before the class, or one that it was called by, was
+// forgotten. nil stands for the support, which was there before everything.
+func (n *naming) cut(in, class string, r *labelRecord) bool {
+	if len(n.forgotten) == 0 {
+		return false
+	}
+	for name := range n.given.Chain(in, class) {
+		if f := n.forgotten[name]; f != nil && (r == nil || r.before(f) < 0) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,369 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/ordered"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// labelRecord is a record of the labels topic: an example, a rejection, a name, or the tombstone of one.
+type labelRecord struct {
+	key       string
+	partition int
+	offset    int64
+	at        time.Time // the record's timestamp
+	stream    string    // the one it is for; "": every one
+	teach     *stream.Example
+	not       *record.NotThis
+	name      *record.Name
+	by        string // who said it
+	// attributes of an example, for its picture; nil where they are long or many have some.
+	attributes []byte
+	told       bool // that it cannot be in force
+}
+
+// before orders records by timestamp, then by partition and offset: the order does not depend on who reads
+// which partition first.
+func (r *labelRecord) before(x *labelRecord) int {
+	return cmp.Or(r.at.Compare(x.at), cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset))
+}
+
+// precedes orders examples as they give way where there are too many: machines' before people's, whose
+// records say who they are, then the oldest.
+func (r *labelRecord) precedes(x *labelRecord) int {
+	people := func(r *labelRecord) int {
+		if r.by != "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(people(r), people(x)), r.before(x))
+}
+
+// speaks says whether the record is a name or a rejection.
+func (r *labelRecord) speaks() bool { return r != nil && (r.not != nil || r.name != nil) }
+
+func (r *labelRecord) atOffset(offset int64) int { return cmp.Compare(r.offset, offset) }
+
+// labelRecords are the records of the labels topic that this process has read: those that hold, and those
+// that they have replaced for as long as there is room. Versions of the labels are made from them, for any
+// offsets.
+type labelRecords struct {
+	support map[string]*stream.Example
+	most    int // examples of the topic that are in force, the latest; 0: all
+	next    []int64
+	keys    map[string]labelKey
+	log     [][]*labelRecord // of each partition, by offset
+	since   []int64          // of each partition, the first offset that a version can be made for
+	resets  []reset
+	given   map[string]given // the orders, by key; those that were taken back too
+	orders  *orders          // what they come to; nil: it is to be made
+	root    *view            // the support alone
+
+	replaced, room int // bytes of the records that others have replaced, and the most they may take
+	attributes     int // bytes of those of records that hold
+}
+
+// labelKey holds the records of one key, partition by partition, by offset.
+type labelKey [][]*labelRecord
+
+// mostReplaced is how many bytes of replaced records are kept: what has to be learned again since a snapshot
+// was taken is learned by them.
+const mostReplaced = 64 << 20
+
+// Attributes of examples are kept up to so many bytes of one and of all.
+const (
+	longestAttributes = 4 << 10
+	mostAttributes    = 16 << 20
+)
+
+func newLabelRecords(partitions int, support []stream.Example, most int) *labelRecords {
+	l := &labelRecords{
+		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]labelKey{},
+		next: make([]int64, partitions), log: make([][]*labelRecord, partitions), since: make([]int64, partitions),
+		given: map[string]given{},
+	}
+	var changes []stream.Change
+	for i := range support {
+		l.support[support[i].ID] = &support[i]
+		changes = append(changes, stream.Change{Example: support[i]})
+	}
+	l.root = &view{
+		labels: new(stream.Labels).With(stream.Changes{Examples: changes}),
+		next:   make([]int64, partitions), standing: ordered.New((*labelRecord).precedes),
+		said: ordered.New((*labelRecord).before), naming: newNaming(nil),
+	}
+	return l
+}
+
+// add takes in one record of a partition, in the order of its offsets, and returns it; nil: it is no
+// example's.
+func (l *labelRecords) add(partition int, offset int64, at time.Time, what record.Label) *labelRecord {
+	r := &labelRecord{key: what.Forget, partition: partition, offset: offset, at: at, by: what.By}
+	switch {
+	case what.Reset != nil:
+		l.resets = append(l.resets, reset{partition, offset, *what.Reset})
+		return nil
+	case what.Order != nil, record.IsOrder(what.Forget):
+		l.order(what.Forget, at, what.Order)
+		return nil
+	case what.Teach != nil:
+		i := what.Teach
+		r.key, r.stream = i.ItemID, i.Stream
+		r.teach = &stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
+		if n := len(i.Attributes); n <= longestAttributes && l.attributes+n <= mostAttributes {
+			r.attributes = slices.Clone(i.Attributes)
+			l.attributes += n
+		}
+	case what.Not != nil:
+		r.key, r.stream, r.not = what.Not.ID, what.Not.Stream, what.Not
+	case what.Name != nil:
+		r.key, r.stream, r.name = what.Key, what.Name.Stream, what.Name
+	}
+	parts := l.keys[r.key]
+	i := slices.IndexFunc(parts, func(list []*labelRecord) bool { return list[0].partition == partition })
+	if i < 0 {
+		l.keys[r.key] = append(parts, []*labelRecord{r})
+	} else {
+		list := parts[i]
+		last := list[len(list)-1]
+		l.replaced += last.size()
+		l.attributes -= len(last.attributes)
+		parts[i] = append(list, r)
+	}
+	l.log[partition] = append(l.log[partition], r)
+	for l.replaced > l.room {
+		l.trim()
+	}
+	return r
+}
+
+// size is what a record holds in memory, near enough.
+func (r *labelRecord) size() int {
+	n := 224 + len(r.key) + len(r.attributes)
+	if r.teach != nil {
+		n += 4 * len(r.teach.Vector)
+	}
+	if r.not != nil {
+		n += 4 * len(r.not.Vector)
+	}
+	return n
+}
+
+// trim gives up the older half of the longest log, and what others have replaced in it.
+func (l *labelRecords) trim() {
+	partition := 0
+	for p := range l.log {
+		if len(l.log[p]) > len(l.log[partition]) {
+			partition = p
+		}
+	}
+	log := l.log[partition]
+	n := (len(log) + 1) / 2
+	l.since[partition] = log[n-1].offset + 1
+	for _, r := range log[:n] {
+		parts := l.keys[r.key]
+		i := slices.IndexFunc(parts, func(list []*labelRecord) bool { return list[0].partition == partition })
+		list := parts[i]
+		for len(list) > 1 && list[1].offset < l.since[partition] {
+			l.replaced -= list[0].size()
+			list = list[1:]
+		}
+		parts[i] = slices.Clip(list)
+	}
+	l.log[partition] = slices.Clone(log[n:])
+}
+
+// holds is the record of a key that holds at these offsets: in a partition the last, of several partitions
+// the one with the latest timestamp, of equals the one in the highest partition. So it depends on what the
+// topic holds, and compaction changes nothing. nil: there is none.
+func (l *labelRecords) holds(key string, next []int64) (best *labelRecord) {
+	for _, list := range l.keys[key] {
+		if list[0].partition >= len(next) {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(list, next[list[0].partition], (*labelRecord).atOffset)
+		if i == 0 {
+			continue
+		}
+		if r := list[i-1]; best == nil || best.before(r) < 0 {
+			best = r
+		}
+	}
+	return best
+}
+
+// changed are the keys that have records between two positions.
+func (l *labelRecords) changed(a, b []int64) map[string]bool {
+	keys := map[string]bool{}
+	for p, log := range l.log {
+		from, to := offsetOf(a, p), offsetOf(b, p)
+		i, _ := slices.BinarySearchFunc(log, min(from, to), (*labelRecord).atOffset)
+		for ; i < len(log) && log[i].offset < max(from, to); i++ {
+			keys[log[i].key] = true
+		}
+	}
+	return keys
+}
+
+// offsetOf is the offset of a partition; 0 where the position does not know it.
+func offsetOf(next []int64, partition int) int64 {
+	if partition < len(next) {
+		return next[partition]
+	}
+	return 0
+}
+
+// reaches says whether the records that a version at these offsets is made of are all kept.
+func (l *labelRecords) reaches(next []int64) bool {
+	for p, since := range l.since {
+		if offsetOf(next, p) < since {
+			return false
+		}
+	}
+	return true
+}
+
+// version makes the version at these offsets from another one, at the price of the records between the two.
+// It is the same one whatever it is made from.
+func (l *labelRecords) version(from *view, next []int64) *view {
+	if !l.reaches(from.next) {
+		from = l.root
+	}
+	v := &view{next: slices.Clone(next), resets: l.resetsBefore(next), orders: l.standing()}
+	var keys map[string]bool
+	if from == l.root {
+		keys = make(map[string]bool, len(l.keys))
+		for key := range l.keys {
+			keys[key] = true
+		}
+	} else {
+		keys = l.changed(from.next, next)
+	}
+	var said, edits []ordered.Edit[*labelRecord]
+	for key := range keys {
+		before, now := l.holds(key, from.next), l.holds(key, next)
+		if before == now {
+			continue
+		}
+		if before.speaks() {
+			said = append(said, ordered.Edit[*labelRecord]{Value: before, Out: true})
+		}
+		if now.speaks() {
+			said = append(said, ordered.Edit[*labelRecord]{Value: now})
+		}
+	}
+	v.said, v.naming = from.said.Edit(said), from.naming
+	if len(said) > 0 {
+		v.naming = newNaming(slices.Collect(v.said.All()))
+		if len(v.naming.forgotten)+len(from.naming.forgotten) > 0 && from != l.root {
+			return l.version(l.root, next) // any example may be concerned
+		}
+	}
+	if len(v.naming.forgotten) > 0 {
+		v.resets = slices.Concat(v.resets, v.naming.resets)
+		if from == l.root {
+			for id := range l.support {
+				keys[id] = true
+			}
+		}
+	}
+	forgotten := map[string]bool{}
+	for key := range keys {
+		before, now := l.holds(key, from.next), l.holds(key, next)
+		if before == now {
+			continue
+		}
+		forgotten[key] = now != nil && now.teach == nil && now.name == nil
+		if before != nil && before.teach != nil {
+			edits = append(edits, ordered.Edit[*labelRecord]{Value: before, Out: true})
+		}
+		if now != nil && now.teach != nil && !v.naming.cut(now.stream, now.teach.Label, now) {
+			edits = append(edits, ordered.Edit[*labelRecord]{Value: now})
+		}
+	}
+	v.standing = from.standing.Edit(edits)
+	if v.leftOut = v.standing.Len() - l.most; l.most > 0 && v.leftOut > 0 {
+		v.oldest = v.standing.At(v.leftOut)
+	} else {
+		v.leftOut = 0
+	}
+	for _, key := range between(v.standing, from.oldest, v.oldest) {
+		keys[key] = true
+	}
+	var changes []stream.Change
+	for key := range keys {
+		before, now := l.inForce(from, key), l.inForce(v, key)
+		if before.example == now.example {
+			continue
+		}
+		if before.example != nil && (now.example == nil || now.stream != before.stream) {
+			changes = append(changes, stream.Change{Stream: before.stream, Example: *before.example, Out: true})
+		}
+		if now.example != nil {
+			changes = append(changes, stream.Change{Stream: now.stream, Example: *now.example})
+		}
+	}
+	v.labels = from.labels.With(stream.Changes{
+		Examples: changes, Forgotten: forgotten, Names: v.naming.names, Rejections: v.naming.rejections,
+	})
+	return v
+}
+
+// between are the keys of the standing examples from one record to another, whichever comes first; nil is
+// before all others.
+func between(standing ordered.List[*labelRecord], a, b *labelRecord) (keys []string) {
+	if a != nil && (b == nil || b.precedes(a) < 0) {
+		a, b = b, a
+	}
+	if b == nil {
+		return nil
+	}
+	all := standing.All()
+	if a != nil {
+		all = ordered.From(standing, a, (*labelRecord).precedes)
+	}
+	for r := range all {
+		if r.precedes(b) >= 0 {
+			break
+		}
+		keys = append(keys, r.key)
+	}
+	return keys
+}
+
+// scoped is an example and the one stream that it is for; "": every one.
+type scoped struct {
+	stream  string
+	example *stream.Example
+}
+
+// inForce is the example of a key that is in force in a version: what the topic says of an id stands before
+// the support.
+func (l *labelRecords) inForce(v *view, key string) scoped {
+	r := l.holds(key, v.next)
+	switch {
+	case r == nil:
+		e := l.support[key]
+		if e != nil && v.naming.cut("", e.Label, nil) {
+			e = nil
+		}
+		return scoped{"", e}
+	case r.teach == nil, v.oldest != nil && r.precedes(v.oldest) < 0, v.naming.cut(r.stream, r.teach.Label, r):
+		return scoped{}
+	}
+	return scoped{r.stream, r.teach}
+}
+
+// resetsBefore are the orders to reset that a version at these offsets knows.
+func (l *labelRecords) resetsBefore(next []int64) []reset {
+	known := func(r reset) bool { return r.offset < offsetOf(next, r.partition) }
+	if !slices.ContainsFunc(l.resets, func(r reset) bool { return !known(r) }) {
+		return slices.Clip(l.resets) // as nearly always: shared
+	}
+	return slices.DeleteFunc(slices.Clone(l.resets), func(r reset) bool { return !known(r) })
+}

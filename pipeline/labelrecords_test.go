@@ -1,0 +1,286 @@
+package pipeline
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+func inForce(v *view) (ids []string) {
+	for _, e := range v.labels.All() {
+		ids = append(ids, e.ID+"="+e.Label)
+	}
+	return ids
+}
+
+func teach(id, label string) record.Label {
+	return record.Label{Teach: &record.Item{ItemID: id, Label: label, Vector: []float32{1}}}
+}
+
+// saidBy is all that a version says, but for resets.
+func saidBy(v *view) (list []string) {
+	for s, e := range v.labels.All() {
+		list = append(list, fmt.Sprintf("%s/%s=%s %v", s, e.ID, e.Label, e.Vector))
+	}
+	for c := range 8 {
+		list = append(list, v.naming.names.Of("a", fmt.Sprint("c", c)))
+	}
+	for r := range v.said.All() {
+		list = append(list, r.key)
+	}
+	return append(list, fmt.Sprint(len(v.naming.faults), v.naming.leftOut, len(v.naming.resets)))
+}
+
+// Whoever reads which partition first, the same record holds.
+func TestTheSameRecordHolds(t *testing.T) {
+	now := time.Now()
+	type said struct {
+		partition int
+		at        time.Time
+		what      record.Label
+	}
+	zero := []said{
+		{0, now.Add(9 * time.Second), teach("x", "early, of a clock that was ahead")}, {0, now, teach("x", "a")},
+	}
+	one := []said{{1, now.Add(-time.Second), teach("x", "old")}, {1, now, teach("x", "b")}}
+	for _, order := range [][]said{slices.Concat(zero, one), slices.Concat(one, zero)} {
+		l := newLabelRecords(2, nil, 0)
+		for i, s := range order {
+			l.add(s.partition, int64(i), s.at, s.what)
+		}
+		v := l.version(l.root, []int64{9, 9})
+		if got := inForce(v); !slices.Equal(got, []string{"x=b"}) {
+			t.Errorf("%v", got)
+		}
+		l.add(0, 9, now.Add(time.Second), record.Label{Forget: "x"})
+		if got := inForce(l.version(v, []int64{10, 9})); got != nil {
+			t.Errorf("%v although forgotten", got)
+		}
+	}
+}
+
+// Beyond the most that are in force, those written last are, whatever came first to this process; one that is
+// forgotten makes room.
+func TestExamplesAreBounded(t *testing.T) {
+	now := time.Now()
+	l := newLabelRecords(2, nil, 3)
+	for i, age := range []int{4, 0, 3, 1, 2} {
+		l.add(i%2, int64(i), now.Add(-time.Duration(age)*time.Second), teach(fmt.Sprint("e", age), "l"))
+	}
+	v := l.version(l.root, []int64{5, 5})
+	if got := inForce(v); !slices.Equal(got, []string{"e0=l", "e1=l", "e2=l"}) || v.leftOut != 2 {
+		t.Errorf("%v in force, %d left out", got, v.leftOut)
+	}
+	l.add(1, 9, now, record.Label{Forget: "e1"})
+	v = l.version(v, []int64{5, 10})
+	if got := inForce(v); !slices.Equal(got, []string{"e0=l", "e2=l", "e3=l"}) || v.leftOut != 1 {
+		t.Errorf("%v in force, %d left out", got, v.leftOut)
+	}
+}
+
+// A version depends on its offsets alone: made from any other, or from the topic read anew up to there, it is
+// the same one, whatever was replaced and trimmed since.
+func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
+	const partitions, most = 3, 20
+	support := []stream.Example{
+		{ID: "k1", Label: "support", Vector: []float32{1}}, {ID: "s", Label: "s", Vector: []float32{1}},
+	}
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		l := newLabelRecords(partitions, support, most)
+		if l.room = 1 << 20; seed%3 == 0 {
+			l.room = 20_000
+		}
+		type written struct {
+			partition int
+			at        time.Time
+			what      record.Label
+		}
+		var all []written
+		start := time.Now()
+		versions := []*view{l.root}
+		positions := [][]int64{make([]int64, partitions)}
+		for i := range 400 {
+			at := start.Add(time.Duration(random.IntN(500)) * time.Second)
+			w := written{partition: random.IntN(partitions), at: at}
+			id := fmt.Sprint("k", random.IntN(60))
+			class := func() string { return fmt.Sprint("c", random.IntN(8)) }
+			switch random.IntN(12) {
+			case 0, 1:
+				w.what = record.Label{Forget: id}
+			case 2:
+				w.what = record.Label{Reset: &record.Reset{Class: id}}
+			case 3:
+				if n := (record.Name{Name: class(), Into: class()}); n.Name != n.Into {
+					w.what = record.Label{Key: record.NameKey(n.Name, ""), Name: &n}
+				}
+			case 4:
+				n := record.Name{Name: class()}
+				w.what = record.Label{Key: record.NameKey(n.Name, ""), Name: &n}
+			case 5:
+				w.what = record.Label{Forget: record.NameKey(class(), "")}
+			case 6:
+				w.what = record.Label{Not: &record.NotThis{ID: id, Not: []string{class()}, Vector: []float32{1}}}
+			}
+			if w.what == (record.Label{}) {
+				w.what = teach(id, class())
+				w.what.By = []string{"", "kim"}[random.IntN(2)]
+				w.what.Teach.Vector[0] = float32(i)
+				w.what.Teach.Stream = []string{"", "", "a", "b"}[random.IntN(4)]
+			}
+			all = append(all, w)
+			l.next[w.partition]++
+			l.add(w.partition, l.next[w.partition]-1, w.at, w.what)
+			positions = append(positions, slices.Clone(l.next))
+			if random.IntN(4) > 0 {
+				continue
+			}
+			next := positions[random.IntN(len(positions))]
+			if random.IntN(2) == 0 {
+				next = l.next
+			}
+			if !l.reaches(next) {
+				continue
+			}
+			v := l.version(versions[random.IntN(len(versions))], next)
+			versions = append(versions, v)
+			anew := newLabelRecords(partitions, support, most)
+			anew.room = 0
+			for _, w := range all {
+				if p := w.partition; anew.next[p] < next[p] {
+					anew.add(p, anew.next[p], w.at, w.what)
+					anew.next[p]++
+				}
+			}
+			want := anew.version(anew.root, next)
+			ids, wanted := saidBy(v), saidBy(want)
+			if !slices.Equal(ids, wanted) || v.leftOut != want.leftOut || len(v.resets) != len(want.resets) {
+				t.Fatalf("seed %d, record %d, up to %v:\n%v, %d left out, %d resets, not\n%v, %d, %d", seed, i, next,
+					ids, v.leftOut, len(v.resets), wanted, want.leftOut, len(want.resets))
+			}
+		}
+	}
+}
+
+// Beside 100,000 labels, 3,000 lessons and a version for each take what the lessons take, and the versions as
+// they were before each of them are made again, one after the other, at the same price.
+func TestALessonTakesLittleMemory(t *testing.T) {
+	const n, lessons, dimension = 100_000, 3000, 8
+	l := newLabelRecords(1, nil, n)
+	now := time.Now()
+	add := func(id string) {
+		what := teach(id, "label "+id[len(id)-1:])
+		what.Teach.Vector = make([]float32, dimension)
+		l.next[0]++
+		l.add(0, l.next[0]-1, now.Add(time.Duration(l.next[0])), what)
+	}
+	for i := range n {
+		add(fmt.Sprint("e", i))
+	}
+	v := l.version(l.root, l.next)
+	measure := func(what string, most uint64, do func()) {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / lessons; each > most {
+			t.Errorf("%s: %d bytes each", what, each)
+		}
+	}
+	measure("a lesson", 96<<10, func() {
+		for i := range lessons {
+			add(fmt.Sprint("e", i*7)) // every other one replaces a label
+			v = l.version(v, l.next)
+		}
+	})
+	held := make([]*view, 0, lessons)
+	measure("a version made again", 96<<10, func() {
+		from := v
+		for i := range int64(lessons) {
+			from = l.version(from, []int64{n + i})
+			held = append(held, from)
+		}
+	})
+	if len(held) != lessons || held[0].labels.Len() != n {
+		t.Errorf("%d labels", held[0].labels.Len())
+	}
+}
+
+// Labels in partitions that the topic gains are read. A label of another dimension than the feed's goes to
+// the dead letters, and keeps neither the feed nor the good labels, before it and after it, from their work.
+func TestLabelsThatDoNotFit(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(91)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support = nil
+	o.Limits = consumer.Limits{Size: 8, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	said := &lines{}
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
+	teachIn := func(partition int32, id, label string, vector []float32) {
+		out := record.Teach(o.Labels, &record.Example{ID: id, Label: label, Vector: vector})
+		out.Partition = partition
+		write(t, client, []record.Out{out})
+	}
+	teachIn(0, "bad", "class-0", f.vector(0)[:dimension/2])
+	for c := range classes - 1 {
+		teachIn(0, fmt.Sprintf("good-%d", c), fmt.Sprintf("class-%d", c), f.vector(c))
+	}
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.labels.watch = 100 * time.Millisecond
+	run(t, s)
+	all := 0
+	labels := func() map[string]bool {
+		t.Helper()
+		records := make([]record.Out, 8)
+		for i := range records {
+			records[i] = record.Out{Topic: in, Partition: 0, Key: []byte("cam"), Value: encode(f.vector(i % classes))}
+		}
+		write(t, client, records)
+		all += len(records)
+		got := collect(t, client, o.Out, count(all))
+		found := map[string]bool{}
+		for i := all - 8; i < all; i++ {
+			for _, a := range got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()] {
+				found[a.Label] = true
+			}
+		}
+		return found
+	}
+	if got := labels(); !got["class-0"] || !got["class-1"] || !got["class-2"] {
+		t.Errorf("labels %v", got)
+	}
+	letters := read(t, client, o.Dead, 1)
+	reason, _ := letters[0].Header(record.ErrorHeader)
+	if string(letters[0].Key) != "bad" || !strings.Contains(string(reason), "dimension 32") {
+		t.Errorf("letter %q: %q", letters[0].Key, reason)
+	}
+	if err := client.Grow(t.Context(), o.Labels, 2); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "grown", func() bool { return said.count("has more partitions") > 0 })
+	teachIn(1, "gained", fmt.Sprintf("class-%d", classes-1), f.vector(classes-1))
+	eventually(t, "read", func() bool { return s.labels.current.Load().labels.Len() == classes+1 })
+	if got := labels(); !got[fmt.Sprintf("class-%d", classes-1)] {
+		t.Errorf("labels %v: the partition that was gained is not read", got)
+	}
+	if n := len(read(t, client, o.Dead, 1)); n > 3 {
+		t.Errorf("%d dead letters", n)
+	}
+}

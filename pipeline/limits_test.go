@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+)
+
+// lower sets a topic's max.message.bytes.
+func lower(t *testing.T, client *topic.Client, name string, most int) {
+	t.Helper()
+	k := client.Kafka()
+	answer, err := k.IncrementalAlterConfigs(t.Context(), &kafka.IncrementalAlterConfigsRequest{
+		Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{
+				Name: "max.message.bytes", Value: fmt.Sprint(most), ConfigOperation: kafka.ConfigOperationSet,
+			}},
+		}},
+	})
+	if err != nil || answer.Resources[0].Error != nil {
+		t.Fatal(err, answer)
+	}
+}
+
+// A state topic that takes small records only, from the start or from some moment on, holds snapshots and
+// journals all the same: cut as it takes them. Nothing is lost, and a new owner finds all of it.
+func TestStateTopicTakesSmallRecords(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprintf("once=%v later=%v", once, later), func(t *testing.T) {
+				client := brokertest.Connect(t, brokertest.Brokers(t))
+				f := newFeed(121)
+				in := brokertest.Topic(t, client, "in", 1, nil)
+				o := basics(client, in, f)
+				o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+				o.State = brokertest.Topic(t, client, "state", 1, topic.StateSettings())
+				if once {
+					o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
+				}
+				if !later {
+					lower(t, client, o.State, 10_000)
+				}
+				stop := start(t, client, o)
+				write(t, client, append(f.records(in, 3, 600), markers(in, 3)...))
+				collect(t, client, o.Out, count(600))
+				if later {
+					lower(t, client, o.State, 10_000)
+				}
+				write(t, client, append(f.records(in, 3, 600), markers(in, 3)...))
+				collect(t, client, o.Out, count(1200))
+				eventually(t, "saved", func() bool {
+					list, faults, err := ReadState(t.Context(), client, o.State, o.Group)
+					if err != nil || len(faults) > 0 {
+						t.Fatal(list, faults, err)
+					}
+					return len(list) == 3 && !slices.ContainsFunc(list, func(r Remembered) bool {
+						return r.Learned != r.Answered || r.Err != nil || r.Memory.Bytes < 10_000
+					})
+				})
+				stop()
+				write(t, client, append(f.records(in, 3, 60), markers(in, 3)...))
+				start(t, client, o)
+				collect(t, client, o.Out, count(1260))
+			})
+		}
+	}
+}
+
+// However a stream is named, a name that is too long is refused before anything of it is kept: its record
+// is a dead letter, and the others are answered.
+func TestLongNamesOfStreams(t *testing.T) {
+	long := strings.Repeat("x", 600_000)
+	for _, by := range []string{"header", "key", "marker"} {
+		t.Run(by, func(t *testing.T) {
+			client := brokertest.Connect(t, brokertest.Brokers(t))
+			f := newFeed(122)
+			in := brokertest.Topic(t, client, "in", 1, nil)
+			o := basics(client, in, f)
+			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+			bad := record.Out{Topic: in, Key: []byte("cam-0"), Value: encode(f.vector(0))}
+			switch by {
+			case "key":
+				bad.Key = []byte(long[:60_000]) // within --max-key
+			case "marker":
+				bad.Value = []byte{}
+				bad.Headers = []record.Header{{Key: record.MarkerHeader}, {Key: "cam", Value: []byte(long)}}
+				o.Decode.StreamBy = "header:cam"
+			case "header":
+				bad.Headers = []record.Header{{Key: "cam", Value: []byte(long)}}
+				o.Decode.StreamBy = "header:cam"
+			}
+			start(t, client, o)
+			write(t, client, append([]record.Out{bad}, f.records(in, 1, 20)...))
+			collect(t, client, o.Out, count(20))
+			letter := read(t, client, o.Dead, 1)[0]
+			if reason, _ := letter.Header(record.ErrorHeader); !strings.Contains(string(reason), "stream's name") {
+				t.Errorf("%s", reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,267 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Of the budget in use, metrics are given up beyond the first of these shares and no new ones are made,
+// streams beyond the second, and beyond the third nothing more is read. What is left is for what the
+// collector has not freed yet.
+const (
+	metricShare = 60 // of a hundred
+	streamShare = 70
+	pauseShare  = 80
+	// enoughGiven is how far below a share something is given up: another byte would ask for it again.
+	enoughGiven = 5
+)
+
+// budget keeps a process below its bytes of memory. What lives on the heap is measured, so that nothing is
+// left out; what large steps will take is reserved before.
+type budget struct {
+	limit    int64        // 0: none
+	live     func() int64 // bytes that lived at the last collection
+	collect  func()
+	reserved atomic.Int64
+
+	used    atomic.Int64 // live and reserved, at the last check
+	metrics atomic.Int64 // bytes of metrics that partitions are to give up
+	streams atomic.Int64 // bytes of streams that partitions are to give up
+	paused  atomic.Bool
+	held    atomic.Pointer[usage]
+	refused atomic.Int64 // reservations for metrics, since the last check
+
+	collected time.Time
+}
+
+func newBudget(limit int64) *budget {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	b := &budget{limit: limit, collect: runtime.GC, live: func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}}
+	b.held.Store(&usage{})
+	return b
+}
+
+// Reserve implements stream.Budget.
+func (b *budget) Reserve(bytes int) (release func(), ok bool) {
+	n := int64(bytes)
+	release = func() { b.reserved.Add(-n) }
+	after := b.reserved.Add(n) + max(b.used.Load(), 0)
+	if b.limit > 0 && after > b.share(metricShare) {
+		release()
+		b.refused.Add(1)
+		return nil, false
+	}
+	return release, true
+}
+
+func (b *budget) share(percent int64) int64 { return b.limit * percent / 100 }
+
+// tight says whether so many bytes more are too many for metrics to be kept.
+func (b *budget) tight(more int64) bool {
+	return b.limit > 0 && b.used.Load()+more > b.share(metricShare)
+}
+
+// check measures, and asks for what is to be given up.
+func (b *budget) check(now time.Time) {
+	if b.limit == 0 {
+		return
+	}
+	ofMetrics, ofStreams := b.held.Load().metrics, b.held.Load().streams
+	used := b.live()
+	if used > b.share(metricShare) && now.Sub(b.collected) >= time.Second {
+		b.collected = now
+		b.collect()
+		used = b.live()
+	}
+	b.used.Store(used)
+	used += b.reserved.Load()
+	over := func(share, used, most int64) int64 {
+		if used <= b.share(share) {
+			return 0
+		}
+		return min(used-b.share(share-enoughGiven), most)
+	}
+	b.metrics.Store(over(metricShare, used, ofMetrics))
+	// Streams are not given up for what is held by something else.
+	asked := over(streamShare, used-ofMetrics, used)
+	if asked > ofStreams {
+		asked = 0
+	}
+	b.streams.Store(asked)
+	if b.paused.Load() {
+		b.paused.Store(used > b.share(pauseShare-enoughGiven))
+	} else {
+		b.paused.Store(used > b.share(pauseShare))
+	}
+}
+
+// usage is about what a process holds, by what for.
+type usage struct{ labels, streams, metrics, episodes, first, recent int64 }
+
+func (u *usage) each(show func(kind string, bytes int64)) {
+	show("labels", u.labels)
+	show("streams", u.streams)
+	show("metrics", u.metrics)
+	show("episodes", u.episodes)
+	show("first-answers", u.first)
+	show("recent", u.recent)
+}
+
+func (s *Stage) usage() usage {
+	u := usage{
+		episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), labels: s.labelBytes.of(s.labels),
+	}
+	s.remembered.mutex.Lock()
+	for _, live := range s.remembered.streams {
+		u.streams += live.bytes.Load()
+		u.metrics += live.metricBytes.Load()
+	}
+	s.remembered.mutex.Unlock()
+	s.firsts.mutex.Lock()
+	u.first = int64(s.firsts.bytes)
+	s.firsts.mutex.Unlock()
+	if s.options.Recent != nil {
+		u.recent = s.options.Recent.Bytes()
+	}
+	return u
+}
+
+// labelBytes is about what labels hold.
+type labelBytes struct {
+	view  *view
+	bytes int64
+}
+
+func (l *labelBytes) of(labels *labels) int64 {
+	v := labels.current.Load()
+	if v == l.view || v == nil {
+		return l.bytes
+	}
+	l.view, l.bytes = v, 0
+	for id, e := range v.labels.All() {
+		const copies = 3 // as it came, made ready, and its products
+		l.bytes += int64(copies*4*len(e.Vector) + len(id) + 400)
+	}
+	return l.bytes
+}
+
+// guard keeps the process within its budget until ctx ends.
+func (s *Stage) guard(ctx context.Context) {
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if n%4 == 0 {
+				u := s.usage()
+				s.memory.held.Store(&u)
+				u.each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
+				s.metrics.memoryUsed.Set(float64(s.memory.live()))
+			}
+			s.memory.check(now)
+			if n := s.memory.refused.Swap(0); n > 0 {
+				s.warned.once("no metrics", func(int) {
+					s.log.Warn("no metric is learned: it would take the memory over its budget",
+						"memory", mebibytes(s.memory.limit), "do", "raise --memory; answers go on without")
+				})
+			}
+			if t, ok := s.memory.trouble(); ok {
+				s.warned.once("memory", func(int) { s.sayTrouble(t) })
+			}
+		}
+	}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", n>>20) }
+
+// trouble says that nothing is read for want of memory.
+func (b *budget) trouble() (Trouble, bool) {
+	if !b.paused.Load() {
+		return Trouble{}, false
+	}
+	cause := "it is held by"
+	b.held.Load().each(func(kind string, bytes int64) {
+		if bytes >= b.limit/50 {
+			cause += fmt.Sprintf(" %s %s", kind, mebibytes(bytes))
+		}
+	})
+	return Trouble{
+		What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
+			mebibytes(b.limit)),
+		Cause: cause,
+		Do: "raise --memory, share the input among more processes, or lower --max-memory, --max-labels or " +
+			"--recent; it goes on by itself",
+	}, true
+}
+
+// relieve gives up what the budget asks for: metrics first, those of the largest streams before others, then
+// streams that are worth least for their bytes.
+func (p *partition) relieve(now time.Time) {
+	b := p.stage.memory
+	if b.metrics.Load() > 0 {
+		p.dropMetrics(now)
+	}
+	if b.streams.Load() <= 0 || p.commits.sending != nil || !p.caughtUp() || p.replay.left > 0 {
+		return
+	}
+	var list []*liveStream
+	for _, s := range p.leastWorth(func(s *liveStream) float64 {
+		return s.worth(p.position.Offset) / float64(max(s.bytes.Load(), 1))
+	}) {
+		if b.streams.Add(-s.bytes.Load()) <= -s.bytes.Load() {
+			break
+		}
+		list = append(list, s)
+	}
+	p.giveUp(list, "memory", "streams given up, the least lasting for their bytes first: memory is used up")
+}
+
+// dropMetrics gives up metrics of streams that no worker is busy with.
+func (p *partition) dropMetrics(now time.Time) {
+	list := slices.SortedFunc(maps.Values(p.streams), func(a, b *liveStream) int {
+		return cmp.Or(cmp.Compare(b.metricBytes.Load(), a.metricBytes.Load()),
+			cmp.Compare(a.key.Stream, b.key.Stream))
+	})
+	dropped := 0
+	for _, s := range list {
+		if s.metricBytes.Load() == 0 || p.stage.memory.metrics.Load() <= 0 {
+			break
+		}
+		if !s.working.TryLock() {
+			continue
+		}
+		p.stage.memory.metrics.Add(-s.metricBytes.Load())
+		s.memory.DropMetric()
+		s.measure()
+		s.working.Unlock()
+		dropped++
+		p.saver.changed(s, now)
+	}
+	if dropped == 0 {
+		return
+	}
+	p.stage.metrics.metricsDropped.Add(float64(dropped))
+	p.warned.once("metrics", func(int) {
+		p.log.Warn("metrics of streams given up: memory is used up", "streams", dropped,
+			"memory", mebibytes(p.stage.memory.limit))
+	})
+}
+
+// measure notes what the stream holds. The caller holds working.
+func (s *liveStream) measure() {
+	rest, ofMetric := s.memory.Bytes()
+	s.bytes.Store(int64(rest + ofMetric))
+	s.metricBytes.Store(int64(ofMetric))
+}

@@ -1,0 +1,124 @@
+package pipeline
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// Whatever is in use, metrics are refused before streams are asked for, streams before reading waits, and all
+// three end again; what something else holds takes no stream.
+func TestBudgetGivesUpInOrder(t *testing.T) {
+	var live int64
+	b := newBudget(1000)
+	b.live, b.collect = func() int64 { return live }, func() {}
+	b.held.Store(&usage{metrics: 100, streams: 500})
+	now := time.Now()
+	for _, step := range []struct {
+		live             int64
+		metrics, streams int64
+		refused, paused  bool
+	}{
+		{live: 500},
+		{live: 590, refused: true},
+		{live: 610, metrics: 60, refused: true},
+		{live: 790, metrics: 100, refused: true},
+		{live: 810, metrics: 100, streams: 60, refused: true, paused: true},
+		{live: 760, metrics: 100, refused: true, paused: true},
+		{live: 740, metrics: 100, refused: true},
+		{live: 500},
+		{live: 1300, metrics: 100, refused: true, paused: true}, // more than all streams hold
+	} {
+		live, now = step.live, now.Add(time.Second)
+		b.check(now)
+		release, ok := b.Reserve(50)
+		if ok {
+			release()
+		}
+		_, troubled := b.trouble()
+		if b.metrics.Load() != step.metrics || b.streams.Load() != step.streams || ok == step.refused ||
+			b.paused.Load() != step.paused || troubled != step.paused {
+			t.Errorf("%+v: metrics %d, streams %d, granted %v, paused %v, told %v", step, b.metrics.Load(),
+				b.streams.Load(), ok, b.paused.Load(), troubled)
+		}
+	}
+	if b.reserved.Load() != 0 {
+		t.Errorf("%d bytes stay reserved", b.reserved.Load())
+	}
+}
+
+// Random senders, of few dimensions and many, of models and keys that come once or last, taught or not, never
+// take more than the budget, and all that they send is answered.
+func TestMemoryStaysBelowItsBudget(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			client := brokertest.Connect(t, brokertest.Brokers(t))
+			in := brokertest.Topic(t, client, "in", 2, nil)
+			o := basics(client, in, newFeed(seed))
+			o.Support = nil
+			o.Limits = consumer.Limits{Size: 20, Age: time.Hour, Idle: 100 * time.Millisecond, Memory: 1 << 20}
+			o.InFlight, o.FetchBytes = 1<<20, 256<<10
+			o.Budget = 24 << 20
+			records := manySenders(in, rand.New(rand.NewPCG(seed, 7)), 3000)
+			stage, err := New(client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mutex sync.Mutex
+			most := int64(0)
+			stage.memory.live = func() int64 {
+				mutex.Lock()
+				defer mutex.Unlock()
+				u := stage.usage()
+				most = max(most, u.streams+u.episodes)
+				return u.streams + u.episodes
+			}
+			stage.memory.collect = func() {}
+			run(t, stage)
+			for from := 0; from < len(records); from += 250 {
+				write(t, client, records[from:min(from+250, len(records))])
+			}
+			collect(t, client, o.Out, count(len(records)))
+			mutex.Lock()
+			defer mutex.Unlock()
+			if most > o.Budget {
+				t.Errorf("%d bytes in use, the budget is %d", most, o.Budget)
+			}
+			if stage.metrics.retired.Value("memory") == 0 {
+				t.Errorf("no stream was given up, of %d bytes: the budget was never tried", most)
+			}
+		})
+	}
+}
+
+// manySenders are items of models of any dimension, of streams that last and streams that come once.
+func manySenders(name string, random *rand.Rand, n int) []record.Out {
+	dimensions := []int{16, 64, 512, 4096}
+	list := make([]record.Out, n)
+	for i := range list {
+		model := random.IntN(2 * len(dimensions))
+		key := fmt.Sprintf("cam-%d-%d", model, random.IntN(4))
+		if random.IntN(4) == 0 {
+			key = fmt.Sprintf("once-%d", i)
+		}
+		vector := make([]float32, dimensions[model/2])
+		for j := range vector {
+			vector[j] = float32(random.NormFloat64())
+		}
+		list[i] = record.Out{
+			Topic: name, Partition: -1, Key: []byte(key), Value: encode(vector),
+			Headers: []record.Header{{Key: "model", Value: fmt.Appendf(nil, "model-%d", model)}},
+		}
+		if random.IntN(2) == 0 {
+			label := record.Header{Key: "label", Value: fmt.Appendf(nil, "class-%d", random.IntN(8))}
+			list[i].Headers = append(list[i].Headers, label)
+		}
+	}
+	return list
+}

@@ -1,0 +1,435 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// First answers are given beside the line, by a goroutine for each partition: what is read goes to it in order, and
+// it answers, writes and waits for the acknowledgement. None is promised: whatever keeps it, no episode waits.
+//
+// An item has at most one while its partition is owned, and none once its settled result may be there: what was in
+// the partition before it was claimed, an earlier owner may have settled; what is settled is taken out of the queue; and
+// a commit of results waits for a request on its way that has first answers of the same items.
+const (
+	nowQueued  = 8192             // items that wait, of a partition; more are left out
+	nowMemory  = 128 << 20        // bytes that the streams of a process hold for first answers
+	nowQuiet   = 10 * time.Second // a stream without an item for so long gives its memory up when others need it
+	nowRequest = time.Second      // how long a broker may take for a request
+)
+
+// Why an item is left without a first answer, as the metric counts it; nowAnswered has one.
+const (
+	nowAnswered = "answered"
+	nowEarlier  = "earlier" // it was there when the partition was claimed
+	nowBehind   = "behind"  // older than now-within when it was read, and not the end of the partition
+	nowLate     = "late"    // its turn came too late: it is settled, or read longer than now-within ago
+	nowFull     = "full"    // too many wait, or too many streams want memory
+	nowUnknown  = "unknown" // nothing is known to answer by
+	nowRefused  = "refused" // the topic did not take it
+)
+
+// firstAnswers gives the items of one owned partition their first answers.
+type firstAnswers struct {
+	partition *partition
+	from      int64 // offsets below were there when the partition was claimed
+	batch     []firstItem
+	wake      chan struct{}
+	done      chan struct{}
+
+	mutex   sync.Mutex
+	queue   []firstItem
+	sending map[*firstStream]record.Position // the first item of each stream in the request on its way
+	sent    chan struct{}                    // closed when that is over
+	closed  bool
+}
+
+// firstItem is an item that waits.
+type firstItem struct {
+	stream *firstStream
+	item   *record.Item
+	read   time.Time
+}
+
+// firstStream is what first answers know of a stream.
+type firstStream struct {
+	live *liveStream
+
+	mutex sync.Mutex
+	now   stream.Now
+	knows *stream.Knowledge // nil: to be asked for
+	asked time.Time         // when an item last came
+	full  time.Time         // when there was no room for it
+
+	settled record.Position // items up to it are settled; under the mutex of firstAnswers
+}
+
+// answerAtOnce starts the first answers of a partition that was just claimed; nil where none are asked for.
+func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
+	p.announce()
+	if p.stage.options.Now == "" {
+		return nil, nil
+	}
+	end, err := p.stage.client.Offset(ctx, p.topic, p.number, topic.Latest, false)
+	if err != nil {
+		return nil, err
+	}
+	f := &firstAnswers{partition: p, from: end, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go f.run()
+	return f, nil
+}
+
+// read is told of each item that goes into an episode.
+func (f *firstAnswers) read(it *record.Item, now time.Time) {
+	if f == nil {
+		return
+	}
+	if it.Source.Offset < f.from {
+		f.count(1, nowEarlier)
+		return
+	}
+	own := *it
+	s := f.partition.stream(consumer.Key{Stream: it.Stream, Model: it.Model})
+	first := s.first.Load()
+	if first == nil {
+		first = &firstStream{live: s, settled: record.NoPosition}
+		s.first.Store(first)
+	}
+	f.batch = append(f.batch, firstItem{first, &own, now})
+}
+
+// flush hands over what was read; behind leaves out what is older than now-within.
+func (f *firstAnswers) flush(behind bool) {
+	if f == nil || len(f.batch) == 0 {
+		return
+	}
+	batch := f.batch
+	f.batch = nil
+	if behind {
+		f.count(len(batch), nowBehind)
+		return
+	}
+	f.mutex.Lock()
+	over := max(0, len(f.queue)+len(batch)-nowQueued)
+	if over = min(over, len(batch)); !f.closed {
+		f.queue = append(f.queue, batch[:len(batch)-over]...)
+	}
+	f.mutex.Unlock()
+	f.count(over, nowFull)
+	f.wakeUp()
+}
+
+func (f *firstAnswers) wakeUp() {
+	if f == nil {
+		return
+	}
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *firstAnswers) count(n int, outcome string) {
+	if n > 0 {
+		f.partition.stage.metrics.now.Add(float64(n), outcome)
+	}
+}
+
+// settle is told of an answered episode before its results are written. The results wait for what it returns; nil:
+// they need not.
+func (f *firstAnswers) settle(s *liveStream, last record.Position) <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	first := s.first.Load()
+	if first == nil {
+		return nil
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	first.settled = last
+	if at, on := f.sending[first]; on && !at.After(last) {
+		return f.sent
+	}
+	return nil
+}
+
+// stop ends the first answers and waits for the request on its way.
+func (f *firstAnswers) stop() {
+	if f == nil {
+		return
+	}
+	f.mutex.Lock()
+	f.closed, f.queue = true, nil
+	f.mutex.Unlock()
+	f.wakeUp()
+	<-f.done
+}
+
+func (f *firstAnswers) run() {
+	defer close(f.done)
+	for range f.wake {
+		f.mutex.Lock()
+		queue, closed := f.queue, f.closed
+		f.queue = nil
+		f.mutex.Unlock()
+		if closed {
+			return
+		}
+		f.give(queue)
+	}
+}
+
+// give answers items and writes the answers in one request. Items whose stream is being solved and has answered nothing
+// yet wait for that.
+func (f *firstAnswers) give(queue []firstItem) {
+	within := f.partition.stage.options.NowWithin
+	var order []*firstStream
+	lists := map[*firstStream][]firstItem{}
+	late := 0
+	f.mutex.Lock()
+	for _, x := range queue {
+		if !x.item.Source.Position().After(x.stream.settled) || time.Since(x.read) > within {
+			late++
+			continue
+		}
+		if lists[x.stream] == nil {
+			order = append(order, x.stream)
+		}
+		lists[x.stream] = append(lists[x.stream], x)
+	}
+	f.mutex.Unlock()
+	f.count(late, nowLate)
+	var waiting []firstItem
+	records := make([]firstRecord, 0, len(queue)-late)
+	for _, s := range order {
+		answered, wait := f.answer(s, lists[s])
+		records = append(records, answered...)
+		waiting = append(waiting, wait...)
+	}
+	if len(waiting) > 0 {
+		f.mutex.Lock()
+		f.queue = append(waiting, f.queue...) // what came meanwhile is after it, stream by stream
+		f.mutex.Unlock()
+	}
+	f.write(records)
+}
+
+// firstRecord is a first answer to be written.
+type firstRecord struct {
+	firstItem
+	out record.Out
+}
+
+// answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
+func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []firstRecord, wait []firstItem) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Stream, "error", fault, "stack",
+				string(debug.Stack()))
+			records, wait = nil, nil
+		}
+	}()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.asked = time.Now()
+	items := make([]stream.Item, len(list))
+	for i := range list {
+		items[i] = streamItem(list[i].item)
+	}
+	if s.knows == nil {
+		if s.asked.Sub(s.full) < nowQuiet {
+			f.count(len(list), nowFull)
+			return nil, nil
+		}
+		if !s.live.working.TryLock() {
+			return nil, list // the worker tells when it is done
+		}
+		err := f.partition.stage.learn(s, &items[0], nil, nil)
+		s.live.working.Unlock()
+		if err != nil || s.knows == nil {
+			f.count(len(list), nowFull)
+			return nil, nil
+		}
+	}
+	answers := s.now.Answer(items)
+	if answers == nil {
+		f.count(len(list), nowUnknown)
+		return nil, nil
+	}
+	buffer := make([]byte, 0, 400*len(list))
+	for i := range answers {
+		it := list[i].item
+		r := firstResult(it, &answers[i])
+		from := len(buffer)
+		buffer = record.AppendResult(buffer, &r)
+		records = append(records, firstRecord{list[i], record.Out{
+			Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)],
+			Headers: it.Trace.AppendHeaders([]record.Header{timeHeader(it.Time)}),
+		}})
+	}
+	return records, nil
+}
+
+// firstResult is the result that carries a first answer.
+func firstResult(it *record.Item, a *stream.Answer) record.Result {
+	r := record.Result{
+		ID: it.ID(), ItemID: it.ItemID, ReplayOf: it.ReplayOf, Settled: new(bool), Stream: it.Stream, Label: a.Label,
+		Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore,
+		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
+		Source: record.ResultSource{
+			Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset,
+		},
+	}
+	for _, other := range a.Alternatives {
+		r.Alternatives = append(r.Alternatives, record.Alternative(other))
+	}
+	return r
+}
+
+// write writes first answers once. What the topic does not take is counted, and nothing waits for it.
+func (f *firstAnswers) write(records []firstRecord) {
+	stage := f.partition.stage
+	begin := time.Now()
+	out := make([]record.Out, 0, len(records))
+	kept := records[:0]
+	f.mutex.Lock()
+	f.sending, f.sent = map[*firstStream]record.Position{}, make(chan struct{})
+	late := 0
+	for _, r := range records {
+		at := r.item.Source.Position()
+		if !at.After(r.stream.settled) || begin.Sub(r.read) > stage.options.NowWithin || f.closed {
+			late++
+			continue
+		}
+		if _, on := f.sending[r.stream]; !on {
+			f.sending[r.stream] = at
+		}
+		out, kept = append(out, r.out), append(kept, r)
+	}
+	f.mutex.Unlock()
+	f.count(late, nowLate)
+	err := f.send(out)
+	f.mutex.Lock()
+	f.sending = nil
+	close(f.sent)
+	f.mutex.Unlock()
+	if err != nil {
+		f.count(len(kept), nowRefused)
+		stage.warned.once("now", func(times int) {
+			f.partition.log.Warn("first answers are not written: the stage goes on without", "times", times, "error", err)
+			stage.makeNow(context.Background(), 1)
+		})
+		return
+	}
+	f.count(len(kept), nowAnswered)
+	acknowledged := time.Now()
+	for _, r := range kept {
+		stage.metrics.nowTook.Observe(acknowledged.Sub(r.read).Seconds())
+	}
+}
+
+func (f *firstAnswers) send(out []record.Out) error {
+	if len(out) == 0 {
+		return nil
+	}
+	client := f.partition.stage.client
+	ctx, cancel := context.WithTimeout(context.Background(), nowRequest)
+	defer cancel()
+	queue, err := client.Spread(ctx, out, f.partition.number)
+	for err == nil && len(queue) > 0 {
+		var batches []*topic.EncodedBatch
+		for tp, pieces := range queue {
+			batches = append(batches, topic.Encode(tp, pieces[0], topic.Anonymous, ""))
+			if queue[tp] = pieces[1:]; len(pieces) == 1 {
+				delete(queue, tp)
+			}
+		}
+		client.Send(ctx, "", batches)
+		for _, b := range batches {
+			if b.Err != nil {
+				err = fmt.Errorf("%s: %w", b.TopicPartition, b.Err)
+			}
+		}
+	}
+	return err
+}
+
+// makeNow makes the topic of first answers if it is missing, with at least so many partitions. Nothing waits for it.
+func (s *Stage) makeNow(ctx context.Context, partitions int) {
+	if s.options.Now == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if n, err := s.client.Partitions(ctx, s.options.Out); err == nil {
+		partitions = max(partitions, n)
+	}
+	if err := s.client.Ensure(ctx, topic.Description{Name: s.options.Now, Partitions: partitions}); err != nil {
+		s.log.Warn("the topic of first answers cannot be made", "topic", s.options.Now, "error", err)
+	}
+}
+
+// learn gives a stream's first answers what the stream knows now; items and answers are those of the episode that has
+// just been answered. The caller holds both the stream and s.
+func (s *Stage) learn(first *firstStream, like *stream.Item, items []stream.Item, answers []stream.Answer) error {
+	k, err := first.live.memory.Knowledge(like, s.labels.current.Load().labels, first.knows)
+	if err != nil {
+		return err
+	}
+	first.now.Follow(k, items, answers)
+	first.knows = k
+	if !s.firsts.admit(first, first.now.Bytes()) {
+		first.drop()
+		first.full = first.asked
+	}
+	return nil
+}
+
+// drop forgets what a stream's first answers know.
+func (s *firstStream) drop() { s.now, s.knows = stream.Now{}, nil }
+
+// release gives the memory of a stream's first answers back.
+func (s *Stage) release(first *firstStream) {
+	s.firsts.forget(first)
+	first.mutex.Lock()
+	first.drop()
+	first.mutex.Unlock()
+}
+
+// follow tells a stream's first answers of an episode that a worker has answered; the worker has the stream.
+func (j *job) follow() {
+	s, items, answers := j.stream, j.items, j.answers
+	j.items, j.answers = nil, nil
+	first := s.first.Load()
+	if first == nil || len(answers) == 0 {
+		return
+	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.partition.log.Error("first answers could not follow", "stream", s.key.Stream, "error", fault, "stack",
+				string(debug.Stack()))
+		}
+	}()
+	first.mutex.Lock()
+	defer first.mutex.Unlock()
+	if first.knows == nil && first.asked.IsZero() {
+		return
+	}
+	if time.Since(first.asked) > nowQuiet { // nobody asks: it is worked out when somebody does
+		first.drop()
+		s.partition.stage.firsts.forget(first)
+		return
+	}
+	if err := s.partition.stage.learn(first, &items[0], items, answers); err != nil {
+		s.partition.log.Error("first answers could not follow", "stream", s.key.Stream, "error", err)
+	}
+}

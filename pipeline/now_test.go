@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
+)
+
+// claimed waits until the stage owns the partitions of a topic, which hold nothing yet: what comes from then on may get a first
+// answer.
+func claimed(t *testing.T, s *Stage, partitions int) {
+	t.Helper()
+	waitUntil(t, "the partitions are not claimed", func() bool {
+		n := 0
+		s.progress.mutex.Lock()
+		defer s.progress.mutex.Unlock()
+		for _, a := range s.progress.partitions {
+			if a.took > 0 {
+				n++
+			}
+		}
+		return n == partitions
+	})
+}
+
+func waitUntil(t *testing.T, what string, over func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !over(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// Every item is answered when it is read, once, before its settled result, which is what it would be without.
+func TestFirstAnswers(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	const n, streams = 900, 6
+	settled := map[string]record.Result{}
+	for _, c := range []struct {
+		name   string
+		now    bool
+		exact  bool
+		broken bool // the topic of first answers cannot be written
+	}{
+		{name: "without"},
+		{name: "with", now: true},
+		{name: "exactly once", now: true, exact: true},
+		{name: "refused", now: true, broken: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(1)
+			in := brokertest.Topic(t, client, "in", 2, nil)
+			o := basics(client, in, f)
+			o.NowWithin = time.Minute // a loaded machine is no reason to leave any out
+			if c.now {
+				o.Now = brokertest.Name("now")
+			}
+			if c.broken {
+				o.Now = strings.Repeat("x", 300) // no topic has such a name
+			}
+			if c.exact {
+				o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
+			}
+			s, err := New(client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := run(t, s)
+			claimed(t, s, 2)
+			records := f.records(in, streams, n)
+			for part := range 9 { // what comes in one fetch is answered together
+				write(t, client, records[part*n/9:(part+1)*n/9])
+				waitUntil(t, "not all is read", func() bool { return !c.now || s.metrics.now.Sum() >= float64((part+1)*n/9) })
+			}
+			write(t, client, markers(in, streams))
+			results := collect(t, client, o.Out, count(n))
+			stop()
+			for id, list := range results.answers {
+				if len(list) != 1 || list[0].Settled != nil {
+					t.Errorf("%s: %d results, %+v", id, len(list), list[0])
+				}
+				key := strings.TrimPrefix(id, in)
+				if r := list[0]; c.name == "without" {
+					settled[key] = r
+				} else if want := settled[key]; r.Label != want.Label || r.Confidence != want.Confidence || r.Episode != want.Episode {
+					t.Errorf("%s: %+v with first answers, %+v without", id, r, want)
+				}
+			}
+			if !c.now {
+				return
+			}
+			answered, late := int(s.metrics.now.Value(nowAnswered)), int(s.metrics.now.Value(nowLate)) // settled before its turn
+			if c.broken {
+				if refused := int(s.metrics.now.Value(nowRefused)); answered > 0 || refused+late != n {
+					t.Errorf("%d refused, %d late, %d answered", refused, late, answered)
+				}
+				return
+			}
+			if answered+late != n || answered < n/2 {
+				t.Fatalf("%d answered and %d late of %d", answered, late, n)
+			}
+			first := collect(t, client, o.Now, count(answered))
+			same := 0
+			for id, list := range first.answers {
+				if len(list) != 1 || list[0].Settled == nil || *list[0].Settled || list[0].Label == "" {
+					t.Errorf("%s: first answers %+v", id, list)
+				}
+				if list[0].Label == results.answers[id][0].Label {
+					same++
+				}
+			}
+			if same < answered*9/10 {
+				t.Errorf("%d of %d first answers are those of the episodes", same, answered)
+			}
+		})
+	}
+}
+
+// What was there when the partition was claimed, an earlier owner may have settled: it gets no first answer. What comes after it
+// does.
+func TestNoFirstAnswerToWhatWasThere(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(2)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Now, o.NowWithin = brokertest.Name("now"), time.Minute
+	write(t, client, f.records(in, 1, 45))
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	waitUntil(t, "what was there is not read", func() bool { return s.metrics.now.Value(nowEarlier) == 45 })
+	write(t, client, f.records(in, 1, 10)) // they close no episode, which would settle them before their turn
+	first := collect(t, client, o.Now, count(10))
+	for id := range first.answers {
+		if tp := first.answers[id][0].Source.Offset; tp < 45 {
+			t.Errorf("offset %d has a first answer", tp)
+		}
+	}
+}
+
+// A settled item leaves the queue, and its results wait for a request on its way that has it, and for no other.
+func TestSettledItemsGetNoFirstAnswer(t *testing.T) {
+	live, other := &liveStream{}, &liveStream{}
+	first := &firstStream{live: live, settled: record.NoPosition}
+	live.first.Store(first)
+	other.first.Store(&firstStream{live: other, settled: record.NoPosition})
+	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
+	f := &firstAnswers{sending: map[*firstStream]record.Position{first: at(7)}, sent: make(chan struct{})}
+	for _, c := range []struct {
+		stream *liveStream
+		last   int64
+		waits  bool
+	}{{live, 6, false}, {live, 7, true}, {live, 9, true}, {other, 9, false}, {&liveStream{}, 9, false}} {
+		if waits := f.settle(c.stream, at(c.last)) != nil; waits != c.waits {
+			t.Errorf("settled up to %d: waits %t", c.last, waits)
+		}
+	}
+	if first.settled != at(9) {
+		t.Errorf("settled up to %v", first.settled)
+	}
+	if (*firstAnswers)(nil).settle(live, at(3)) != nil {
+		t.Error("without first answers something waits")
+	}
+}
+
+// The results of an episode wait for the first answers on their way.
+func TestCommitWaitsForFirstAnswers(t *testing.T) {
+	var mutex sync.Mutex
+	var order []string
+	add := func(what string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		order = append(order, what)
+	}
+	c := newCommits(committing(func() { add("commit") }), nil, time.Hour, true)
+	c.due = time.Now().Add(time.Hour)
+	sent := make(chan struct{})
+	c.next.records, c.next.after = []record.Out{{}}, []<-chan struct{}{sent}
+	if c.begin(context.Background(), time.Now(), false, nil) == nil {
+		t.Fatal("no commit")
+	}
+	add("first answer")
+	close(sent)
+	<-c.result
+	if fmt.Sprint(order) != "[first answer commit]" {
+		t.Error(order)
+	}
+}
+
+// committing is a committer that tells of each commit.
+type committing func()
+
+func (c committing) Commit(context.Context, *producer.Commit) error { c(); return nil }
+func (committing) Close(context.Context) error                      { return nil }
+
+func (committing) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
+func (committing) StateEnd() (int64, bool)                                   { return 0, false }
+func (committing) Failed() <-chan error                                      { return nil }
+
+// Streams that are quiet make room for others; where none is, there is no room.
+func TestMemoryOfFirstAnswers(t *testing.T) {
+	var m firstMemory
+	quiet, busy := &firstStream{}, &firstStream{asked: time.Now()}
+	m.holding = map[*firstStream]holding{quiet: {nowMemory / 2, time.Now().Add(-time.Hour)}, busy: {nowMemory / 2, time.Now()}}
+	m.bytes, m.most = nowMemory, nowMemory
+	next := &firstStream{asked: time.Now()}
+	if !m.admit(next, 1<<20) || m.bytes != nowMemory/2+1<<20 {
+		t.Errorf("%d bytes held", m.bytes)
+	}
+	last := &firstStream{asked: time.Now()}
+	if m.admit(last, nowMemory/2) {
+		t.Error("there is room where nobody is quiet")
+	}
+	for _, s := range []*firstStream{next, busy, last, quiet} {
+		m.forget(s)
+	}
+	if m.bytes != 0 {
+		t.Errorf("%d bytes held by nobody", m.bytes)
+	}
+}

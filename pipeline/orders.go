@@ -1,0 +1,217 @@
+package pipeline
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// given is the latest record of an order's key; order is nil where it was taken back.
+type given struct {
+	at    time.Time // the record's timestamp
+	order *record.Order
+}
+
+// orders are the pauses and the skipped records that hold. nil is none. They are replaced, never
+// changed.
+type orders struct {
+	paused     []*record.Order // by key
+	all        bool
+	partitions map[topic.TopicPartition]bool // topic "" is every input's
+	streams    map[string]bool
+	skipped    map[record.Source]bool
+}
+
+// mostOrders bounds what is kept of orders; the oldest skipped records give way.
+const mostOrders = 10_000
+
+// order takes an order in, or with nil the end of the one that has the key.
+func (l *labelRecords) order(key string, at time.Time, o *record.Order) {
+	if o != nil {
+		key = o.Key()
+	}
+	if before, known := l.given[key]; known && before.at.After(at) {
+		return // of several partitions the latest counts
+	}
+	l.given[key], l.orders = given{at, o}, nil
+	if len(l.given) > mostOrders {
+		l.dropOrders()
+	}
+}
+
+// dropOrders forgets what was taken back, then the older half of the skipped records.
+func (l *labelRecords) dropOrders() {
+	maps.DeleteFunc(l.given, func(_ string, g given) bool { return g.order == nil })
+	if len(l.given) <= mostOrders {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(l.given), func(a, b string) int {
+		return cmp.Or(l.given[a].at.Compare(l.given[b].at), cmp.Compare(a, b))
+	})
+	for _, key := range keys[:len(keys)/2] {
+		if l.given[key].order.Skip != "" {
+			delete(l.given, key)
+		}
+	}
+}
+
+// standing are the orders that hold; nil: none do.
+func (l *labelRecords) standing() *orders {
+	if l.orders != nil || len(l.given) == 0 {
+		return l.orders
+	}
+	l.orders = &orders{
+		partitions: map[topic.TopicPartition]bool{}, streams: map[string]bool{},
+		skipped: map[record.Source]bool{},
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.given)) {
+		o := l.given[key].order
+		switch {
+		case o == nil:
+			continue
+		case o.Skip != "":
+			if source, ok := record.ParseID(o.Skip); ok {
+				l.orders.skipped[source] = true
+			}
+			continue
+		case o.Partition != nil:
+			l.orders.partitions[topic.TopicPartition{Topic: o.Topic, Partition: *o.Partition}] = true
+		case o.Stream != "":
+			l.orders.streams[o.Stream] = true
+		default:
+			l.orders.all = true
+		}
+		l.orders.paused = append(l.orders.paused, o)
+	}
+	return l.orders
+}
+
+// pauses says whether nothing of a partition is to be read.
+func (o *orders) pauses(name string, number int32) bool {
+	return o != nil && (o.all || o.partitions[topic.TopicPartition{Partition: number}] ||
+		o.partitions[topic.TopicPartition{Topic: name, Partition: number}])
+}
+
+func (o *orders) pausesStream(name string) bool { return o != nil && o.streams[name] }
+
+func (o *orders) skips(s record.Source) bool {
+	if o == nil || len(o.skipped) == 0 {
+		return false
+	}
+	if o.skipped[s] {
+		return true
+	}
+	s.Object = -1
+	return o.skipped[s]
+}
+
+// list says what is paused, for a person to read.
+func (o *orders) list(labels string) (out []Trouble) {
+	if o == nil {
+		return nil
+	}
+	const most = 20
+	for i, pause := range o.paused {
+		if i == most {
+			return append(out, Trouble{
+				What: fmt.Sprintf("%d more pauses hold", len(o.paused)-most),
+				Do:   "slkstream labels list --labels " + labels + " lists them",
+			})
+		}
+		t := Trouble{What: pause.What() + " is paused", Do: "slkstream resume --labels " + labels}
+		if pause.By != "" {
+			t.Cause = "by " + pause.By
+		}
+		if !pause.At.IsZero() {
+			t.Cause += " since " + pause.At.UTC().Format(time.RFC3339)
+		}
+		switch {
+		case pause.Partition != nil:
+			t.Do += fmt.Sprintf(" --partition %d", *pause.Partition)
+			if pause.Topic != "" {
+				t.Do += " --in " + pause.Topic
+			}
+		case pause.Stream != "":
+			t.Do += fmt.Sprintf(" --stream %q", pause.Stream)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// Paused is what somebody has told the stage to leave unanswered for now.
+func (m *Metrics) Paused() []Trouble { return m.pauses() }
+
+// errResumed ends an ownership in which records of a stream were left aside that go on now.
+var errResumed = errors.New("a stream goes on: the partition is read again from where it was paused")
+
+// aside are the streams of one partition whose records are read and left unanswered.
+type aside struct {
+	from map[string]record.Position // the first one of each
+	high map[string]time.Time       // the highest event time before it
+}
+
+func (p *partition) orders() *orders { return p.stage.labels.current.Load().orders }
+
+// paused says whether nothing of the partition is to be read. A bounded range has an end, which a pause would
+// lose.
+func (p *partition) paused() bool {
+	return !p.stage.options.Bounded && p.orders().pauses(p.topic, p.number)
+}
+
+// leaves says whether an item that is read, and was not answered, is left aside: skipped for good, or until
+// its stream goes on.
+func (p *partition) leaves(it *record.Item) bool {
+	o := p.orders()
+	if o.skips(it.Source) {
+		p.stage.metrics.empty.Add(1, "skipped")
+		p.log.Warn("a record is skipped, as was ordered", "id", it.ID(), "stream", it.Stream)
+		return true
+	}
+	if _, begun := p.aside.from[it.Stream]; begun {
+		return true // whatever holds by now: what lies before it comes first
+	}
+	if p.stage.options.Bounded || !o.pausesStream(it.Stream) {
+		return false
+	}
+	if p.aside.from == nil {
+		p.aside = aside{map[string]record.Position{}, map[string]time.Time{}}
+	}
+	p.aside.from[it.Stream], p.aside.high[it.Stream] = it.Source.Position(), p.buffer.High()
+	return true
+}
+
+// resumed says whether a stream goes on of which something was left aside.
+func (p *partition) resumed() bool {
+	o := p.orders()
+	for name := range p.aside.from {
+		if !o.pausesStream(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// lower moves a restart to before what is left aside.
+func (a *aside) lower(r restart) restart {
+	for name, from := range a.from {
+		if r.from.After(from) {
+			r.from, r.high = from, a.high[name]
+		}
+	}
+	return r
+}
+
+// endReplay ends a replay of so much that nothing more can be read, as only commits make room: what a stream
+// holds that was paused may be any number of items.
+func (p *partition) endReplay() {
+	if p.full() && p.jobs == 0 && !p.caughtUp() {
+		p.replay.decided = p.position
+	}
+}

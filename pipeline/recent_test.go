@@ -1,0 +1,32 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/recent"
+)
+
+// Every answered item is kept with its answer, as far as the bytes reach.
+func TestRecentItems(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(1)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	o := basics(client, in, f)
+	o.Recent = recent.New(1 << 20)
+	const n = 500
+	write(t, client, f.records(in, 4, n))
+	write(t, client, markers(in, 4))
+	stop := start(t, client, o)
+	s := collect(t, client, o.Out, count(n))
+	stop()
+	if items, _ := o.Recent.Reach(); items != n {
+		t.Errorf("%d items of %d", items, n)
+	}
+	for id, answers := range s.answers {
+		item, vector, found := o.Recent.Find(id)
+		if !found || item.Label != answers[0].Label || item.Stream != answers[0].Stream || len(vector) != dimension {
+			t.Errorf("%s: %+v, answered %+v", id, item, answers[0])
+		}
+	}
+}

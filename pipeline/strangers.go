@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+const mostStrangers = 2000 // that are grouped, the latest
+
+// Strangers are the recent items that were answered unknown, in the groups that a stream without labels
+// makes of them. Groups are numbered from 0; items of different embedders are in different groups.
+func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
+	if s.options.Recent == nil {
+		return nil, nil
+	}
+	all := s.options.Recent.Unknown(mostStrangers)
+	type space struct {
+		model     string
+		dimension int
+	}
+	spaces := map[space][]*recent.Stranger{}
+	var order []space
+	for i := range all {
+		at := space{all[i].Model, len(all[i].Vector)}
+		if spaces[at] == nil {
+			order = append(order, at)
+		}
+		spaces[at] = append(spaces[at], &all[i])
+	}
+	groups := 0
+	for _, at := range order {
+		n, err := s.group(ctx, spaces[at], groups)
+		if err != nil {
+			return nil, err
+		}
+		groups += n
+	}
+	return all, nil
+}
+
+// group numbers the groups of strangers of one space, from first on, and returns how many there are.
+func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (int, error) {
+	engine, err := stream.NewEngine(s.options.Memory)
+	if err != nil {
+		return 0, err
+	}
+	clusters := stream.New("unknown", s.options.Memory)
+	numbers := map[string]int{}
+	for part := range slices.Chunk(list, 200) {
+		items := make([]stream.Item, len(part))
+		for i, it := range part {
+			items[i] = stream.Item{Vector: it.Vector, Model: it.Model, Track: it.Track}
+			if it.Track != "" {
+				items[i].Track = it.Stream + "/" + it.Track // streams number their tracks alike
+			}
+		}
+		answers, _, err := clusters.Answer(ctx, engine, items, nil)
+		if err != nil {
+			return 0, err
+		}
+		for i, a := range answers {
+			n, known := numbers[a.Label]
+			if !known {
+				n = len(numbers)
+				numbers[a.Label] = n
+			}
+			part[i].Group = first + n
+		}
+	}
+	return len(numbers), nil
+}
+
+// WouldCorrect are the recent items that would be called something else if the examples were taught, by the
+// rule of --corrections.
+func (s *Stage) WouldCorrect(examples []record.Example) (out []recent.Corrected) {
+	if s.options.Recent == nil {
+		return nil
+	}
+	v := s.labels.current.Load()
+	known := map[string]bool{}
+	for i := range examples {
+		e := &examples[i]
+		c := recent.Change{
+			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector,
+			Named: v.naming.names.Of, Try: true,
+		}
+		rival := func(it *recent.Item, unit []float32, within float64) bool {
+			return nearerExample(v.labels, c.ID, it, unit, within)
+		}
+		for _, p := range s.options.Recent.Partitions() {
+			for _, item := range p.Correct(c, rival) {
+				if !known[item.ID] {
+					known[item.ID] = true
+					out = append(out, item)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Strangers of one kind are in one group, and those of other kinds, models and dimensions in others; what
+// would be called by a new example is told, and nothing is called so yet.
+func TestStrangers(t *testing.T) {
+	f := newFeed(3)
+	store := recent.New(8 << 20)
+	p := store.Open("in/0")
+	kinds := map[string]string{}
+	n := 0
+	add := func(kind, model string, vector func() []float32) {
+		var items []recent.Item
+		for range 12 {
+			id := fmt.Sprint("in/0/", n)
+			kinds[id] = kind
+			items = append(items, recent.Item{
+				ID: id, Name: id, Stream: fmt.Sprint("cam-", n%2), Model: model, Label: "anna", Unknown: true,
+				Time: time.Unix(int64(n), 0),
+			})
+			n++
+		}
+		p.Add(recent.NewBlock(items, func(int) []float32 { return vector() }))
+	}
+	for c := range 3 {
+		add(fmt.Sprint("class ", c), "m", func() []float32 { return f.vector(c) })
+	}
+	add("another model", "other", func() []float32 { return []float32{3, 2, 1} })
+	add("another dimension", "m", func() []float32 { return []float32{1, 2, 3} })
+	l := &labels{log: slog.New(slog.DiscardHandler)}
+	l.current.Store(l.begin(0).root)
+	s := &Stage{labels: l, options: Options{Recent: store, Memory: stream.Defaults()}}
+	strangers, err := s.Strangers(t.Context())
+	if err != nil || len(strangers) != n {
+		t.Fatalf("%d of %d, %v", len(strangers), n, err)
+	}
+	groupOf, kindOf := map[string]int{}, map[int]string{}
+	for _, x := range strangers {
+		kind := kinds[x.ID]
+		if g, known := groupOf[kind]; known && g != x.Group {
+			t.Errorf("%s of %s is in group %d and %d", x.ID, kind, x.Group, g)
+		}
+		if k, known := kindOf[x.Group]; known && k != kind {
+			t.Errorf("group %d holds %s and %s", x.Group, k, kind)
+		}
+		groupOf[kind], kindOf[x.Group] = x.Group, kind
+	}
+	example := record.Example{ID: strangers[0].ID, Label: "kim", Model: "m", Vector: strangers[0].Vector}
+	for range 2 {
+		called := s.WouldCorrect([]record.Example{example, example})
+		if len(called) < 12 {
+			t.Errorf("%d would be called kim", len(called))
+		}
+		for _, c := range called {
+			if c.Label != "kim" || c.Was != "anna" || c.Model != "m" {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	s.options.Recent = nil
+	if none, err := s.Strangers(t.Context()); none != nil || err != nil || s.WouldCorrect(nil) != nil {
+		t.Errorf("without recent items: %v %v", none, err)
+	}
+}

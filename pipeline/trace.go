@@ -1,0 +1,32 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// Trace is an answered episode as a tracer sees it.
+type Trace struct {
+	Stream       string
+	Episode      int64
+	Count        int    // items
+	Reason       string // why the episode closed
+	Closed       time.Time
+	Solve        time.Duration
+	Acknowledged time.Time
+	Items        []record.TraceContext // of the items whose senders gave one
+}
+
+func (j *job) trace(now time.Time) *Trace {
+	t := &Trace{
+		Stream: j.episode.Key.Stream, Episode: j.report.Episode, Count: len(j.episode.Items),
+		Reason: string(j.episode.Closed), Closed: j.closed, Solve: j.took, Acknowledged: now,
+	}
+	for i := range j.episode.Items {
+		if context := j.episode.Items[i].Trace; context.Parent != "" {
+			t.Items = append(t.Items, context)
+		}
+	}
+	return t
+}

@@ -1,0 +1,267 @@
+package solver
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// besides is what the items of an episode are to the labelled rows beside it.
+type besides struct {
+	list     []Beside // of the problem
+	one      [1]Beside
+	loose    Labelled // the problem's own Anchors
+	names    []int32
+	prepared *Prepared // the problem's, or own
+	own      Prepared
+	preparing
+
+	rho     int
+	ids     []int32   // n x rho: the nearest, ascending
+	squares []float32 // n x rho
+	nearest []float32 // n: squared distance in u-space to the nearest
+	plain   []float32 // n x k: the same in z-space, to the nearest of each class
+	signed  []float32 // n x directions
+	twisted []float32 // n x d: the metric applied twice, where directions are not kept
+	centre  []float32 // n: product with the metric's centre
+	delta   []float32 // sets x n: product with a set's delta
+	sums    []float32 // classes x d, of raised rows
+	counts  []float64
+}
+
+// takeBeside makes one list of what stands beside the problem.
+func (e *episode) takeBeside(p *Problem) {
+	b := &e.beside
+	b.list, b.prepared = p.Beside, p.Prepared
+	if len(p.AnchorLabels) > 0 {
+		b.loose.begin(p.AnchorLabels, p.K, p.D)
+		for j := range p.AnchorLabels {
+			raise(b.loose.rows[j*p.D:(j+1)*p.D], p.raw(p.N+j), e.settings.Power)
+		}
+		b.names = vector.Resize(b.names, p.K)
+		for c := range b.names {
+			b.names[c] = int32(c)
+		}
+		b.one[0] = Beside{Labelled: &b.loose, Names: b.names}
+		b.list, b.prepared = b.one[:], nil
+	}
+	if b.prepared == nil {
+		b.prepared = &b.own
+	}
+	b.prepared.follow(b.list, p.K)
+}
+
+// findMean sets mu: the mean of the labelled rows, raised, with equal weight a class. Rows whose class is not
+// in force count all the same, so that it does not depend on which classes an episode leaves out.
+func (e *episode) findMean(p *Problem) {
+	b, d := &e.beside, e.d
+	loose := len(p.AnchorLabels) > 0
+	if !loose && len(b.list) == 1 && len(b.list[0].Without) == 0 && e.unlabelled == e.n {
+		copy(e.mean, b.list[0].reference)
+		return
+	}
+	classes := p.K
+	for i := range b.list {
+		classes += b.list[i].k
+	}
+	b.sums, b.counts = vector.Zeroed(b.sums, classes*d), vector.Zeroed(b.counts, classes)
+	e.scratch = vector.Resize(e.scratch, d)
+	for i := range e.n {
+		if c := e.class0(i); c >= 0 {
+			raise(e.scratch, p.raw(i), e.settings.Power)
+			kernel.Axpy(1, e.scratch, b.sums[c*d:c*d+d])
+			b.counts[c]++
+		}
+	}
+	if loose {
+		for j, c := range p.AnchorLabels {
+			kernel.Axpy(1, b.loose.rows[j*d:j*d+d], b.sums[int(c)*d:int(c)*d+d])
+			b.counts[c]++
+		}
+	} else {
+		own := p.K
+		for i := range b.list {
+			b.list[i].addMean(b.sums, b.counts, own)
+			own += b.list[i].k
+		}
+	}
+	known := 0.
+	for _, count := range b.counts {
+		if count > 0 {
+			known++
+		}
+	}
+	clear(e.mean)
+	for c, count := range b.counts {
+		if count > 0 {
+			kernel.Axpy(float32(1/(count*known)), b.sums[c*d:c*d+d], e.mean)
+		}
+	}
+}
+
+// class0 is the problem's class of a labelled row of the episode, -1 of another.
+func (e *episode) class0(i int) int {
+	if y := e.label[i]; y >= 0 {
+		return int(e.class[y])
+	}
+	return -1
+}
+
+// addMean adds the rows to the sums of the classes' raised rows, and their number to counts; a class that is
+// not in force has sums of its own, from own on.
+func (b *Beside) addMean(sums []float32, counts []float64, own int) {
+	d := b.d
+	class := func(local int32) int {
+		if c := b.Names[local]; c >= 0 {
+			return int(c)
+		}
+		return own + int(local)
+	}
+	for local := range int32(b.k) {
+		c := class(local)
+		kernel.Axpy(1, b.sums[int(local)*d:int(local+1)*d], sums[c*d:c*d+d])
+		kernel.Axpy(float32(b.counts[local]), b.reference, sums[c*d:c*d+d])
+		counts[c] += b.counts[local]
+	}
+	for _, i := range b.Without {
+		c := class(b.class[i])
+		kernel.Axpy(-1, b.rows[int(i)*d:int(i+1)*d], sums[c*d:c*d+d])
+		kernel.Axpy(-1, b.reference, sums[c*d:c*d+d])
+		counts[c]--
+	}
+}
+
+// join lists the rho nearest of each unlabelled row among the episode's rows, by their inner products g in
+// u-space of rows stride apart, and the labelled rows beside it. A lag adds to distances between the
+// episode's rows.
+func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neighbours {
+	b, out := &e.beside, &e.graph.near
+	out.N, out.Rho = e.n, rho
+	out.IDs = vector.Resize(out.IDs, e.n*rho)
+	e.graph.squares = vector.Resize(e.graph.squares, rho)
+	e.graph.norms = append(e.graph.norms[:0], e.own[:e.n]...)
+	e.graph.positions = vector.Resize(e.graph.positions, e.n)
+	squares, norms, infinite := e.graph.squares, e.graph.norms, float32(math.Inf(1))
+	for p := range e.n {
+		ids := out.IDs[p*rho : p*rho+rho]
+		for i := range ids {
+			ids[i], squares[i] = -1, infinite
+		}
+		if e.label[p] >= 0 {
+			continue
+		}
+		worst, row := infinite, g[p*stride:p*stride+e.n]
+		if len(lag) > 0 {
+			addLag(norms, e.own, lag, p)
+		}
+		norms[p] = infinite
+		below := kernel.Below(e.graph.positions, norms, row, ceiling(norms, row, rho))
+		for _, q := range e.graph.positions[:below] {
+			if squared := norms[q] - 2*row[q]; squared < worst {
+				insertNear(ids, squares, q, squared)
+				worst = squares[rho-1]
+			}
+		}
+		norms[p] = e.own[p]
+		for j, id := range b.ids[p*rho : p*rho+rho] {
+			if id < 0 {
+				break
+			}
+			if squared := b.squares[p*rho+j] - e.own[p]; squared < worst {
+				insertNear(ids, squares, int32(e.n)+id, squared)
+				worst = squares[rho-1]
+			}
+		}
+	}
+	return out
+}
+
+// ceiling is no less than the rho-th smallest of norms - 2 products.
+func ceiling(norms, products []float32, rho int) float32 {
+	infinite := float32(math.Inf(1))
+	if rho > kernel.Groups {
+		return infinite
+	}
+	var minima [kernel.Groups]float32
+	for i := range minima {
+		minima[i] = infinite
+	}
+	kernel.GroupMinima(&minima, norms, products)
+	for i, v := range minima[1:] { // sorted by insertion: the first rho
+		at := min(i+1, rho)
+		for ; at > 0 && minima[at-1] > v; at-- {
+			minima[at] = minima[at-1]
+		}
+		minima[at] = v
+	}
+	return minima[rho-1]
+}
+
+// addLag fills out with norms and what the lag adds for their distance to row p.
+func addLag(out, norms, lag []float32, p int) {
+	last := lag[len(lag)-1]
+	for q := range out {
+		apart := max(p-q, q-p)
+		if apart > len(lag) {
+			out[q] = norms[q] + last
+		} else if apart > 0 {
+			out[q] = norms[q] + lag[apart-1]
+		}
+	}
+}
+
+// assessDistances fills in how far unlabelled rows are from what is labelled: the episode's own labelled rows
+// too.
+func (e *episode) assessDistances(r *Result) {
+	b, k := &e.beside, e.k
+	r.Distance = vector.Zeroed(r.Distance, e.n)
+	for p := range e.n {
+		if e.label[p] >= 0 {
+			continue
+		}
+		nearest, classes := b.nearest[p], b.plain[p*k:p*k+k]
+		for _, q := range e.assessment.supports {
+			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
+			c := e.label[q]
+			classes[c] = min(classes[c], e.plainSquare(p, int(q)))
+		}
+		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
+	}
+	r.plain, r.number = b.plain, e.number
+}
+
+// plainSquare is the squared distance of two rows of the episode in z-space.
+func (e *episode) plainSquare(p, q int) float32 {
+	return kernel.SquaredDistance(e.z[p*e.d:(p+1)*e.d], e.z[q*e.d:(q+1)*e.d])
+}
+
+// Distances fills out with the distance in z-space of each of the N rows to the nearest labelled one, those
+// of the class except (-1: none) left out; 0 for a labelled row, and 2, the most there is, where nothing
+// counts. Problem.Assess must be set.
+func (r *Result) Distances(out []float32, except int32) {
+	skip := int32(-1)
+	if except >= 0 {
+		skip = r.number[except]
+	}
+	k := len(r.class)
+	for p := range out {
+		if out[p] = 0; r.labelled[p] >= 0 {
+			continue
+		}
+		nearest := float32(math.Inf(1))
+		for c, v := range r.plain[p*k : p*k+k] {
+			if int32(c) != skip {
+				nearest = min(nearest, v)
+			}
+		}
+		out[p] = float32(math.Sqrt(float64(min(4, max(0, nearest)))))
+	}
+}
+
+// Labelled returns the rows beside the episode that were in force, in z-space, one after the other, and their
+// classes.
+func (r *Result) Labelled() (z []float32, classes []int32) {
+	return r.beside.prepared.z(r.beside.list, nil, false)
+}

@@ -1,0 +1,246 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// close compares two solves of one problem up to rounding.
+func closeResults(t *testing.T, a, b *Result, n int) {
+	t.Helper()
+	near := func(name string, x, y []float32) {
+		t.Helper()
+		if len(x) != len(y) {
+			t.Fatalf("%s: %d and %d values", name, len(x), len(y))
+		}
+		for i := range x {
+			if !(math.Abs(float64(x[i]-y[i])) <= 2e-4*max(1, math.Abs(float64(x[i])))) && x[i] != y[i] {
+				t.Fatalf("%s: %g and %g at %d", name, x[i], y[i], i)
+			}
+		}
+	}
+	near("S", a.S, b.S)
+	near("z", a.Z, b.Z)
+	near("prototypes", a.Prototypes(), b.Prototypes())
+	near("masses", a.Masses, b.Masses)
+	near("confidence", a.Confidence, b.Confidence)
+	near("agreement", a.Agreement, b.Agreement)
+	squares := func(x []float32) []float32 { // near 0 a root takes rounding for a distance
+		out := slices.Clone(x)
+		for i, v := range out {
+			out[i] = v * v
+		}
+		return out
+	}
+	near("squared distances", squares(a.Distance), squares(b.Distance))
+	for _, except := range []int32{-1, 0} {
+		x, y := make([]float32, n), make([]float32, n)
+		a.Distances(x, except)
+		b.Distances(y, except)
+		near("squared distances in z-space", squares(x), squares(y))
+	}
+	if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-4*max(1, math.Abs(a.ObjectiveAfter)) {
+		t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)
+	}
+}
+
+// A mean instead of the labelled rows of a class gives what all of them give.
+func TestMeansStandForLabelledRows(t *testing.T) {
+	for _, method := range []Method{SLKMeans, KMeans, LaplacianShot, Nearest} {
+		for seed := range uint64(30) {
+			t.Run(fmt.Sprint(method, seed), func(t *testing.T) {
+				p := withTerms(seed)
+				if seed%3 == 0 {
+					p.Edges, p.Evidence = nil, nil
+					p.Lag = []float32{-.3, -.2, 0, .1}
+				}
+				settings, err := DefaultPreset.Settings()
+				if err != nil {
+					t.Fatal(err)
+				}
+				settings.Method, settings.Check = method, seed%2 == 0
+				var results []*Result
+				for _, which := range []engine{bySize, everyRow} {
+					solve, err := New(settings)
+					if err != nil {
+						t.Fatal(err)
+					}
+					solve.engine = which
+					r, err := solve.Solve(context.Background(), p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					results = append(results, r)
+				}
+				closeResults(t, results[0], results[1], p.N)
+			})
+		}
+	}
+}
+
+// besideOf is a problem with its anchors in prepared sets, among rows that are left out and rows of classes
+// that are not in force.
+func besideOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem {
+	q := *p
+	q.Anchors, q.AnchorLabels = nil, nil
+	for from := 0; from < len(p.AnchorLabels); {
+		to := min(len(p.AnchorLabels), from+1+random.IntN(8))
+		var rows [][]float32
+		var classes, without []int32
+		names := make([]int32, p.K)
+		for c, i := range random.Perm(p.K) {
+			names[i] = int32(c)
+		}
+		for j := from; j < to; j++ {
+			if random.IntN(3) == 0 {
+				without = append(without, int32(len(rows)))
+				rows = append(rows, p.Rows[:p.D])
+				classes = append(classes, int32(random.IntN(p.K)))
+			}
+			rows = append(rows, p.Anchors[j*p.D:(j+1)*p.D])
+			classes = append(classes, int32(slices.Index(names, p.AnchorLabels[j])))
+		}
+		set, err := NewLabelled(rows, classes, p.K, p.D, power)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Beside = append(q.Beside, Beside{Labelled: set, Names: names, Without: without})
+		from = to
+	}
+	return &q
+}
+
+// Prepared sets of labelled rows, kept from solve to solve or not, give what the rows themselves give.
+func TestPreparedSetsAreTheirRows(t *testing.T) {
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &Prepared{}
+	used, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			p := drawn(seed)
+			if seed%4 == 0 {
+				p.Embedding = nil // the mean is that of the labelled rows
+			} else if seed%4 == 1 && p.Embedding != nil {
+				p.Embedding.Mean = nil
+			}
+			fresh, err := New(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := fresh.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := besideOf(t, p, settings.Power, rand.New(rand.NewPCG(seed, 5)))
+			for _, q.Prepared = range []*Prepared{nil, kept, kept, {}} {
+				got, err := used.Solve(context.Background(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				closeResults(t, want, got, p.N)
+			}
+			if len(p.Labels) == 0 || len(q.Beside) == 0 {
+				return
+			}
+			// The same sets beside another episode: what moves is the mean.
+			p.Labels[0], q.Labels = -1, p.Labels
+			if want, err = fresh.Solve(context.Background(), p); err != nil {
+				t.Fatal(err)
+			}
+			q.Prepared = kept
+			got, err := used.Solve(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeResults(t, want, got, p.N)
+		})
+	}
+}
+
+// Rows of a class that is not in force count in the mean and nowhere else; beyond alongMost rows products
+// with the metric's directions are not kept, and the answers are the same.
+func TestManyRowsBeside(t *testing.T) {
+	p := drawn(6)
+	for seed := uint64(6); p.Embedding == nil || len(p.Embedding.Metric.Scales) == 0; seed++ {
+		p = drawn(seed)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	rows, classes := make([][]float32, 0, alongMost+9), make([]int32, 0, alongMost+9)
+	for i := range alongMost + 9 {
+		row := make([]float32, p.D)
+		for j := range row {
+			row[j] = float32(random.NormFloat64())
+		}
+		rows, classes = append(rows, row), append(classes, int32(i*3/(alongMost+9)))
+	}
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := NewLabelled(rows, classes, 3, p.D, settings.Power)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Anchors, p.AnchorLabels, p.Affinity = nil, nil, nil
+	q := *p
+	p.Beside = []Beside{{Labelled: set, Names: []int32{0, -1, 0}}}
+	for i, c := range classes {
+		if c != 1 {
+			q.Anchors, q.AnchorLabels = append(q.Anchors, rows[i]...), append(q.AnchorLabels, 0)
+		}
+	}
+	var results []*Result
+	for i, problem := range []*Problem{p, &q} {
+		solve, err := New(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		solve.engine = []engine{bySize, everyRow}[i]
+		r, err := solve.Solve(context.Background(), problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
+	}
+	if kept := len(results[0].beside.prepared.along); kept > 0 {
+		t.Errorf("%d products with directions are kept", kept)
+	}
+	closeResults(t, results[0], results[1], p.N)
+}
+
+// A fault of a set is named.
+func TestFaultsOfPreparedSets(t *testing.T) {
+	set, err := NewLabelled([][]float32{{1, 2}, {2, 1}}, []int32{0, 1}, 2, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]Beside{
+		"names":      {Labelled: set, Names: []int32{0}},
+		"class":      {Labelled: set, Names: []int32{0, 2}},
+		"below":      {Labelled: set, Names: []int32{0, -2}},
+		"no row":     {Labelled: set, Names: []int32{0, 1}, Without: []int32{2}},
+		"descending": {Labelled: set, Names: []int32{0, 1}, Without: []int32{1, 0}},
+	} {
+		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Beside: []Beside{b}}
+		if err := p.check(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	nan := float32(math.NaN())
+	if _, err := NewLabelled([][]float32{{1, nan}}, []int32{0}, 1, 2, 1); err == nil {
+		t.Error("a row that is not finite: no error")
+	}
+	if _, err := NewLabelled([][]float32{{1}}, []int32{0}, 1, 2, 1); err == nil {
+		t.Error("a row of another dimension: no error")
+	}
+}

@@ -1,0 +1,98 @@
+package file
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// What is said of held-out rows does not depend on their labels: these have no part in the mean, the metric
+// or the graph. Nor does it depend on where the labels stand, in the file or in the support.
+func TestHeldOutLabelsAreNotSeen(t *testing.T) {
+	for name, inFile := range map[string]bool{"support": false, "file": true} {
+		t.Run(name, func(t *testing.T) {
+			p, truth := blobs(1500, 24, 8, 4, false, 1.2, 11)
+			given := make([]int32, p.N)
+			for i := range given {
+				given[i] = -1
+			}
+			if inFile {
+				p.Support.N, p.Support.Values, p.SupportClasses = 0, nil, nil
+				count := make([]int, p.K)
+				for i, y := range truth {
+					if count[y] < 4 {
+						given[i] = y
+						count[y]++
+					}
+				}
+			}
+			plain := p.Read
+			p.Read = func(use func([]float32, int32) error) error {
+				i := 0
+				return plain(func(row []float32, _ int32) error {
+					i++
+					return use(row, given[i-1])
+				})
+			}
+			class := append(slices.Clone(given), p.SupportClasses...)
+			of := &regime{manifold: manifold(p.N, p.K)}
+			c := calibration{problem: p, s: &Settings{}, class: class, like: of}
+			held := c.folds()[0]
+			before, labels, err := c.without(context.Background(), held, 1, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			right := 0
+			for i, row := range held {
+				if labels[i] == class[row] {
+					right++
+				}
+				wrong := (class[row] + 1) % int32(p.K)
+				if class[row] = wrong; inFile {
+					given[row] = wrong
+				} else {
+					p.SupportClasses[int(row)-p.N] = wrong
+				}
+			}
+			if right < len(held)*3/4 {
+				t.Errorf("%d of %d held-out rows are right", right, len(held))
+			}
+			after, others, err := c.without(context.Background(), held, 1, "")
+			if err != nil || !slices.Equal(others, labels) || !slices.Equal(after.confidence, before.confidence) ||
+				!slices.Equal(after.unknown, before.unknown) {
+				t.Errorf("other labels of held-out rows: %v, not %v (%v)", others, labels, err)
+			}
+		})
+	}
+}
+
+// A large file is calibrated on a sample of its stretches with all of its few labelled rows.
+func TestCalibrationSamples(t *testing.T) {
+	p, truth := blobs(25_000, 8, 4, 6, true, .6, 12)
+	reads, rows := 0, 0
+	plain := p.Read
+	p.Read = func(use func([]float32, int32) error) error {
+		reads++
+		i := 0
+		return plain(func(row []float32, _ int32) error {
+			i++
+			if i%1250 == 7 {
+				return use(row, truth[i-1])
+			}
+			return use(row, -1)
+		})
+	}
+	folds := map[string]bool{}
+	r := solve(t, p, Settings{Progress: func(stage string, _, total int64) {
+		if len(stage) > 12 && stage[:11] == "calibrating" && stage[len(stage)-7:] == "reading" {
+			rows = max(rows, int(total))
+			folds[stage] = true
+		}
+	}})
+	if !r.Calibrated || reads != 1+len(folds) || rows < leastCalibrated || rows > 14_000 {
+		t.Errorf("calibrated %v, %d reads, %d rows at most", r.Calibrated, reads, rows)
+	}
+	if r := solve(t, p, Settings{Uncalibrated: true}); r.Calibrated {
+		t.Error("it is calibrated all the same")
+	}
+}

@@ -1,0 +1,217 @@
+package solver
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
+)
+
+// Prepared is what labelled rows outside of episodes come to in z- and u-space, under one mean and one
+// metric. A Problem that brings the same one as the problem before is spared that work while its labels, mean
+// and metric stay. It does not hold the rows themselves. The zero value is empty.
+type Prepared struct {
+	sets           []uint64 // what it was made of
+	names, without []int32
+	k              int
+	mean           []float32
+	source         *metric.Metric
+	metric         *metric.Metric // source about mean
+	ready          bool           // for mean and source
+
+	label   []int32   // rows: the problem's class, -1: not in force
+	members []float64 // k: rows in force
+
+	deltas  []float32 // sets x d: mean less reference
+	inverse []float32 // rows: z = inverse (y - delta), y the set's row
+	square  []float32 // rows: |z - centre|^2
+	by      []float32 // rows: |by metric(z - centre)| = 1; 0 where it has no length
+	along   []float32 // rows x directions: by scaleAlong of z - centre; none for more than alongMost rows
+	sums    []float32 // k x d: of by (z - centre)
+	unit    []float64 // k: rows that have a length
+}
+
+// alongMost is for how many rows the products with the directions of a metric are kept: beyond it each item
+// is multiplied with every row twice, instead of a memory of 32 values a row for each stream.
+const alongMost = 4096
+
+// follow lists the rows that are in force.
+func (l *Prepared) follow(list []Beside, k int) {
+	if l.of(list, k) {
+		return
+	}
+	l.sets, l.names, l.without, l.label = l.sets[:0], l.names[:0], l.without[:0], l.label[:0]
+	l.k, l.ready = k, false
+	l.members = vector.Zeroed(l.members, k)
+	for _, b := range list {
+		l.sets, l.names = append(l.sets, b.id), append(l.names, b.Names...)
+		l.without = append(append(l.without, int32(len(b.Without))), b.Without...)
+		from := len(l.label)
+		for _, c := range b.class {
+			l.label = append(l.label, b.Names[c])
+		}
+		for _, i := range b.Without {
+			l.label[from+int(i)] = -1
+		}
+		for _, c := range l.label[from:] {
+			if c >= 0 {
+				l.members[c]++
+			}
+		}
+	}
+}
+
+// of tells whether l was made of these sets.
+func (l *Prepared) of(list []Beside, k int) bool {
+	if l.k != k || len(l.sets) != len(list) {
+		return false
+	}
+	names, without := l.names, l.without
+	for i, b := range list {
+		if l.sets[i] != b.id || !slices.Equal(names[:b.k], b.Names) || int(without[0]) != len(b.Without) ||
+			!slices.Equal(without[1:1+len(b.Without)], b.Without) {
+			return false
+		}
+		names, without = names[b.k:], without[1+len(b.Without):]
+	}
+	return true
+}
+
+// preparing is the memory in which rows are prepared.
+type preparing struct{ rows, along []float32 }
+
+// prepare computes the rows of the sets that l follows.
+func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *preparing) {
+	if l.ready && l.source == m && slices.Equal(l.mean, mean) {
+		return
+	}
+	d, n := len(mean), len(l.label)
+	l.mean, l.source, l.ready = append(l.mean[:0], mean...), m, true
+	m = m.About(mean)
+	l.metric = m
+	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
+	l.sums, l.unit = vector.Zeroed(l.sums, l.k*d), vector.Zeroed(l.unit, l.k)
+	l.deltas = vector.Resize(l.deltas, len(list)*d)
+	directions := 0
+	if m != nil {
+		directions = len(m.Scales)
+	}
+	l.along = l.along[:0]
+	if directions > 0 && n <= alongMost {
+		l.along = vector.Zeroed(l.along, n*directions)
+	}
+	w.rows, w.along = vector.Resize(w.rows, tile*d), vector.Resize(w.along, tile*directions)
+	first := 0
+	for s, b := range list {
+		delta := l.deltas[s*d : s*d+d]
+		copy(delta, mean)
+		kernel.Axpy(-1, b.reference, delta)
+		for from := 0; from < b.Len(); from += tile {
+			l.prepareTile(w, b.Labelled, delta, first+from, from, min(tile, b.Len()-from))
+		}
+		first += b.Len()
+	}
+}
+
+// prepareTile prepares some rows of a set; at is the number of the first among all.
+func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at, from, count int) {
+	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
+		return
+	}
+	d, m, directions := set.d, l.metric, 0
+	for i := range count {
+		row := w.rows[i*d : i*d+d]
+		l.inverse[at+i] = set.unit(row, from+i, delta)
+		if m != nil {
+			kernel.Axpy(-1, m.Centre, row)
+		}
+		l.square[at+i] = kernel.Dot(row, row)
+	}
+	if m != nil {
+		directions = len(m.Scales)
+		kernel.Products(w.along, w.rows, m.Vectors, count, directions, d)
+		scaleAlong(w.along[:count*directions], m.Scales)
+	}
+	for i := range count {
+		along, length := w.along[i*directions:i*directions+directions], l.square[at+i]
+		if m != nil {
+			length = lengthAlong(length, along, m.Scales)
+		}
+		if length > leastLength {
+			l.by[at+i] = float32(1 / math.Sqrt(float64(length)))
+		}
+		c := l.label[at+i]
+		if c < 0 || l.by[at+i] == 0 {
+			continue
+		}
+		l.unit[c]++
+		kernel.Axpy(l.by[at+i], w.rows[i*d:i*d+d], l.sums[int(c)*d:int(c)*d+d])
+		if len(l.along) > 0 {
+			kernel.Axpy(l.by[at+i], along, l.along[(at+i)*directions:(at+i+1)*directions])
+		}
+	}
+}
+
+// leastLength is the squared length up to which a row counts as one without direction.
+const leastLength = 1e-12
+
+// unit writes row i in z-space and returns what brought it to its length, 0 where it has none.
+func (l *Labelled) unit(out []float32, i int, delta []float32) float32 {
+	copy(out, l.rows[i*l.d:i*l.d+l.d])
+	kernel.Axpy(-1, delta, out)
+	squared := kernel.Dot(out, out)
+	if !(squared > 0) {
+		return 0
+	}
+	inverse := float32(1 / math.Sqrt(float64(squared)))
+	kernel.Scale(inverse, out)
+	return inverse
+}
+
+// scaleAlong multiplies rows of products with the directions of a metric by sqrt(|1 - s^2|) each.
+func scaleAlong(rows, scales []float32) {
+	for j, s := range scales {
+		by := float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s))))
+		for at := j; at < len(rows); at += len(scales) {
+			rows[at] *= by
+		}
+	}
+}
+
+// lengthAlong is the squared length of a row that the metric has mapped: from the one before and scaleAlong's
+// row.
+func lengthAlong(square float32, along, scales []float32) float32 {
+	less := shrinkingScales(scales)
+	square -= kernel.Dot(along[:less], along[:less])
+	if more := along[less:]; len(more) > 0 {
+		square += kernel.Dot(more, more)
+	}
+	return square
+}
+
+// z appends the rows in z-space to out: with all, one that is not in force as zeros, else only those in
+// force. It returns their classes too.
+func (l *Prepared) z(list []Beside, out []float32, all bool) (rows []float32, classes []int32) {
+	at, d := 0, len(l.mean)
+	out = slices.Grow(out, len(l.label)*d)
+	for s, b := range list {
+		for i := range b.class {
+			c := l.label[at+i]
+			if c < 0 && !all {
+				continue
+			}
+			from := len(out)
+			out = append(out, l.deltas[s*d:s*d+d]...)
+			if c < 0 {
+				clear(out[from:])
+			} else {
+				b.unit(out[from:], i, l.deltas[s*d:s*d+d])
+			}
+			classes = append(classes, c)
+		}
+		at += b.Len()
+	}
+	return out, classes
+}

@@ -1,0 +1,49 @@
+package solver
+
+import (
+	"context"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver/metric"
+)
+
+// A prior and a metric that were learned about another mean are those that they are about the problem's.
+func TestPriorAndMetricFollowTheMean(t *testing.T) {
+	for seed := range uint64(20) {
+		p := drawn(seed)
+		p.Assess = true
+		if p.Prior == nil {
+			p.Prior = &Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
+			for i := range p.Prior.Means {
+				p.Prior.Means[i] = float32(i%7-3) / 10
+			}
+			for c := range p.Prior.Weights {
+				p.Prior.Weights[c] = float32(c % 3)
+			}
+		}
+		learned := &metric.Metric{Centre: make([]float32, p.D), Vectors: make([]float32, p.D), Scales: []float32{.5}}
+		learned.Vectors[0], learned.Centre[p.D-1] = 1, .1
+		p.Embedding = &Embedding{Metric: learned}
+		solve, _ := defaultSolver(t, nil)
+		first, err := solve.Solve(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, prior, far := *p, *p.Prior, *learned
+		prior.Means, prior.Inverse = append([]float32{}, prior.Means...), make([]float32, p.K)
+		for c := range prior.Inverse {
+			prior.Inverse[c] = float32(c) / 4
+			kernel.Axpy(prior.Inverse[c], first.Mean, prior.Means[c*p.D:(c+1)*p.D])
+		}
+		far.Centre, far.Inverse = append([]float32{}, far.Centre...), .7
+		kernel.Axpy(far.Inverse, first.Mean, far.Centre)
+		q.Prior, q.Embedding = &prior, &Embedding{Metric: &far}
+		other, _ := defaultSolver(t, nil)
+		second, err := other.Solve(context.Background(), &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeResults(t, first, second, p.N)
+	}
+}

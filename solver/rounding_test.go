@@ -1,0 +1,27 @@
+package solver
+
+import "testing"
+
+// What rounding may add to R grows with the rows, not with R: of a million rows, whose R is ten millions, a
+// rise by 50 is one.
+func TestRounding(t *testing.T) {
+	for _, c := range []struct {
+		rows int
+		rise float64
+		is   bool
+	}{
+		{1_000_000, 50, true},
+		{1_000_000, 5, true},
+		{1_000_000, .5, false},
+		{100, 1e-3, true},
+		{100, 1e-6, false},
+	} {
+		solve, _ := defaultSolver(t, nil)
+		e := &solve.episode
+		e.settings, e.unlabelled = &solve.settings, c.rows
+		e.anneal(0, 0)
+		if got := c.rise > e.rounding(); got != c.is {
+			t.Errorf("%d rows: a rise by %g counts: %t, as %g is allowed", c.rows, c.rise, got, e.rounding())
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package stream
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// preparedSet is a set of examples made ready for the solver.
+type preparedSet struct {
+	*solver.Labelled
+	examples []*labelled // its rows, by label, then id
+	names    []string    // of its classes, ascending
+	counts   []float64   // rows of each class
+	sum      uint64      // of the examples
+	unfit    int         // examples left out: of another model or dimension
+}
+
+// fit is what a set is made ready for.
+type fit struct {
+	model     string
+	dimension int
+	power     float64
+}
+
+// prepare makes examples, which come by label, then id, ready for streams that fit.
+func (f fit) prepare(examples []*labelled) (*preparedSet, error) {
+	p := &preparedSet{examples: make([]*labelled, 0, len(examples))}
+	rows, classes := make([][]float32, 0, len(examples)), make([]int32, 0, len(examples))
+	for _, e := range examples {
+		if len(e.Vector) != f.dimension || e.Model != "" && e.Model != f.model || e.Label == "" {
+			p.unfit++
+			continue
+		}
+		if len(p.names) == 0 || p.names[len(p.names)-1] != e.Label {
+			p.names, p.counts = append(p.names, e.Label), append(p.counts, 0)
+		}
+		p.counts[len(p.names)-1]++
+		p.sum += e.sum
+		p.examples = append(p.examples, e)
+		rows, classes = append(rows, e.Vector), append(classes, int32(len(p.names)-1))
+	}
+	var err error
+	p.Labelled, err = solver.NewLabelled(rows, classes, len(p.names), f.dimension, f.power)
+	return p, err
+}
+
+// row is that of an example, which the set of the same labels has; false: it is not in the set.
+func (p *preparedSet) row(e *labelled) (int32, bool) {
+	if e == nil {
+		return 0, false
+	}
+	i, found := slices.BinarySearchFunc(p.examples, e, func(a, b *labelled) int {
+		return cmp.Or(a.compareLabel(b.Label), a.compareID(b.ID))
+	})
+	return int32(i), found
+}
+
+// readyMost bounds the models and dimensions that a set is ready for at once: a sender may invent them.
+const readyMost = 4
+
+// An episode sees all examples of a set of no more than classesMost classes, and of other sets where they are
+// so few. Else it sees those of the classes nearest to its items: a class costs an item as much as a row in
+// every sweep. Where those few classes have half of all examples it sees all, as they are made ready once.
+const (
+	classesMost  = 512
+	rowsMost     = 1 << 15 // of no more than classesMost classes
+	labelledMost = 4096    // of more classes: of the labels topic, for everyone or for this stream
+	taughtMost   = 1024    // of the stream's own feed
+)
+
+// prepared returns what an episode sees of the set, most examples where it has many classes. A set that is
+// seen whole is made ready when it is first asked for, for all streams that it fits.
+func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, whole bool, err error) {
+	few := s.len() > most && s.classes() <= classesMost
+	if s.len() > most && (!few || s.len() > rowsMost) {
+		near, err := s.near(items)
+		if err != nil {
+			return nil, false, err
+		}
+		if list := slices.Collect(s.among(near)); !few || len(list) < s.len()/2 {
+			p, err = f.prepare(list)
+			return p, false, err
+		}
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if p := s.ready[f]; p != nil {
+		return p, true, nil
+	}
+	if p, err = f.prepare(slices.Collect(s.byLabel.All())); err != nil {
+		return nil, false, err
+	}
+	if s.ready == nil || len(s.ready) >= readyMost {
+		s.ready = map[fit]*preparedSet{}
+	}
+	s.ready[f] = p
+	return p, true, nil
+}
+
+// classes is how many labels the set has.
+func (s *exampleSet) classes() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.labels == 0 {
+		last := ""
+		for e := range s.byLabel.All() {
+			if s.labels == 0 || e.Label != last {
+				s.labels++
+			}
+			last = e.Label
+		}
+	}
+	return s.labels
+}
+
+// inForce is what is labelled for a stream outside of its episodes. It stays until labels change.
+type inForce struct {
+	version, topic uint64 // of what the feed taught, and of the labels, that it was made of
+	made           bool
+
+	taught    *exampleSet     // by the stream's own feed
+	withdrawn []string        // ids of the feed's examples that the labels topic corrects or takes back
+	classes   map[string]bool // that the feed taught
+}
+
+// follow makes the list anew where labels, or what the feed taught, have changed.
+func (f *inForce) follow(s *Stream, labels *followedLabels) {
+	if f.made && f.topic == labels.version && f.version == s.classes.version {
+		return
+	}
+	before := f.taught
+	if before == nil {
+		before = noExamples
+	}
+	*f = inForce{topic: labels.version, version: s.classes.version, made: true, classes: map[string]bool{}}
+	var changes []Change
+	kept := map[string]bool{}
+	for _, name := range s.classes.names() {
+		for _, e := range s.classes.kept[name] {
+			if _, corrected := labels.label(e.id); corrected || labels.forgotten(e.id) {
+				f.withdrawn = append(f.withdrawn, e.id)
+				continue
+			}
+			f.classes[name], kept[e.id] = true, true
+			changes = append(changes, Change{Example: Example{ID: e.id, Label: name, Vector: e.vector}})
+		}
+	}
+	for e := range before.all() {
+		if !kept[e.ID] {
+			changes = append(changes, Change{Example: Example{ID: e.ID}, Out: true})
+		}
+	}
+	f.taught = before.with(changes)
+}
+
+// knownExample is an example in force outside the episode.
+type knownExample struct {
+	*labelled
+	own bool // from this stream's own part of the labels topic
+}
+
+// listed are the examples that the episode sees, with their classes.
+func (p *problem) listed() (list []knownExample, classes []int32) {
+	for i, set := range p.sets {
+		for row, e := range set.examples {
+			if _, corrected := slices.BinarySearch(p.without, int32(row)); i != 1 || !corrected {
+				list, classes = append(list, knownExample{e, i == 0}), append(classes, p.numbers[e.Label])
+			}
+		}
+	}
+	return list, classes
+}
+
+// count lists the classes of what is in force outside the episode, ascending, and how many examples each has.
+func (p *problem) count() (names []string, counts map[string]float64) {
+	counts = map[string]float64{}
+	for _, set := range p.sets {
+		for c, name := range set.names {
+			counts[name] += set.counts[c]
+		}
+	}
+	for _, row := range p.without {
+		name := p.sets[1].examples[row].Label
+		if counts[name]--; counts[name] == 0 {
+			delete(counts, name)
+		}
+	}
+	return slices.Sorted(maps.Keys(counts)), counts
+}

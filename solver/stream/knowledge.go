@@ -1,0 +1,252 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
+)
+
+// Knowledge is what a stream knows after an episode, laid out to answer items one by one; see Now. It is never
+// changed, so any number of goroutines may read it while the stream answers its next episode.
+type Knowledge struct {
+	solve     solver.Settings
+	frames    float64 // Settings.FrameWeight
+	model     string
+	dimension int
+	labels    *followedLabels
+
+	names   []string
+	numbers map[string]int32
+	weight  float64 // of a labelled item in its prototype
+	nobody  int32   // the number of class Nobody; -1: there is none
+	not     []rejectedClass
+
+	// The space of u, and the labelled rows in it, in the order of force.
+	clusters  bool // classes are clusters: nothing is labelled
+	mean      []float32
+	learned   *metric.Metric // as the stream has it
+	metric    *metric.Metric // about mean
+	force     []knownExample
+	class     []int32
+	labelledZ []float32 // m x d, before the metric
+	labelled  []float32 // m x d; labelledZ itself without a metric
+
+	// Each class's labelled rows and learned prototype, weighted: their sum, K x d, their weights and |sum|^2.
+	sums    []float32
+	masses  []float64
+	squares []float64
+
+	expected  []float64 // pi0
+	coherence float64
+	fit       confidenceFit
+	limit     unknownLimit
+	tracks    map[string][]classWeight
+}
+
+// Knowledge is what the stream and labels, which may be nil, say of items like this one. before is the stream's
+// knowledge of one episode ago, or nil: what has not changed is taken over. The stream is not
+// changed. Where modes are the method, means stand for them.
+func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Knowledge, error) {
+	s.Learn()
+	if _, err := checkItems([]Item{*like}); err != nil {
+		return nil, err
+	}
+	from := *s
+	if s.dimension != 0 && (like.Model != s.model || len(like.Vector) != s.dimension) {
+		from = *s.restarted("")
+	}
+	from.model, from.dimension = like.Model, len(like.Vector)
+	if s.settings.Warm {
+		from.metric.join(&from)
+	}
+	var p problem
+	followed := labels.of(s.Name)
+	if _, err := p.gather(&from, []Item{*like}, followed); err != nil {
+		return nil, err
+	}
+	p.number(nil)
+	k := &Knowledge{
+		solve: s.settings.Solver, frames: s.settings.FrameWeight, model: from.model, dimension: from.dimension,
+		labels: followed, limit: unknownLimit{math.Inf(1), math.Inf(1)}, nobody: -1,
+	}
+	switch k.solve.Method {
+	case solver.KMeans, solver.KModes, solver.Nearest:
+		k.solve.Lambda = 0 // they know no neighbours
+	}
+	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
+		k.fromClusters(&from)
+		return k, nil
+	}
+	p.fill(&from, nil)
+	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
+	k.not = p.rejectedClasses(&from)
+	k.force, k.class = p.listed()
+	k.weight = s.settings.Solver.WS
+	k.expected = from.proportions.recurrence.expected(p.K, nil)
+	if s.settings.Warm {
+		k.learned, k.expected = from.metric.current, p.Proportions
+		if s.settings.Time {
+			k.coherence = from.timeline.coherence()
+		}
+	}
+	k.take(before)
+	k.addUp(p.Prior)
+	k.fit = from.calibration.fit(k.labels)
+	k.limit = from.unknownLimit(&from.novelty.scores)
+	if from.shape.breaks > 0 {
+		k.limit = unknownLimit{-1, -2} // everything is unknown, and half as sure
+	}
+	k.tracks = from.timeline.trackWeights()
+	return k, nil
+}
+
+// fromClusters makes the clusters the classes.
+func (k *Knowledge) fromClusters(s *Stream) {
+	c, d := &s.clusters, k.dimension
+	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
+	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
+	k.solve.Lambda, k.solve.Rho, k.solve.Tau, k.solve.U, k.solve.Beta, k.solve.CPI = 2, 8, 6, .75, .25, 10
+	if len(c.list) == 0 {
+		return
+	}
+	k.mean = c.centre(nil, d)
+	k.limit.at = distance(float32(c.limits(s.settings.DiscoverDistance).match))
+	for i, mean := range c.centred(k.mean) {
+		label := c.list[i].label()
+		if _, twice := k.numbers[label]; !twice {
+			k.numbers[label] = int32(len(k.names))
+			k.names = append(k.names, label)
+			k.sums = append(k.sums, make([]float32, d)...)
+			k.masses = append(k.masses, 0)
+		}
+		at := int(k.numbers[label])
+		kernel.Axpy(float32(c.list[i].mass), mean, k.sums[at*d:at*d+d])
+		k.masses[at] += c.list[i].mass
+	}
+	k.expected = slices.Repeat([]float64{1 / float64(len(k.names))}, len(k.names))
+	k.square()
+}
+
+// take fills the space and the labelled rows.
+func (k *Knowledge) take(before *Knowledge) {
+	d := k.dimension
+	if k.sameSpace(before) {
+		k.mean, k.metric, k.labelledZ, k.labelled = before.mean, before.metric, before.labelledZ, before.labelled
+		return
+	}
+	z := make([]float32, len(k.force)*d)
+	for i := range k.force {
+		k.raise(z[i*d:i*d+d], k.force[i].Vector)
+	}
+	k.mean = make([]float32, d)
+	counts := make([]float64, len(k.names))
+	for _, c := range k.class {
+		counts[c]++
+	}
+	for i, c := range k.class { // equal weight a class
+		kernel.Axpy(float32(1/(counts[c]*float64(len(k.names)))), z[i*d:i*d+d], k.mean)
+	}
+	k.labelledZ, k.labelled = z, z
+	k.metric = k.learned.About(k.mean)
+	if k.metric != nil {
+		k.labelled = make([]float32, len(z))
+	}
+	for from := 0; from < len(z); from += d {
+		k.embed(z[from:from+d], k.labelled[from:from+d], z[from:from+d])
+	}
+}
+
+// sameSpace tells whether the metric and the labelled rows are those of before.
+func (k *Knowledge) sameSpace(before *Knowledge) bool {
+	return before != nil && before.model == k.model && before.dimension == k.dimension && before.learned == k.learned &&
+		slices.EqualFunc(before.force, k.force, func(a, b knownExample) bool {
+			return same(&a.Example, &b.Example)
+		})
+}
+
+// addUp makes the sums behind the prototypes.
+func (k *Knowledge) addUp(prior *solver.Prior) {
+	d := k.dimension
+	k.sums, k.masses = make([]float32, len(k.names)*d), make([]float64, len(k.names))
+	for i, c := range k.class {
+		kernel.Axpy(float32(k.weight), k.labelled[i*d:i*d+d], k.sums[int(c)*d:int(c)*d+d])
+		k.masses[c] += k.weight
+	}
+	if prior != nil {
+		row := make([]float32, d)
+		for c, w := range prior.Weights {
+			if w == 0 {
+				continue
+			}
+			copy(row, prior.Means[c*d:c*d+d])
+			kernel.Axpy(-prior.Inverse[c], k.mean, row)
+			if k.metric != nil {
+				length := math.Sqrt(float64(kernel.Dot(row, row)))
+				k.metric.Apply(row, nil)
+				kernel.Scale(float32(length), row)
+			}
+			kernel.Axpy(w, row, k.sums[c*d:c*d+d])
+			k.masses[c] += float64(w)
+		}
+	}
+	k.square()
+}
+
+func (k *Knowledge) square() {
+	d := k.dimension
+	k.squares = make([]float64, len(k.names))
+	for c := range k.squares {
+		k.squares[c] = float64(kernel.Dot(k.sums[c*d:c*d+d], k.sums[c*d:c*d+d]))
+	}
+}
+
+// raise fills out with what of a raw row does not depend on the labels: sign(x)|x|^power, or for clusters the
+// unit row.
+func (k *Knowledge) raise(out, x []float32) {
+	switch power := k.solve.Power; {
+	case k.clusters:
+		vector.Unit(out, x)
+	case power == 1:
+		copy(out, x)
+	case power == .75:
+		kernel.ThreeQuarterPower(out, x)
+	default:
+		for i, v := range x {
+			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v)))
+		}
+	}
+}
+
+// embed takes a raised row to z and to u, which may be the same memory where there is no metric.
+func (k *Knowledge) embed(z, u, raised []float32) {
+	copy(z, raised)
+	if k.mean != nil {
+		kernel.Axpy(-1, k.mean, z)
+	}
+	vector.Unit(z, z)
+	if &u[0] != &z[0] {
+		copy(u, z)
+	}
+	if k.metric != nil {
+		k.metric.Apply(u, nil)
+	}
+}
+
+// trackWeights are the parts of the classes among the labels of each track.
+func (t *timeline) trackWeights() map[string][]classWeight {
+	out := make(map[string][]classWeight, len(t.tracks))
+	for name, x := range t.tracks {
+		var sum float32
+		for _, w := range x.labels {
+			sum += w.weight
+		}
+		for _, w := range x.labels {
+			out[name] = append(out[name], classWeight{w.class, w.weight / sum})
+		}
+	}
+	return out
+}

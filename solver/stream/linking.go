@@ -1,0 +1,195 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// relate finds which items are different things, as they are of one frame, and which are one, as they are of
+// one track, and learns from the former.
+func (p *grouping) relate(items []Item, framed bool, apart *likeness) {
+	n := p.n
+	p.apart, p.track = make([]bool, n*n), make([]bool, n*n)
+	for i := range n {
+		for j := range i {
+			a, b, v := &items[p.at[i]], &items[p.at[j]], float64(p.alike[i*n+j])
+			if framed && a.Frame != "" && a.Frame == b.Frame {
+				apart.squares += min(1, v*v)
+				apart.pairs++
+				p.apart[i*n+j] = v <= twinLikeness
+				p.apart[j*n+i] = p.apart[i*n+j]
+			} else if a.Track != "" && a.Track == b.Track {
+				p.track[i*n+j], p.track[j*n+i] = true, true
+			}
+		}
+	}
+}
+
+// order makes the lag. learned: the order of the items is learned from, too.
+func (p *grouping) order(t *timeline, learned bool) {
+	n := p.n
+	if n < 2 {
+		return
+	}
+	around := surroundings{n: n, nearest: make([]float32, n), position: make([]int32, n)}
+	for i := range n {
+		best := float32(-2)
+		for j, v := range p.alike[i*n : i*n+n] {
+			if j != i && v > best {
+				best, around.position[i] = v, int32(j)
+			}
+		}
+		around.nearest[i] = 1 - best
+	}
+	if learned {
+		t.learnOrder(&around)
+	}
+	middle := float64(vector.Median(around.nearest))
+	for positions := range lagMost + 1 {
+		lag := lagLikeness * t.coherence() * middle * (float64(positions)/lagUnit - 1)
+		p.lag = append(p.lag, float32(lag))
+	}
+}
+
+// timed is the cosine of two items less the lag between them.
+func (p *grouping) timed(i, j int, cosine float32) float32 {
+	if p.lag == nil {
+		return cosine
+	}
+	return cosine - p.lag[min(lagMost, max(p.at[i]-p.at[j], p.at[j]-p.at[i]))]
+}
+
+// smooth adds to each row the mean of its nearest, each by its cosine.
+func (p *grouping) smooth(d int) {
+	n := p.n
+	p.smoothed = slices.Clone(p.rows)
+	near := make([]link, 0, smoothNearest)
+	for i := range n {
+		near = near[:0]
+		var sum float32
+		for j, v := range p.alike[i*n : i*n+n] {
+			if j != i && v > 0 && !p.apart[i*n+j] {
+				near = nearest(near, link{int32(j), -p.timed(i, j, v)}, smoothNearest)
+			}
+		}
+		for _, l := range near {
+			sum += p.alike[i*n+int(l.node)]
+		}
+		row := p.smoothed[i*d : i*d+d]
+		for _, l := range near {
+			j := int(l.node)
+			kernel.Axpy(smoothWeight*p.alike[i*n+j]/sum, p.rows[j*d:j*d+d], row)
+		}
+		vector.Unit(row, row)
+	}
+}
+
+// link makes the groups: at first each item is one, and as long as two are more alike than limit, by the
+// mean over their pairs of items, those most alike become one. Two that hold different things of a frame
+// never do.
+func (p *grouping) link(d int, limit float64) {
+	n := p.n
+	alike := make([]float32, n*n)
+	kernel.Gram(alike, p.smoothed, n, d)
+	kernel.Mirror(alike, n)
+	p.groups = make([][]int, n)
+	best := make([]int, n) // the group before it that each is most like; -1: none
+	for i := range n {
+		p.groups[i] = []int{i}
+		for j := range i {
+			v := p.timed(i, j, alike[i*n+j])
+			if p.track[i*n+j] {
+				v = 1
+			}
+			if p.apart[i*n+j] {
+				v = float32(math.Inf(-1))
+			}
+			alike[i*n+j], alike[j*n+i] = v, v
+		}
+	}
+	look := func(i int) {
+		best[i] = -1
+		for j := range i {
+			if p.groups[j] != nil && (best[i] < 0 || alike[i*n+j] > alike[i*n+best[i]]) {
+				best[i] = j
+			}
+		}
+	}
+	for i := range n {
+		look(i)
+	}
+	for {
+		from := -1
+		for i, j := range best {
+			if p.groups[i] != nil && j >= 0 && (from < 0 || alike[i*n+j] > alike[from*n+best[from]]) {
+				from = i
+			}
+		}
+		if from < 0 || float64(alike[from*n+best[from]]) < limit {
+			break
+		}
+		to := best[from]
+		a, b := float32(len(p.groups[from])), float32(len(p.groups[to]))
+		p.groups[to], p.groups[from] = append(p.groups[to], p.groups[from]...), nil
+		for k := range n {
+			if p.groups[k] == nil || k == to {
+				continue
+			}
+			v := (a*alike[from*n+k] + b*alike[to*n+k]) / (a + b)
+			alike[to*n+k], alike[k*n+to] = v, v
+		}
+		for k := range n {
+			if k >= to && p.groups[k] != nil && (k == to || best[k] == from || best[k] == to) {
+				look(k)
+			} else if k > to && p.groups[k] != nil && alike[k*n+to] > alike[k*n+best[k]] {
+				best[k] = to
+			}
+		}
+	}
+	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return g == nil })
+}
+
+// match gives each group its cluster, the most alike first, or -1 where it is new. Two that hold different
+// things of a frame never have the same.
+func (p *grouping) match(set *clusters, centre []float32, limit float64) []int {
+	d := len(centre)
+	type pair struct {
+		group, cluster int
+		alike          float32
+	}
+	var pairs []pair
+	means, sum := set.centred(centre), make([]float32, d)
+	for g, items := range p.groups {
+		clear(sum)
+		for _, i := range items {
+			kernel.Axpy(1, p.rows[i*d:i*d+d], sum)
+		}
+		vector.Unit(sum, sum)
+		for k := range means {
+			if v := kernel.Dot(sum, means[k]); float64(v) >= limit {
+				pairs = append(pairs, pair{g, k, v})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.alike, a.alike) })
+	found := slices.Repeat([]int{-1}, len(p.groups))
+	members := make([][]int, len(means))
+	for _, x := range pairs {
+		if found[x.group] < 0 && !p.differ(p.groups[x.group], members[x.cluster]) {
+			found[x.group] = x.cluster
+			members[x.cluster] = append(members[x.cluster], p.groups[x.group]...)
+		}
+	}
+	return found
+}
+
+// differ tells whether two groups hold different things of one frame.
+func (p *grouping) differ(a, b []int) bool {
+	return slices.ContainsFunc(a, func(i int) bool {
+		return slices.ContainsFunc(b, func(j int) bool { return p.apart[i*p.n+j] })
+	})
+}

@@ -1,0 +1,78 @@
+package stream
+
+import "slices"
+
+// called is what a class or a cluster is called in the stream.
+func (l *followedLabels) called(class string) string { return l.names.Of(l.stream, class) }
+
+// calledClasses are classes by what they are called: several may be called the same.
+type calledClasses struct {
+	names []string
+	of    []int // of each class, the number of its name
+	row   []float32
+}
+
+// calledClasses are the classes of an episode by what they are called; nil where nobody named any of them.
+func (l *followedLabels) calledClasses(classes []string) *calledClasses {
+	if l.names.none() {
+		return nil
+	}
+	out := &calledClasses{of: make([]int, len(classes))}
+	named := false
+	for c, class := range classes {
+		called := l.called(class)
+		named = named || called != class
+		at := slices.Index(out.names, called)
+		if at < 0 {
+			at = len(out.names)
+			out.names = append(out.names, called)
+		}
+		out.of[c] = at
+	}
+	if !named {
+		return nil
+	}
+	out.row = make([]float32, len(out.names))
+	return out
+}
+
+// answer turns an answer among the classes, with its row of S and its confidence, into one among what they
+// are called: what several classes of one name have is the name's. The row is valid until the next call.
+func (n *calledClasses) answer(class int32, row []float32, confidence float32) (int32, []float32, float32) {
+	clear(n.row)
+	for c, v := range row {
+		n.row[n.of[c]] += v
+	}
+	best := n.of[class]
+	for at, v := range n.row {
+		if v > n.row[best] {
+			best = at
+		}
+	}
+	return int32(best), n.row, min(1, confidence*n.row[best]/max(row[class], 1e-6))
+}
+
+// call turns an answer into what its classes are called.
+func (l *followedLabels) call(a *Answer) {
+	if l.names.none() {
+		return
+	}
+	a.Label = l.called(a.Label)
+	var others []Alternative
+	for _, other := range a.Alternatives {
+		other.Label = l.called(other.Label)
+		i := slices.IndexFunc(others, func(x Alternative) bool { return x.Label == other.Label })
+		switch {
+		case other.Label == a.Label:
+			a.Confidence = min(1, a.Confidence+other.Confidence)
+		case i >= 0:
+			others[i].Confidence += other.Confidence
+		default:
+			others = append(others, other)
+		}
+	}
+	a.Alternatives = others
+}
+
+// alike says whether two classes are called the same.
+func (l *followedLabels) alike(a, b string) bool { return a == b || l.called(a) == l.called(b) }

@@ -1,0 +1,278 @@
+package stream
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// named are the labels with names in force.
+func named(t *testing.T, l *Labels, list ...Name) *Labels {
+	t.Helper()
+	names, faults := NewNames(list)
+	for _, fault := range faults {
+		if fault != nil {
+			t.Fatal(fault)
+		}
+	}
+	return l.With(Changes{Names: names})
+}
+
+func reject(l *Labels, list ...Rejection) *Labels {
+	rejections, _ := NewRejections(list)
+	return l.With(Changes{Rejections: rejections})
+}
+
+// A merged class is answered by its new name, for itself and as an alternative; what the stream learns does
+// not depend on names, so that with the name undone it answers as one that never had it.
+func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
+	f := newCamera(21, 4, 16, .6)
+	labels := f.labels(2)
+	merged := named(t, labels, Name{"", label(0), "both"}, Name{"", label(1), "both"},
+		Name{"cam", label(2), "two"})
+	plain, renamed := New("cam", settings(t)), New("cam", settings(t))
+	e := engine(t, settings(t))
+	called := map[string]string{label(0): "both", label(1): "both", label(2): "two", label(3): label(3)}
+	for i := range 12 {
+		items, _ := f.episode(40, .05)
+		with := merged
+		if i >= 9 {
+			with = labels
+		}
+		want, _ := answer(t, plain, e, items, labels)
+		got, _ := answer(t, renamed, e, items, with)
+		if i >= 9 && !reflect.DeepEqual(got, want) {
+			t.Fatalf("episode %d: the answers are not those of before", i)
+		}
+		for j := range got {
+			if i < 9 && got[j].Label != called[want[j].Label] {
+				t.Errorf("episode %d, item %d: %s, without names %s", i, j, got[j].Label, want[j].Label)
+			}
+			for _, a := range got[j].Alternatives {
+				if a.Label == got[j].Label {
+					t.Errorf("episode %d, item %d: %s is its own alternative", i, j, a.Label)
+				}
+			}
+		}
+		if a, b := plain.State(), renamed.State(); !slices.EqualFunc(a, b, func(x, y Piece) bool {
+			return x.Name == y.Name && slices.Equal(x.Bytes, y.Bytes)
+		}) {
+			t.Fatalf("episode %d: the streams learned otherwise", i)
+		}
+	}
+}
+
+// A cluster keeps the name that people gave it over a restart; undone, it is a cluster again. Two clusters of one
+// name stay two, so that the name can be taken back.
+func TestNamedClustersKeepTheirNames(t *testing.T) {
+	for _, c := range []struct {
+		names  []Name
+		called [2]string
+	}{
+		{nil, [2]string{"cluster-1", "cluster-2"}},
+		{[]Name{{"", "cluster-1", "anna"}}, [2]string{"anna", "cluster-2"}},
+		{[]Name{{"", "cluster-2", "ben"}}, [2]string{"cluster-1", "ben"}},
+		{[]Name{{"", "cluster-1", "anna"}, {"", "cluster-2", "anna"}}, [2]string{"anna", "anna"}},
+	} {
+		labels, none := named(t, &Labels{}, c.names...).of("cam"), (*Labels)(nil).of("cam")
+		s := New("cam", settings(t))
+		mean := []float32{1, 0}
+		s.dimension, s.clusters.list = 2, []*cluster{{id: 1, mean: mean, mass: 3}, {id: 2, mean: mean, mass: 1}}
+		restored, err := Restore(settings(t), s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, of := range []string{"cluster-1", "cluster-2"} {
+			label := restored.clusters.list[i].label()
+			if called, undone := labels.called(label), none.called(label); called != c.called[i] || undone != of {
+				t.Errorf("%v: %s is called %s, and %s when the names are undone", c.names, of, called, undone)
+			}
+		}
+	}
+}
+
+// An item near a rejected vector is not of the class; nothing else is answered otherwise, R still falls, and
+// without the rejection the answers are those of before. The track of the item is rejected with it.
+func TestRejections(t *testing.T) {
+	f := newCamera(22, 4, 16, .6)
+	labels := f.labels(3)
+	e := engine(t, settings(t))
+	answer := func(l *Labels, items []Item) []Answer {
+		answers, _ := answer(t, New("cam", settings(t)), e, items, l)
+		return answers
+	}
+	items, _ := f.episode(40, 0)
+	before := answer(labels, items)
+	x := Rejection{ID: items[0].ID, Stream: "cam", Not: []string{before[0].Label}, Vector: items[0].Vector}
+	after := answer(reject(labels, x), items)
+	if after[0].Label == before[0].Label {
+		t.Errorf("still %s", after[0].Label)
+	}
+	changed := 0
+	for i := range after[1:] {
+		if after[1+i].Label != before[1+i].Label {
+			changed++
+			if before[1+i].Label != x.Not[0] {
+				t.Errorf("item %d was %s and is %s", i+1, before[1+i].Label, after[1+i].Label)
+			}
+		}
+	}
+	if changed > len(items)/4 {
+		t.Errorf("%d others changed", changed)
+	}
+	for what, l := range map[string]*Labels{
+		"taken back":           reject(reject(labels, x)),
+		"of another stream":    reject(labels, Rejection{Stream: "other", Not: x.Not, Vector: x.Vector}),
+		"of another model":     reject(labels, Rejection{Model: "m", Not: x.Not, Vector: x.Vector}),
+		"of an unknown class":  reject(labels, Rejection{Not: []string{"nobody knows"}, Vector: x.Vector}),
+		"of another dimension": reject(labels, Rejection{Not: x.Not, Vector: []float32{1}}),
+	} {
+		if got := answer(l, items); !reflect.DeepEqual(got, before) {
+			t.Errorf("%s: other answers", what)
+		}
+	}
+	// A class that was merged is rejected by the name that people see.
+	merged := named(t, labels, Name{"", before[0].Label, "seen"})
+	x.Not = []string{"seen"}
+	if got := answer(reject(merged, x), items); got[0].Label == "seen" {
+		t.Error("the name that people see cannot be rejected")
+	}
+	// The track goes with its item.
+	x.Not, x.Track = []string{before[0].Label}, "7"
+	tracked := slices.Clone(items)
+	for i := range tracked {
+		if before[i].Label == x.Not[0] {
+			tracked[i].Track = "7"
+		}
+	}
+	for i, a := range answer(reject(labels, x), tracked) {
+		if tracked[i].Track == "7" && a.Label == x.Not[0] {
+			t.Errorf("item %d of the track is still %s", i, a.Label)
+		}
+	}
+}
+
+// Rejections without end are bounded, in all and a class; the newest hold.
+func TestRejectionsAreBounded(t *testing.T) {
+	var list []Rejection
+	for i := range 2 * rejectionsMost {
+		list = append(list, Rejection{Not: []string{fmt.Sprint(i % 3)}, Vector: []float32{float32(i + 1), 1}})
+	}
+	r, leftOut := NewRejections(list)
+	if got := len(r.of("any")); got != 3*rejectionsMostClass || leftOut != len(list)-got {
+		t.Errorf("%d in force, %d left out", got, leftOut)
+	}
+	if last := r.of("any")[0].Vector[0]; last != 2*rejectionsMost {
+		t.Errorf("the newest is %v", last)
+	}
+}
+
+// Whatever people teach, reject, name, split and undo, in whatever order and with whatever restarts: nothing
+// automatic merges or renames what they named, and when all is undone the answers are those of a stream on
+// which only the examples came and went.
+func TestHistoriesOfNames(t *testing.T) {
+	histories := uint64(300)
+	if n, err := strconv.ParseUint(os.Getenv("SLKSTREAM_HISTORIES"), 10, 64); err == nil {
+		histories = n
+	}
+	e := engine(t, settings(t))
+	for seed := range histories {
+		random := rand.New(rand.NewPCG(seed, 9))
+		const classes = 4
+		f := newCamera(seed, classes, 8, .5)
+		base := f.labels(1 + random.IntN(2))
+		labels := base
+		s, control := New("cam", settings(t)), New("cam", settings(t))
+		examples := base
+		var names []Name
+		var rejections []Rejection
+		taught := map[string]bool{}
+		class := func() string { return label(random.IntN(classes)) }
+		check := func(step int, undone bool) {
+			items, _ := f.episode(12, 0)
+			got, report := answer(t, s, e, items, labels)
+			want, _ := answer(t, control, e, items, examples)
+			for _, e := range report.Events {
+				if e.Kind == "merged" || e.Kind == "named" {
+					t.Fatalf("seed %d, step %d: %+v", seed, step, e)
+				}
+			}
+			in := labels.of("cam")
+			for i := range got {
+				if len(rejections) == 0 && got[i].Label != in.called(want[i].Label) {
+					merged := in.calledClasses(s.classes.names()) != nil
+					if !merged || undone {
+						t.Fatalf("seed %d, step %d: %s, not %s", seed, step, got[i].Label, in.called(want[i].Label))
+					}
+				}
+				if called := in.called(got[i].Label); called != got[i].Label {
+					t.Fatalf("seed %d, step %d: answered %s, which is called %s", seed, step, got[i].Label, called)
+				}
+			}
+		}
+		set := func() {
+			inForce, _ := NewNames(names)
+			against, _ := NewRejections(rejections)
+			labels = examples.With(Changes{Names: inForce, Rejections: against})
+		}
+		for step := range 6 + random.IntN(8) {
+			switch random.IntN(7) {
+			case 0: // teach, or split a class by teaching an example under another name
+				id := fmt.Sprintf("s%d-0", random.IntN(classes))
+				if random.IntN(2) == 0 {
+					id = fmt.Sprint("new-", random.IntN(3))
+				}
+				c := random.IntN(classes)
+				taught[id] = true
+				examples = examples.With(Changes{Examples: []Change{{Stream: "cam", Example: Example{
+					ID: id, Label: label(c), Vector: f.vector(c),
+				}}}})
+			case 1:
+				items, _ := f.episode(1, 0)
+				rejections = append(rejections, Rejection{
+					ID: "r", Stream: "cam", Not: []string{class()}, Vector: items[0].Vector,
+				})
+			case 2, 3:
+				in, into := []string{"", "cam", "other"}, []string{class(), "new", "newer"}
+				n := Name{in[random.IntN(3)], class(), into[random.IntN(3)]}
+				if n.Name != n.Into {
+					names = append(names, n)
+				}
+			case 4:
+				if len(names) > 0 {
+					at := random.IntN(len(names))
+					names = slices.Delete(slices.Clone(names), at, at+1)
+				}
+			case 5:
+				if len(rejections) > 0 {
+					rejections = rejections[:len(rejections)-1]
+				}
+			case 6:
+				restored, err := Restore(settings(t), s.State())
+				if err != nil {
+					t.Fatal(err)
+				}
+				s = restored
+			}
+			rejected := len(rejections) > 0
+			set()
+			if check(step, false); rejected { // what it answered otherwise it learned otherwise
+				control, _ = Restore(settings(t), s.State())
+			}
+		}
+		var undo []Change
+		for id := range taught {
+			undo = append(undo, Change{Stream: "cam", Example: Example{ID: id}, Out: true})
+		}
+		slices.SortFunc(undo, func(a, b Change) int { return cmp.Compare(a.Example.ID, b.Example.ID) })
+		examples = examples.With(Changes{Examples: undo})
+		names, rejections = nil, nil
+		set()
+		check(-1, true)
+	}
+}

@@ -1,0 +1,50 @@
+package stream
+
+// settledPairs are confidences of first answers before calibration, and what the episodes then gave the same
+// labels. They make a first answer about as sure as its episode will be, until enough labels have told how
+// often first answers are right.
+type settledPairs struct {
+	pairs [pairsKept][2]float64 // logits
+	count int                   // of all that came: the oldest are written over
+}
+
+const (
+	pairsKept   = 256
+	pairsDamped = 10 // pairs that would leave a confidence as it is
+)
+
+func (p *settledPairs) add(first float32, settled float64) {
+	p.pairs[p.count%pairsKept] = [2]float64{logit(float64(first)), logit(settled)}
+	p.count++
+}
+
+// fit is the line through the pairs, damped towards leaving confidences as they are.
+func (p *settledPairs) fit() confidenceFit {
+	n := min(p.count, pairsKept)
+	total, sx, sy := float64(n), 0., 0.
+	for _, v := range p.pairs[:n] {
+		sx += v[0]
+		sy += v[1] - v[0]
+	}
+	x, y := sx/max(total, 1), sy/(total+pairsDamped)
+	var xx, xy float64
+	for _, v := range p.pairs[:n] {
+		xx += (v[0] - x) * (v[0] - x)
+		xy += (v[0] - x) * (v[1] - v[0] - y)
+	}
+	slope := xy / (xx + pairsDamped)
+	return confidenceFit{a: 1 + slope, b: y - slope*x}
+}
+
+// of is how sure the answer is of a label.
+func (a *Answer) of(label string) float64 {
+	if a.Label == label {
+		return a.Confidence
+	}
+	for _, other := range a.Alternatives {
+		if other.Label == label {
+			return other.Confidence
+		}
+	}
+	return 0
+}

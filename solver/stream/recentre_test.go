@@ -1,0 +1,77 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// What was learned before a new class moved the mean lies, about the mean of now, where the items of its
+// class do; and so does the centre of the metric.
+func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
+	set := settings(t)
+	set.Solver.Power = 1
+	f := newCamera(3, 5, 24, .3)
+	for c := range 4 { // the fifth class lies far from all others
+		for j := range f.centres[c] {
+			f.centres[c][j] += 2
+		}
+	}
+	far := f.centres[4]
+	f.centres = f.centres[:4]
+	labels := f.labels(3)
+	s, e := New("cam", set), engine(t, set)
+	for range 8 {
+		items, _ := f.episode(40, 0)
+		answer(t, s, e, items, labels)
+	}
+	items, _ := f.episode(40, 0)
+	for i := range 3 {
+		items[i].Label, items[i].Vector = "far", append([]float32{}, far...)
+	}
+	answer(t, s, e, items, labels)
+	for range 2 {
+		if items, _ = f.episode(40, 0); len(s.prototypes.of) == 0 || s.metric.current == nil {
+			t.Fatal("no prototypes or no metric: this test tests nothing")
+		}
+		answer(t, s, e, items, labels)
+	}
+	k, err := s.Knowledge(&items[0], labels, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared := func(row []float32) []float32 {
+		out := make([]float32, len(row))
+		copy(out, row)
+		kernel.Axpy(-1, k.mean, out)
+		vector.Unit(out, out)
+		return out
+	}
+	for c, centre := range f.centres {
+		learned := s.prototypes.of[label(c)]
+		if learned == nil {
+			continue
+		}
+		about := append([]float32{}, learned.mean...)
+		kernel.Axpy(-learned.inverse, k.mean, about)
+		vector.Unit(about, about)
+		if cosine := kernel.Dot(about, prepared(centre)); cosine < .97 {
+			t.Errorf("%s: the learned prototype is at a cosine of %.3f to its class", label(c), cosine)
+		}
+	}
+	// The centre is a part, the variety, of the mean of all rows seen. Each row is one of the four classes.
+	mean := make([]float32, len(k.mean))
+	for _, centre := range f.centres {
+		kernel.Axpy(.25, prepared(centre), mean)
+	}
+	if got := fmt.Sprintf("%.1f", cosineOf(k.metric.Centre, mean)); got != "1.0" && got != "0.9" {
+		t.Errorf("the metric's centre is at a cosine of %s to the mean of what was seen", got)
+	}
+}
+
+func cosineOf(a, b []float32) float64 {
+	return float64(kernel.Dot(a, b)) / math.Sqrt(float64(kernel.Dot(a, a)*kernel.Dot(b, b)))
+}

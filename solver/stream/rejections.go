@@ -1,0 +1,178 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Rejection says that what is very near a vector is of none of some classes.
+type Rejection struct {
+	ID     string
+	Stream string // the one stream that it is for; "": all
+	Model  string // the embedder; "" fits any
+	Track  string // of the item that was rejected; the others of the track are rejected too
+	Not    []string
+	Vector []float32
+}
+
+const (
+	rejectionsMost      = 10_000 // in force at once ...
+	rejectionsMostClass = 1000   // ... and of one class in one stream, or in all
+	// A rejection speaks against its class for items whose squared distance to its vector is below this part of
+	// the distance from the vector to the nearest example of the class, the less the further they are; for items
+	// of the same track it does so fully and further out.
+	rejectionReach      = .7
+	rejectionReachTrack = 2
+	rejectionWeight     = 48 // at the vector itself, in labelled neighbours
+)
+
+// Rejections are those in force at one moment. They are never changed. nil is none.
+type Rejections struct{ streams map[string][]rejected }
+
+// rejected is a rejection with its vector at unit length.
+type rejected struct {
+	Rejection
+	unit []float32
+}
+
+// NewRejections puts rejections in force. Where there are too many, the first ones are left out.
+func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
+	type class struct{ stream, name string }
+	count := map[class]int{}
+	r = &Rejections{streams: map[string][]rejected{}}
+	all := 0
+	for _, x := range slices.Backward(list) {
+		full := all == rejectionsMost
+		for _, name := range x.Not {
+			full = full || count[class{x.Stream, name}] == rejectionsMostClass
+		}
+		if full {
+			leftOut++
+			continue
+		}
+		all++
+		for _, name := range x.Not {
+			count[class{x.Stream, name}]++
+		}
+		next := rejected{x, make([]float32, len(x.Vector))}
+		vector.Unit(next.unit, x.Vector)
+		r.streams[x.Stream] = append(r.streams[x.Stream], next)
+	}
+	return r, leftOut
+}
+
+// of are the rejections that a stream follows.
+func (r *Rejections) of(stream string) []rejected {
+	if r == nil {
+		return nil
+	}
+	if stream == "" {
+		return r.streams[""]
+	}
+	return slices.Concat(r.streams[""], r.streams[stream])
+}
+
+// rejectedClass is a rejection of one class of an episode.
+type rejectedClass struct {
+	rejected
+	class int
+	apart float64 // squared distance from the rejection's vector to the nearest example of the class
+}
+
+// rejectedClasses are the rejections that a stream follows, by the classes that they speak against.
+func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
+	labels := p.called
+	list := slices.DeleteFunc(labels.rejections.of(s.Name), func(x rejected) bool {
+		return len(x.unit) != s.dimension || x.Model != "" && x.Model != s.model
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	columns := map[string][]int{} // of what classes are called
+	for c, name := range p.names {
+		called := labels.called(name)
+		columns[called] = append(columns[called], c)
+	}
+	examples := map[int][]float32{} // of a class, at unit length
+	d := s.dimension
+	for _, x := range list {
+		for _, name := range x.Not {
+			for _, c := range columns[labels.called(name)] {
+				if examples[c] == nil {
+					examples[c] = p.unitExamples(c, d)
+				}
+				apart := math.Inf(1)
+				for from := 0; from < len(examples[c]); from += d {
+					apart = min(apart, float64(kernel.SquaredDistance(examples[c][from:from+d], x.unit)))
+				}
+				if apart > 0 && !math.IsInf(apart, 1) { // it is not taught too, and the class's reach is known
+					out = append(out, rejectedClass{x, c, apart})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// against is what rejections say of an episode's items, n x K: below zero for a class that an item is not of,
+// 0 for all others. nil: nothing.
+func (p *problem) against(s *Stream, items []Item) []float32 {
+	list := p.rejectedClasses(s)
+	if len(list) == 0 {
+		return nil
+	}
+	out, unit := make([]float32, len(items)*p.K), make([]float32, s.dimension)
+	near := false
+	for i := range items {
+		if speakAgainst(out[i*p.K:i*p.K+p.K], list, &items[i], unit) {
+			near = true
+		}
+	}
+	if !near {
+		return nil
+	}
+	return out
+}
+
+// speakAgainst writes what rejections say of one item to its row, which has a value for each class, and
+// says whether they say anything. unit is memory for one vector.
+func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float32) (near bool) {
+	vector.Unit(unit, item.Vector)
+	for i := range list {
+		x := &list[i]
+		if weight := x.weight(item, unit, x.apart); weight > 0 {
+			row[x.class] = min(row[x.class], float32(-rejectionWeight*weight))
+			near = true
+		}
+	}
+	return near
+}
+
+// weight is how far the rejection of a class, whose nearest example is so far apart, speaks for an item.
+func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
+	distance := float64(kernel.SquaredDistance(row, x.unit)) / apart
+	switch {
+	case item.Label != "":
+		return 0
+	case x.Track != "" && item.Track == x.Track && distance < rejectionReachTrack:
+		return 1
+	}
+	return 1 - distance/rejectionReach
+}
+
+// unitExamples are the labelled examples of a class that the episode sees, at unit length.
+func (p *problem) unitExamples(class, d int) []float32 {
+	out := []float32{}
+	list, classes := p.listed()
+	for i, e := range list {
+		if int(classes[i]) == class {
+			from := len(out)
+			out = append(out, e.Vector...)
+			vector.Unit(out[from:from+d], e.Vector)
+		}
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+package stream
+
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// An embedder that is replaced behind the same dimension and model name gives vectors that no label and
+// nothing learned is about, and yet some label is always nearest. What all vectors of one embedder have in
+// common shows it: which coordinates are large on average, and which vary. Other things, another site,
+// another light leave most of that as it is; another network, a rotation or another order of the
+// coordinates leaves nothing.
+const (
+	shapeDimensions = 64  // fewer say too little
+	shapeItems      = 16  // that are judged together, at least
+	shapeKnown      = 50  // items that must have been seen before
+	shapeMass       = 500 // items that what was seen counts for at most
+	shapeClasses    = 3   // that must be labelled: the shape of one thing alone is that thing's
+	shapeLikeness   = .3  // correlation of both means and spreads below which nothing is left
+	shapeTold       = 2   // judgements on end after which the embedder counts as changed
+	shapeTaught     = .6  // cosine from which an item resembles a labelled one
+	shapeSearched   = 5000
+)
+
+// shape is how the unit rows of a stream lie, coordinate by coordinate.
+type shape struct {
+	mean, spread []float32 // nil: nothing was seen
+	mass         float64
+	breaks       int // judgements on end by which it is broken
+
+	sum, squares []float32 // of rows that are not judged yet
+	count        int
+}
+
+// judge takes an episode's rows in and says whether the shape is broken. A row alone does not say;
+// labelled examples have a shape too, and only what is unlike both is broken.
+func (h *shape) judge(p *problem, items []Item) (broken bool) {
+	d := len(items[0].Vector)
+	if d < shapeDimensions {
+		return false
+	}
+	sum, squares := make([]float32, d), make([]float32, d)
+	if h.count > 0 {
+		copy(sum, h.sum)
+		copy(squares, h.squares)
+	}
+	row := make([]float32, d)
+	for i := range items {
+		addShape(sum, squares, row, items[i].Vector)
+	}
+	h.sum, h.squares, h.count = sum, squares, h.count+len(items)
+	if h.count < shapeItems {
+		return h.breaks > 0
+	}
+	mean, spread := shapeOf(sum, squares, h.count)
+	n := float64(h.count)
+	h.sum, h.squares, h.count = nil, nil, 0
+	if h.mass >= shapeKnown && len(p.names) >= shapeClasses &&
+		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && p.unlike(mean, spread) {
+		h.breaks++
+		return true
+	}
+	h.breaks = 0
+	if h.mean == nil {
+		h.mean, h.spread, h.mass = mean, spread, n
+	} else {
+		kept := float32(h.mass / (h.mass + n))
+		h.mean, h.spread = mixed(h.mean, mean, kept), mixed(h.spread, spread, kept)
+		h.mass = min(shapeMass, h.mass+n)
+	}
+	vector.Rounded(h.mean, unitRow)
+	vector.Rounded(h.spread, unitRow)
+	return false
+}
+
+// unitRow is the scale of values of unit rows that are kept in 16 bits.
+const unitRow = 1
+
+func addShape(sum, squares, row, x []float32) {
+	vector.Unit(row, x)
+	for i, v := range row {
+		sum[i] += v
+		squares[i] += v * v
+	}
+}
+
+func shapeOf(sum, squares []float32, count int) (mean, spread []float32) {
+	mean, spread = make([]float32, len(sum)), make([]float32, len(sum))
+	n := float64(count)
+	for i := range sum {
+		m := float64(sum[i]) / n
+		mean[i], spread[i] = float32(m), float32(math.Sqrt(max(0, float64(squares[i])/n-m*m)))
+	}
+	return mean, spread
+}
+
+func mixed(a, b []float32, part float32) []float32 {
+	out := make([]float32, len(a))
+	for i := range a {
+		out[i] = part*a[i] + (1-part)*b[i]
+	}
+	return out
+}
+
+// shapesAlike is the larger correlation of two shapes' means and of their spreads, over the coordinates.
+func shapesAlike(mean, spread, otherMean, otherSpread []float32) float64 {
+	return max(correlation(mean, otherMean), correlation(spread, otherSpread))
+}
+
+func correlation(a, b []float32) float64 {
+	var ma, mb, ab, aa, bb float64
+	for i := range a {
+		ma, mb = ma+float64(a[i]), mb+float64(b[i])
+	}
+	ma, mb = ma/float64(len(a)), mb/float64(len(a))
+	for i := range a {
+		x, y := float64(a[i])-ma, float64(b[i])-mb
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	return ab / max(math.Sqrt(aa*bb), math.SmallestNonzeroFloat64)
+}
+
+// examplesOf calls each with the labelled examples in force of a dimension, so many at most.
+func (p *problem) examplesOf(d, most int, each func([]float32)) {
+	for _, set := range []*exampleSet{p.own, p.everyone, p.force.taught} {
+		for x := range set.all() {
+			if len(x.Vector) != d {
+				continue
+			}
+			if most--; most < 0 {
+				return
+			}
+			each(x.Vector)
+		}
+	}
+}
+
+// unlike says whether the labelled examples are of another shape too, as far as they are enough to tell.
+func (p *problem) unlike(mean, spread []float32) bool {
+	d, n := len(mean), 0
+	sum, squares, row := make([]float32, d), make([]float32, d), make([]float32, d)
+	p.examplesOf(d, shapeSearched, func(x []float32) {
+		addShape(sum, squares, row, x)
+		n++
+	})
+	if n < 2*shapeClasses {
+		return true
+	}
+	m, s := shapeOf(sum, squares, n)
+	return shapesAlike(m, s, mean, spread) < shapeLikeness
+}
+
+// taughtNow says whether an episode of a broken stream carries labels, or labels have come since that
+// resemble its items: whoever gave them knows the new embedder.
+func (p *problem) taughtNow(items []Item, relabels bool) bool {
+	if teaches(items) || !relabels {
+		return teaches(items)
+	}
+	d := len(items[0].Vector)
+	sum, squares, row := make([]float32, d), make([]float32, d), make([]float32, d)
+	for i := range items {
+		addShape(sum, squares, row, items[i].Vector)
+	}
+	mean, _ := shapeOf(sum, squares, len(items))
+	from := func(x []float32) []float32 {
+		out := make([]float32, d)
+		vector.Unit(out, x)
+		for i := range out {
+			out[i] -= mean[i]
+		}
+		return out
+	}
+	rows := make([][]float32, len(items))
+	for i := range items {
+		rows[i] = from(items[i].Vector)
+	}
+	found := false
+	p.examplesOf(d, shapeSearched, func(x []float32) {
+		e := from(x)
+		for _, r := range rows {
+			found = found || cosine(e, r) > shapeTaught
+		}
+	})
+	return found
+}
+
+// distrust makes answers to items of another embedder unknown, and no surer than chance.
+func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Report) {
+	report.Unknown = 0
+	for i := range answers {
+		a := &answers[i]
+		if items[i].Label != "" {
+			continue
+		}
+		a.Unknown, a.Review, a.Calibrated, a.UnknownScore = true, false, false, mostDistance
+		a.Confidence = min(a.Confidence, 1/float64(len(p.names)))
+		a.Alternatives = nil
+		report.Unknown++
+	}
+	h.tell(report)
+}
+
+// tell says what has become of the embedder.
+func (h *shape) tell(report *Report) {
+	report.EmbeddingChanged = h.breaks >= shapeTold
+	if h.breaks != shapeTold {
+		return
+	}
+	report.Events = append(report.Events, Event{Kind: "embedding changed"})
+	report.note("embedding changed: nothing in these vectors is like those before. Answers are unknown until " +
+		"they are as before, or --model names the new embedder, or somebody teaches its items")
+}
+
+func (h *shape) observe(*answered) {}
+
+func (h *shape) reset(string) bool { return false }
+
+func (h *shape) encode(e *encoder) {
+	if h.mean == nil && h.count == 0 {
+		return
+	}
+	w := e.piece("shape", "shape")
+	w.float(fieldMass, h.mass)
+	w.integer(fieldCount, int64(h.count))
+	w.integer(fieldItemCount, int64(h.breaks))
+	w.short(fieldMean, h.mean, unitRow)
+	w.short(fieldSpread, h.spread, unitRow)
+	w.vector(fieldSum, h.sum)
+	w.vector(fieldPending, h.squares)
+}
+
+func (h *shape) decode(f *field) {
+	if f.kind != "shape" {
+		return
+	}
+	switch f.number {
+	case fieldMass:
+		h.mass = f.float()
+	case fieldCount:
+		h.count = int(f.integer())
+	case fieldItemCount:
+		h.breaks = int(f.integer())
+	case fieldMean:
+		h.mean = f.short(unitRow)
+	case fieldSpread:
+		h.spread = f.short(unitRow)
+	case fieldSum:
+		h.sum = f.vector(-1)
+	case fieldPending:
+		h.squares = f.vector(-1)
+	case 0:
+		fits := func(v []float32, there bool) bool { return len(v) == 0 || there && len(v) == f.dimension }
+		if h.count < 0 || h.breaks < 0 || !(h.mass >= 0) || len(h.mean) != len(h.spread) ||
+			!fits(h.mean, h.mass > 0) || !fits(h.sum, h.count > 0) || !fits(h.squares, h.count > 0) ||
+			len(h.sum) != len(h.squares) || h.count > 0 && len(h.sum) == 0 || h.mass > 0 && len(h.mean) == 0 {
+			f.fail("shape")
+		}
+		if len(h.mean) == 0 {
+			h.mean, h.spread = nil, nil
+		}
+		if len(h.sum) == 0 {
+			h.sum, h.squares = nil, nil
+		}
+	}
+}

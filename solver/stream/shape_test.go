@@ -1,0 +1,307 @@
+package stream_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// network stands for an embedder: what all of its vectors have in common, and where things lie.
+type network struct {
+	random *rand.Rand
+	common []float32
+	scales []float32
+	things [][]float32
+}
+
+func newNetwork(seed uint64, d, things int) *network {
+	n := &network{random: rand.New(rand.NewPCG(seed, 3)), common: make([]float32, d), scales: make([]float32, d)}
+	for i := range d {
+		n.common[i] = float32(n.random.NormFloat64())
+		n.scales[i] = float32(math.Exp(.5 * n.random.NormFloat64()))
+	}
+	n.move(things)
+	return n
+}
+
+// move puts the network before other things.
+func (n *network) move(things int) {
+	n.things = nil
+	for range things {
+		n.things = append(n.things, n.around(nil, 1))
+	}
+}
+
+func (n *network) around(thing []float32, size float32) []float32 {
+	v := make([]float32, len(n.common))
+	for i := range v {
+		v[i] = size * n.scales[i] * float32(n.random.NormFloat64())
+		if thing != nil {
+			v[i] += thing[i]
+		}
+	}
+	return v
+}
+
+func (n *network) vector(class int) []float32 {
+	v := n.around(n.things[class], .4)
+	for i := range v {
+		v[i] += n.common[i]
+	}
+	return v
+}
+
+func (n *network) episode(number, size int) []stream.Item {
+	items := make([]stream.Item, size)
+	for i := range items {
+		items[i] = stream.Item{
+			ID: fmt.Sprint(number, "-", i), Vector: n.vector(n.random.IntN(len(n.things))),
+			Position: stream.Position{Offset: int64(number*size + i), Object: -1},
+		}
+	}
+	return items
+}
+
+// embedders are what may replace one.
+func embedders(random *rand.Rand, d int) map[string]func([]float32) []float32 {
+	order, signs := random.Perm(d), make([]float32, d)
+	for i := range signs {
+		signs[i] = float32(1 - 2*random.IntN(2))
+	}
+	other := newNetwork(random.Uint64(), d, 5)
+	turns := make([][]float32, 24) // reflections
+	for i := range turns {
+		turns[i] = make([]float32, d)
+		length := 0.
+		for j := range turns[i] {
+			turns[i][j] = float32(random.NormFloat64())
+			length += float64(turns[i][j]) * float64(turns[i][j])
+		}
+		for j := range turns[i] {
+			turns[i][j] /= float32(math.Sqrt(length))
+		}
+	}
+	return map[string]func([]float32) []float32{
+		"permuted": func(v []float32) []float32 {
+			out := make([]float32, d)
+			for i, from := range order {
+				out[i] = v[from]
+			}
+			return out
+		},
+		"rotated": func(v []float32) []float32 {
+			out := make([]float32, d)
+			for i, from := range order {
+				out[i] = v[from] * signs[i]
+			}
+			for _, turn := range turns {
+				along := float32(0)
+				for i := range turn {
+					along += turn[i] * out[i]
+				}
+				for i := range turn {
+					out[i] -= 2 * along * turn[i]
+				}
+			}
+			return out
+		},
+		"another network": func([]float32) []float32 { return other.vector(random.IntN(5)) },
+	}
+}
+
+func (n *network) labels() []stream.Example {
+	var list []stream.Example
+	for c := range n.things {
+		for i := range 3 {
+			label := fmt.Sprint("class-", c)
+			list = append(list, stream.Example{ID: fmt.Sprint(label, "-", i), Label: label, Vector: n.vector(c)})
+		}
+	}
+	return list
+}
+
+// A replaced embedder is told within two episodes, large or small; meanwhile everything is unknown and no
+// surer than chance, whatever was restored in between. Where the old one comes back, the stream goes on
+// with what it knew.
+func TestReplacedEmbedderIsTold(t *testing.T) {
+	for seed := range uint64(7) {
+		for _, size := range []int{8, 16, 40} {
+			n := newNetwork(seed, 128, 5)
+			kinds := embedders(rand.New(rand.NewPCG(seed, 9)), 128)
+			for _, name := range slices.Sorted(maps.Keys(kinds)) {
+				t.Run(fmt.Sprint(name, " ", seed, " ", size), func(t *testing.T) {
+					replaceEmbedder(t, n, kinds[name], size)
+				})
+			}
+		}
+	}
+}
+
+func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float32, size int) {
+	settings := stream.Defaults()
+	engine, err := stream.NewEngine(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stream.New("cam", settings)
+	labels := &stream.Labels{Everyone: n.labels()}
+	number := 0
+	answer := func(items []stream.Item) ([]stream.Answer, stream.Report) {
+		t.Helper()
+		answers, report, err := s.Answer(t.Context(), engine, items, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = stream.Restore(settings, s.State()); err != nil {
+			t.Fatal(err)
+		}
+		number++
+		return answers, report
+	}
+	for number < 480/size {
+		if _, report := answer(n.episode(number, size)); report.EmbeddingChanged {
+			t.Fatal("told before anything changed")
+		}
+	}
+	told, within := 0, 2*max(1, 16/size)
+	for ; told < within; told++ {
+		items := n.episode(number, size)
+		for i := range items {
+			items[i].Vector = replaced(items[i].Vector)
+		}
+		answers, report := answer(items)
+		if !report.EmbeddingChanged {
+			continue
+		}
+		for _, a := range answers {
+			if !a.Unknown || a.Confidence > .2+1e-9 || a.Calibrated {
+				t.Fatalf("%+v though the embedding changed", a)
+			}
+		}
+		break
+	}
+	if told == within {
+		t.Fatalf("not told within %d items", within*size)
+	}
+	for range max(1, 16/size) {
+		answer(n.episode(number, size))
+	}
+	answers, report := answer(n.episode(number, size))
+	unknown := 0
+	for _, a := range answers {
+		if a.Unknown {
+			unknown++
+		}
+	}
+	if report.EmbeddingChanged || 2*unknown > size {
+		t.Errorf("the old embedder is back: changed %v, %d of %d unknown", report.EmbeddingChanged, unknown, size)
+	}
+}
+
+// Whoever teaches items of the new embedder ends the break: the stream starts from its labels.
+func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
+	n := newNetwork(3, 128, 5)
+	replaced := embedders(rand.New(rand.NewPCG(3, 9)), 128)["rotated"]
+	for _, by := range []string{"the feed", "the labels topic"} {
+		t.Run(by, func(t *testing.T) {
+			settings := stream.Defaults()
+			engine, err := stream.NewEngine(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, examples := stream.New("cam", settings), n.labels()
+			labels := &stream.Labels{Everyone: examples}
+			var report stream.Report
+			for number := range 20 {
+				items := n.episode(number, 40)
+				for i := range items {
+					if number >= 10 {
+						items[i].Vector = replaced(items[i].Vector)
+					}
+				}
+				if number == 15 && by == "the feed" {
+					items[3].Label = "class-1"
+				}
+				if number == 15 && by == "the labels topic" {
+					for c := range n.things {
+						label := fmt.Sprint("class-", c)
+						examples = append(examples, stream.Example{
+							ID: fmt.Sprint("new-", c), Label: label, Vector: replaced(n.vector(c)),
+						})
+					}
+					labels = &stream.Labels{Everyone: examples}
+				}
+				if _, report, err = s.Answer(t.Context(), engine, items, labels); err != nil {
+					t.Fatal(err)
+				}
+				if want := number >= 11 && number < 15; report.EmbeddingChanged != want {
+					t.Errorf("episode %d: changed %v", number, report.EmbeddingChanged)
+				}
+			}
+			if report.Unknown == report.Count {
+				t.Error("everything is unknown still")
+			}
+		})
+	}
+}
+
+// Less light, another site, a camera that was moved, one thing alone and things one after the other are no
+// other embedder.
+func TestSameEmbedderIsNotTold(t *testing.T) {
+	changes := map[string]func(n *network, v []float32) []float32{
+		"less light": func(_ *network, v []float32) []float32 {
+			for i := range v {
+				v[i] *= .05
+			}
+			return v
+		},
+		"night": func(n *network, v []float32) []float32 { // what all have in common, and little else
+			for i := range v {
+				v[i] = .2*v[i] + .8*n.common[i]
+			}
+			return v
+		},
+		"camera moved": func(n *network, v []float32) []float32 {
+			for i, x := range n.things[0] {
+				v[i] += .7 * x
+			}
+			return v
+		},
+		"another site": func(_ *network, v []float32) []float32 { return v },
+		"one thing":    func(n *network, _ []float32) []float32 { return n.vector(2) },
+	}
+	for name, change := range changes {
+		for seed := range uint64(7) {
+			n := newNetwork(seed, 128, 5)
+			settings := stream.Defaults()
+			engine, err := stream.NewEngine(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, labels := stream.New("cam", settings), &stream.Labels{Everyone: n.labels()}
+			for number := range 40 {
+				if number == 10 && name == "another site" {
+					n.move(5)
+				}
+				items := n.episode(number, 20)
+				for i := range items {
+					if number >= 10 {
+						items[i].Vector = change(n, items[i].Vector)
+					}
+				}
+				_, report, err := s.Answer(t.Context(), engine, items, labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if report.EmbeddingChanged {
+					t.Errorf("%s, seed %d, episode %d: told as another embedder", name, seed, number)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slkstream/slkstream/config"
+)
+
+// render is the chart with values over its defaults: the documents by kind.
+func render(t *testing.T, values map[string]any) (map[string][]byte, error) {
+	t.Helper()
+	chart, err := loader.Load("../../deploy/helm/slkstream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{Name: "labels-north"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	kinds := map[string][]byte{}
+	for name, text := range files {
+		if filepath.Ext(name) != ".yaml" {
+			continue
+		}
+		for _, document := range strings.Split(text, "\n---\n") {
+			var kind metav1.TypeMeta
+			if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, document)
+			}
+			if kind.Kind != "" {
+				kinds[kind.Kind] = []byte(document)
+			}
+		}
+	}
+	return kinds, nil
+}
+
+// strict decodes a document; a field that its type does not have is an error.
+func strict[T any](t *testing.T, documents map[string][]byte, kind string) *T {
+	t.Helper()
+	value := new(T)
+	if err := yaml.UnmarshalStrict(documents[kind], value); err != nil {
+		t.Fatalf("%s: %v\n%s", kind, err, documents[kind])
+	}
+	return value
+}
+
+var chartValues = map[string]map[string]any{
+	"defaults": {},
+	"everything": {
+		"settings": map[string]any{
+			"brokers": []any{"a:9093", "b:9093"}, "in": []any{"north", "south"}, "out": "labelled",
+			"group": "cameras", "delivery": "exactly-once",
+		},
+		"tls": true, "sasl": map[string]any{"mechanism": "scram-sha-512", "user": "stage"}, "secret": "mine",
+		"autoscaling":    map[string]any{"enabled": true, "partitions": 12, "lagThreshold": 100},
+		"image":          map[string]any{"digest": "sha256:" + strings.Repeat("0", 64)},
+		"podAnnotations": map[string]any{"team": "vision"}, "nodeSelector": map[string]any{"zone": "a"},
+	},
+	"scaled without login": {"autoscaling": map[string]any{"enabled": true}},
+}
+
+func TestChart(t *testing.T) {
+	for name, values := range chartValues {
+		t.Run(name, func(t *testing.T) {
+			documents, err := render(t, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deployment := strict[appsv1.Deployment](t, documents, "Deployment")
+			service := strict[corev1.Service](t, documents, "Service")
+			budget := strict[policyv1.PodDisruptionBudget](t, documents, "PodDisruptionBudget")
+			settings := strict[corev1.ConfigMap](t, documents, "ConfigMap")
+			labels := deployment.Spec.Template.Labels
+			for what, selector := range map[string]map[string]string{
+				"deployment": deployment.Spec.Selector.MatchLabels, "service": service.Spec.Selector,
+				"budget": budget.Spec.Selector.MatchLabels,
+			} {
+				for key, value := range selector {
+					if labels[key] != value {
+						t.Errorf("the %s selects %s=%s", what, key, value)
+					}
+				}
+				if len(selector) == 0 {
+					t.Errorf("the %s selects nothing", what)
+				}
+			}
+			pod := deployment.Spec.Template.Spec
+			stage := pod.Containers[0]
+			if !*stage.SecurityContext.ReadOnlyRootFilesystem || !*pod.SecurityContext.RunAsNonRoot {
+				t.Error("the pod may write, or be root")
+			}
+			if pod.Volumes[0].ConfigMap.Name != settings.Name {
+				t.Errorf("mounts %s, the settings are %s", pod.Volumes[0].ConfigMap.Name, settings.Name)
+			}
+			scaled := documents["ScaledObject"] != nil
+			if scaled == (deployment.Spec.Replicas != nil) {
+				t.Errorf("scaled %v, and replicas %v", scaled, deployment.Spec.Replicas)
+			}
+			stageTakes(t, settings.Data["slkstream.yaml"])
+			for _, kind := range []string{"ScaledObject", "TriggerAuthentication"} {
+				if documents[kind] != nil {
+					kedaTakes(t, kind, documents[kind])
+				}
+			}
+		})
+	}
+}
+
+// stageTakes fails unless `slkstream run` takes a settings file.
+func stageTakes(t *testing.T, text string) {
+	t.Helper()
+	secret := t.TempDir()
+	for _, name := range []string{"kafka-password", "listen-token", "ca.crt"} {
+		if err := os.WriteFile(filepath.Join(secret, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "slkstream.yaml")
+	text = strings.ReplaceAll(text, "/etc/slkstream/secret", secret)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	config.Flags(flags, "run")
+	if _, err := config.Load("run", flags, []string{"SLKSTREAM_CONFIG=" + file}); err != nil {
+		t.Errorf("run refuses the chart's settings: %v\n%s", err, text)
+	}
+}
+
+// kedaTakes fails unless a document fits KEDA's own schema.
+func kedaTakes(t *testing.T, kind string, document []byte) {
+	t.Helper()
+	definition := kedaSchema(t, strings.ToLower(kind)+"s")
+	validator, _, err := validation.NewSchemaValidator(definition.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value map[string]any
+	if err := yaml.Unmarshal(document, &value); err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range validation.ValidateCustomResource(nil, value, validator) {
+		t.Errorf("%s: %v", kind, fault)
+	}
+}
+
+// What the chart's schema forbids is refused before anything is applied.
+func TestChartRefuses(t *testing.T) {
+	for name, values := range map[string]string{
+		"an unknown value":   `{"replica": 3}`,
+		"no brokers":         `{"settings": {"brokers": ""}}`,
+		"a digest cut short": `{"image": {"digest": "sha256:12"}}`,
+		"an unknown login":   `{"sasl": {"mechanism": "kerberos"}}`,
+		"no replicas":        `{"replicas": 0}`,
+	} {
+		var given map[string]any
+		if err := json.Unmarshal([]byte(values), &given); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := render(t, given); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
