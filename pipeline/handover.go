@@ -12,13 +12,13 @@ import (
 const handOverSpeed = 16 << 20
 
 // handOver ends the ownership: it answers what is closed, commits, and leaves open episodes to the next owner unless they
-// are to be answered now.
+// are to be answered now: an input that was made again holds their items no more.
 func (p *partition) handOver(cause error) error {
 	o := &p.stage.options
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {
 		limit = o.HandOver
-	} else if o.DrainOpen && p.caughtUp() {
+	} else if (o.DrainOpen || errors.Is(cause, errAnew)) && p.caughtUp() {
 		p.buffer.Drain(p.position)
 	}
 	begin := time.Now()

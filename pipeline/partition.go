@@ -109,7 +109,16 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 				return err
 			}
 			fetched = nil // the end of the range: what is closed still has to be answered
-		case <-p.anew:
+		case <-p.anew: // nobody can read again what is in memory
+			stop()
+			if !fetchEnded {
+				<-fetched
+				fetchEnded = true
+			}
+			p.first.stop()
+			if err := p.handOver(errAnew); err != nil {
+				return err
+			}
 			return errAnew
 		case b := <-in:
 			p.take(b)

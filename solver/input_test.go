@@ -181,7 +181,8 @@ func sound(t *testing.T, name string, p *Problem, r *Result) {
 	}
 }
 
-// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise.
+// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise, but
+// in the paper's way, in which it may.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
 	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
@@ -202,7 +203,7 @@ func FuzzSolve(f *testing.F) {
 			p.Labels = append(p.Labels, y)
 			p.N++
 		}
-		settings, err := Presets[int(method)/8%3].Settings()
+		settings, err := Presets[int(method)/8%len(Presets)].Settings()
 		if clusters {
 			settings, err = Clustering(Methods[int(method)%len(Methods)])
 		}
@@ -219,7 +220,7 @@ func FuzzSolve(f *testing.F) {
 			return
 		}
 		sound(t, "fuzz", p, r)
-		if r.Rises > 0 {
+		if r.Rises > 0 && settings.Paper == (PaperSettings{}) {
 			t.Errorf("R rose: %v", r.Trace)
 		}
 	})
