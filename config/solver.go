@@ -34,7 +34,7 @@ type Solver struct {
 // The names that presets and methods have. The rivals are for eval stream, the others
 // for the measurement of their name.
 var (
-	presets     = []string{"default", "paper"}
+	presets     = []string{"default", "balanced", "clamped", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
 	rivals      = []string{"1nn", "running-mean", "ridge", "logistic"}
 	fileMethods = []string{

@@ -31,12 +31,14 @@ var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Neares
 type Preset string
 
 const (
-	DefaultPreset Preset = "default"
-	PaperPreset   Preset = "paper" // the paper's way, in which R may rise
+	DefaultPreset  Preset = "default"
+	BalancedPreset Preset = "balanced" // the default: R has no term of its own for balanced tasks
+	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
+	PaperPreset    Preset = "paper"    // the paper's way, in which R may rise
 )
 
 // Presets are all of them.
-var Presets = []Preset{DefaultPreset, PaperPreset}
+var Presets = []Preset{DefaultPreset, BalancedPreset, ClampedPreset, PaperPreset}
 
 // Start says where an episode without labels and prior begins.
 type Start string
@@ -106,7 +108,12 @@ func (p Preset) Settings() (Settings, error) {
 		Power: .75, MetricRank: 32, MetricShrink: .85, MetricBetween: .1,
 	}
 	switch p {
-	case "", DefaultPreset:
+	case "", DefaultPreset, BalancedPreset:
+	case ClampedPreset:
+		s = Settings{
+			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 15, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 1, CPI: 10,
+			Outer: 15, Inner: 5, Tolerance: .01, Power: 1, MetricShrink: .85,
+		}
 	case PaperPreset:
 		s = Settings{
 			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, WS: 1, CPI: 10,
