@@ -181,8 +181,8 @@ func sound(t *testing.T, name string, p *Problem, r *Result) {
 	}
 }
 
-// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise, but
-// in the paper's way, in which it may.
+// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise
+// but in the paper's way.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
 	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
