@@ -154,7 +154,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 			mass += e.held[c]
 		}
 		next, product := g.next[c*t:c*t+t], g.product[c*t:c*t+t]
-		if !(mass > 0) {
+		if mass < leastMass {
 			empty = true
 			copy(next, product) // it stays where it is
 			continue
@@ -169,7 +169,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		return
 	}
 	for c := range k {
-		if e.soft[c] > 0 || base && e.held[c] > 0 {
+		if e.soft[c] >= leastMass || base && e.held[c] > 0 {
 			for p := range t {
 				g.weights[p*k+c] = g.pending[p*k+c]
 			}

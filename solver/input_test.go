@@ -125,6 +125,11 @@ func TestOddEpisodes(t *testing.T) {
 		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
 		"absent proportions": {N: 4, D: 2, K: 3, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
 		"zero proportion":    {N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
+		"between its labels": { // where the mode of class 2 begins, every kernel is about 0
+			N: 16, D: 1, K: 3, Rows: []float32{-1, 1, -1, -1, 1, -1, 1, -1, -1, 1, -1, -1, -1, -1, -1, -1},
+			Labels:    []int32{0, -1, 2, -1, -1, 1, 2, -1, 0, -1, -1, 0, -1, -1, -1, -1},
+			Embedding: &Embedding{Mean: []float32{0}},
+		},
 		"prior alone": {
 			N: 2, D: 2, K: 3, Rows: []float32{1, 0, 0, 1},
 			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}},

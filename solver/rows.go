@@ -116,7 +116,7 @@ func (r *rowSpace) average(count int, base, density bool) {
 		if base {
 			mass += e.held[c]
 		}
-		if mass > 0 {
+		if mass >= leastMass {
 			kernel.Scale(float32(1/mass), r.next[c*d:c*d+d])
 			copy(r.c[c*d:c*d+d], r.next[c*d:c*d+d])
 			e.length[c] = squaredLength(r.c[c*d : c*d+d])

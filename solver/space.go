@@ -1,5 +1,9 @@
 package solver
 
+// leastMass is the mass below which a class keeps its prototype, as R hardly depends on it: the inverse of a
+// smaller one may be none in float32.
+const leastMass = 1e-30
+
 // space is where prototypes live: as rows of dimension d, or as weights of the rows of an episode. Both engines are driven
 // by the same descent and agree to rounding.
 type space interface {
@@ -8,8 +12,7 @@ type space interface {
 	// dot is x_p . C_c.
 	dot(p, c int) float32
 	// average moves each prototype that has mass to the mean of rows 0 to count-1, weighed as the episode weighs
-	// them, and with base of the labelled rows and the prior. One without mass keeps its prototype: R does not
-	// feel it.
+	// them, and with base of the labelled rows and the prior. One with less than leastMass stays.
 	average(count int, base, density bool)
 	// scale multiplies a prototype.
 	scale(c int, by float64)
