@@ -211,8 +211,8 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 // mostAlternatives are given with an answer at most.
 const mostAlternatives = 3
 
-// alternatives appends the next best labels to out, the best first; among them they have what the answer's
-// confidence leaves, in proportion to S.
+// alternatives appends the next best labels to out, the best first. They share what the answer's confidence
+// leaves, in proportion to S; none is surer than the answer, and what that leaves is no label's.
 func alternatives(out []Alternative, names []string, row []float32, answer int32, confidence float64) []Alternative {
 	var best [mostAlternatives]int
 	count := 0
@@ -234,7 +234,7 @@ func alternatives(out []Alternative, names []string, row []float32, answer int32
 	rest := 1 - float64(row[answer])
 	for _, c := range best[:count] {
 		part := float64(row[c]) / max(rest, float64(row[c]))
-		out = append(out, Alternative{Label: names[c], Confidence: part * (1 - confidence)})
+		out = append(out, Alternative{Label: names[c], Confidence: min(confidence, part*(1-confidence))})
 	}
 	return out
 }

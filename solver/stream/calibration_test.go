@@ -46,3 +46,35 @@ func TestDoubtfulStream(t *testing.T) {
 		t.Errorf("said %q, doubtful in %d episodes", said, doubtfulEpisodes)
 	}
 }
+
+// No alternative is surer than the answer, also where what is like the label was often wrong, and among
+// clusters.
+func TestNoAlternativeIsSurer(t *testing.T) {
+	for _, discover := range []bool{false, true} {
+		f := newCamera(7, 6, 4, 0)
+		set := settings(t)
+		set.Discover = discover
+		s, e := New("cam", set), engine(t, set)
+		labels, alternatives := f.labels(1), 0
+		for range 10 {
+			items, truth := f.episode(60, .3)
+			for i := range items {
+				if i%5 == 0 && s.Episode() > 0 {
+					items[i].Label = truth[i*7%len(items)] // often another's
+				}
+			}
+			answers, _ := answer(t, s, e, items, labels)
+			for i, a := range answers {
+				for _, other := range a.Alternatives {
+					alternatives++
+					if other.Confidence > a.Confidence {
+						t.Fatalf("item %d: %s at %g, but %s at %g", i, a.Label, a.Confidence, other.Label, other.Confidence)
+					}
+				}
+			}
+		}
+		if alternatives == 0 {
+			t.Error("there are no alternatives")
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer
 	}
 	for i, m := range s.cluster(items, unknown, report) {
 		a := &answers[unknown[i]]
-		known := Alternative{Label: a.Label, Confidence: a.Confidence}
+		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
 		label := called.called(m.of.label())
 		if label != m.of.label() { // somebody has named it
 			a.Unknown = false
