@@ -6,19 +6,26 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // handOverSpeed is how many bytes of state a second a hand-over counts on writing.
 const handOverSpeed = 16 << 20
 
+// gone says whether the input does not hold any more what was read of it, by what ended reading.
+func gone(cause error) bool {
+	var outOfRange *topic.OutOfRange
+	return errors.Is(cause, errAnew) || errors.As(cause, &outOfRange) || topic.IsMissing(cause)
+}
+
 // handOver ends the ownership: it answers what is closed, commits, and leaves open episodes to the next owner unless they
-// are to be answered now: an input that was made again holds their items no more.
+// are to be answered now, as the input may not hold their items any more.
 func (p *partition) handOver(cause error) error {
 	o := &p.stage.options
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {
 		limit = o.HandOver
-	} else if (o.DrainOpen || errors.Is(cause, errAnew)) && p.caughtUp() {
+	} else if (o.DrainOpen || gone(cause)) && p.caughtUp() {
 		p.buffer.Drain(p.position)
 	}
 	begin := time.Now()
@@ -32,6 +39,7 @@ func (p *partition) handOver(cause error) error {
 				p.saveAll(begin, limit)
 			}
 			if !p.commit(true) {
+				p.handed = true
 				return nil
 			}
 		} else if time.Since(begin) < limit/2 {

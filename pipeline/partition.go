@@ -37,6 +37,8 @@ type partition struct {
 	works      func()        // called when something was acknowledged
 	first      *firstAnswers // nil: none are given
 
+	handed bool // all is committed, or on its way: closing waits for it
+
 	input topic.ID      // zero: not known
 	anew  chan struct{} // holds one when the topic was deleted and made again
 
@@ -78,12 +80,14 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		fetched <- consumer.Fetch(fetching, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end}, batches)
 	}()
 	fetchEnded := false
-	defer func() {
+	endFetch := func() {
 		stop()
 		if !fetchEnded {
 			<-fetched
+			fetchEnded = true
 		}
-	}()
+	}
+	defer endFetch()
 	timer, due := time.NewTimer(0), time.NewTimer(0)
 	defer timer.Stop()
 	defer due.Stop()
@@ -96,30 +100,20 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		}
 		select {
 		case <-ctx.Done():
-			stop()
-			if !fetchEnded {
-				<-fetched
-				fetchEnded = true
-			}
+			endFetch()
 			p.first.stop()
 			return p.handOver(context.Cause(ctx))
 		case err := <-fetched:
 			fetchEnded = true
-			if err != nil && ctx.Err() == nil {
-				return err
+			if err != nil && ctx.Err() == nil { // what it has in memory may be nowhere else by now
+				p.first.stop()
+				return errors.Join(err, p.handOver(err))
 			}
 			fetched = nil // the end of the range: what is closed still has to be answered
 		case <-p.anew: // nobody can read again what is in memory
-			stop()
-			if !fetchEnded {
-				<-fetched
-				fetchEnded = true
-			}
+			endFetch()
 			p.first.stop()
-			if err := p.handOver(errAnew); err != nil {
-				return err
-			}
-			return errAnew
+			return errors.Join(errAnew, p.handOver(errAnew))
 		case b := <-in:
 			p.take(b)
 			if len(b.Records) > 0 && p.resting {

@@ -126,7 +126,7 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 	keeper.Succeed(a.Generation.ID)
 	p.commits = newCommits(committer, keeper, s.options.CommitInterval, s.options.Eager)
 	p.commits.last = last
-	p.anew = make(chan struct{}, 1)
+	p.anew, p.handed = make(chan struct{}, 1), false
 	p.fetchedAt, p.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
 	p.log.Info("partition goes on with what it has in memory", "from", p.position.Offset, "committed", committed, "streams", len(p.streams))

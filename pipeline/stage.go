@@ -366,7 +366,7 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	if p.first, err = p.answerAtOnce(ctx); err == nil {
 		err = p.run(ctx, reader, decoder, s.end(a))
 	}
-	if err != nil {
+	if err != nil && !p.handed {
 		abandon()
 		limit = 2 * time.Second
 	}
