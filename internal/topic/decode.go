@@ -34,19 +34,52 @@ type decoder struct {
 	kept      int               // bytes that the call has inflated and kept
 	stream    *bufio.Reader     // over a batch that is being inflated
 	chunk     []byte            // what is left to hold inflated records
+
+	data []byte         // fetched and not decoded yet
+	gone []aborted      // transactions to leave out of data, by offset
+	void map[int64]bool // producers inside an aborted transaction where data begins
+	open *inflating     // the batch before data, of which only a part was inflated; nil: none
 }
 
-// decode appends the records at position and beyond to records, and returns them with the next position. Only
-// whole batches count, and each moves the position past its last offset, present or not: compaction, control
-// batches and aborted transactions leave gaps. gone lists the transactions to leave out; it is sorted in
-// offset.
-func (d *decoder) decode(data []byte, position int64, gone []aborted,
-	records []record.Raw,
-) ([]record.Raw, int64, error) {
+// load takes what a fetch brought in place of whatever is left of the one before. gone lists the transactions
+// to leave out; it is sorted in offset.
+func (d *decoder) load(data []byte, gone []aborted) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.first, b.first) })
+	d.drop()
+	d.data, d.gone, d.void = data, gone, map[int64]bool{}
+}
+
+// drop forgets what is not decoded yet.
+func (d *decoder) drop() {
+	d.open.close()
+	d.data, d.gone, d.void, d.open = nil, nil, nil, nil
+}
+
+// pending says whether something of what was loaded is left to be decoded.
+func (d *decoder) pending() bool { return d.open != nil || len(d.data) >= batchHead }
+
+// next appends the records at position and beyond to records, and returns them with the next position. Only
+// whole batches count, and each moves the position past its last offset, present or not: compaction, control
+// batches and aborted transactions leave gaps. It ends at mostKept bytes; pending says whether to call again.
+func (d *decoder) next(position int64, records []record.Raw) ([]record.Raw, int64, error) {
 	d.kept = 0
-	void := map[int64]bool{} // producers inside an aborted transaction here
-	for len(data) >= batchHead {
+	if d.open != nil {
+		last := d.open.last
+		if records, position = d.inflate(d.open, position, records); d.open != nil {
+			return records, position, nil
+		}
+		position = last + 1
+	}
+	records, position, err := d.batches(position, records)
+	if err != nil {
+		d.drop()
+	}
+	return records, position, err
+}
+
+func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, int64, error) {
+	for len(d.data) >= batchHead {
+		data := d.data
 		size := int(int32(binary.BigEndian.Uint32(data[atLength:]))) + atLength + 4
 		if magic := data[atMagic]; magic != 2 {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: format version %d, only 2 is read", ErrCorrupt,
@@ -60,7 +93,7 @@ func (d *decoder) decode(data []byte, position int64, gone []aborted,
 			break // cut by the size of the answer: comes whole next time
 		}
 		b := data[:size]
-		data = data[size:]
+		d.data = data[size:]
 		base := int64(binary.BigEndian.Uint64(b))
 		last := base + int64(int32(binary.BigEndian.Uint32(b[atLastDelta:])))
 		if last < position {
@@ -71,23 +104,26 @@ func (d *decoder) decode(data []byte, position int64, gone []aborted,
 		}
 		attributes := binary.BigEndian.Uint16(b[atAttributes:])
 		producer := int64(binary.BigEndian.Uint64(b[atProducer:]))
-		for len(gone) > 0 && gone[0].first <= last {
-			void[gone[0].producer] = true
-			gone = gone[1:]
+		for len(d.gone) > 0 && d.gone[0].first <= last {
+			d.void[d.gone[0].producer] = true
+			d.gone = d.gone[1:]
 		}
 		switch {
 		case attributes&attributeControl != 0:
 			if abortMarker(b[batchHead:]) {
-				delete(void, producer)
+				delete(d.void, producer)
 			}
-		case attributes&attributeTransactional != 0 && void[producer]:
+		case attributes&attributeTransactional != 0 && d.void[producer]:
 		default:
-			if records, position = d.batch(b, position, records); position <= last || d.kept > mostKept {
-				return records, position, nil // the rest comes with the next call
+			if records, position = d.batch(b, position, records); d.open != nil {
+				return records, position, nil
 			}
 		}
-		position = last + 1
+		if position = last + 1; d.kept > mostKept {
+			return records, position, nil
+		}
 	}
+	d.data = nil
 	return records, position, nil
 }
 
@@ -126,13 +162,13 @@ func headOf(b []byte) head {
 }
 
 // batch appends the records of a batch, from position on, and returns the position after them: the end of the
-// batch, unless what was read already holds as much as one call may. What the batch holds and cannot be read
-// is not lost: it is appended as rejected records.
+// batch, unless it is left open. What the batch holds and cannot be read is not lost: it is appended as
+// rejected records.
 func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
 	h := headOf(b)
 	codec := compress.Compression(binary.BigEndian.Uint16(b[atAttributes:]) & attributeCompression)
 	if codec != compress.None {
-		return d.inflate(codec, h, b[batchHead:], position, records)
+		return d.inflateBatch(codec, h, b[batchHead:], position, records)
 	}
 	c := cursor{b: b[batchHead:]}
 	if h.count >= 0 && h.count <= len(c.b) {

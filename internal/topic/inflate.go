@@ -20,7 +20,7 @@ import (
 // batch claims.
 const (
 	defaultMaxRecord = 16 << 20
-	// mostKept are the bytes of inflated records after which a call of decode ends; the next one goes on where
+	// mostKept are the bytes of inflated records after which a call of next ends; the next one goes on where
 	// it ended.
 	mostKept = 16 << 20
 	// mostInflated are the bytes that one batch is inflated to; what lies behind them is rejected.
@@ -32,50 +32,79 @@ const (
 	chunkSize     = 256 << 10
 )
 
-// inflate is batch for a compressed one.
-func (d *decoder) inflate(codec compress.Compression, h head, body []byte, position int64,
+// inflating is a compressed batch that is being read. It is inflated once, over as many calls as its records
+// need: a batch of a few megabytes may hold gigabytes.
+type inflating struct {
+	head
+	codec   compress.Compression
+	size    int // of the batch, compressed
+	source  io.ReadCloser
+	left    int   // records
+	claimed int64 // bytes of the records so far
+}
+
+func (i *inflating) close() {
+	if i != nil {
+		i.source.Close()
+	}
+}
+
+// inflateBatch is batch for a compressed one.
+func (d *decoder) inflateBatch(codec compress.Compression, h head, body []byte, position int64,
 	records []record.Raw,
 ) ([]record.Raw, int64) {
-	next := max(h.base, position)
 	source, err := decompressor(codec, body)
 	if err != nil {
-		return d.reject(h, next, unreadable("%v", err), records), h.last + 1
+		return d.reject(h, max(h.base, position), unreadable("%v", err), records), h.last + 1
 	}
-	defer source.Close()
 	if d.stream == nil {
 		d.stream = bufio.NewReaderSize(nil, 64<<10)
 	}
 	d.stream.Reset(source)
-	defer d.stream.Reset(nil) // holds on to nothing
-	total := int64(0)
-	for range h.count {
+	d.open = &inflating{head: h, codec: codec, size: len(body), source: source, left: h.count}
+	return d.inflate(d.open, position, records)
+}
+
+// inflate appends records of an open batch, and closes it after the last.
+func (d *decoder) inflate(b *inflating, position int64, records []record.Raw) ([]record.Raw, int64) {
+	next := max(b.base, position)
+	for b.left > 0 {
 		if d.kept > mostKept {
 			return records, next
 		}
-		n, err := binary.ReadVarint(d.stream)
-		if err == nil && n < 0 {
-			err = fmt.Errorf("a record of %d bytes", n)
-		}
-		if err != nil {
-			return d.reject(h, next, unreadable("%s: %v", codec, noEnd(err)), records), h.last + 1
-		}
-		if total += n; total > mostInflated {
-			why := &record.Rejection{
-				Fault:  record.TooLarge,
-				Reason: fmt.Sprintf("its batch of %d bytes inflates to more than %d", len(body), int64(mostInflated)),
-			}
-			return d.reject(h, next, why, records), h.last + 1
-		}
-		raw, why := d.inflateRecord(h, n, next)
+		raw, why := d.inflateNext(b, next)
 		if why != nil {
-			return d.reject(h, next, why, records), h.last + 1
+			records = d.reject(b.head, next, why, records)
+			break
 		}
+		b.left--
 		if raw.Offset >= next {
 			records = append(records, raw)
 			next = raw.Offset + 1
 		}
 	}
-	return records, h.last + 1
+	d.stream.Reset(nil) // holds on to nothing
+	b.close()
+	d.open = nil
+	return records, b.last + 1
+}
+
+// inflateNext reads the next record of a batch.
+func (d *decoder) inflateNext(b *inflating, from int64) (record.Raw, *record.Rejection) {
+	n, err := binary.ReadVarint(d.stream)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("a record of %d bytes", n)
+	}
+	if err != nil {
+		return record.Raw{}, unreadable("%s: %v", b.codec, noEnd(err))
+	}
+	if b.claimed += n; b.claimed > mostInflated {
+		return record.Raw{}, &record.Rejection{
+			Fault:  record.TooLarge,
+			Reason: fmt.Sprintf("its batch of %d bytes inflates to more than %d", b.size, int64(mostInflated)),
+		}
+	}
+	return d.inflateRecord(b.head, n, from)
 }
 
 // inflateRecord reads the next record, of n bytes. Of one before from only the offset is read; one that is

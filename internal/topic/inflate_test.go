@@ -62,9 +62,10 @@ func put(w io.Writer, delta int, key string, n int64) {
 func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []record.Raw, most uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
+	d.load(data, nil)
 	for position < end {
 		runtime.ReadMemStats(&before)
-		got, next, err := d.decode(data, position, nil, nil)
+		got, next, err := d.next(position, nil)
 		runtime.ReadMemStats(&after)
 		most = max(most, after.TotalAlloc-before.TotalAlloc)
 		if err != nil || next <= position {
@@ -195,7 +196,27 @@ func BenchmarkInflate(b *testing.B) {
 	b.SetBytes(500 * 2048)
 	b.ReportAllocs()
 	for b.Loop() {
-		records, _, _ = d.decode(batch, 0, nil, records[:0])
+		records, _, _ = decoded(d, batch, 0, nil, records[:0])
+	}
+}
+
+// A batch of 15 MiB that inflates to a gigabyte, read to its end, in calls that each bring 16 MiB.
+func BenchmarkInflateLong(b *testing.B) {
+	const count = 64
+	var body bytes.Buffer
+	w := compress.Zstd.Codec().NewWriter(&body)
+	for i := range count {
+		put(w, i, "key", 15<<20)
+	}
+	w.Close()
+	batch := sealed(compress.Zstd, 0, count, body.Bytes())
+	d := &decoder{topic: "t"}
+	b.SetBytes(count * 15 << 20)
+	for b.Loop() {
+		d.load(batch, nil)
+		for position := int64(0); position < count; {
+			_, position, _ = d.next(position, nil)
+		}
 	}
 }
 
@@ -224,7 +245,7 @@ func TestCompression(t *testing.T) {
 			if smaller := len(b.Data) < len(plain.Data); smaller != (how != "none" && name == "text") {
 				t.Errorf("%s, %s: %d bytes of %d", how, name, len(b.Data), len(plain.Data))
 			}
-			got, next, err := (&decoder{}).decode(b.Data[4:], 0, nil, nil)
+			got, next, err := decoded(&decoder{}, b.Data[4:], 0, nil, nil)
 			if err != nil || next != 3 || len(got) != 3 || !bytes.HasSuffix(value, got[2].Value) ||
 				string(got[1].Key) != "1" || got[2].Time.UnixMilli() != 2 || got[0].Rejected != nil {
 				t.Errorf("%s, %s: %d records, %v", how, name, len(got), err)

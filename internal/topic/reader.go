@@ -53,6 +53,7 @@ type Reader struct {
 	outage   *Outage
 	spare    []byte
 	records  []record.Raw
+	answer   *fetchAnswer // of which the decoder holds a part that is not decoded yet; nil: none
 }
 
 // NewReader returns a reader that stands at s.Offset; nothing is asked of the brokers yet.
@@ -117,6 +118,11 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 
 func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	s := &r.settings
+	if r.decoder.pending() {
+		if b, err := r.decoded(r.answer); err != nil || b.Next > r.position {
+			return r.moved(b), err
+		}
+	}
 	request := &fetchRequest{
 		ctx: ctx, clientID: r.client.clientID, topic: s.Topic, partition: s.Partition, position: r.position,
 		maxBytes: int32(r.maxBytes), wait: s.MaxWait, committed: !s.Uncommitted, buffer: r.spare,
@@ -131,12 +137,12 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 		r.spare = a.body
 		return nil, &Refused{"read", s.Topic, s.Partition, a.code}
 	}
-	records, next, err := r.decoder.decode(a.batches, r.position, a.gone, r.records[:0])
-	r.records = nil
+	r.decoder.load(a.batches, a.gone)
+	b, err := r.decoded(a)
 	if err != nil {
 		return nil, err
 	}
-	if next == r.position && len(a.batches) > 0 {
+	if b.Next == r.position && len(a.batches) > 0 {
 		if r.maxBytes >= maxAnswer/2 {
 			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition,
 				r.position, r.maxBytes)
@@ -146,15 +152,37 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 		return r.read(ctx)
 	}
 	r.maxBytes = s.MaxBytes
-	r.position = next
-	b := &Batch{
+	return r.moved(b), nil
+}
+
+// decoded is what the next call of the decoder makes of an answer. Where something is left of it, records of
+// several batches are parts of its memory, which therefore serves nothing else.
+func (r *Reader) decoded(a *fetchAnswer) (*Batch, error) {
+	records, next, err := r.decoder.next(r.position, r.records[:0])
+	r.records = nil
+	if err != nil {
+		return nil, err
+	}
+	r.answer = nil
+	if r.decoder.pending() {
+		r.answer, a.body = a, nil
+	}
+	return &Batch{
 		Records: records, Next: next, HighWatermark: a.highWatermark, LastStable: a.lastStable,
 		LogStart: a.logStart, buffer: a.body,
+	}, nil
+}
+
+// moved is b, after which the reader stands; nil where there is none.
+func (r *Reader) moved(b *Batch) *Batch {
+	if b == nil {
+		return nil
 	}
-	if len(records) == 0 {
+	r.position = b.Next
+	if len(b.Records) == 0 {
 		r.Recycle(b)
 	}
-	return b, nil
+	return b
 }
 
 // outOfRange finds out what the log holds. A position at or past the end right after a leader moved may be

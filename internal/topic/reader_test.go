@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
@@ -307,5 +309,39 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	}
 	if err := a.EndTransaction(ctx, kgo.TryAbort); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A batch that inflates to far more than one Read brings is fetched once.
+func TestALongBatchIsFetchedOnce(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	name := brokertest.Topic(t, client, "long", 1, nil)
+	const count = 60
+	var fetches atomic.Int64
+	server.Cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		fetches.Add(1)
+		return nil, nil, false
+	})
+	out := make([]record.Out, count)
+	for i := range out {
+		out[i] = record.Out{Topic: name, Value: make([]byte, 1<<20)}
+	}
+	batch := topic.Encode(topic.TopicPartition{Topic: name}, out, topic.Anonymous, "zstd")
+	for batch.Err = kafka.LeaderNotAvailable; topic.Temporary(batch.Err); {
+		client.Send(within(t, time.Minute), "", []*topic.EncodedBatch{batch})
+	}
+	if batch.Err != nil {
+		t.Fatal(batch.Err)
+	}
+	r := client.NewReader(topic.ReaderSettings{Topic: name})
+	for i, got := range readTo(t, r, count) {
+		if got.Offset != int64(i) || len(got.Value) != 1<<20 {
+			t.Fatalf("record %d: offset %d, %d bytes", i, got.Offset, len(got.Value))
+		}
+	}
+	if n := fetches.Load(); n != 1 {
+		t.Errorf("the batch was fetched %d times", n)
 	}
 }
