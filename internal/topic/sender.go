@@ -142,47 +142,62 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	return b.Err
 }
 
-// next are the batches that are first of their partitions. One that no request can hold is replaced before it
-// is encoded.
+// next are the batches that are first of their partitions. One that no request can hold, or that its topic is
+// known not to take, is replaced before it is sent.
 func (s *Sender) next(ctx context.Context, q Queue,
 	encoded map[TopicPartition]*EncodedBatch,
 ) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, tp := range q.Partitions() {
-		for encoded[tp] == nil {
-			first := q[tp][0]
-			if len(first) == 1 && sizeAtMost(&first[0]) > requestLimit {
-				b := &EncodedBatch{TopicPartition: tp, Err: &Refused{
-					"write", tp.Topic, tp.Partition,
-					kafka.MessageSizeTooLarge,
-				}}
+		for encoded[tp] == nil && len(q[tp]) > 0 { // empty: it has moved to another topic and comes with the next round
+			b := s.encode(tp, q[tp][0])
+			if b.Data == nil || s.tooLarge(ctx, b, q[tp][0]) {
+				b.Err = &Refused{"write", tp.Topic, tp.Partition, kafka.MessageSizeTooLarge}
 				replaced, err := s.replace(ctx, q, b)
 				if err != nil {
 					return nil, err
 				}
-				if !replaced {
+				if replaced {
+					continue
+				}
+				if b.Data == nil {
 					return nil, b.Err
 				}
-				if len(q[tp]) == 0 {
-					break // it has moved to another topic, whose batch comes with the next round
-				}
-				continue
 			}
-			stamp := Anonymous
-			if s.Stamp != nil {
-				stamp = s.Stamp(tp)
-			}
-			how := Compression("")
-			if s.Compression != nil {
-				how = s.Compression(tp.Topic)
-			}
-			encoded[tp] = Encode(tp, first, stamp, how)
+			encoded[tp] = b
 		}
 		if encoded[tp] != nil {
 			batches = append(batches, encoded[tp])
 		}
 	}
 	return batches, nil
+}
+
+// encode is the batch of records, without data where no request can hold it.
+func (s *Sender) encode(tp TopicPartition, records []record.Out) *EncodedBatch {
+	if len(records) == 1 && sizeAtMost(&records[0]) > requestLimit {
+		return &EncodedBatch{TopicPartition: tp}
+	}
+	stamp := Anonymous
+	if s.Stamp != nil {
+		stamp = s.Stamp(tp)
+	}
+	how := Compression("")
+	if s.Compression != nil {
+		how = s.Compression(tp.Topic)
+	}
+	return Encode(tp, records, stamp, how)
+}
+
+// tooLarge says whether a large record that has a fallback is known to be more than its topic takes: to send
+// megabytes to be told that costs the brokers as much as to take them.
+func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record.Out) bool {
+	size := len(b.Data) - 4 - batchHead
+	if len(records) != 1 || records[0].Fallback == nil || size <= BatchLimit {
+		return false
+	}
+	limit := s.Client.messageLimit(ctx, b.Topic, time.Minute)
+	return limit >= leastLimit && size > limit
 }
 
 // brokenTries is how often a connection may break on a batch of one large record before the record counts as

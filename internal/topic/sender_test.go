@@ -169,6 +169,34 @@ func TestADeadLetterAlwaysFits(t *testing.T) {
 	}
 }
 
+// A dead letter that its topic is known not to take is cut before it is sent.
+func TestADeadLetterIsCutBeforeItIsSent(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	dead := brokertest.Topic(t, client, "dead", 1, nil)
+	var most atomic.Int64
+	server.Cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		for _, one := range r.(*kmsg.ProduceRequest).Topics {
+			for _, p := range one.Partitions {
+				most.Store(max(most.Load(), int64(len(p.Records))))
+			}
+		}
+		return nil, nil, false
+	})
+	bad := &record.Raw{Topic: "in", Value: bytes.Repeat([]byte("x"), 15<<20)}
+	err := client.Write(within(t, 30*time.Second), []record.Out{record.DeadLetter(dead, bad, "bad", 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := only(t, client, dead); !bytes.HasPrefix(bad.Value, got.Value) || len(got.Value) < 1_000_000 {
+		t.Errorf("a letter of %d bytes", len(got.Value))
+	}
+	if n := most.Load(); n > 1_100_000 {
+		t.Errorf("%d bytes were sent at once", n)
+	}
+}
+
 // A broker that ends the connection at a large request never says why; a dead letter is cut all the same.
 func TestABrokerThatEndsTheConnectionAtALargeRequest(t *testing.T) {
 	client, err := topic.Connect(topic.Settings{
