@@ -168,6 +168,17 @@ func (t *Topics) StateTopic() string {
 	return t.Group + "-state"
 }
 
+// All are the names of the topics that a stage reads and writes.
+func (t *Topics) All() []string {
+	all := append([]string{t.Out, t.DeadTopic(), t.StateTopic()}, t.In...)
+	for _, optional := range []string{t.Labels, t.Episodes, t.Corrections, t.Review, t.Now} {
+		if optional != "" {
+			all = append(all, optional)
+		}
+	}
+	return all
+}
+
 // DeadTopic is the dead-letter topic by its name or its default.
 func (t *Topics) DeadTopic() string {
 	if t.Dead != "" {

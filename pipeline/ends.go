@@ -99,15 +99,18 @@ type opener struct {
 
 // askProducers finds out who opened the transactions that records wait for.
 func (s *Stage) askProducers(ctx context.Context, now time.Time) {
+	limited, cancel := context.WithTimeout(ctx, 2*time.Second) // all of them: the survey goes on beside them
+	defer cancel()
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
+		if limited.Err() != nil {
+			return // the rest another time
+		}
 		if s.producers.knows(b.TopicPartition, b.offset) {
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		if id, err := s.client.ProducerAt(limited, b.TopicPartition, b.offset); err == nil {
 			s.producers.note(b.TopicPartition, opener{b.offset, id})
 		}
-		cancel()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -18,8 +19,12 @@ import (
 //   - the group refuses an offset of an old generation, and every transaction with records carries an offset,
 //   - a batch that is sent twice is written once (see sequences).
 //
-// After any error the state of the transaction is unknown, and nobody needs to know: the next claim ends it
-// one way or the other, and only then asks what is committed.
+// While it is open nobody reads past what it has written, in partitions too that other inputs share. One that
+// does not get on, as the output is away, say, is therefore given up within seconds and begun again, under a
+// new epoch, once all that it writes to answers.
+//
+// After any other error the state of the transaction is unknown, and nobody needs to know: the next claim ends
+// it one way or the other, and only then asks what is committed.
 type ExactlyOnce struct {
 	Client *topic.Client
 	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
@@ -51,7 +56,7 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 		Stamp:   e.stamp,
 		Sent:    e.sequences.moved,
 		Enlist:  e.addPartitions,
-		Patient: func(err error, _ time.Duration) bool { return topic.Temporary(err) },
+		Patient: e.patient,
 	}
 	return e, offset, nil
 }
@@ -79,6 +84,11 @@ func (e *exactlyOnce) Commit(ctx context.Context, c *Commit) error {
 		return nil
 	}
 	err := e.commit(ctx, c)
+	for err != nil && topic.Temporary(err) && ctx.Err() == nil {
+		if err = e.beginAgain(ctx, c, err); err == nil {
+			err = e.commit(ctx, c)
+		}
+	}
 	if err == nil {
 		return nil
 	}
@@ -112,9 +122,17 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	// The records and the offset go to different brokers and become visible together: neither has to wait for
 	// the other.
 	offsets := make(chan error, 1)
-	go func() { offsets <- e.putOffset(ctx, c.Offset) }()
-	err = e.sender.Send(ctx, queue)
-	if err := errors.Join(err, <-offsets); err != nil {
+	putting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { offsets <- e.putOffset(putting, c.Offset) }()
+	if err := e.sender.Send(ctx, queue); err != nil {
+		stop()
+		if put := <-offsets; put != nil && !errors.Is(put, context.Canceled) {
+			return fmt.Errorf("%w, and %w", put, err)
+		}
+		return err
+	}
+	if err := <-offsets; err != nil {
 		return err
 	}
 	if err := e.end(ctx, true); err != nil {
@@ -122,6 +140,61 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	}
 	e.open = false
 	return nil
+}
+
+// heldAtMost is how long a transaction that does not get on may keep others from reading past it.
+const heldAtMost = 3 * time.Second
+
+func (e *exactlyOnce) patient(err error, lasting time.Duration) bool {
+	return topic.Temporary(err) && lasting < heldAtMost
+}
+
+// beginAgain gives up the transaction, by taking the identity over once more, and returns when every partition
+// that the commit is known to write to answers.
+func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) error {
+	e.log.Debug("a transaction that does not get on is given up and begun again", "transaction",
+		e.identity.transaction, "error", why)
+	if err := member(ctx, e.client, e.claim, e.log); err != nil {
+		return err
+	}
+	id, err := takeOver(ctx, e.client, e.identity.transaction, e.log)
+	if err != nil {
+		return err
+	}
+	e.identity, e.open = id, false
+	e.sequences.restart()
+	for _, records := range [][]record.Out{c.Records, c.State} {
+		if err := e.answering(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answering waits until the partitions of records have leaders that answer.
+func (e *exactlyOnce) answering(ctx context.Context, records []record.Out) error {
+	if len(records) == 0 {
+		return nil
+	}
+	outage := e.client.Outage(e.log, "writing to "+records[0].Topic)
+	for {
+		queue, err := e.client.Spread(ctx, records, e.claim.Partition)
+		for tp := range queue {
+			if err == nil {
+				_, err = e.client.Offset(ctx, tp.Topic, tp.Partition, topic.Latest, false)
+			}
+		}
+		if err == nil {
+			outage.Over()
+			return nil
+		}
+		if !topic.Temporary(err) {
+			return err
+		}
+		if err := outage.Wait(ctx, err); err != nil {
+			return err
+		}
+	}
 }
 
 // Close gives up the transaction that an error has left open, so that readers need not wait for its timeout.

@@ -432,3 +432,44 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 		t.Errorf("%d faults hit", faults.Hits())
 	}
 }
+
+// A transaction whose output is away does not keep others from reading what they share with it: it is given up
+// and begun again, and what it was to write is there once in the end.
+func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
+	server := brokertest.Embedded(t)
+	b := newBench(t, []string{server.Address})
+	c, _ := b.claim(b.join())
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), State: b.snapshot(0), Offset: 2}); err != nil {
+		t.Fatal(err)
+	}
+	away := server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition, Count: -1,
+	})
+	committed := make(chan error, 1)
+	go func() {
+		committed <- c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(1), Offset: 4})
+	}()
+	tp := topic.TopicPartition{Topic: b.state}
+	for open := false; ; time.Sleep(10 * time.Millisecond) {
+		stable, end := b.ends(tp)
+		if open && stable == end {
+			break // while the output is still away
+		}
+		open = open || stable < end
+		select {
+		case err := <-committed:
+			t.Fatalf("the commit has ended: %v", err)
+		case <-b.ctx.Done():
+			t.Fatal("the transaction stays open")
+		default:
+		}
+	}
+	away.Remove()
+	if err := <-committed; err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Commit(b.ctx, &Commit{Records: b.results(4, 6), State: b.snapshot(2), Offset: 6}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1", "2", "3", "4", "5"}, []string{"0", "1", "2"}, 6)
+}

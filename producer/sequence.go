@@ -25,6 +25,13 @@ func (s sequences) moved(tp topic.TopicPartition, n int, base int64) {
 	s[tp] = sequence{next, base + int64(n), base >= 0}
 }
 
+// restart begins at zero again, for another epoch of the identity.
+func (s sequences) restart() {
+	for tp := range s {
+		s[tp] = sequence{end: -1}
+	}
+}
+
 // end is what Committer.StateEnd says of the partition that state was written to.
 func (s sequences) end(tp topic.TopicPartition) (int64, bool) {
 	if at, written := s[tp]; written {

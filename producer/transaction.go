@@ -98,11 +98,13 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	})
 }
 
+const ending = "ending"
+
 // end makes everything visible, or gives it up. Once asked to commit, the coordinator cannot be asked for the
 // opposite.
 func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	k := e.client.Kafka()
-	return e.until(ctx, "ending", func(ctx context.Context) error {
+	return e.until(ctx, ending, func(ctx context.Context) error {
 		answer, err := k.EndTxn(ctx, &kafka.EndTxnRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
 			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Committed: commit,
@@ -115,7 +117,8 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 }
 
 // until repeats a step while its error is one that passes: coordinators that move or load, a connection that
-// broke, and the transaction before this one, which is still being written out after its end was answered.
+// broke, and the transaction before this one, which is still being written out after its end was answered. Only
+// to be ended is waited for without end.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
 	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
 	for {
@@ -124,7 +127,7 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 			outage.Over()
 			return nil
 		}
-		if !topic.Temporary(err) {
+		if !e.patient(err, outage.Lasting()) && (what != ending || !topic.Temporary(err)) {
 			return fmt.Errorf("%s the transaction: %w", what, err)
 		}
 		if err := outage.Wait(ctx, err); err != nil {

@@ -10,9 +10,12 @@ import (
 
 // connect gives a command its client of the brokers that the configuration names, or of the embedded one.
 // embedded says which, as topics of the embedded broker appear when they are first used. disconnect comes
-// last.
-func connect(ctx context.Context, c *call) (client *topic.Client, embedded bool, disconnect func(), err error) {
+// last. topics are all that are used; none: any may be.
+func connect(ctx context.Context, c *call,
+	topics ...string,
+) (client *topic.Client, embedded bool, disconnect func(), err error) {
 	k, s := c.Config.Kafka, brokerSettings(c)
+	s.Topics = topics
 	if len(k.Brokers) > 0 {
 		client, err = topic.Connect(s)
 		if err != nil {

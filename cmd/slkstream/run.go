@@ -27,7 +27,7 @@ func newRunCommand() *cobra.Command {
 }
 
 func run(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, _, disconnect, err := connect(ctx, c, c.Config.Topics.All()...)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

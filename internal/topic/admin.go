@@ -203,8 +203,12 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 		return nil, err
 	}
 	t := &answer.Topics[0]
-	if t.ErrorCode != 0 {
-		return nil, fmt.Errorf("topic %s: %w", name, kafka.Error(t.ErrorCode))
+	code := kafka.Error(t.ErrorCode)
+	if code == kafka.TopicAuthorizationFailed { // so an answer for all topics, which leaves it out, would have it
+		code = kafka.UnknownTopicOrPartition
+	}
+	if code != 0 {
+		return nil, fmt.Errorf("topic %s: %w", name, code)
 	}
 	return t, nil
 }

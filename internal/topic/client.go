@@ -39,7 +39,10 @@ type Settings struct {
 	Password string
 	// Of oauthbearer one of the two: a file that holds the token, or a command of the shell that prints it.
 	TokenFile, TokenCommand string
-	Log                     *slog.Logger // nil: slog.Default()
+	// Topics are all that are used: the brokers are asked for their layout alone, which a process that lasts
+	// does about once a second. nil: for all topics of the cluster.
+	Topics []string
+	Log    *slog.Logger // nil: slog.Default()
 	// Dial opens every connection, for tests that cut, hold and falsify them; nil: plain TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -102,8 +105,9 @@ func Connect(s Settings) (*Client, error) {
 		SASL:     mechanism,
 		// The layout is what a moved leader is found by: stale for six seconds, the default, is six seconds of
 		// silence.
-		MetadataTTL: 2 * time.Second,
-		Context:     ctx,
+		MetadataTTL:    2 * time.Second,
+		MetadataTopics: s.Topics,
+		Context:        ctx,
 	}
 	return &Client{
 		kafka:     &kafka.Client{Addr: kafka.TCP(s.Brokers...), Timeout: requestTimeout, Transport: transport},

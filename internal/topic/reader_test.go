@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -344,4 +345,55 @@ func TestALongBatchIsFetchedOnce(t *testing.T) {
 	if n := fetches.Load(); n != 1 {
 		t.Errorf("the batch was fetched %d times", n)
 	}
+}
+
+// A client that says which topics it uses asks for no others.
+func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
+	server := brokertest.Embedded(t)
+	other := brokertest.Connect(t, []string{server.Address})
+	name := brokertest.Topic(t, other, "used", 1, nil)
+	brokertest.Topic(t, other, "other", 1, nil)
+	var asked, beyond atomic.Int64
+	client, err := topic.Connect(topic.Settings{
+		Brokers: []string{server.Address}, Topics: []string{name},
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			return &listened{conn, func(request []byte) {
+				const key = 5 // behind the length
+				if len(request) > key && request[key] == byte(kmsg.Metadata) {
+					asked.Add(1)
+					if !bytes.Contains(request, []byte(name)) {
+						beyond.Add(1)
+					}
+				}
+			}}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for asked.Load() < 3 {
+		if n, err := client.Partitions(within(t, time.Minute), name); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := client.Partitions(within(t, time.Minute), "other"); !topic.IsMissing(err) {
+		t.Errorf("a topic that is not used: %v", err)
+	}
+	if n := beyond.Load(); n > 0 {
+		t.Errorf("all topics were asked for %d times", n)
+	}
+}
+
+// listened is a connection whose requests somebody sees.
+type listened struct {
+	net.Conn
+	saw func([]byte)
+}
+
+func (l *listened) Write(b []byte) (int, error) {
+	l.saw(b)
+	return l.Conn.Write(b)
 }
