@@ -23,8 +23,8 @@ import (
 // does not get on, as the output is away, say, is therefore given up within seconds and begun again, under a
 // new epoch, once all that it writes to answers.
 //
-// After any other error the state of the transaction is unknown, and nobody needs to know: the next claim ends
-// it one way or the other, and only then asks what is committed.
+// After any other error the state of the transaction is unknown, and nobody needs to know: the next claim
+// ends it one way or the other, and only then asks what is committed.
 type ExactlyOnce struct {
 	Client *topic.Client
 	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
@@ -149,8 +149,8 @@ func (e *exactlyOnce) patient(err error, lasting time.Duration) bool {
 	return topic.Temporary(err) && lasting < heldAtMost
 }
 
-// beginAgain gives up the transaction, by taking the identity over once more, and returns when every partition
-// that the commit is known to write to answers.
+// beginAgain gives up the transaction, by taking the identity over once more, and returns when every
+// partition that the commit is known to write to answers.
 func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) error {
 	e.log.Debug("a transaction that does not get on is given up and begun again", "transaction",
 		e.identity.transaction, "error", why)

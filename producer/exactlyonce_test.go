@@ -433,8 +433,8 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A transaction whose output is away does not keep others from reading what they share with it: it is given up
-// and begun again, and what it was to write is there once in the end.
+// A transaction whose output is away does not keep others from reading what they share with it: it is given
+// up and begun again, and what it was to write is there once in the end.
 func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
 	server := brokertest.Embedded(t)
 	b := newBench(t, []string{server.Address})

@@ -117,8 +117,8 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 }
 
 // until repeats a step while its error is one that passes: coordinators that move or load, a connection that
-// broke, and the transaction before this one, which is still being written out after its end was answered. Only
-// to be ended is waited for without end.
+// broke, and the transaction before this one, which is still being written out after its end was answered.
+// Only an end is waited for without limit.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
 	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
 	for {

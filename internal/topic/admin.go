@@ -204,7 +204,7 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 	}
 	t := &answer.Topics[0]
 	code := kafka.Error(t.ErrorCode)
-	if code == kafka.TopicAuthorizationFailed { // so an answer for all topics, which leaves it out, would have it
+	if code == kafka.TopicAuthorizationFailed { // an answer for all topics leaves it out
 		code = kafka.UnknownTopicOrPartition
 	}
 	if code != 0 {

@@ -29,7 +29,9 @@ func at(batch []byte, offset int64) []byte {
 }
 
 // decoded is what the first call makes of data.
-func decoded(d *decoder, data []byte, position int64, gone []aborted, records []record.Raw) ([]record.Raw, int64, error) {
+func decoded(d *decoder, data []byte, position int64, gone []aborted,
+	records []record.Raw,
+) ([]record.Raw, int64, error) {
 	d.load(data, gone)
 	return d.next(position, records)
 }

@@ -149,7 +149,8 @@ func (s *Sender) next(ctx context.Context, q Queue,
 ) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, tp := range q.Partitions() {
-		for encoded[tp] == nil && len(q[tp]) > 0 { // empty: it has moved to another topic and comes with the next round
+		// It may become empty: what has moved to another topic comes with the next round.
+		for encoded[tp] == nil && len(q[tp]) > 0 {
 			b := s.encode(tp, q[tp][0])
 			if b.Data == nil || s.tooLarge(ctx, b, q[tp][0]) {
 				b.Err = &Refused{"write", tp.Topic, tp.Partition, kafka.MessageSizeTooLarge}
