@@ -62,14 +62,16 @@ var (
 	orders      = []string{"pause", "resume", "skip"}
 	checked     = with(live, "check") // what check tests it takes as the stage does
 	onKafka     = with(with(with(checked, deadLetters...), orders...), "feed", "teach", "forget", "labels list",
-		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard")
+		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard",
+		"state export", "state import")
 	stage     = with(checked, "demo") // the stage wherever its feed comes from
 	searching = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper",
 		"eval file", "eval index")
 	every = with(with(with(with(searching, deadLetters...), labelTopic...), orders...), "feed", "teach",
 		"forget", "tail",
 		"broker", "sample",
-		"state show", "state reset", "state discard", "similar", "health", "version")
+		"state show", "state reset", "state discard", "state export", "state import", "similar", "health",
+		"version")
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
@@ -102,6 +104,8 @@ var first = map[string][]string{
 	"state show":     {"group", "stream", "class", "brokers", "embedded-dir"},
 	"state reset":    {"group", "stream", "class", "labels", "brokers"},
 	"state discard":  {"group", "state", "brokers", "embedded-dir"},
+	"state export":   {"group", "stream", "state", "brokers", "embedded-dir"},
+	"state import":   {"group", "stream", "in", "force", "brokers"},
 	"eval fewshot":   {"data", "shots", "mix", "preset", "method"},
 	"eval stream":    {"data", "shots", "order", "teach", "method"},
 	"eval file":      {"data", "shots", "order", "method", "ordered"},

@@ -41,7 +41,8 @@ func (f *Files) sections() []section {
 			"leave rows out that hold no vector, such as NaN or zeros: they get no label, and are listed in OUTPUT.bad.jsonl"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
-		define("force", &f.Force, label, false, "overwrite the output"),
+		define("force", &f.Force, label, false, "overwrite the output").
+			when("state import", false, "put what the file holds above memory that was saved since"),
 	}}}
 }
 

@@ -128,7 +128,8 @@ type State struct {
 func (s *State) sections() []section {
 	commands := with(labelTopic, "state show", "state reset", "audit")
 	return []section{{"State", []definition{
-		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail", "pause", "resume"), "",
+		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail", "pause", "resume", "state export",
+			"state import"), "",
 			"only this stream; none: all of them"),
 		define("partition", &s.Partition, []string{"pause", "resume"}, -1,
 			"only this partition of the input; -1: all of them", atLeast(-1)),

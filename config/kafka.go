@@ -117,11 +117,13 @@ type Topics struct {
 
 func (t *Topics) sections() []section {
 	holding := with(checked, "forget") // commands of all topics that hold names
+	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
 	return []section{{"Topics", []definition{
 		define("in", &t.In, with(checked, "state reset"), nil,
 			"topic of embeddings; repeatable").example("TOPIC").
 			when("pause", nil, "topic of --partition; none: every input's").
 			when("resume", nil, "topic of --partition").
+			when("state import", nil, "the input that the streams are of; none: the one that the file names").
 			neededBy(checked...),
 		define("out", &t.Out, with(with(holding, deadLetters...), "skip"), "", "topic of labelled results").
 			example("TOPIC").
@@ -152,9 +154,9 @@ func (t *Topics) sections() []section {
 		define("corrections", &t.Corrections, []string{"run", "check", "forget"}, "",
 			"topic of what recent items are called since, when a label says so; none: not written").example("TOPIC").
 			when("correct", "", "topic of what items are called since").neededBy("correct"),
-		define("state", &t.State, with(holding, "state show", "state reset", "state discard"), "",
+		define("state", &t.State, with(holding, states...), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
-		define("group", &t.Group, with(holding, "state show", "state reset", "state discard"), "slkstream",
+		define("group", &t.Group, with(holding, states...), "slkstream",
 			"consumer group of the stage").
 			example("GROUP"),
 	}}}

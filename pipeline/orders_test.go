@@ -91,6 +91,26 @@ func (x *commanded) answered(name string, n int) *sink {
 
 var partition0 = int32(0)
 
+// A pause of everything answers what was read, of open episodes too, so that the processes can be stopped
+// with nothing open.
+func TestPauseDrains(t *testing.T) {
+	t.Parallel()
+	x := newCommanded(t)
+	x.send(7, "a", "b") // an episode and a bit of each
+	x.answered("a", 5)
+	x.answered("b", 5)
+	x.give(record.Order{}, false, 1)
+	x.answered("a", 7)
+	x.answered("b", 7)
+	x.stop()
+	x.start()
+	x.send(3, "a", "b")
+	x.give(record.Order{}, true, 0)
+	x.send(2, "a", "b")
+	x.answered("a", 12)
+	x.answered("b", 12)
+}
+
 // What is paused is not answered, others are, and nothing is lost or answered twice once it goes on: with the
 // same owner and with another, and however the pause ends.
 func TestPause(t *testing.T) {

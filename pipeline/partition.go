@@ -93,7 +93,11 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer due.Stop()
 	for {
 		in := batches
-		if p.full() || p.paused() {
+		paused := p.paused()
+		if paused && p.caughtUp() {
+			p.buffer.Drain(p.position)
+		}
+		if p.full() || paused {
 			p.endReplay()
 			in = nil
 			p.endSince = time.Time{}

@@ -17,8 +17,9 @@ func newPauseCommand() *cobra.Command {
 		Use:   "pause",
 		Short: "leave a stream, a partition or everything unanswered until resume",
 		Long: "pause has every stage that follows the labels topic leave a stream, a partition of the input,\n" +
-			"or with neither everything unanswered. What is read already is answered. Nothing is lost: while a\n" +
-			"stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
+			"or with neither everything unanswered. What is read already is answered, open episodes of a paused\n" +
+			"partition too, so that processes can be stopped then with nothing left open. Nothing is lost: while\n" +
+			"a stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
 			"has them read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
 			"/readyz, the page and slkstream_paused show them.",
 		Example: "  slkstream pause --stream cam-7 --labels labels\n" +

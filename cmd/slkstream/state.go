@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
@@ -20,7 +22,7 @@ import (
 func newStateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "show, reset or discard what streams remember",
+		Short: "show, reset, discard, export or import what streams remember",
 		RunE:  refuseUnknown,
 	}
 	cmd.AddCommand(
@@ -50,6 +52,25 @@ func newStateCommand() *cobra.Command {
 				"that can be read may then be answered again. The stage may be running.",
 			Args: noArguments(""),
 		}, discardState),
+		withSettings("state export", &cobra.Command{
+			Use:   "export FILE",
+			Short: "write what streams remember to a file",
+			Long: "export writes what a stage's streams remember to a file: one with --stream. It is what is\n" +
+				"saved; stop the stage before, and it is all that they have learned.",
+			Example: "  slkstream state export cam-7.state --stream cam-7",
+			Args:    oneArgument("FILE"),
+		}, exportState),
+		withSettings("state import", &cobra.Command{
+			Use:   "import FILE",
+			Short: "have streams remember what a file holds",
+			Long: "import has streams remember what export wrote: one with --stream, else all. The stage must\n" +
+				"not be running. A file that is damaged or of a newer version, an input of another number of\n" +
+				"partitions, and a stream that was saved after the export (unless --force) refuse the whole\n" +
+				"import. With --in the memory goes to another input, as when a topic got a new name.",
+			Example: "  slkstream state import cam-7.state\n" +
+				"  slkstream state import all.state --in embeddings-v2",
+			Args: oneArgument("FILE"),
+		}, importState),
 	)
 	return cmd
 }
@@ -177,6 +198,76 @@ func discardState(ctx context.Context, c *call) error {
 	n, err := pipeline.DiscardState(ctx, client, t.Group, t.StateTopic())
 	if err == nil {
 		c.Log.Info("state records deleted that cannot be read", "count", n, "topic", t.StateTopic())
+	}
+	return err
+}
+
+func exportState(ctx context.Context, c *call) error {
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	t := &c.Config.Topics
+	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.State.Stream)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("state topic %s remembers no such stream of group %s", t.StateTopic(), t.Group)
+	}
+	path := c.Args[0]
+	file, err := table.CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if err := errors.Join(pipeline.WriteExport(file, list), file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	c.Log.Info("exported", "streams", len(list), "file", path)
+	return nil
+}
+
+func importState(ctx context.Context, c *call) error {
+	t := &c.Config.Topics
+	input := ""
+	switch len(t.In) {
+	case 0:
+	case 1:
+		input = t.In[0]
+	default:
+		return usagef("in is given %d times: import for one input at a time", len(t.In))
+	}
+	file, err := os.Open(c.Args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	list, err := pipeline.ReadExport(file, c.Config.State.Stream)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Args[0], err)
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%s holds no such stream", c.Args[0])
+	}
+	client, _, disconnect, err := connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	err = pipeline.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Files.Force)
+	switch {
+	case errors.Is(err, pipeline.ErrRunning):
+		return fmt.Errorf("%w: stop it first", err)
+	case errors.Is(err, pipeline.ErrNewer):
+		return fmt.Errorf("%w: --force puts the file's memory above it", err)
+	case err == nil:
+		c.Log.Info("imported: the streams go on with it when the stage starts", "streams", len(list),
+			"file", c.Args[0])
 	}
 	return err
 }
