@@ -15,6 +15,8 @@ type correcting struct {
 	to      *view
 	changes []labelChange  // not applied yet
 	names   []*labelRecord // names given or taken back
+	// recalled says that the topics may call items something else, whatever the labels said since.
+	recalled bool
 }
 
 // namePrefix begins the keys of names.
@@ -58,12 +60,15 @@ func (p *partition) correct() (more bool) {
 	}
 	now := p.stage.labels.current.Load()
 	if p.correcting == nil {
-		from := p.calledBy(now)
-		if from == nil {
+		from, recalled := p.calledBy(now), p.earlier != nil && p.earlier.recalled
+		if from == nil && !recalled {
 			return false
 		}
-		p.correcting = &correcting{to: now}
-		if p.stage.options.Corrections != "" {
+		p.correcting = &correcting{to: now, recalled: recalled}
+		if recalled {
+			p.earlier.recalled = false
+		}
+		if from != nil && p.stage.options.Corrections != "" {
 			changes, known := p.stage.labels.changes(from, now)
 			if !known {
 				p.log.Warn("labels changed too long ago for recent items to be corrected", "since", from, "now", now.next)
@@ -135,6 +140,9 @@ func (p *partition) apply(change *labelChange, to *view) {
 // forgetNames drops the recent items of names that were forgotten since they were answered.
 func (p *partition) forgetNames(to *view) {
 	since := p.calledBy(to)
+	if since == nil {
+		return
+	}
 	for name, f := range to.naming.forgotten {
 		if offsetOf(since, f.partition) > f.offset {
 			continue
@@ -156,17 +164,23 @@ func (p *partition) forgetNames(to *view) {
 
 // rename makes the corrections of the names that were given or taken back.
 func (p *partition) rename(c *correcting) {
-	if len(c.names) == 0 {
+	if len(c.names) == 0 && !c.recalled {
 		return
 	}
 	items := p.recent.Rename(c.to.naming.names.Of)
+	l := p.stage.labels
 	p.tellCorrections(items, c.to, "renamed", func(item *recent.Corrected) *labelRecord {
 		for _, by := range c.names {
 			if by.name != nil && by.name.Name == item.Was {
 				return by
 			}
 		}
-		return c.names[len(c.names)-1] // one that is at the end of a chain, or was taken back
+		if len(c.names) > 0 {
+			return c.names[len(c.names)-1] // one that is at the end of a chain, or was taken back
+		}
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		return l.records.naming(c.to, item.Stream, item.Was, item.Label)
 	})
 }
 

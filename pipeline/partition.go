@@ -32,6 +32,7 @@ type partition struct {
 	inbox    inbox
 	warned   warnings
 	recent   *recent.Partition // nil: recent items are not kept
+	earlier  *earlier          // nil: those of earlier owners are not corrected
 
 	correcting *correcting   // nil: recent items are called by the labels of now, as far as is known
 	works      func()        // called when something was acknowledged
@@ -88,6 +89,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		}
 	}
 	defer endFetch()
+	p.readEarlier(fetching)
 	timer, due := time.NewTimer(0), time.NewTimer(0)
 	defer timer.Stop()
 	defer due.Stop()
@@ -126,6 +128,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			}
 		case <-p.inbox.wake:
 			p.collect()
+		case read := <-p.readOfEarlier():
+			p.takeEarlier(read)
 		case err := <-p.commits.result:
 			if err := p.acknowledge(err); err != nil {
 				return err
@@ -302,7 +306,7 @@ func (p *partition) done(j *job) {
 		p.stage.metrics.saved(j.snapshot.Bytes())
 	case j.relearn != nil:
 		p.inFlight -= j.episode.Bytes
-		p.recent.Add(j.kept)
+		p.keep(j.kept)
 		s.answeredTime = j.episode.Reached
 		p.saver.relearned(s, time.Now())
 		p.saver.spent.solves += j.took + j.learned
@@ -323,7 +327,7 @@ func (p *partition) done(j *job) {
 		if sent := p.first.settle(s, e.Last()); sent != nil {
 			p.commits.next.after = append(p.commits.next.after, sent)
 		}
-		p.recent.Add(j.kept)
+		p.keep(j.kept)
 		p.inFlight += j.bytes
 		p.closings.answered()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))

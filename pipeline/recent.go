@@ -25,6 +25,14 @@ func (j *job) keep(answers []stream.Answer) {
 	j.kept.Labels = j.labels
 }
 
+// keep keeps the items of an episode.
+func (p *partition) keep(b *recent.Block) {
+	if b != nil {
+		p.recall(b)
+		p.recent.Add(b)
+	}
+}
+
 // openRecent begins to keep the partition's items.
 func (p *partition) openRecent() {
 	if s := p.stage.options.Recent; s != nil {

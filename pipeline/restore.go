@@ -123,6 +123,12 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	if err != nil {
 		return nil, err
 	}
+	if p.recent != nil && o.Corrections != "" && o.Labels != "" && p.replay.from == p.commits.last {
+		p.earlier = newEarlier(restored, p.commits.last)
+		if err := p.earlierEnds(ctx); err != nil {
+			return nil, err
+		}
+	}
 	keeper.Start(p.commits.last)
 	s.metrics.takeovers.Add(1, fromState)
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,

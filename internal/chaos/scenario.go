@@ -187,6 +187,11 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 	if err := s.await(playing, watching); err != nil {
 		return "", err
 	}
+	if s.name == "names" {
+		if err := s.awaitNames(playing); err != nil {
+			return "", err
+		}
+	}
 	s.leave()
 	return s.judge(playing)
 }

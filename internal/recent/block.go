@@ -19,10 +19,14 @@ type Block struct {
 	Labels []int64
 }
 
-// NewBlock makes codes of vectors, which have one dimension. The items are the block's from then on.
+// NewBlock makes codes of vectors, which have one dimension; nil: they are not known. The items are the
+// block's from then on.
 func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
+	}
+	if vector == nil {
+		vector = func(int) []float32 { return nil }
 	}
 	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)

@@ -49,6 +49,21 @@ func (p *Partition) Rename(named Named) (out []Corrected) {
 	return out
 }
 
+// Recall has items called what labels say, by their results' ids, and takes those out of labels. It says
+// whether there were any.
+func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
+	p.store.mutex.Lock()
+	defer p.store.mutex.Unlock()
+	for i := range b.items {
+		it := &b.items[i]
+		if label, known := labels[it.ID]; known {
+			it.Label, any = label, true
+			delete(labels, it.ID)
+		}
+	}
+	return any
+}
+
 // Forget drops the partition's items of which forgotten says so, by the stream and the class, and returns
 // them, called nothing. Nobody finds them after that.
 func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) (out []Corrected) {
@@ -117,8 +132,14 @@ func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, withi
 		return nil
 	}
 	s := p.store
-	own, _, found := s.Find(c.ID)
-	found = found && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream)
+	var own Item
+	of, at := s.find(c.ID)
+	if of != nil {
+		s.mutex.RLock()
+		own = of.items[at]
+		s.mutex.RUnlock()
+	}
+	found := of != nil && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream)
 	row := make([]float32, len(example))
 	near := func(b *Block, i int) (distance float64, near bool) {
 		it := &b.items[i]

@@ -30,6 +30,14 @@ type Item struct {
 	class string // what it is called where no name was given since
 }
 
+// Earlier is an item that another process has answered.
+type Earlier struct {
+	Item
+	Class   string    // what it is called where no name was given since
+	Cause   string    // the example by which it is called something else than Said; "": none
+	Written time.Time // when its result was
+}
+
 // longestAttributes is enough for a small picture in the attributes themselves.
 const longestAttributes = 4 << 10
 
@@ -108,6 +116,46 @@ func (p *Partition) Add(b *Block) {
 		fullest.dropOldest()
 	}
 }
+
+// Before keeps items that were answered before all others of the partition, in that order, as far as there is
+// room. Their vectors are not known. labels are those that they are called by.
+func (p *Partition) Before(items []Earlier, labels []int64) {
+	const together = 64
+	var blocks []*Block
+	for part := range slices.Chunk(items, together) {
+		list := make([]Item, len(part))
+		for i := range part {
+			list[i] = part[i].Item
+		}
+		b := NewBlock(list, nil)
+		b.Labels = labels
+		for i := range part {
+			it := &b.items[i]
+			it.Said, it.SaidConfidence = part[i].Said, part[i].SaidConfidence
+			it.class, it.cause = part[i].Class, part[i].Cause
+		}
+		blocks = append(blocks, b)
+	}
+	s := p.store
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.partitions[p.name] != p {
+		return
+	}
+	for len(blocks) > 0 {
+		last := blocks[len(blocks)-1]
+		if s.bytes+last.bytes > s.most {
+			return
+		}
+		p.blocks = slices.Insert(p.blocks, 0, last)
+		p.bytes += last.bytes
+		s.bytes += last.bytes
+		blocks = blocks[:len(blocks)-1]
+	}
+}
+
+// Most is how many bytes the store may hold.
+func (s *Store) Most() int64 { return s.most }
 
 // Last forgets the oldest blocks as long as others hold so many items.
 func (p *Partition) Last(items int) {
@@ -189,19 +237,27 @@ func (s *Store) Each(see func(*Item)) {
 func (i *Item) Cause() string { return i.cause }
 
 // Find returns the latest item of that result or name, with a vector of its direction; false where it is not
-// kept (any more). The vector is near the one that came: a byte a dimension.
+// kept (any more), or without its vector. The vector is near the one that came: a byte a dimension.
 func (s *Store) Find(id string) (Item, []float32, bool) {
-	blocks := s.all()
+	b, i := s.find(id)
+	if b == nil || b.dimension == 0 {
+		return Item{}, nil, false
+	}
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
-	for _, b := range blocks {
+	vector := make([]float32, b.dimension)
+	b.decode(vector, i)
+	return b.items[i], vector, true
+}
+
+// find is where the latest item of that result or name is kept; nil: nowhere.
+func (s *Store) find(id string) (*Block, int) {
+	for _, b := range s.all() {
 		for i := len(b.items) - 1; i >= 0; i-- {
-			if it := &b.items[i]; it.ID == id || it.Name == id {
-				vector := make([]float32, b.dimension)
-				b.decode(vector, i)
-				return *it, vector, true
+			if it := &b.items[i]; it.ID == id || it.Name == id { // which never change
+				return b, i
 			}
 		}
 	}
-	return Item{}, nil, false
+	return nil, 0
 }

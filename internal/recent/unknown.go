@@ -23,6 +23,9 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 	}
 	var list []at
 	for _, b := range blocks {
+		if b.dimension == 0 {
+			continue
+		}
 		for i := range b.items {
 			if it := &b.items[i]; it.Unknown && !it.Taught && it.cause == "" {
 				list = append(list, at{b, i})

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -22,11 +23,11 @@ const (
 	rejectionsMost      = 10_000 // in force at once ...
 	rejectionsMostClass = 1000   // ... and of one class in one stream, or in all
 	// A rejection speaks against its class for items whose squared distance to its vector is below this part of
-	// the distance from the vector to the nearest example of the class, the less the further they are; for items
-	// of the same track it does so fully and further out.
-	rejectionReach      = .7
+	// their distance to the nearest example of the class, the less the further they are; for items of the same
+	// track it does so fully and further out.
+	rejectionReach      = .85
 	rejectionReachTrack = 2
-	rejectionWeight     = 48 // at the vector itself, in labelled neighbours
+	rejectionWeight     = 32 // at the vector itself, in labelled neighbours
 )
 
 // Rejections are those in force at one moment. They are never changed. nil is none.
@@ -78,11 +79,21 @@ func (r *Rejections) of(stream string) []rejected {
 // rejectedClass is a rejection of one class of an episode.
 type rejectedClass struct {
 	rejected
-	class int
-	apart float64 // squared distance from the rejection's vector to the nearest example of the class
+	class    int
+	examples []float32 // of the class, at unit length; shared by its rejections
 }
 
-// rejectedClasses are the rejections that a stream follows, by the classes that they speak against.
+// apart is the squared distance from a unit vector to the nearest example of the class.
+func (x *rejectedClass) apart(unit []float32) float64 {
+	apart := math.Inf(1)
+	for d, from := len(unit), 0; from < len(x.examples); from += d {
+		apart = min(apart, float64(kernel.SquaredDistance(x.examples[from:from+d], unit)))
+	}
+	return apart
+}
+
+// rejectedClasses are the rejections that a stream follows, in the order of the classes that they speak
+// against.
 func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 	labels := p.called
 	list := slices.DeleteFunc(labels.rejections.of(s.Name), func(x rejected) bool {
@@ -104,16 +115,15 @@ func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 				if examples[c] == nil {
 					examples[c] = p.unitExamples(c, d)
 				}
-				apart := math.Inf(1)
-				for from := 0; from < len(examples[c]); from += d {
-					apart = min(apart, float64(kernel.SquaredDistance(examples[c][from:from+d], x.unit)))
-				}
-				if apart > 0 && !math.IsInf(apart, 1) { // it is not taught too, and the class's reach is known
-					out = append(out, rejectedClass{x, c, apart})
+				next := rejectedClass{x, c, examples[c]}
+				// The class's reach is known, and the item is not taught too.
+				if len(examples[c]) > 0 && next.apart(x.unit) > 0 {
+					out = append(out, next)
 				}
 			}
 		}
 	}
+	slices.SortStableFunc(out, func(a, b rejectedClass) int { return cmp.Compare(a.class, b.class) })
 	return out
 }
 
@@ -141,9 +151,13 @@ func (p *problem) against(s *Stream, items []Item) []float32 {
 // says whether they say anything. unit is memory for one vector.
 func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float32) (near bool) {
 	vector.Unit(unit, item.Vector)
+	apart := 0.
 	for i := range list {
 		x := &list[i]
-		if weight := x.weight(item, unit, x.apart); weight > 0 {
+		if i == 0 || x.class != list[i-1].class {
+			apart = x.apart(unit)
+		}
+		if weight := x.weight(item, unit, apart); weight > 0 {
 			row[x.class] = min(row[x.class], float32(-rejectionWeight*weight))
 			near = true
 		}
@@ -151,7 +165,7 @@ func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float3
 	return near
 }
 
-// weight is how far the rejection of a class, whose nearest example is so far apart, speaks for an item.
+// weight is how far the rejection speaks against a class, whose nearest example is so far from an item.
 func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
 	distance := float64(kernel.SquaredDistance(row, x.unit)) / apart
 	switch {

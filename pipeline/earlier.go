@@ -1,0 +1,311 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// earlier are the latest items that earlier owners of a partition have answered. A new owner reads them from
+// the results, and what they are called since from the corrections, to correct them as its own. They have no
+// vectors: names and their own examples speak for them, what is near them does not.
+type earlier struct {
+	from     record.Position // items from here on are answered again, unless done says that they were
+	done     map[state.Stream]record.Position
+	relearn  []state.Answered // are read again, and kept as they were answered
+	ends     map[topic.TopicPartition]int64
+	read     chan earlierRead  // nil: nothing is on its way
+	called   map[string]string // items that come again, by what the topics call them
+	taken    bool              // they are kept by now
+	recalled bool              // items of those are kept, and not corrected yet
+}
+
+// earlierRead is what came of reading them.
+type earlierRead struct {
+	items []recent.Earlier
+	err   error
+}
+
+// newEarlier says which of the items that a restored journal covers are not to come again.
+func newEarlier(r *state.Restored, from record.Position) *earlier {
+	return &earlier{from: from, done: r.Done, relearn: r.Relearn, called: map[string]string{}}
+}
+
+// again says whether the owner reads an item again and keeps it with the answer that it gets then.
+func (e *earlier) again(of state.Stream, at record.Position) bool {
+	for i := range e.relearn {
+		if a := &e.relearn[i]; a.Stream == of && !a.First.After(at) && !at.After(a.Last) {
+			return true
+		}
+	}
+	done, known := e.done[of]
+	return !e.from.After(at) && (!known || at.After(done))
+}
+
+// readEarlier begins to read the items of earlier owners, as far back as recent items may reach.
+func (p *partition) readEarlier(ctx context.Context) {
+	e := p.earlier
+	if e == nil || e.taken {
+		return
+	}
+	read := make(chan earlierRead, 1)
+	e.read = read
+	go func() {
+		items, err := p.stage.earlierItems(ctx, p, e)
+		if ctx.Err() == nil {
+			read <- earlierRead{items, err}
+		}
+	}()
+}
+
+// earlierBytes is what an item of an earlier owner takes, near enough.
+const earlierBytes = 512
+
+// earlierItems are the latest items of a partition that have results, in the order of their records.
+func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]recent.Earlier, error) {
+	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
+	id := fmt.Appendf(nil, `"%s/%d/`, p.topic, p.number) // how ids of the partition's items begin in a record
+	var items []recent.Earlier
+	at := map[string]int{}
+	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
+		var said record.Result
+		if json.Unmarshal(value, &said) != nil || said.Settled != nil {
+			return
+		}
+		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.topic || from.Partition != p.number {
+			return
+		}
+		it := recent.Earlier{Written: r.Time, Class: said.Label, Item: recent.Item{
+			ID: said.ID, Name: cmp.Or(said.ItemID, said.ID), Key: bytes.Clone(r.Key), Stream: said.Stream,
+			Model: said.Model, Label: said.Label, Confidence: said.Confidence, Said: said.Label,
+			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
+		}}
+		if i, known := at[said.ID]; known {
+			items[i] = it
+			return
+		}
+		at[said.ID] = len(items)
+		items = append(items, it)
+	})
+	if err != nil {
+		return nil, err
+	}
+	revisions := map[string]int64{}
+	err = s.readLast(ctx, s.options.Corrections, 2*most, e, id, func(_ *record.Raw, value []byte) {
+		var c record.Correction
+		i, known := 0, false
+		if json.Unmarshal(value, &c) == nil {
+			i, known = at[c.ID]
+		}
+		if !known || c.Revision < revisions[c.ID] {
+			return
+		}
+		revisions[c.ID] = c.Revision
+		it := &items[i]
+		it.Label, it.Confidence = c.New.Label, c.New.Confidence
+		switch c.Cause.Kind {
+		case "taught":
+			it.Class, it.Cause = c.New.Label, c.Cause.ID
+		case "answered again":
+			it.Class, it.Cause = c.New.Label, ""
+			it.Said, it.SaidConfidence = c.New.Label, c.New.Confidence
+		case "rejected":
+			it.Class, it.Cause = it.Said, ""
+		case "forgotten":
+			if it.Class, it.Cause = it.Said, ""; c.New.Label == "" {
+				it.Class = "" // its name was forgotten, and nothing brings it back
+			}
+		}
+	})
+	position := func(it *recent.Earlier) record.Position {
+		from, _ := record.ParseID(it.ID)
+		return from.Position()
+	}
+	slices.SortStableFunc(items, func(a, b recent.Earlier) int {
+		x, y := position(&a), position(&b)
+		return cmp.Or(cmp.Compare(x.Offset, y.Offset), cmp.Compare(x.Object, y.Object))
+	})
+	return items[max(0, len(items)-int(most)):], err
+}
+
+// readLast reads the last records of each partition of a topic, up to where it ended when the partition was
+// taken over, and calls take with the JSON of those that contain some bytes.
+func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
+	take func(r *record.Raw, value []byte),
+) error {
+	n, err := s.client.Partitions(ctx, name)
+	if topic.IsMissing(err) {
+		return nil
+	}
+	for q := int32(0); err == nil && q < int32(n); q++ {
+		at := topic.TopicPartition{Topic: name, Partition: q}
+		end := e.ends[at]
+		first, _, err := s.client.Bounds(ctx, name, q, false)
+		if err == nil {
+			err = readBetween(ctx, s.client, at, max(first, end-most), end, each(func(r *record.Raw) {
+				if !bytes.Contains(r.Value, contains) {
+					return
+				}
+				value := r.Value
+				var event struct {
+					Data json.RawMessage `json:"data"`
+				}
+				wrapped := s.options.Form.ContentType != "" && name == s.options.Out
+				if wrapped && json.Unmarshal(value, &event) == nil {
+					value = event.Data
+				}
+				take(r, value)
+			}))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// earlierEnds notes where results and corrections end before the owner writes to them.
+func (p *partition) earlierEnds(ctx context.Context) error {
+	e, o := p.earlier, &p.stage.options
+	e.ends = map[topic.TopicPartition]int64{}
+	for _, name := range []string{o.Out, o.Corrections} {
+		n, err := p.stage.client.Partitions(ctx, name)
+		if err != nil && !topic.IsMissing(err) {
+			return err
+		}
+		for q := range int32(n) {
+			_, end, err := p.stage.client.Bounds(ctx, name, q, false)
+			if err != nil {
+				return err
+			}
+			e.ends[topic.TopicPartition{Topic: name, Partition: q}] = end
+		}
+	}
+	return nil
+}
+
+// readOfEarlier is where the items of earlier owners come from, when they can be taken.
+func (p *partition) readOfEarlier() <-chan earlierRead {
+	if p.earlier == nil || p.correcting != nil {
+		return nil
+	}
+	return p.earlier.read
+}
+
+// takeEarlier keeps what was read of earlier owners' items before the owner's own, and corrects what the
+// labels of now call something else.
+func (p *partition) takeEarlier(read earlierRead) {
+	e := p.earlier
+	e.read = nil
+	if read.err != nil {
+		p.earlier = nil
+		p.log.Warn("what earlier owners answered cannot be read: labels correct what is answered from now on",
+			"error", read.err)
+		return
+	}
+	e.taken = true
+	to := p.stage.labels.current.Load()
+	alive := map[string]bool{}
+	for of, example := range to.labels.All() {
+		alive[to.naming.names.Of(of, example.Label)] = true
+	}
+	var kept []recent.Earlier
+	for i := range read.items {
+		it := &read.items[i]
+		from, _ := record.ParseID(it.ID)
+		if e.again(state.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
+			e.called[it.ID] = it.Label
+			continue
+		}
+		was := recent.Corrected{Was: it.Label, WasConfidence: it.Confidence}
+		kind, by := p.settle(to, it, alive)
+		if it.Label != was.Was {
+			was.Item = it.Item
+			p.tellCorrections([]recent.Corrected{was}, to, kind,
+				func(*recent.Corrected) *labelRecord { return by })
+		}
+		if it.Class != "" {
+			kept = append(kept, *it)
+		}
+	}
+	p.recent.Before(kept, to.next)
+	for _, b := range p.recent.Blocks() {
+		p.recall(b)
+	}
+}
+
+// settle has the labels of now say what an item of an earlier owner is called, and why that is; without a
+// class it is forgotten. alive are the names that examples in force have.
+func (p *partition) settle(
+	to *view, it *recent.Earlier, alive map[string]bool,
+) (kind string, by *labelRecord) {
+	if it.Class == "" {
+		return "", nil
+	}
+	for called := range to.naming.given.Chain(it.Stream, it.Class) {
+		if f := to.naming.forgotten[called]; f != nil && (!alive[called] || it.Written.Before(f.at)) {
+			it.Class, it.Label, it.Confidence = "", "", 0
+			return "forgotten", f
+		}
+	}
+	l := p.stage.labels
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	kind = "renamed"
+	for _, id := range []string{it.Name, it.Cause} {
+		if id == "" {
+			continue
+		}
+		found := l.records.inForce(to, id)
+		if found.example != nil && (found.stream == "" || found.stream == it.Stream) {
+			it.Class, it.Cause = found.example.Label, id
+			kind, by = "taught", l.records.holds(id, to.next)
+			break
+		}
+		if id == it.Cause {
+			it.Class, it.Cause = it.Said, ""
+			kind, by = "forgotten", l.records.holds(id, to.next)
+		}
+	}
+	label := to.naming.names.Of(it.Stream, it.Class)
+	if by == nil {
+		by = l.records.naming(to, it.Stream, it.Class, it.Label)
+	}
+	if label != it.Label {
+		if it.Label = label; kind == "taught" {
+			it.Confidence, it.Unknown = 1, false
+		} else if kind == "forgotten" {
+			it.Confidence = it.SaidConfidence
+		}
+	}
+	return kind, by
+}
+
+// naming is the record that says by what name one of these is called in a stream, or that it is not called so
+// any more; an empty one where the process holds none.
+func (l *labelRecords) naming(to *view, in string, names ...string) *labelRecord {
+	for _, name := range names {
+		for _, of := range []string{in, ""} {
+			if r := l.holds(record.NameKey(name, of), to.next); r != nil {
+				return r
+			}
+		}
+	}
+	return &labelRecord{}
+}
+
+// recall has the items of a block that earlier owners answered called as the topics call them, so that what
+// they are called now is a correction.
+func (p *partition) recall(b *recent.Block) {
+	if p.earlier != nil && len(p.earlier.called) > 0 && p.recent.Recall(b, p.earlier.called) {
+		p.earlier.recalled = true
+	}
+}
