@@ -59,6 +59,11 @@ func avx2ThreeQuarterPower(out []float32, x []float32)
 //go:noescape
 func avx2Softmax(x []float32)
 
+// avx2ToCodes fills codes with those of values scale scales.
+//
+//go:noescape
+func avx2ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
+
 // avx2AddRows adds alpha times some weighted rows to out.
 //
 //go:noescape

@@ -59,6 +59,16 @@ func avx512ThreeQuarterPower(out []float32, x []float32)
 //go:noescape
 func avx512Softmax(x []float32)
 
+// avx512ToCodes fills codes with those of values scale scales.
+//
+//go:noescape
+func avx512ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
+
+// avx512FromCodes fills out with what codes stand for, times scale scales.
+//
+//go:noescape
+func avx512FromCodes(out []float32, codes []byte, scale float32, scales []float32, table *float32)
+
 // avx512AddRows adds alpha times some weighted rows to out.
 //
 //go:noescape

@@ -308,6 +308,42 @@ DATA avx512Sign<>+56(SB)/4, $0x80000000
 DATA avx512Sign<>+60(SB)/4, $0x80000000
 GLOBL avx512Sign<>(SB), RODATA|NOPTR, $64
 
+DATA avx512CodeMost<>+0(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+4(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+8(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+12(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+16(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+20(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+24(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+28(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+32(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+36(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+40(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+44(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+48(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+52(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+56(SB)/4, $0x42fe0000
+DATA avx512CodeMost<>+60(SB)/4, $0x42fe0000
+GLOBL avx512CodeMost<>(SB), RODATA|NOPTR, $64
+
+DATA avx512CodeLarge<>+0(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+4(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+8(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+12(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+16(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+20(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+24(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+28(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+32(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+36(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+40(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+44(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+48(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+52(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+56(SB)/4, $0x4b400000
+DATA avx512CodeLarge<>+60(SB)/4, $0x4b400000
+GLOBL avx512CodeLarge<>(SB), RODATA|NOPTR, $64
+
 // func avx512Strip4x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
 TEXT ·avx512Strip4x4(SB), NOSPLIT, $0-64
@@ -1560,6 +1596,106 @@ sharesTail:
 	VMOVUPS   Z0, K1, (BX)
 
 sharesEnd:
+	VZEROUPPER
+	RET
+
+// func avx512ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512ToCodes(SB), NOSPLIT, $0-104
+	MOVQ         codes_base+0(FP), AX
+	MOVQ         codes_len+8(FP), CX
+	MOVQ         values_base+24(FP), DX
+	MOVQ         values_len+32(FP), BX
+	MOVQ         scales_base+56(FP), BX
+	MOVQ         scales_len+64(FP), SI
+	MOVQ         dither_base+80(FP), SI
+	MOVQ         dither_len+88(FP), DI
+	VBROADCASTSS scale+48(FP), Z0
+	VMOVUPS      avx512Sign<>+0(SB), Z1
+	VMOVUPS      avx512Taylor1<>+0(SB), Z2
+	VMOVUPS      avx512CodeMost<>+0(SB), Z3
+	VMOVUPS      avx512CodeLarge<>+0(SB), Z4
+	SHRQ         $0x04, CX
+
+step:
+	VMULPS  (DX), Z0, Z5
+	VMULPS  (BX), Z5, Z5
+	VANDPS  Z1, Z5, Z6
+	VANDNPS Z5, Z1, Z5
+	VSQRTPS Z5, Z7
+	VSQRTPS Z7, Z5
+	VMULPS  Z5, Z7, Z5
+	VMINPS  Z2, Z5, Z5
+	VORPS   Z6, Z5, Z5
+	VMULPS  Z3, Z5, Z5
+	VADDPS  (SI), Z5, Z5
+	VADDPS  Z4, Z5, Z5
+	VPMOVDB Z5, (AX)
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, SI
+	ADDQ    $0x10, AX
+	DECQ    CX
+	JNZ     step
+	VZEROUPPER
+	RET
+
+// func avx512FromCodes(out []float32, codes []byte, scale float32, scales []float32, table *float32)
+// Requires: AVX, AVX512F
+TEXT ·avx512FromCodes(SB), NOSPLIT, $0-88
+	MOVQ         out_base+0(FP), AX
+	MOVQ         out_len+8(FP), CX
+	MOVQ         codes_base+24(FP), DX
+	MOVQ         codes_len+32(FP), BX
+	MOVQ         scales_base+56(FP), BX
+	MOVQ         scales_len+64(FP), SI
+	MOVQ         table+80(FP), SI
+	VBROADCASTSS scale+48(FP), Z12
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      128(SI), Z2
+	VMOVUPS      192(SI), Z3
+	VMOVUPS      256(SI), Z4
+	VMOVUPS      320(SI), Z5
+	VMOVUPS      384(SI), Z6
+	VMOVUPS      448(SI), Z7
+	MOVL         $0x80000000, SI
+	VPBROADCASTD SI, Z13
+	MOVL         $0x0000007f, SI
+	VPBROADCASTD SI, Z14
+	MOVL         $0x00000020, SI
+	VPBROADCASTD SI, Z15
+	MOVL         $0x00000040, SI
+	VPBROADCASTD SI, Z16
+	SHRQ         $0x04, CX
+
+step:
+	VPMOVSXBD (DX), Z17
+	VPABSD    Z17, Z18
+	VPMINUD   Z14, Z18, Z18
+	VPTESTMD  Z15, Z18, K1
+	VPTESTMD  Z16, Z18, K2
+	VMOVUPS   Z18, Z8
+	VPERMI2PS Z1, Z0, Z8
+	VMOVUPS   Z18, Z9
+	VPERMI2PS Z3, Z2, Z9
+	VMOVUPS   Z18, Z10
+	VPERMI2PS Z5, Z4, Z10
+	VMOVUPS   Z18, Z11
+	VPERMI2PS Z7, Z6, Z11
+	VMOVUPS   Z9, K1, Z8
+	VMOVUPS   Z11, K1, Z10
+	VMOVUPS   Z10, K2, Z8
+	VPANDD    Z13, Z17, Z17
+	VPORD     Z17, Z8, Z8
+	VMULPS    Z12, Z8, Z8
+	VMULPS    (BX), Z8, Z8
+	VMOVUPS   Z8, (AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, BX
+	ADDQ      $0x10, DX
+	DECQ      CX
+	JNZ       step
 	VZEROUPPER
 	RET
 

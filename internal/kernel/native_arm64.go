@@ -4,7 +4,9 @@ package kernel
 func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
-		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax, addRows: portableAddRows, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
+		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
+		toCodes: neonToCodes, fromCodes: portableFromCodes,
+		addRows: portableAddRows, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
@@ -15,6 +17,11 @@ func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, colum
 
 // neonSoftmax takes the exponentials from assembly.
 func neonSoftmax(x []float32) { softmaxBy(neonExp, x) }
+
+// neonToCodes takes the powers from assembly.
+func neonToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
+	toCodesBy(neonThreeQuarterPower, codes, values, scale, scales, dither)
+}
 
 func neonAccumulate(out, weights, rows []float32, n, k, d int) {
 	accumulateOf(16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, out, weights, rows, n, k, d)

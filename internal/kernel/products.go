@@ -82,3 +82,16 @@ func mirror(out []float32, n int) {
 		}
 	}
 }
+
+// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of its sets, as
+// those of a matrix whose width is a power of two do.
+const (
+	panelRows    = 128
+	panelColumns = 72
+)
+
+// panel is the workspace of an outer product.
+type panel struct {
+	rows [panelRows * panelColumns]float32
+	sums [4 * panelColumns]float32
+}

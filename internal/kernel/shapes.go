@@ -78,19 +78,6 @@ func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, o
 	}
 }
 
-// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of its sets, as
-// those of a matrix whose width is a power of two do.
-const (
-	panelRows    = 128
-	panelColumns = 72
-)
-
-// panel is the workspace of an outer product.
-type panel struct {
-	rows [panelRows * panelColumns]float32
-	sums [4 * panelColumns]float32
-}
-
 // outerOf adds rows' rows to the upper triangle of out, panel by panel of columns, with tiles of 4 x wide values. What it
 // writes below the diagonal is nobody's.
 func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add func(alpha float32, x, y []float32), out, rows []float32, n, d int) {

@@ -94,17 +94,6 @@ func (r *Compact) With(episode int64, of Rows, residuals bool) *Compact {
 	return &next
 }
 
-// A code is 127 sign(r) |r|^.75 of a correlation r: finer where most of them lie.
-const codeMost = 127
-
-var decoded = func() (table [256]float32) {
-	for code := range table {
-		v := float64(int8(code)) / codeMost
-		table[code] = float32(math.Copysign(math.Pow(math.Abs(v), 4./3), v))
-	}
-	return table
-}()
-
 // leastScale is below every scale of which a float32's square has all its digits: of smaller ones no
 // correlation is known.
 const leastScale = 1e-17
@@ -123,21 +112,6 @@ var dithers = func() (table [2 * ditherCycle]float32) {
 }()
 
 const ditherCycle = 1 << 12
-
-// round fills codes with those of powers of correlations, which are at most 1 but for rounding, each with its dither
-// added. Added to so large a number, a float32 keeps whole numbers only, and the last byte of its bits is the code.
-func round(codes []byte, values, dither []float32) {
-	const large = 3 << 22
-	codes, dither = codes[:len(values)], dither[:len(values)]
-	for i, v := range values {
-		if v > 1 { // a branch that is never taken costs less than min
-			v = 1
-		} else if v < -1 {
-			v = -1
-		}
-		codes[i] = byte(math.Float32bits(float32(v*codeMost) + dither[i] + large))
-	}
-}
 
 // unpack fills a scatter's mean and point residuals; what else is in it stays.
 func (r *Compact) unpack(w *Scatter) {
@@ -159,10 +133,7 @@ func (r *Compact) unpack(w *Scatter) {
 	for i, scale := range r.Scales {
 		w.Points.Values[i*d+i] = scale * scale
 		values := w.Points.Values[i*d+i+1 : i*d+d]
-		some, others := codes[:len(values)], r.Scales[i+1:][:len(values)]
-		for j := range values {
-			values[j] = decoded[some[j]] * scale * others[j]
-		}
+		kernel.FromCodes(values, codes, scale, r.Scales[i+1:])
 		codes = codes[len(values):]
 	}
 }
@@ -173,9 +144,9 @@ func (r *Compact) pack(points *Residuals, episode int64) {
 	d := len(r.Sum)
 	r.Freedom, r.Trace = points.Freedom, points.Trace
 	r.Pending, r.PendingFreedom = nil, 0
-	r.Scales, r.Codes = make([]float32, d), make([]byte, 0, d*(d-1)/2)
+	r.Scales, r.Codes = make([]float32, d), make([]byte, d*(d-1)/2)
 	random := uint64(episode)*0x9e3779b97f4a7c15 | 1
-	inverse, row := make([]float32, d), make([]float32, d)
+	inverse, left := make([]float32, d), r.Codes
 	for i := range d {
 		r.Scales[i] = float32(math.Sqrt(max(0, float64(points.Values[i*d+i]))))
 		if r.Scales[i] > leastScale {
@@ -183,19 +154,13 @@ func (r *Compact) pack(points *Residuals, episode int64) {
 		}
 	}
 	for i, scale := range inverse {
-		values := points.Values[i*d+i+1 : i*d+d]
-		row, others := row[:len(values)], inverse[i+1:][:len(values)]
-		for j, v := range values {
-			row[j] = v * scale * others[j]
-		}
-		kernel.ThreeQuarterPower(row, row)
 		random = random*6364136223846793005 + 1442695040888963407
-		codes := r.Codes[len(r.Codes):][:len(row)]
-		for from := 0; from < len(row); from += ditherCycle {
-			to := min(len(row), from+ditherCycle)
-			round(codes[from:to], row[from:to], dithers[random>>(64-12):])
+		dither := dithers[random>>(64-12):]
+		for from := i + 1; from < d; from += ditherCycle {
+			n := min(d-from, ditherCycle)
+			kernel.ToCodes(left[:n], points.Values[i*d+from:], scale, inverse[from:], dither)
+			left = left[n:]
 		}
-		r.Codes = r.Codes[:len(r.Codes)+len(row)]
 	}
 }
 

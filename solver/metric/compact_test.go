@@ -8,6 +8,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
+const codeMost = 127 // the code of 1
+
 // residuals is the sum of outer products of n rows that vary along some axes more than along others, and along the first
 // not at all.
 func residuals(n, d int) *Residuals {
@@ -101,12 +103,16 @@ func TestCompactFollowsSlowDrift(t *testing.T) {
 
 // A value between two codes takes each of them as often as it is near it.
 func TestRound(t *testing.T) {
-	codes, values := make([]byte, ditherCycle), make([]float32, ditherCycle)
-	rounded := func(v float32, start int) []byte {
+	codes, values, scales := make([]byte, ditherCycle), make([]float32, ditherCycle), make([]float32, ditherCycle)
+	for i := range scales {
+		scales[i] = .5
+	}
+	rounded := func(power float32, start int) []byte {
+		v := math.Copysign(math.Pow(math.Abs(float64(power)), 4./3), float64(power))
 		for i := range values {
-			values[i] = v
+			values[i] = float32(v / 8)
 		}
-		round(codes, values, dithers[start:])
+		kernel.ToCodes(codes, values, 16, scales, dithers[start:])
 		return codes
 	}
 	for i := -300; i <= 300; i++ {

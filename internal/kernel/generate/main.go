@@ -64,6 +64,10 @@ func (v vector) file() (*ir.File, error) {
 	v.exp(constants)
 	v.threeQuarterPower(constants)
 	v.softmax(constants)
+	v.toCodes(constants)
+	if v.lanes == 16 {
+		v.fromCodes()
+	}
 	v.addRows()
 	for _, classes := range []int{v.classes, 1} {
 		for _, vectors := range []int{v.vectors, 1} {
