@@ -103,7 +103,8 @@ func TestCompactFollowsSlowDrift(t *testing.T) {
 
 // A value between two codes takes each of them as often as it is near it.
 func TestRound(t *testing.T) {
-	codes, values, scales := make([]byte, ditherCycle), make([]float32, ditherCycle), make([]float32, ditherCycle)
+	codes, values := make([]byte, ditherCycle), make([]float32, ditherCycle)
+	scales := make([]float32, ditherCycle)
 	for i := range scales {
 		scales[i] = .5
 	}

@@ -16,8 +16,9 @@ func (v vector) toCodes(c constants) {
 	values, _ := v.slice("values")
 	scales, _ := v.slice("scales")
 	dither, _ := v.slice("dither")
-	scale, signs, one, most, large := v.registers[0], v.registers[1], v.registers[2], v.registers[3], v.registers[4]
-	value, sign, root, bytes := v.registers[5], v.registers[6], v.registers[7], v.registers[8]
+	r := v.registers
+	scale, signs, one, most, large := r[0], r[1], r[2], r[3], r[4]
+	value, sign, root, bytes := r[5], r[6], r[7], r[8]
 	v.broadcast("scale", scale)
 	v.VMOVUPS(c["Sign"], signs)
 	v.VMOVUPS(c["Taylor1"], one)
@@ -60,8 +61,8 @@ func (v vector) toCodes(c constants) {
 	v.RET()
 }
 
-// fromCodes takes a multiple of 16 codes, for registers of 16 lanes: eight of them hold the values of the codes from 0 to
-// 127. Five bits of a code choose among those of two registers, the other two bits among the pairs.
+// fromCodes takes a multiple of 16 codes, for registers of 16 lanes: eight of them hold the values of the codes from
+// 0 to 127. Five bits of a code choose among those of two registers, the other two bits among the pairs.
 func (v vector) fromCodes() {
 	v.function("FromCodes", "func(out []float32, codes []byte, scale float32, scales []float32, table *float32)",
 		"fills out with what codes stand for, times scale scales.")
