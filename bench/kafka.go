@@ -32,6 +32,7 @@ type kafkaBench struct {
 	vectors  [][]byte
 	runs     int
 	out      int     // bytes of a result
+	now      bool    // the stage gives first answers
 	spent    float64 // CPU seconds a record of the last run, all of the process, once settled
 	spentNew float64 // the same in its first third
 	profile  string  // where CPU profiles go, "" for nowhere
@@ -147,8 +148,7 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 	if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: streamPartitions}); err != nil {
 		return "", 0, nil, err
 	}
-	n := min(k.n, int(rate*5)/(streamStreams*streamEpisode)*streamStreams*streamEpisode)
-	n = max(n, 5*streamStreams*streamEpisode)
+	n := k.fed(rate)
 	order := turns(n)
 	done := make(chan error, 1)
 	go func() {
@@ -164,6 +164,12 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 		done <- nil
 	}()
 	return name, n, func() error { return <-done }, nil
+}
+
+// fed is how many records a topic is fed that is read at a rate.
+func (k *kafkaBench) fed(rate float64) int {
+	const round = streamStreams * streamEpisode
+	return max(5*round, min(k.n, int(rate*5)/round*round))
 }
 
 // rateOf waits until n records are in a topic and returns how many came a second in its last two fifths, when

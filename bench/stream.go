@@ -160,6 +160,7 @@ func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 type staged struct {
 	rate, first  float64   // records a second, settled and in the beginning
 	settled, new []float64 // from an episode's close to the acknowledgement of its results, in the same parts
+	now          []float64 // from an item's read to the acknowledgement of its first answer
 }
 
 // options of a stage with a group and an output of its own.
@@ -189,11 +190,23 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	if err != nil {
 		return staged{}, err
 	}
-	if err := k.client.Create(ctx, topic.Description{Name: o.Out, Partitions: streamPartitions}); err != nil {
-		return staged{}, err
+	made := []string{o.Out}
+	if k.now {
+		o.Now = o.Out + "-now"
+		made = append(made, o.Now)
+	}
+	for _, name := range made {
+		if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: streamPartitions}); err != nil {
+			return staged{}, err
+		}
 	}
 	var mutex sync.Mutex
 	var shown staged
+	o.AnsweredFirst = func(took time.Duration) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		shown.now = append(shown.now, took.Seconds())
+	}
 	episodes := int64(n / streamStreams / streamEpisode)
 	o.Acknowledged = func(episode int64, took time.Duration) {
 		mutex.Lock()
@@ -225,7 +238,7 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	if err != nil {
 		return staged{}, err
 	}
-	return shown, k.drop(ctx, append(paced(in, k.in), o.Out, o.Out+"-dead", o.Group+"-state")...)
+	return shown, k.drop(ctx, append(append(paced(in, k.in), made...), o.Out+"-dead", o.Group+"-state")...)
 }
 
 // measureResults takes the size of a result from what the stage has written.

@@ -333,7 +333,11 @@ func (f *firstAnswers) write(records []firstRecord) {
 	f.count(len(kept), nowAnswered)
 	acknowledged := time.Now()
 	for _, r := range kept {
-		stage.metrics.nowTook.Observe(acknowledged.Sub(r.read).Seconds())
+		took := acknowledged.Sub(r.read)
+		stage.metrics.nowTook.Observe(took.Seconds())
+		if told := stage.options.AnsweredFirst; told != nil {
+			told(took)
+		}
 	}
 }
 

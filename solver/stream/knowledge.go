@@ -155,9 +155,7 @@ func (k *Knowledge) take(before *Knowledge) {
 	if k.metric != nil {
 		k.labelled = make([]float32, len(z))
 	}
-	for from := 0; from < len(z); from += d {
-		k.embed(z[from:from+d], k.labelled[from:from+d], z[from:from+d])
-	}
+	k.embed(z, k.labelled, z, nil)
 }
 
 // sameSpace tells whether the metric and the labelled rows are those of before.
@@ -166,6 +164,13 @@ func (k *Knowledge) sameSpace(before *Knowledge) bool {
 		slices.EqualFunc(before.force, k.force, func(a, b knownExample) bool {
 			return same(&a.Example, &b.Example)
 		})
+}
+
+// besideSame tells whether rows are embedded as with before, beside the same labelled rows.
+func (k *Knowledge) besideSame(before *Knowledge) bool {
+	return before != nil && before.metric == k.metric && slices.Equal(before.mean, k.mean) &&
+		slices.Equal(before.class, k.class) && len(before.labelled) == len(k.labelled) &&
+		(len(k.labelled) == 0 || &before.labelled[0] == &k.labelled[0])
 }
 
 // addUp makes the sums behind the prototypes.
@@ -177,23 +182,39 @@ func (k *Knowledge) addUp(prior *solver.Prior) {
 		k.masses[c] += k.weight
 	}
 	if prior != nil {
-		row := make([]float32, d)
-		for c, w := range prior.Weights {
-			if w == 0 {
-				continue
-			}
-			copy(row, prior.Means[c*d:c*d+d])
-			kernel.Axpy(-prior.Inverse[c], k.mean, row)
-			if k.metric != nil {
-				length := math.Sqrt(float64(kernel.Dot(row, row)))
-				k.metric.Apply(row, nil)
-				kernel.Scale(float32(length), row)
-			}
-			kernel.Axpy(w, row, k.sums[c*d:c*d+d])
-			k.masses[c] += float64(w)
-		}
+		k.addPrior(prior)
 	}
 	k.square()
+}
+
+// addPrior adds the learned prototypes, whose lengths the metric leaves as they are.
+func (k *Knowledge) addPrior(prior *solver.Prior) {
+	d := k.dimension
+	var classes []int
+	var rows []float32
+	var lengths []float64
+	for c, w := range prior.Weights {
+		if w == 0 {
+			continue
+		}
+		rows = append(rows, prior.Means[c*d:c*d+d]...)
+		row := rows[len(classes)*d:]
+		kernel.Axpy(-prior.Inverse[c], k.mean, row)
+		classes = append(classes, c)
+		lengths = append(lengths, math.Sqrt(float64(kernel.Dot(row, row))))
+	}
+	if k.metric != nil && len(rows) > 0 {
+		k.metric.Apply(rows, nil)
+	}
+	for i, c := range classes {
+		w := prior.Weights[c]
+		by := w
+		if k.metric != nil {
+			by *= float32(lengths[i])
+		}
+		kernel.Axpy(by, rows[i*d:i*d+d], k.sums[c*d:c*d+d])
+		k.masses[c] += float64(w)
+	}
 }
 
 func (k *Knowledge) square() {
@@ -221,19 +242,24 @@ func (k *Knowledge) raise(out, x []float32) {
 	}
 }
 
-// embed takes a raised row to z and to u, which may be the same memory where there is no metric.
-func (k *Knowledge) embed(z, u, raised []float32) {
+// embed takes raised rows to z and to u, which may be the same memory where there is no metric. It works in scratch
+// and returns it, for the next.
+func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
 	copy(z, raised)
-	if k.mean != nil {
-		kernel.Axpy(-1, k.mean, z)
+	for at, d := 0, k.dimension; at < len(z); at += d {
+		row := z[at : at+d]
+		if k.mean != nil {
+			kernel.Axpy(-1, k.mean, row)
+		}
+		vector.Unit(row, row)
 	}
-	vector.Unit(z, z)
-	if &u[0] != &z[0] {
-		copy(u, z)
+	if k.metric == nil || len(z) == 0 {
+		return scratch
 	}
-	if k.metric != nil {
-		k.metric.Apply(u, nil)
-	}
+	copy(u, z)
+	scratch = vector.Resize(scratch, metric.ScratchRows*len(k.metric.Scales))
+	k.metric.Apply(u, scratch)
+	return scratch
 }
 
 // trackWeights are the parts of the classes among the labels of each track.

@@ -18,7 +18,9 @@ type Now struct {
 	raised []float32 // rows x d, see Knowledge.raise
 	u      []float32 // rows x d, in the space of knows
 
-	masses  []float64 // of each class: those of knows, and rows that items labelled since
+	sums    []float32 // of each class: those of knows, and rows that items labelled since
+	summed  bool      // sums is a copy
+	masses  []float64
 	squares []float64
 	counts  []float64 // cpi pi0, and the sum of S over the rows since the last episode
 	logs    []float32 // log of counts: of pi, but for what all classes share
@@ -34,7 +36,7 @@ type Now struct {
 }
 
 const (
-	nowRows    = 100 // rows that came before an item count for it
+	nowRows    = 100 // rows that came before an item count for it, and up to nowAtOnce more
 	nowAtOnce  = 32  // items in one tile of products
 	nowClasses = 8   // of a row: the likeliest
 	// nowLeak stands for evidenceLeak: an item knows those before it only, and where things change none of them is
@@ -125,12 +127,15 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	n.test(k)
 	old := n.knows
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
-		n.rows, n.raised = n.rows[:0], n.raised[:0]
+		n.rows, n.raised, n.u = n.rows[:0], n.raised[:0], n.u[:0]
 	}
 	n.settle(old, items, answers)
-	n.embed()
-	n.count()
-	n.measure()
+	moved := len(n.u) < len(n.raised) || !k.besideSame(old)
+	if moved {
+		n.embed()
+		n.measure()
+	}
+	n.count(moved)
 	n.fit = n.pairs.fit()
 	n.fit.fitted = k.fit.fitted
 	if !k.clusters && len(n.heldOut) >= enoughHeldOut {
@@ -182,7 +187,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 			at++
 		}
 		if at == len(n.rows) || n.rows[at].position != items[i].Position {
-			n.rows = slices.Insert(n.rows, at, newNowRow(&items[i]))
+			n.rows, n.u = slices.Insert(n.rows, at, newNowRow(&items[i])), n.u[:0]
 			n.raised = slices.Insert(n.raised, at*d, make([]float32, d)...)
 			k.raise(n.raised[at*d:at*d+d], items[i].Vector)
 		} else if renumbered {
@@ -203,7 +208,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 		}
 		at++
 	}
-	n.trim(nowRows)
+	n.trim()
 	for i := range n.rows {
 		r := &n.rows[i]
 		if renumbered && !slices.ContainsFunc(items, func(x Item) bool { return x.Position == r.position }) {
@@ -243,37 +248,36 @@ func (k *Knowledge) renumbered(old *Knowledge, w *classWeights) (out classWeight
 	return out
 }
 
-// trim drops the oldest rows beyond most.
-func (n *Now) trim(most int) {
-	if over := len(n.rows) - most; over > 0 {
-		d := n.knows.dimension
-		n.rows = slices.Delete(n.rows, 0, over)
-		n.raised = slices.Delete(n.raised, 0, over*d)
-		if len(n.u) >= over*d {
-			n.u = slices.Delete(n.u, 0, over*d)
-		}
+// trim drops the oldest rows once there are nowAtOnce too many, as it moves all others.
+func (n *Now) trim() {
+	over := len(n.rows) - nowRows
+	if over < nowAtOnce {
+		return
 	}
+	d := n.knows.dimension
+	n.rows = slices.Delete(n.rows, 0, over)
+	n.raised = slices.Delete(n.raised, 0, over*d)
+	n.u = slices.Delete(n.u, 0, min(len(n.u), over*d))
 }
 
 // embed takes the rows to the space of today.
 func (n *Now) embed() {
-	k, d := n.knows, n.knows.dimension
+	z := vector.Resize(n.scratch.z, len(n.raised))
 	n.u = vector.Resize(n.u, len(n.raised))
-	n.scratch.z = vector.Resize(n.scratch.z, d)
-	for from := 0; from < len(n.raised); from += d {
-		u := n.u[from : from+d]
-		z := u
-		if k.metric != nil {
-			z = n.scratch.z
-		}
-		k.embed(z, u, n.raised[from:from+d])
+	if n.knows.metric == nil {
+		z = n.u
+	} else {
+		n.scratch.z = z
 	}
+	n.scratch.shrunk = n.knows.embed(z, n.u, n.raised, n.scratch.shrunk)
 }
 
-// count adds up what the rows count for, and says of each what it is like.
-func (n *Now) count() {
+// count adds up what the rows count for, and says of each what it is like. Where the space and the labelled rows have
+// not moved, rows are as far from them as before.
+func (n *Now) count(moved bool) {
 	k, d := n.knows, n.knows.dimension
 	classes := len(k.names)
+	n.sums, n.summed = k.sums, false
 	n.masses, n.squares = append(n.masses[:0], k.masses...), append(n.squares[:0], k.squares...)
 	n.counts, n.logs = vector.Resize(n.counts, classes), vector.Resize(n.logs, classes)
 	n.prototypes = vector.Resize(n.prototypes, classes)
@@ -282,52 +286,52 @@ func (n *Now) count() {
 		n.come(c, 0)
 		n.prototype(c)
 	}
-	dots := vector.Resize(n.scratch.classes, len(n.rows)*classes)
-	kernel.Products(dots, n.u, k.sums, len(n.rows), classes, d)
-	n.scratch.classes = dots
-	products := vector.Resize(n.scratch.labelled, len(k.class))
-	n.scratch.labelled = products
+	for i := range n.rows {
+		n.gather(i)
+	}
+	n.scratch.classes = vector.Resize(n.scratch.classes, classes)
+	n.scratch.labelled = vector.Resize(n.scratch.labelled, len(k.class))
 	n.scratch.scores = vector.Resize(n.scratch.scores, classes)
 	for i := range n.rows {
-		r := &n.rows[i]
-		row := dots[i*classes : i*classes+classes]
+		r, u := &n.rows[i], n.u[i*d:i*d+d]
 		if !r.settled {
 			for _, x := range r.s.of[:r.s.count] {
 				n.come(int(x.class), float64(x.weight))
 			}
 		}
-		kernel.Products(products, n.u[i*d:i*d+d], k.labelled, 1, len(k.class), d)
-		r.far = n.far(products, row, -1)
-		n.costs(n.scratch.scores, row)
+		answered := r.settled && !r.given && r.s.count > 0
+		if !answered || k.clusters {
+			kernel.Products(n.scratch.classes, u, n.sums, 1, classes, d)
+		}
+		if moved || k.clusters {
+			kernel.Products(n.scratch.labelled, u, k.labelled, 1, len(k.class), d)
+			r.far = n.far(n.scratch.labelled, n.scratch.classes, -1)
+		}
+		if answered {
+			r.likely = r.s // what its episode was sure of
+			continue
+		}
+		n.costs(n.scratch.scores, n.scratch.classes)
 		kernel.Softmax(n.scratch.scores)
 		r.likely = largest(n.scratch.scores)
-		if r.settled && !r.given && r.s.count > 0 {
-			r.likely = r.s // what its episode was sure of
-		}
-	}
-	for i := range n.rows { // labels since the last episode hold their class as those of the episode will
-		if r := &n.rows[i]; r.holds() {
-			class := int(r.s.of[0].class)
-			product := float64(kernel.Dot(n.u[i*d:i*d+d], k.sums[class*d:class*d+d]))
-			for j := range i {
-				if o := &n.rows[j]; o.holds() && int(o.s.of[0].class) == class {
-					product += k.weight * float64(kernel.Dot(n.u[i*d:i*d+d], n.u[j*d:j*d+d]))
-				}
-			}
-			n.hold(class, product)
-		}
 	}
 }
 
-// holds says whether the row counts for its class's prototype.
-func (r *nowRow) holds() bool { return r.given && !r.settled && r.s.count == 1 }
-
-// hold counts one more labelled row for a class, by its product with the class's sum.
-func (n *Now) hold(class int, product float64) {
-	w := n.knows.weight
-	n.squares[class] += 2*w*product + w*w
-	n.masses[class] += w
-	n.prototype(class)
+// gather counts a row that was labelled since the last episode for its class's prototype, as that of the episode will.
+func (n *Now) gather(i int) {
+	r, d := &n.rows[i], n.knows.dimension
+	if !r.given || r.settled || r.s.count != 1 {
+		return
+	}
+	if !n.summed {
+		n.sums, n.summed = slices.Clone(n.sums), true
+	}
+	c := int(r.s.of[0].class)
+	sum := n.sums[c*d : c*d+d]
+	kernel.Axpy(float32(n.knows.weight), n.u[i*d:i*d+d], sum)
+	n.masses[c] += n.knows.weight
+	n.squares[c] = float64(kernel.Dot(sum, sum))
+	n.prototype(c)
 }
 
 // come counts so much of a class for pi.

@@ -15,6 +15,7 @@ type nowScratch struct {
 	labelledZ, window []float32 // the same before the metric; products with the rows, those of the tile among them
 	items             []nowItem // of a record
 	pairs             []nowPair
+	shrunk            []float32 // of the metric
 	scores, against   []float32 // against: what rejections say
 	values, sum       []float32
 	speakers          []int32
@@ -59,7 +60,9 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 	answers := make([]Answer, 0, len(items))
 	for len(items) > 0 {
 		most := min(len(items), nowAtOnce)
-		n.trim(nowRows)
+		if keep {
+			n.trim()
+		}
 		before := len(n.rows)
 		n.tile(items[:most])
 		for from := 0; from < most; {
@@ -70,7 +73,11 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 			answers = n.record(answers, items[:to], from, before, keep)
 			from = to
 		}
-		if !keep {
+		if keep {
+			for i := before; i < len(n.rows); i++ {
+				n.gather(i)
+			}
+		} else {
 			n.rows, n.raised, n.u = n.rows[:before], n.raised[:before*k.dimension], n.u[:before*k.dimension]
 		}
 		items = items[most:]
@@ -92,10 +99,9 @@ func (n *Now) tile(items []Item) {
 	}
 	for i := range items {
 		n.rows = append(n.rows, newNowRow(&items[i]))
-		at, raised := i*d, n.raised[(before+i)*d:(before+i)*d+d]
-		k.raise(raised, items[i].Vector)
-		k.embed(z[at:at+d], u[at:at+d], raised)
+		k.raise(n.raised[(before+i)*d:(before+i)*d+d], items[i].Vector)
 	}
+	x.shrunk = k.embed(z, u, n.raised[before*d:], x.shrunk)
 	if k.metric != nil {
 		x.labelledZ = vector.Resize(x.labelledZ, most*m)
 		kernel.Products(x.labelledZ, z, k.labelledZ, most, m, d)
@@ -103,7 +109,7 @@ func (n *Now) tile(items []Item) {
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*all)
 	kernel.Products(x.labelled, u, k.labelled, most, m, d)
-	kernel.Products(x.classes, u, k.sums, most, classes, d)
+	kernel.Products(x.classes, u, n.sums, most, classes, d)
 	kernel.Products(x.window, u, n.u, most, all, d)
 }
 
@@ -160,11 +166,6 @@ func (n *Now) score(it *nowItem, record int, keep bool) {
 	labelled, products := x.labelled[it.tiled*m:][:m], x.classes[it.tiled*classes:][:classes]
 	window := x.window[it.tiled*len(n.rows):][:it.row]
 	row := &n.rows[it.row]
-	for j := range window {
-		if r := &n.rows[j]; r.holds() {
-			r.s.addTo(products, float32(k.weight)*window[j])
-		}
-	}
 	it.fixed, it.likely = vector.Resize(it.fixed, classes), vector.Resize(it.likely, classes)
 	n.costs(it.fixed, products)
 	copy(it.likely, it.fixed)
@@ -398,10 +399,6 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 	}
 	for _, v := range row.s.of[:row.s.count] {
 		n.come(int(v.class), float64(v.weight))
-	}
-	if row.holds() {
-		c := int(row.s.of[0].class)
-		n.hold(c, float64(x.classes[it.tiled*len(k.names)+c]))
 	}
 	return a
 }
