@@ -19,7 +19,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// nowSection measures answers before the episode closes: those of the topic of --now, and those of POST /api/answer.
+// nowSection measures answers before the episode closes: of the topic of --now, and of POST /api/answer.
 var nowSection = section{"now", "First answers: 512-d float32, ten classes, at half load", benchNow}
 
 func benchNow(ctx context.Context, b *bench) error {
@@ -70,19 +70,23 @@ func benchNow(ctx context.Context, b *bench) error {
 	}
 	without, with := evaluate.Median(spent[0]), evaluate.Median(spent[1])
 	p50, p99, passing := 1e3*quantile(first, .5), 1e3*quantile(first, .99), 1e3*quantile(passed, .99)
-	b.Text("%d streams in %d partitions of one broker in the same process, half of the load that the stage does at most "+
-		"(%.0f records/s), from an item's read to the acknowledgement of its first answer: p50 %.1f ms, p99 %.1f ms; "+
-		"p99 of a passthrough's record %.1f ms; bars 3 ms, and 1 ms + 3 x that = %.1f ms. %s of the items had one; the "+
-		"others were there before the partition was taken, or settled first.",
+	share := percent((with - without) / whole)
+	b.Text("%d streams in %d partitions of one broker in the same process, half of the load that "+
+		"the stage does at most (%.0f records/s), from an item's read to the acknowledgement of its first "+
+		"answer: p50 %.1f ms, "+
+		"p99 %.1f ms; p99 of a passthrough's record %.1f ms; bars 3 ms, and 1 ms + 3 x that = %.1f ms. %s of the "+
+		"items had one; the others were there before the partition was taken, or settled first.",
 		streamStreams, streamPartitions, half, p50, p99, passing, 1+3*passing,
 		percent(float64(len(first))/float64(b.Rounds()*k.fed(half))))
-	b.Text("At that load a record costs %.1f us of CPU without first answers and %.1f with them, broker and feed among it: "+
-		"%s of the %.1f us of a record at full load (bar 15 %%).", 1e6*without, 1e6*with, percent((with-without)/whole), 1e6*whole)
-	b.Text("POST /api/answer with one vector of %d numbers beside %d classes, 200 a second: p50 %.1f ms, p99 %.1f ms (bar 3 ms).",
+	b.Text("At that load a record costs %.1f us of CPU without first answers and %.1f with them, broker "+
+		"and feed among it: %s of the %.1f us of a record at full load (bar 15 %%).",
+		1e6*without, 1e6*with, share, 1e6*whole)
+	b.Text("POST /api/answer with one vector of %d numbers beside %d classes, 200 a second: p50 %.1f ms, "+
+		"p99 %.1f ms (bar 3 ms).",
 		streamDimension, askedClasses, 1e3*quantile(asked, .5), 1e3*quantile(asked, .99))
 	b.Figure("now-p50-ms", "%.1f", p50)
 	b.Figure("now-p99-ms", "%.1f", p99)
-	b.Figure("now-cost", "%s", percent((with-without)/whole))
+	b.Figure("now-cost", "%s", share)
 	b.Figure("now-asked-p99-ms", "%.1f", 1e3*quantile(asked, .99))
 	return nil
 }
@@ -105,7 +109,9 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 		from := i % askedClasses * streamDimension
 		row := append([]float32(nil), centres[from:from+streamDimension]...)
 		row[i%streamDimension] += 1 // no two are one
-		o.Support = append(o.Support, stream.Example{ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%askedClasses), Vector: row})
+		o.Support = append(o.Support, stream.Example{
+			ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%askedClasses), Vector: row,
+		})
 	}
 	s, err := pipeline.New(k.client, o)
 	if err != nil {
@@ -116,7 +122,7 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 	go func() { ended <- s.Run(running) }()
 	var list []record.Out
 	for i := range 3 * streamEpisode {
-		list = append(list, record.Out{Topic: name, Partition: 0, Key: []byte("door"), Value: k.vectors[i%len(k.vectors)]})
+		list = append(list, record.Out{Topic: name, Key: []byte("door"), Value: k.vectors[i%len(k.vectors)]})
 	}
 	err = k.client.Write(ctx, list)
 	page := web.New(web.Options{Answer: func(name, model string, vectors [][]float32) ([]web.Answered, error) {

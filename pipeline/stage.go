@@ -86,8 +86,8 @@ type Options struct {
 	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the
 	// acknowledgement of its results, from several goroutines; nil: nobody asks.
 	Acknowledged func(episode int64, took time.Duration)
-	// AnsweredFirst is told how long it took from reading an item to the acknowledgement of its first answer, from
-	// several goroutines; nil: nobody asks.
+	// AnsweredFirst is told how long it took from reading an item to the acknowledgement of its first answer,
+	// from several goroutines; nil: nobody asks.
 	AnsweredFirst func(took time.Duration)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: nobody asks.
 	Traced func(*Trace)

@@ -21,5 +21,7 @@ chaos -scenario mixed -delivery at-least-once -records 4000 -events 8 -pause 1s
 chaos -scenario zombie -delivery exactly-once -records 3000 -events 2
 chaos -scenario cut -delivery exactly-once -records 4000 -events 10 -pause 1s
 chaos -scenario rolling -delivery exactly-once -brokers 3 -records 4000 -events 3
+chaos -scenario now -delivery exactly-once -broker embedded -records 3000 -events 6 -pause 1s
+chaos -scenario now -delivery at-least-once -broker embedded -records 3000 -events 6 -pause 1s
 chaos -scenario names -delivery exactly-once -broker embedded -records 3000 -events 6 -pause 1s
 chaos -scenario names -delivery at-least-once -broker embedded -records 3000 -events 6 -pause 1s

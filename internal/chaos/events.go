@@ -11,10 +11,10 @@ import (
 func (s *scenario) disturb(ctx context.Context) error {
 	event, ok := map[string]func(context.Context, int) error{
 		"kills": s.kill, "storm": s.joinOrLeave, "zombie": s.freeze, "rolling": s.roll, "cut": s.disconnect, "mixed": s.mix,
-		"upgrade": s.upgrade, "names": s.rename,
+		"upgrade": s.upgrade, "names": s.rename, "now": s.killOrMove,
 	}[s.name]
 	if !ok {
-		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, names, hostile, recovery, histories", s.name)
+		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery, histories", s.name)
 	}
 	for i := range s.events {
 		select {

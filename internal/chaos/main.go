@@ -26,7 +26,7 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, names, hostile, recovery: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")

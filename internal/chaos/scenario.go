@@ -118,7 +118,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 	if err := s.client.Ensure(ctx, topic.Description{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()}); err != nil {
 		return err
 	}
-	for _, name := range []string{inTopic, outTopic, calmTopic, correctionsTopic} {
+	for _, name := range []string{inTopic, outTopic, calmTopic, correctionsTopic, nowTopic} {
 		if err := s.client.Ensure(ctx, topic.Description{Name: name, Partitions: scenarioPartitions}); err != nil {
 			return err
 		}
@@ -288,6 +288,13 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	if s.name == "now" {
+		about, err := s.judgeNow(ctx, in, got)
+		if err != nil {
+			return "", err
+		}
+		unlike += "; " + about
+	}
 	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; "+
 		"longest wait %v; largest stage %d MiB; violations: %d",
 		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, largest>>20, len(s.h.failed())), nil
@@ -335,6 +342,9 @@ func (s *scenario) launch(group, out, delivery string) error {
 		p.cmd.Env = environment(recoveryMemory)
 	default:
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-idle", "off")
+	}
+	if s.name == "now" && group == groupName {
+		p.cmd.Args = append(p.cmd.Args, "--now", nowTopic)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {

@@ -242,8 +242,8 @@ func (k *Knowledge) raise(out, x []float32) {
 	}
 }
 
-// embed takes raised rows to z and to u, which may be the same memory where there is no metric. It works in scratch
-// and returns it, for the next.
+// embed takes raised rows to z and to u, which may be the same memory where there is no metric. It works in
+// scratch and returns it, for the next.
 func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
 	copy(z, raised)
 	for at, d := 0, k.dimension; at < len(z); at += d {

@@ -272,8 +272,8 @@ func (n *Now) embed() {
 	n.scratch.shrunk = n.knows.embed(z, n.u, n.raised, n.scratch.shrunk)
 }
 
-// count adds up what the rows count for, and says of each what it is like. Where the space and the labelled rows have
-// not moved, rows are as far from them as before.
+// count adds up what the rows count for, and says of each what it is like. Where the space and the labelled
+// rows have not moved, rows are as far from them as before.
 func (n *Now) count(moved bool) {
 	k, d := n.knows, n.knows.dimension
 	classes := len(k.names)
@@ -317,7 +317,8 @@ func (n *Now) count(moved bool) {
 	}
 }
 
-// gather counts a row that was labelled since the last episode for its class's prototype, as that of the episode will.
+// gather counts a row that was labelled since the last episode for its class's prototype, as that of the
+// episode will.
 func (n *Now) gather(i int) {
 	r, d := &n.rows[i], n.knows.dimension
 	if !r.given || r.settled || r.s.count != 1 {
