@@ -2,14 +2,14 @@ package kernel
 
 import "math"
 
-// A code is 127 sign(r) |r|^.75 of a number r from -1 to 1, in a byte: finer near zero. The operations below keep
-// many numbers so, each as a share of two scales.
+// A code is 127 sign(r) |r|^.75 of a number r from -1 to 1, in a byte: finer near zero. The operations below
+// keep many numbers so, each as a share of two scales.
 
 // codeMost is the code of 1.
 const codeMost = 127
 
-// codeValues are what bytes stand for: first those of the codes from 0 to 127. ToCodes never makes the byte -128,
-// which stands for as much as -127.
+// codeValues are what bytes stand for: first those of the codes from 0 to 127. ToCodes never makes the byte
+// -128, which stands for as much as -127.
 var codeValues = func() (table [256]float32) {
 	for b := range table {
 		v := float64(max(int8(b), -codeMost)) / codeMost
@@ -21,8 +21,8 @@ var codeValues = func() (table [256]float32) {
 // codeStep is how many codes assembly takes at once.
 const codeStep = 16
 
-// ToCodes fills codes with those of values[i] scale scales[i], taken for 1 or -1 where they are beyond it. A number
-// from -.5 to .5 is added before each is rounded. All other slices are at least as long as codes.
+// ToCodes fills codes with those of values[i] scale scales[i], taken for 1 or -1 where they are beyond it. A
+// number from -.5 to .5 is added before each is rounded. All other slices are at least as long as codes.
 func ToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
 	n := len(codes)
 	values, scales, dither = values[:n], scales[:n], dither[:n]
@@ -33,8 +33,8 @@ func ToCodes(codes []byte, values []float32, scale float32, scales, dither []flo
 	portableToCodes(codes[whole:], values[whole:], scale, scales[whole:], dither[whole:])
 }
 
-// FromCodes fills out with what codes stand for, times scale scales[i]. codes and scales are at least as long as
-// out.
+// FromCodes fills out with what codes stand for, times scale scales[i]. codes and scales are at least as long
+// as out.
 func FromCodes(out []float32, codes []byte, scale float32, scales []float32) {
 	n := len(out)
 	codes, scales = codes[:n], scales[:n]

@@ -83,8 +83,8 @@ func mirror(out []float32, n int) {
 	}
 }
 
-// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of its
-// sets, as those of a matrix whose width is a power of two do.
+// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of
+// its sets, as those of a matrix whose width is a power of two do.
 const (
 	panelRows    = 128
 	panelColumns = 72

@@ -13,6 +13,22 @@ func Short(v, scale float32) int16 {
 // Long is the value of a code of Short.
 func Long(code int16, scale float32) float32 { return float32(code) / mostShort * scale }
 
+// Shorts are the codes of values after those in codes, which stay as they are.
+func Shorts(codes []int16, values []float32, scale float32) []int16 {
+	list := append(make([]int16, 0, len(codes)+len(values)), codes...)
+	for _, v := range values {
+		list = append(list, Short(v, scale))
+	}
+	return list
+}
+
+// Longs fills values with those of as many codes.
+func Longs(values []float32, codes []int16, scale float32) {
+	for i, code := range codes {
+		values[i] = Long(code, scale)
+	}
+}
+
 // Rounded leaves values as Short keeps them.
 func Rounded(values []float32, scale float32) {
 	for i, v := range values {

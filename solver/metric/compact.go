@@ -21,7 +21,9 @@ type Compact struct {
 	Scales         []float32 // of each dimension: the root of its sum of squares; nil: no residuals yet
 	Codes          []byte    // above the diagonal, row by row
 
-	Pending        []float32 // residual rows that are not in it yet, so that small episodes do not pay for the whole matrix
+	// Residual rows that are not in it yet, so that small episodes do not pay for the whole matrix: codes of
+	// vector.Short at PendingScale.
+	Pending        []int16
 	PendingFreedom float64
 }
 
@@ -81,8 +83,7 @@ func (r *Compact) With(episode int64, of Rows, residuals bool) *Compact {
 		defer workspaces.Put(w)
 		rows, freedom := w.PointResiduals(of.Z, of.S, of.K)
 		if len(next.Pending)+len(rows) < pendingMost*d {
-			vector.Rounded(rows, PendingScale)
-			next.Pending = append(slices.Clip(next.Pending), rows...)
+			next.Pending = vector.Shorts(next.Pending, rows, PendingScale)
 			next.PendingFreedom += freedom
 			return &next
 		}
@@ -119,7 +120,11 @@ func (r *Compact) unpack(w *Scatter) {
 	copy(w.Sum, r.Sum)
 	d := len(r.Sum)
 	if len(r.Pending) > 0 {
-		defer func() { w.Points.Add(r.Pending, d, r.PendingFreedom) }()
+		defer func() {
+			w.full = vector.Resize(w.full, len(r.Pending))
+			vector.Longs(w.full, r.Pending, PendingScale)
+			w.Points.Add(w.full, d, r.PendingFreedom)
+		}()
 	}
 	if r.Scales == nil {
 		w.Points.reset()

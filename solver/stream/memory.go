@@ -32,7 +32,7 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
 	}
 	if c := s.metric.seen; c != nil {
-		ofMetric += 8*len(c.Sum) + 4*(len(c.Scales)+len(c.Pending)) + len(c.Codes)
+		ofMetric += 8*len(c.Sum) + 4*len(c.Scales) + 2*len(c.Pending) + len(c.Codes)
 	}
 	return rest, ofMetric
 }

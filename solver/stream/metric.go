@@ -133,7 +133,7 @@ func encodeCompact(r *metric.Compact, w *writer) {
 		w.bytes(fieldCodes, r.Codes)
 	}
 	if len(r.Pending) > 0 {
-		w.short(fieldPending, r.Pending, metric.PendingScale)
+		w.shorts(fieldPending, r.Pending)
 		w.float(fieldPendingFreedom, r.PendingFreedom)
 	}
 }
@@ -155,7 +155,7 @@ func decodeCompact(r *metric.Compact, f *field) {
 	case fieldCodes:
 		r.Codes = bytes.Clone(f.value)
 	case fieldPending:
-		r.Pending = f.short(metric.PendingScale)
+		r.Pending = f.shorts()
 	case fieldPendingFreedom:
 		r.PendingFreedom = f.float()
 	case 0:

@@ -65,10 +65,15 @@ func (w *writer) doubles(field int, v []float64) {
 
 // short writes values of at most scale, in 16 bits each.
 func (w *writer) short(field int, v []float32, scale float32) {
+	w.shorts(field, vector.Shorts(nil, v, scale))
+}
+
+// shorts writes what vector.Shorts has made.
+func (w *writer) shorts(field int, codes []int16) {
 	w.b = binary.AppendUvarint(w.b, uint64(field))
-	w.b = binary.AppendUvarint(w.b, uint64(2*len(v)))
-	for _, x := range v {
-		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(vector.Short(x, scale)))
+	w.b = binary.AppendUvarint(w.b, uint64(2*len(codes)))
+	for _, code := range codes {
+		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(code))
 	}
 }
 
@@ -168,15 +173,25 @@ func (r *reader) vector(want int) []float32 {
 }
 
 func (r *reader) short(scale float32) []float32 {
+	codes := r.shorts()
+	if codes == nil {
+		return nil
+	}
+	v := make([]float32, len(codes))
+	vector.Longs(v, codes, scale)
+	return v
+}
+
+func (r *reader) shorts() []int16 {
 	if len(r.value)%2 != 0 {
 		r.fail("vector length")
 		return nil
 	}
-	v := make([]float32, len(r.value)/2)
-	for i := range v {
-		v[i] = vector.Long(int16(binary.LittleEndian.Uint16(r.value[2*i:])), scale)
+	codes := make([]int16, len(r.value)/2)
+	for i := range codes {
+		codes[i] = int16(binary.LittleEndian.Uint16(r.value[2*i:]))
 	}
-	return v
+	return codes
 }
 
 func (r *reader) doubles(want int) []float64 {

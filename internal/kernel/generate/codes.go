@@ -61,8 +61,8 @@ func (v vector) toCodes(c constants) {
 	v.RET()
 }
 
-// fromCodes takes a multiple of 16 codes, for registers of 16 lanes: eight of them hold the values of the codes from
-// 0 to 127. Five bits of a code choose among those of two registers, the other two bits among the pairs.
+// fromCodes takes a multiple of 16 codes, for registers of 16 lanes: eight of them hold the values of the codes
+// from 0 to 127. Five bits of a code choose among those of two registers, the other two bits among the pairs.
 func (v vector) fromCodes() {
 	v.function("FromCodes", "func(out []float32, codes []byte, scale float32, scales []float32, table *float32)",
 		"fills out with what codes stand for, times scale scales.")
