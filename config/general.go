@@ -2,24 +2,25 @@ package config
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
 
 // General is what every command takes.
 type General struct {
-	File      string // the configuration file
-	LogFormat string
-	LogLevel  string
-	Kernel    string
+	File   string   // the configuration file
+	Log    []string // a level, a form, or both
+	Kernel string
 }
 
 func (g *General) sections() []section {
 	return []section{{"Every command", []definition{
 		define("config", &g.File, every, "", "YAML file of settings, each under its own name").example("FILE"),
-		define("log-format", &g.LogFormat, every, "text", "how logs on stderr are written", oneOf("text", "json")),
-		define("log-level", &g.LogLevel, every, "info", "least severe log line that is written",
-			oneOf("debug", "info", "warn", "error")),
+		define("log", &g.Log, every, nil,
+			"least severe line of the log on stderr, and how it is written: debug,json; none: info, text. "+
+				"--log-level and --log-format set one of the two",
+			eachOneOf(slices.Concat(logLevels, logForms)...)).example("LEVEL,FORM"),
 		define("kernel", &g.Kernel, []string{
 			SolverFile, "label", "tune", "eval fewshot", "eval stream", "eval cluster",
 			"eval paper", "eval file", "eval index",
@@ -28,17 +29,50 @@ func (g *General) sections() []section {
 	}}}
 }
 
+var (
+	logLevels = []string{"debug", "info", "warn", "error"}
+	logForms  = []string{"text", "json"}
+)
+
+// LogLevel is the least severe line that is logged.
+func (g *General) LogLevel() string { return g.log(logLevels, "info") }
+
+// LogForm is how a line is logged.
+func (g *General) LogForm() string { return g.log(logForms, "text") }
+
+func (g *General) log(of []string, otherwise string) string {
+	for _, given := range g.Log {
+		if slices.Contains(of, given) {
+			return given
+		}
+	}
+	return otherwise
+}
+
+func (g *General) faults(*Config) []Fault {
+	for _, of := range [][]string{logLevels, logForms} {
+		n := 0
+		for _, given := range g.Log {
+			if slices.Contains(of, given) {
+				n++
+			}
+		}
+		if n > 1 {
+			return []Fault{{Setting: "log", Problem: "is " + strings.Join(g.Log, ",") + ": must be one of " +
+				strings.Join(logLevels, ", ") + " and one of " + strings.Join(logForms, ", ")}}
+		}
+	}
+	return nil
+}
+
 // Listen is the one HTTP listener: page, metrics, health.
 type Listen struct {
-	Address   string // "" is none
-	Open      bool
-	Token     Secret // read from the file
-	TokenFile string
-	ViewToken Secret // read from the file
-	// ViewTokenFile holds a token that lets a visitor read and not teach.
-	ViewTokenFile string
-	UserHeader    string
-	Images        []string
+	Address    string   // "" is none
+	TokenFiles []string // FILE, view=FILE, or none
+	Token      Secret   // read from FILE
+	ViewToken  Secret   // read from the file of view=: lets a visitor read and not teach
+	UserHeader string
+	Images     []string
 }
 
 func (l *Listen) sections() []section {
@@ -51,15 +85,27 @@ func (l *Listen) sections() []section {
 			"where the page finds pictures: hosts, HOST or HOST:PORT, whose pictures the feed may name, * any; and a URL in which "+
 				"{id} stands for the item's id; none: only those in the records themselves").
 			example("HOST|URL,..."),
-		define("listen-open", &l.Open, served, false,
-			"let everyone who reaches a listen address beyond loopback in without a token"),
-		define("listen-token-file", &l.TokenFile, with(served, "state show", "similar"), "",
-			"file of the token that a visitor has to show, on every path but health; needed beyond loopback").example("FILE"),
-		define("view-token-file", &l.ViewTokenFile, []string{"run", "demo"}, "",
-			"file of a token with which a visitor may read and not teach, beside listen-token-file").example("FILE"),
+		define("listen-token-file", &l.TokenFiles, with(served, "state show", "similar"), nil,
+			"file of the token that a visitor has to show, on every path but health; needed beyond loopback, where none lets "+
+				"everyone in. view=FILE, or --view-token-file FILE, is beside it a token to read and not teach").
+			example("FILE,..."),
 		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
 			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),
 	}}}
+}
+
+const viewing = "view=" // begins the file of the token with which a visitor may read
+
+// tokenFiles are the files of the tokens for who may teach and who may read; open lets everyone in.
+func (l *Listen) tokenFiles() (teach, read string, open bool) {
+	for _, file := range l.TokenFiles {
+		if view, is := strings.CutPrefix(file, viewing); is {
+			read = view
+		} else if teach = file; file == "none" {
+			teach, open = "", true
+		}
+	}
+	return teach, read, open
 }
 
 // ImageURL is the URL of an item's picture, "" where none is given.
@@ -94,14 +140,25 @@ func (l *Listen) faults(c *Config) []Fault {
 			return []Fault{{Setting: "images", Problem: "has " + host + ": must be HOST, HOST:PORT or a URL with {id}"}}
 		}
 	}
+	given := 0
+	for _, file := range l.TokenFiles {
+		if !strings.HasPrefix(file, viewing) {
+			given++
+		}
+	}
+	if given > 1 || len(l.TokenFiles)-given > 1 {
+		return []Fault{{Setting: "listen-token-file", Problem: "is " + strings.Join(l.TokenFiles, ",") +
+			": must be one FILE, or none, and one view=FILE"}}
+	}
 	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
 		return []Fault{{
-			Setting: "view-token-file", Problem: "is set: needs listen-token-file, with another token, for those who teach",
+			Setting: "listen-token-file", Problem: "names a token to read: needs another token beside it, for those who teach",
 		}}
 	}
-	if !l.IsLoopback() && l.Token == "" && !l.Open {
+	_, _, open := l.tokenFiles()
+	if !l.IsLoopback() && l.Token == "" && !open {
 		return []Fault{{Setting: "listen", Problem: "is " + l.Address +
-			", which others can reach: needs listen-token-file, or listen-open to let everyone in"}}
+			", which others can reach: needs listen-token-file, FILE or none to let everyone in"}}
 	}
 	return nil
 }

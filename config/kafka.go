@@ -18,8 +18,7 @@ type Kafka struct {
 	SASL             string
 	SASLUser         string
 	SASLPassword     Secret // read from the file
-	SASLPasswordFile string
-	SASLTokenCommand string
+	SASLPasswordFile string // or |COMMAND
 	EmbeddedDir      string
 	EmbeddedListen   string
 }
@@ -38,16 +37,23 @@ func (k *Kafka) sections() []section {
 			oneOf("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")),
 		define("sasl-user", &k.SASLUser, onKafka, "", "user to log in as"),
 		define("sasl-password-file", &k.SASLPasswordFile, onKafka, "",
-			"file that holds the password, or with oauthbearer the token, which is read for each new connection (--sasl-token-file "+
-				"is the same)").example("FILE"),
-		define("sasl-token-command", &k.SASLTokenCommand, onKafka, "",
-			"shell command that prints the token of oauthbearer, called again before the token expires").example("COMMAND"),
+			"file that holds the password, or with oauthbearer the token, which is read for each new connection "+
+				"(--sasl-token-file FILE is the same); |COMMAND, or --sasl-token-command COMMAND: a shell command that prints "+
+				"the token, called again before it expires").example("FILE"),
 		define("embedded-dir", &k.EmbeddedDir, with(onKafka, "broker"), ".slkstream",
 			"where the embedded broker keeps its data and its address").example("DIR").
 			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
 		define("embedded-listen", &k.EmbeddedListen, []string{"broker", "demo"}, "127.0.0.1:0",
 			"address of the embedded broker where this process starts it; port 0 takes the one it had, or a free one").example("HOST:PORT"),
 	}}}
+}
+
+// Token is where the password or the token comes from: a file or a command.
+func (k *Kafka) Token() (file, command string) {
+	if command, is := strings.CutPrefix(k.SASLPasswordFile, "|"); is {
+		return "", command
+	}
+	return k.SASLPasswordFile, ""
 }
 
 func (k *Kafka) faults(c *Config) []Fault {
@@ -73,15 +79,15 @@ func (k *Kafka) faults(c *Config) []Fault {
 	if k.SASL == "" && k.SASLUser != "" {
 		add("sasl-user", "is "+k.SASLUser+" but sasl is not set: choose how to log in with --sasl")
 	}
-	file, command := k.SASLPasswordFile != "", k.SASLTokenCommand != ""
-	switch {
-	case k.SASL == "oauthbearer" && file == command:
-		add("sasl", "is oauthbearer: needs one of sasl-token-file and sasl-token-command")
-	case k.SASL != "oauthbearer" && command:
+	file, command := k.Token()
+	switch given := file+command != ""; {
+	case k.SASL == "oauthbearer" && !given:
+		add("sasl", "is oauthbearer: needs sasl-token-file or sasl-token-command")
+	case k.SASL != "oauthbearer" && command != "":
 		add("sasl", "is not oauthbearer, but sasl-token-command is set")
-	case k.SASL == "" && file:
+	case k.SASL == "" && given:
 		add("sasl-password-file", "is "+k.SASLPasswordFile+" but sasl is not set: choose how to log in with --sasl")
-	case k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || !file):
+	case k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || !given):
 		add("sasl", "is "+k.SASL+": needs sasl-user and sasl-password-file")
 	}
 	if k.EmbeddedListen != "" {
@@ -108,7 +114,6 @@ type Topics struct {
 	Corrections string
 	Review      string
 	Now         string // first answers
-	NowWithin   time.Duration
 	Group       string
 
 	WithVector bool
@@ -147,10 +152,8 @@ func (t *Topics) sections() []section {
 			when("skip", "", "topic of dead letters; none: OUT-dead"),
 		define("episodes", &t.Episodes, holding, "", "topic of one record an episode; none: not written").example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
-			"topic of first answers: each item is answered when it is read, its result follows; none: not written").
+			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").
 			example("TOPIC"),
-		define("now-within", &t.NowWithin, []string{"run"}, 2*time.Second,
-			"how old an item may be for a first answer; older ones get their result only", atLeast(time.Millisecond)),
 		define("corrections", &t.Corrections, []string{"run", "check", "forget"}, "",
 			"topic of what recent items are called since, when a label says so; none: not written").example("TOPIC").
 			when("correct", "", "topic of what items are called since").neededBy("correct"),

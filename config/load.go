@@ -19,6 +19,9 @@ func NearestFlag(command, mistaken string) string {
 	var known []string
 	for _, s := range Default(command).Settings() {
 		known = append(known, s.Name)
+		for _, short := range shorthandsOf(s.Name) {
+			known = append(known, short.name)
+		}
 	}
 	return nearest(mistaken, known)
 }
@@ -55,6 +58,10 @@ var shorthands = []shorthand{
 	{"track-field", "fields", "track="},
 	{"attributes-field", "fields", "attributes="},
 	{"sasl-token-file", "sasl-password-file", ""},
+	{"sasl-token-command", "sasl-password-file", "|"},
+	{"view-token-file", "listen-token-file", viewing},
+	{"log-level", "log", ""},
+	{"log-format", "log", ""},
 }
 
 func shorthandsOf(setting string) []shorthand {
@@ -250,17 +257,18 @@ func mistakenVariable(variable string, known []string) string {
 // readSecrets fills in the secrets that are given as files.
 func (c *Config) readSecrets() Faults {
 	var faults Faults
-	password := c.Kafka.SASLPasswordFile
+	password, _ := c.Kafka.Token()
 	if c.Kafka.SASL == "oauthbearer" {
 		password = "" // a token, which is read for each new connection
 	}
+	teach, read, _ := c.Listen.tokenFiles()
 	for _, s := range []struct {
 		setting, file string
 		target        *Secret
 	}{
 		{"sasl-password-file", password, &c.Kafka.SASLPassword},
-		{"listen-token-file", c.Listen.TokenFile, &c.Listen.Token},
-		{"view-token-file", c.Listen.ViewTokenFile, &c.Listen.ViewToken},
+		{"listen-token-file", teach, &c.Listen.Token},
+		{"listen-token-file", read, &c.Listen.ViewToken},
 	} {
 		if s.file == "" {
 			continue

@@ -170,19 +170,9 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// What run takes is what a person can hold in mind. What names, corrections, first answers and memory need beside
-// it is not counted.
+// What run takes is what a person can hold in mind.
 func TestSettingsOfRun(t *testing.T) {
-	beside := []string{
-		"recent", "corrections", "now", "now-within", "max-wrong", "user-header", "view-token-file", "memory", "class-vectors",
-	}
-	n := 0
-	for _, s := range config.Default("run").Settings() {
-		if !slices.Contains(beside, s.Name) {
-			n++
-		}
-	}
-	if n > 60 {
+	if n := len(config.Default("run").Settings()); n > 60 {
 		t.Errorf("run has %d settings", n)
 	}
 }

@@ -113,8 +113,6 @@ type Memory struct {
 	UnknownRate      float64
 	ReviewRate       float64
 	StateTTL         time.Duration
-	MaxStreams       int
-	MaxLabels        int
 	RecoveryTarget   time.Duration
 	Recent           Bytes // 0: none are kept
 	Budget           Bytes // of the process; 0: by GOMEMLIMIT or the control group
@@ -145,11 +143,6 @@ func (m *Memory) sections() []section {
 			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
-		define("max-streams", &m.MaxStreams, stage, 20000,
-			"streams that a partition remembers; beyond, one-off and long silent ones are forgotten", atLeast(1), atMost(1<<24)),
-		define("max-labels", &m.MaxLabels, stage, 100_000,
-			"examples of the labels topic that are in force; beyond, the ones written first are left out",
-			atLeast(1), atMost(1<<24)),
 		define("recent", &m.Recent, []string{"run", "demo"}, 64<<20,
 			"bytes of the last answered items, which similar and the page ask for; 0: none are kept",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),

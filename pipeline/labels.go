@@ -301,7 +301,7 @@ func (l *labels) show(records *labelRecords) (letters []record.Out) {
 		return letters
 	}
 	l.warned.once("most", func(int) {
-		l.log.Warn("the labels topic holds more examples than --max-labels: the oldest are not in force",
+		l.log.Warn("the labels topic holds more examples than a stage keeps: the oldest are not in force",
 			"topic", l.topic, "most", l.most, "leftOut", v.leftOut)
 	})
 	return letters

@@ -201,7 +201,7 @@ func (b *budget) trouble() (Trouble, bool) {
 		What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
 			mebibytes(b.limit)),
 		Cause: cause,
-		Do: "raise --memory, share the input among more processes, or lower --max-memory, --max-labels or " +
+		Do: "raise --memory, share the input among more processes, or lower --max-memory or " +
 			"--recent; it goes on by itself",
 	}, true
 }

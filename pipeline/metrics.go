@@ -110,7 +110,7 @@ func newMetrics() *Metrics {
 	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
 	m.rejectingFor = s.Gauge("slkstream_rejecting_seconds", "for how long every record of the input has been rejected; 0 while some can be used")
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
-	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, too-many for max-streams, or given up for memory", "reason")
+	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, too-many for a partition, or given up for memory", "reason")
 	m.memory = s.Gauge("slkstream_memory_bytes",
 		"memory by what holds it, about: labels, streams (their metrics among them), metrics, episodes, "+
 			"first-answers, recent", "kind")
@@ -118,7 +118,7 @@ func newMetrics() *Metrics {
 	m.memoryLimit = s.Gauge("slkstream_memory_limit_bytes", "what the process may take; 0: no budget is set")
 	m.metricsDropped = s.Counter("slkstream_metrics_given_up_total",
 		"learned metrics of streams that were given up for memory")
-	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are more than max-labels", "state")
+	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are too many", "state")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
 	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the
 	// start.

@@ -30,8 +30,8 @@ const (
 const (
 	nowAnswered = "answered"
 	nowEarlier  = "earlier" // it was there when the partition was claimed
-	nowBehind   = "behind"  // older than now-within when it was read, and not the end of the partition
-	nowLate     = "late"    // its turn came too late: it is settled, or read longer than now-within ago
+	nowBehind   = "behind"  // older than NowWithin when it was read, and not the end of the partition
+	nowLate     = "late"    // its turn came too late: it is settled, or read longer than NowWithin ago
 	nowFull     = "full"    // too many wait, or too many streams want memory
 	nowUnknown  = "unknown" // nothing is known to answer by
 	nowRefused  = "refused" // the topic did not take it
@@ -106,7 +106,7 @@ func (f *firstAnswers) read(it *record.Item, now time.Time) {
 	f.batch = append(f.batch, firstItem{first, &own, now})
 }
 
-// flush hands over what was read; behind leaves out what is older than now-within.
+// flush hands over what was read; behind leaves out what is older than NowWithin.
 func (f *firstAnswers) flush(behind bool) {
 	if f == nil || len(f.batch) == 0 {
 		return

@@ -34,7 +34,7 @@ func (p *partition) retire(now time.Time) {
 		list := p.leastWorth(func(s *liveStream) float64 { return s.worth(p.position.Offset) })
 		most := over + o.MaxStreams/20 - (len(p.streams) - len(list))
 		p.giveUp(list[:max(0, min(most, len(list)))], "too-many",
-			"streams given up, the shortest and longest silent first: there are more than --max-streams")
+			"streams given up, the shortest and longest silent first: there are more than a partition remembers")
 	}
 	if now.Sub(p.retired.at) < min(10*time.Second, max(o.StateTTL, time.Second)) {
 		return

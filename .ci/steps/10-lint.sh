@@ -6,5 +6,6 @@ would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 [ -z "$would" ] || { echo "gofumpt would change:"; echo "$would"; exit 1; }
 go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags browser,docs,otel ./...
 go test -count=1 -tags otel -run Traces ./cmd/slkstream
+go test -count=1 -tags lean -run Lean ./internal/table
 echo "gofumpt and staticcheck have nothing to say"
 .ci/long-lines.sh

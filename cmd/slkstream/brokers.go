@@ -45,12 +45,13 @@ func connect(ctx context.Context, c *call,
 // brokerSettings are how Kafka is reached.
 func brokerSettings(c *call) topic.Settings {
 	k := c.Config.Kafka
+	file, command := k.Token()
 	s := topic.Settings{
 		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
-		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenCommand: k.SASLTokenCommand, Log: c.Log,
+		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenCommand: command, Log: c.Log,
 	}
 	if k.SASL == "oauthbearer" {
-		s.TokenFile = k.SASLPasswordFile
+		s.TokenFile = file
 	}
 	return s
 }

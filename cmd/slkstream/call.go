@@ -111,11 +111,11 @@ func flagError(command string, err error) error {
 
 func newLogger(w io.Writer, g config.General) *slog.Logger {
 	var level slog.Level
-	if level.UnmarshalText([]byte(g.LogLevel)) != nil {
+	if level.UnmarshalText([]byte(g.LogLevel())) != nil {
 		level = slog.LevelInfo // cannot be: config allows only the four names
 	}
 	options := &slog.HandlerOptions{Level: level}
-	if g.LogFormat == "json" {
+	if g.LogForm() == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

@@ -42,9 +42,9 @@ func newDemoCommand() *cobra.Command {
 }
 
 func runDemo(ctx context.Context, c *call) error {
-	if c.Config.General.LogLevel == "info" { // the episodes say enough
+	if c.Config.General.LogLevel() == "info" { // the episodes say enough
 		quiet := c.Config.General
-		quiet.LogLevel = "warn"
+		quiet.Log = []string{"warn", quiet.LogForm()}
 		c.Log = newLogger(c.Err, quiet)
 	}
 	client, address, closeBroker, err := demoBroker(ctx, c)

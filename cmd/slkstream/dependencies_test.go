@@ -5,23 +5,18 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var dependencyRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| (\\d+) \\|$")
 
-// docs/dependencies.md names every module that is built in, and how many of its packages.
-func TestDependenciesAreThoseOfTheDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := map[string]string{}
-	for _, row := range dependencyRow.FindAllStringSubmatch(string(page), -1) {
-		told[row[1]] = row[2]
-	}
-	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+// modulesOf is how many packages of each module a build contains.
+func modulesOf(t *testing.T, flags ...string) map[string]int {
+	t.Helper()
+	args := slices.Concat([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags, []string{"."})
+	list := exec.Command("go", args...)
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
 	out, err := list.Output()
 	if err != nil {
@@ -33,6 +28,35 @@ func TestDependenciesAreThoseOfTheDocs(t *testing.T) {
 			built[module]++
 		}
 	}
+	return built
+}
+
+// The first command of the docs compiles no library of Parquet or Arrow.
+func TestLeanBuildIsLean(t *testing.T) {
+	built := modulesOf(t, "-tags", "lean")
+	for module, n := range built {
+		for _, part := range []string{"arrow", "parquet", "goccy"} {
+			if strings.Contains(module, part) {
+				t.Errorf("%s: %d packages", module, n)
+			}
+		}
+	}
+	if len(built) == 0 {
+		t.Error("no module at all")
+	}
+}
+
+// docs/dependencies.md names every module that is built in, and how many of its packages.
+func TestDependenciesAreThoseOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]string{}
+	for _, row := range dependencyRow.FindAllStringSubmatch(string(page), -1) {
+		told[row[1]] = row[2]
+	}
+	built := modulesOf(t)
 	for module, packages := range built {
 		if told[module] != fmt.Sprint(packages) {
 			t.Errorf("%s has %d packages in the binary, docs/dependencies.md says %q", module, packages, told[module])

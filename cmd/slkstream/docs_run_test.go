@@ -162,7 +162,7 @@ type shell struct {
 func start(t *testing.T, tree string, env []string, line string) *shell {
 	t.Helper()
 	// exec: the signal is then the program's, and so is the exit code; go run passes neither on.
-	line = strings.Replace(line, "go run ./cmd/slkstream", "slkstream", 1)
+	line = strings.Replace(line, fromSource, "slkstream", 1)
 	script := line
 	if _, ours := ourArguments(line); ours && !strings.Contains(line, " | ") {
 		script = "exec " + line

@@ -46,12 +46,15 @@ func shellBlocks(t *testing.T) []block {
 	return blocks
 }
 
+// fromSource runs the program without an installation, as the first command of the docs does.
+const fromSource = "go run -tags lean ./cmd/slkstream"
+
 // ourArguments are the arguments of a line that calls slkstream, without what the shell does with its output.
 func ourArguments(line string) (args []string, ours bool) {
 	line, _, _ = strings.Cut(line, " #")
 	line, _, _ = strings.Cut(line, " | ")
 	line, _, _ = strings.Cut(line, " > ")
-	for _, call := range []string{"slkstream ", "go run ./cmd/slkstream "} {
+	for _, call := range []string{"slkstream ", fromSource + " "} {
 		if rest, found := strings.CutPrefix(line, call); found {
 			return strings.Fields(rest), true
 		}

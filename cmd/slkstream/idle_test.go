@@ -99,7 +99,7 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),
 		"preset": "clamped", "kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
 		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB", "metric-shrink": "0.3", "ws": "9", "outer": "1",
-		"unknown-rate": "0.4", "log-level": "error", "tau": "0.5", "u": "0", "inner": "3",
+		"unknown-rate": "0.4", "log": "error,json", "tau": "0.5", "u": "0", "inner": "3",
 	}
 	// on a small file the search is exact whatever they say and nothing is drawn, and a file without bad rows, an output or
 	// enough labels has nothing to skip, overwrite or calibrate: other tests have files on which they act
@@ -182,8 +182,8 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 	}
 	// what the process around the stage does: its page, its log, its folder; each has tests of its own
 	around := []string{
-		"listen", "listen-open", "listen-token-file", "images", "log-format", "log-level", "embedded-dir", "recent", "job",
-		"from", "to", "from-state", "user-header", "view-token-file",
+		"listen", "listen-token-file", "images", "log", "embedded-dir", "recent", "job",
+		"from", "to", "from-state", "user-header",
 	}
 	for _, command := range []string{"run", "backfill"} {
 		base := []string{"--in=in", "--out=out", "--labels=labels"}

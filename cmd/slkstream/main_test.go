@@ -30,9 +30,11 @@ func TestExitCodes(t *testing.T) {
 		{"label --input testdata/help.txt --k 2 --output /nowhere/at/all/y.npy", exitFailed, "output: /nowhere/at/all/y.npy: no such file or directory"},
 		{"label --input x.npy --k 2 --lambada 3", exitUsage, "did you mean --lambda?"},
 		{"run --in a --out b --lambda 3", exitUsage, "--solver FILE"},
+		{"run --in a --out b --listen-open", exitUsage, "--listen-token-file none"},
+		{"run --in a --out b --max-labels 3", exitUsage, "--support"},
 		{"version --json", exitDone, `"version":`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
-		{"version --log-format xml", exitUsage, "log-format is xml: must be one of text, json"},
+		{"version --log-format xml", exitUsage, "log is xml: must be each one of debug, info, warn, error, text, json"},
 		{
 			"label --kernel neon --input x.npy --k 2 --output y.npy", exitUsage,
 			"kernel \"neon\": this machine has auto",

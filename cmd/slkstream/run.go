@@ -99,12 +99,11 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	c.Config.Memory.Budget = config.Bytes(memoryBudget(int64(c.Config.Memory.Budget)))
 	o := pipeline.Options{
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
-		Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now, NowWithin: t.NowWithin,
+		Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now,
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval,
 		StateInterval: d.StateInterval,
 		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,
-		StateTTL:   c.Config.Memory.StateTTL,
-		MaxStreams: c.Config.Memory.MaxStreams, MaxLabels: c.Config.Memory.MaxLabels,
+		StateTTL:       c.Config.Memory.StateTTL,
 		RecoveryTarget: c.Config.Memory.RecoveryTarget,
 		Budget:         int64(c.Config.Memory.Budget),
 		Limits: consumer.Limits{

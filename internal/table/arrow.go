@@ -1,3 +1,5 @@
+//go:build !lean
+
 package table
 
 import (
@@ -207,4 +209,58 @@ func textAt(batch arrow.RecordBatch, column, row int) string {
 		return ""
 	}
 	return batch.Column(column).ValueStr(row)
+}
+
+type arrowEncoder struct {
+	to   *ipc.FileWriter
+	rows *array.RecordBuilder
+	held int
+}
+
+func (o *Output) beginArrow() (encoder, error) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "row", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "id", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.BinaryTypes.String},
+		{Name: "confidence", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "calibrated", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "unknown", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "unknownScore", Type: arrow.PrimitiveTypes.Float64},
+	}, nil)
+	to, err := ipc.NewFileWriter(o.buffer, ipc.WithSchema(schema))
+	if err != nil {
+		return nil, err
+	}
+	return &arrowEncoder{to: to, rows: array.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
+}
+
+func (e *arrowEncoder) write(a *Answer) error {
+	e.rows.Field(0).(*array.Int64Builder).Append(a.Row)
+	e.rows.Field(1).(*array.StringBuilder).Append(a.ID)
+	e.rows.Field(2).(*array.StringBuilder).Append(a.Label)
+	e.rows.Field(3).(*array.Float64Builder).Append(a.Confidence)
+	e.rows.Field(4).(*array.BooleanBuilder).Append(a.Calibrated)
+	e.rows.Field(5).(*array.BooleanBuilder).Append(a.Unknown)
+	e.rows.Field(6).(*array.Float64Builder).Append(a.UnknownScore)
+	if e.held++; e.held < groupOfRows {
+		return nil
+	}
+	return e.flush()
+}
+
+func (e *arrowEncoder) flush() error {
+	batch := e.rows.NewRecordBatch()
+	defer batch.Release()
+	e.held = 0
+	return e.to.Write(batch)
+}
+
+func (e *arrowEncoder) finish() error {
+	if e.held > 0 {
+		if err := e.flush(); err != nil {
+			return err
+		}
+	}
+	e.rows.Release()
+	return e.to.Close()
 }

@@ -7,12 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	arrowarray "github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/slkstream/slkstream/internal/array"
 )
 
@@ -120,90 +114,3 @@ func (c csvEncoder) write(a *Answer) error {
 }
 
 func (c csvEncoder) finish() error { c.to.Flush(); return c.to.Error() }
-
-type parquetEncoder struct {
-	to   *parquet.GenericWriter[Answer]
-	rows []Answer
-}
-
-// groupOfRows is how many answers are held until they are written together.
-const groupOfRows = 8192
-
-func (o *Output) beginParquet() (encoder, error) {
-	return &parquetEncoder{to: parquet.NewGenericWriter[Answer](o.buffer,
-		parquet.MaxRowsPerRowGroup(16*groupOfRows), parquet.Compression(&parquet.Zstd))}, nil
-}
-
-func (p *parquetEncoder) write(a *Answer) error {
-	if p.rows = append(p.rows, *a); len(p.rows) < groupOfRows {
-		return nil
-	}
-	return p.flush()
-}
-
-func (p *parquetEncoder) flush() error {
-	_, err := p.to.Write(p.rows)
-	p.rows = p.rows[:0]
-	return err
-}
-
-func (p *parquetEncoder) finish() error {
-	if err := p.flush(); err != nil {
-		return err
-	}
-	return p.to.Close()
-}
-
-type arrowEncoder struct {
-	to   *ipc.FileWriter
-	rows *arrowarray.RecordBuilder
-	held int
-}
-
-func (o *Output) beginArrow() (encoder, error) {
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "row", Type: arrow.PrimitiveTypes.Int64},
-		{Name: "id", Type: arrow.BinaryTypes.String},
-		{Name: "label", Type: arrow.BinaryTypes.String},
-		{Name: "confidence", Type: arrow.PrimitiveTypes.Float64},
-		{Name: "calibrated", Type: arrow.FixedWidthTypes.Boolean},
-		{Name: "unknown", Type: arrow.FixedWidthTypes.Boolean},
-		{Name: "unknownScore", Type: arrow.PrimitiveTypes.Float64},
-	}, nil)
-	to, err := ipc.NewFileWriter(o.buffer, ipc.WithSchema(schema))
-	if err != nil {
-		return nil, err
-	}
-	return &arrowEncoder{to: to, rows: arrowarray.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
-}
-
-func (e *arrowEncoder) write(a *Answer) error {
-	e.rows.Field(0).(*arrowarray.Int64Builder).Append(a.Row)
-	e.rows.Field(1).(*arrowarray.StringBuilder).Append(a.ID)
-	e.rows.Field(2).(*arrowarray.StringBuilder).Append(a.Label)
-	e.rows.Field(3).(*arrowarray.Float64Builder).Append(a.Confidence)
-	e.rows.Field(4).(*arrowarray.BooleanBuilder).Append(a.Calibrated)
-	e.rows.Field(5).(*arrowarray.BooleanBuilder).Append(a.Unknown)
-	e.rows.Field(6).(*arrowarray.Float64Builder).Append(a.UnknownScore)
-	if e.held++; e.held < groupOfRows {
-		return nil
-	}
-	return e.flush()
-}
-
-func (e *arrowEncoder) flush() error {
-	batch := e.rows.NewRecordBatch()
-	defer batch.Release()
-	e.held = 0
-	return e.to.Write(batch)
-}
-
-func (e *arrowEncoder) finish() error {
-	if e.held > 0 {
-		if err := e.flush(); err != nil {
-			return err
-		}
-	}
-	e.rows.Release()
-	return e.to.Close()
-}

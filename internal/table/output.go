@@ -22,6 +22,9 @@ type Answer struct {
 	UnknownScore float64 `json:"unknownScore" parquet:"unknownScore"`
 }
 
+// groupOfRows is how many answers are held until they are written together.
+const groupOfRows = 8192
+
 // encoder writes answers in one form.
 type encoder interface {
 	write(*Answer) error

@@ -1,0 +1,70 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The settings that were made one are taken by their old names too, from each layer, and contradictions are refused.
+func TestOldNamesOfSettings(t *testing.T) {
+	folder := t.TempDir()
+	save := func(name string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	teach, read := save("teach"), save("read")
+	sasl := []string{"--brokers=kafka:9092", "--sasl=oauthbearer", "--tls"}
+	for _, row := range []struct {
+		file     string
+		environ  []string
+		args     []string
+		problem  string // "" is none
+		log      string
+		token    string
+		command  string
+		viewable bool
+	}{
+		{log: "info text"},
+		{args: []string{"--log=json,debug"}, log: "debug json"},
+		{file: "log-format: json\n", environ: []string{"SLKSTREAM_LOG_LEVEL=warn"}, log: "warn json"},
+		{args: []string{"--log=debug", "--log-level=warn"}, problem: "one of debug"},
+		{args: []string{"--log=loud"}, problem: "each one of"},
+		{args: []string{"--listen=:80"}, problem: "none to let everyone in"},
+		{args: []string{"--listen=:80", "--listen-token-file=none"}, log: "info text"},
+		{environ: []string{"SLKSTREAM_LISTEN_OPEN=true"}, problem: "--listen-token-file none"},
+		{file: "max-labels: 3\n", problem: "100,000"},
+		{file: "max-streams: 3\n", problem: "20,000"},
+		{file: "now-within: 3s\n", problem: "2 s"},
+		{file: "view-token-file: " + read + "\n", args: []string{"--listen-token-file=" + teach}, token: "teach", viewable: true, log: "info text"},
+		{args: []string{"--listen-token-file=" + teach + ",view=" + read}, token: "teach", viewable: true, log: "info text"},
+		{args: []string{"--listen-token-file=" + teach + "," + read}, problem: "must be one FILE"},
+		{args: []string{"--view-token-file=" + read}, problem: "another token beside it"},
+		{args: append(sasl, "--sasl-token-command=get a,b"), command: "get a,b", log: "info text"},
+		{args: append(sasl, "--sasl-password-file=|get a"), command: "get a", log: "info text"},
+		{args: append(sasl, "--sasl-token-command=a", "--sasl-token-file=b"), problem: "where one is meant"},
+		{args: append(sasl[:1:1], "--sasl-token-command=a"), problem: "is not oauthbearer"},
+	} {
+		args := append([]string{"--in=a", "--out=b"}, row.args...)
+		c, err := load(t, "run", row.file, row.environ, args...)
+		if row.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), row.problem) {
+				t.Errorf("%+v: %v", row, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", row, err)
+			continue
+		}
+		_, command := c.Kafka.Token()
+		if log := c.General.LogLevel() + " " + c.General.LogForm(); log != row.log || c.Listen.Token.Reveal() != row.token ||
+			command != row.command || (c.Listen.ViewToken != "") != row.viewable {
+			t.Errorf("%+v: log %s, token %s, command %s", row, log, c.Listen.Token.Reveal(), command)
+		}
+	}
+}
