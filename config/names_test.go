@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The settings that were made one are taken by their old names too, from each layer, and contradictions are refused.
+// The settings that were made one are taken by their old names too, from each layer, and contradictions are
+// refused.
 func TestOldNamesOfSettings(t *testing.T) {
 	folder := t.TempDir()
 	save := func(name string) string {
@@ -40,8 +41,14 @@ func TestOldNamesOfSettings(t *testing.T) {
 		{file: "max-labels: 3\n", problem: "100,000"},
 		{file: "max-streams: 3\n", problem: "20,000"},
 		{file: "now-within: 3s\n", problem: "2 s"},
-		{file: "view-token-file: " + read + "\n", args: []string{"--listen-token-file=" + teach}, token: "teach", viewable: true, log: "info text"},
-		{args: []string{"--listen-token-file=" + teach + ",view=" + read}, token: "teach", viewable: true, log: "info text"},
+		{
+			file: "view-token-file: " + read + "\n", args: []string{"--listen-token-file=" + teach},
+			token: "teach", viewable: true, log: "info text",
+		},
+		{
+			args: []string{"--listen-token-file=" + teach + ",view=" + read}, token: "teach", viewable: true,
+			log: "info text",
+		},
 		{args: []string{"--listen-token-file=" + teach + "," + read}, problem: "must be one FILE"},
 		{args: []string{"--view-token-file=" + read}, problem: "another token beside it"},
 		{args: append(sasl, "--sasl-token-command=get a,b"), command: "get a,b", log: "info text"},
@@ -62,7 +69,8 @@ func TestOldNamesOfSettings(t *testing.T) {
 			continue
 		}
 		_, command := c.Kafka.Token()
-		if log := c.General.LogLevel() + " " + c.General.LogForm(); log != row.log || c.Listen.Token.Reveal() != row.token ||
+		log := c.General.LogLevel() + " " + c.General.LogForm()
+		if log != row.log || c.Listen.Token.Reveal() != row.token ||
 			command != row.command || (c.Listen.ViewToken != "") != row.viewable {
 			t.Errorf("%+v: log %s, token %s, command %s", row, log, c.Listen.Token.Reveal(), command)
 		}

@@ -26,8 +26,8 @@ var instead = []struct {
 	},
 	{[]string{"balance", "balance-range"}, "R has no balance of the classes any more; --beta weighs their proportions"},
 	{[]string{"now-within"}, "first answers are for items of the last 2 s"},
-	{[]string{"max-streams"}, "a partition remembers 20,000 streams, and more partitions more; --memory bounds the process"},
-	{[]string{"max-labels"}, "the latest 100,000 examples of the labels topic are in force; a --support file may hold more"},
+	{[]string{"max-streams"}, "a partition remembers 20,000 streams; more partitions remember more"},
+	{[]string{"max-labels"}, "the topic's latest 100,000 examples are in force; a --support file may hold more"},
 	{[]string{"listen-open"}, "--listen-token-file none lets everyone in"},
 	{[]string{"stall-after"}, "a partition that does not get on for 45 s is told"},
 }

@@ -66,7 +66,8 @@ func (c *Config) validate(unreadable []string) Faults {
 		}
 	}
 	for _, rules := range []func(*Config) []Fault{
-		c.General.faults, c.Kafka.faults, c.Topics.faults, c.Stage.faults, c.Registry.faults, c.Solver.faults, c.Listen.faults,
+		c.General.faults, c.Kafka.faults, c.Topics.faults, c.Stage.faults, c.Registry.faults, c.Solver.faults,
+		c.Listen.faults,
 		c.Backfill.faults, c.Files.faults,
 		c.Feed.faults, c.Dead.faults, c.Evaluate.faults,
 	} {

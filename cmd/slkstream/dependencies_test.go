@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -15,8 +14,8 @@ var dependencyRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| (\\d+) 
 // modulesOf is how many packages of each module a build contains.
 func modulesOf(t *testing.T, flags ...string) map[string]int {
 	t.Helper()
-	args := slices.Concat([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags, []string{"."})
-	list := exec.Command("go", args...)
+	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags...)
+	list := exec.Command("go", append(args, ".")...)
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
 	out, err := list.Output()
 	if err != nil {

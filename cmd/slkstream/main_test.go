@@ -34,7 +34,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --in a --out b --max-labels 3", exitUsage, "--support"},
 		{"version --json", exitDone, `"version":`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
-		{"version --log-format xml", exitUsage, "log is xml: must be each one of debug, info, warn, error, text, json"},
+		{"version --log-format xml", exitUsage, "log is xml: must be each one of debug, info"},
 		{
 			"label --kernel neon --input x.npy --k 2 --output y.npy", exitUsage,
 			"kernel \"neon\": this machine has auto",
