@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// errLean is what a build for a quick first start says of Parquet and Arrow, whose libraries are a quarter of what
-// a whole build compiles.
+// errLean is what a build for a quick first start says of Parquet and Arrow, whose libraries are a quarter of
+// what a whole build compiles.
 var errLean = errors.New(
 	"this program was built with -tags lean, without Parquet and Arrow: go install ./cmd/slkstream")
 
