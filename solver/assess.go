@@ -23,7 +23,7 @@ func (e *episode) assess(r *Result) {
 		n := min(tile, e.n-lo)
 		copy(e.assessment.near[lo*k:], e.space.dots(w, lo, n, nil))
 	}
-	r.Confidence = e.smoothed(vector.Resize(r.Confidence, e.n), e.length, nil)
+	r.Confidence = e.sure(vector.Resize(r.Confidence, e.n), r.Labels, e.length, nil)
 	e.assessment.known = vector.Zeroed(e.assessment.known, k)
 	for _, y := range e.label {
 		if y >= 0 {
@@ -31,7 +31,7 @@ func (e *episode) assess(r *Result) {
 		}
 	}
 	e.space.labelledDots(e.assessment.near)
-	r.Agreement = e.smoothed(vector.Resize(r.Agreement, e.n), nil, e.assessment.known)
+	r.Agreement = e.sure(vector.Resize(r.Agreement, e.n), r.Labels, nil, e.assessment.known)
 	e.assessment.supports = e.assessment.supports[:0]
 	for p, y := range e.label[:e.n] {
 		if y >= 0 {
@@ -41,10 +41,10 @@ func (e *episode) assess(r *Result) {
 	e.assessDistances(r)
 }
 
-// smoothed is z_p: rows A = softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, (W A + A)/(deg + 1), at the
-// answered label. e.assessment.near holds the products with C; lengths nil are 1. Classes that are not known are masked; a row whose
-// answer is one of them gets 0.
-func (e *episode) smoothed(out []float32, lengths []float64, known []bool) []float32 {
+// sure is z_p: rows A = softmax(-tau d2(u, C)), smoothed, at the answered label. e.assessment.near holds the
+// products with C; lengths nil are 1. Classes that are not known are masked; a row whose answer is one of
+// them gets 0.
+func (e *episode) sure(out []float32, answers []int32, lengths []float64, known []bool) []float32 {
 	k := e.k
 	any := known == nil
 	for _, v := range known {
@@ -68,21 +68,5 @@ func (e *episode) smoothed(out []float32, lengths []float64, known []bool) []flo
 		}
 	}
 	kernel.SoftmaxRows(e.assessment.near, e.n, k)
-	for p := range e.n {
-		if e.label[p] >= 0 {
-			out[p] = 1
-			continue
-		}
-		own := e.s.answer(p)
-		sum, degree := e.assessment.near[p*k+own], float32(1)
-		columns, weights := e.graph.Row(p)
-		for j, q := range columns {
-			if e.label[q] < 0 && weights[j] > 0 { // a weight below 0 would not average
-				sum += weights[j] * e.assessment.near[int(q)*k+own]
-				degree += weights[j]
-			}
-		}
-		out[p] = sum / degree
-	}
-	return out
+	return e.smoothed(out, &assignments{n: e.n, k: k, values: e.assessment.near}, answers)
 }

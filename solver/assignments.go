@@ -135,6 +135,19 @@ func (s *assignments) expand(out []float32, lo, n int) {
 	}
 }
 
+// value is that of row p for a class.
+func (s *assignments) value(p, class int) float32 {
+	if !s.sparse() {
+		return s.values[p*s.k+class]
+	}
+	for _, v := range s.elements(p) {
+		if int(v.class) == class {
+			return v.value
+		}
+	}
+	return 0
+}
+
 // copyFrom makes s a copy of other.
 func (s *assignments) copyFrom(other *assignments) {
 	s.n, s.k = other.n, other.k

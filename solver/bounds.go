@@ -47,7 +47,7 @@ const (
 // forgotten on the way.
 func (b *bounds) enter(e *episode) {
 	forgets := e.settings.Paper.ResetAssignments
-	b.on = e.s.sparse() && e.lambda > 0 && e.graph.evidence == nil && !forgets && !b.off
+	b.on = e.s.sparse() && e.lambda > 0 && e.blocks.Rows == 0 && e.graph.evidence == nil && !forgets && !b.off
 	if !b.on {
 		return
 	}

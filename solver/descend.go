@@ -57,7 +57,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		}
 		e.prototypes()
 		e.note(r)
-		if e.beta > 0 {
+		if e.beta > 0 && e.blocks.Rows == 0 { // those of blocks are drawn to pi, which stands
 			e.proportions()
 			e.note(r)
 		}
@@ -141,19 +141,11 @@ func (e *episode) rounding() float64 {
 // s may grow again.
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
-	k := e.k
-	e.base = vector.Resize(e.base, k)
-	for c := range k {
-		var base float64
-		if !e.modes {
-			base = -e.tau * psi(e.pull, e.length[c])
-		}
-		if e.beta > 0 {
-			base += e.beta * math.Log(e.pi[c])
-		}
-		e.base[c] = float32(base)
-	}
+	e.setBase()
 	e.bounds.follow(e)
+	if e.blocks.Rows > 0 {
+		return e.sweepBlocks(graph) / float64(max(1, e.unlabelled))
+	}
 	var change float64
 	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
 		hi := e.order.offsets[colour+1]
@@ -171,6 +163,22 @@ func (e *episode) sweep(graph bool) float64 {
 		}
 	}
 	return change / float64(max(1, e.unlabelled))
+}
+
+// setBase sets what the scores of all points share.
+func (e *episode) setBase() {
+	k := e.k
+	e.base = vector.Resize(e.base, k)
+	for c := range k {
+		var base float64
+		if !e.modes {
+			base = -e.tau * (1 - e.blocks.Distance) * psi(e.pull, e.length[c])
+		}
+		if e.beta > 0 {
+			base += e.beta * (1 - e.blocks.Proportions) * math.Log(e.pi[c])
+		}
+		e.base[c] = float32(base)
+	}
 }
 
 // updateColour updates points that are not neighbours side by side. It stands apart because what it hands
@@ -239,7 +247,7 @@ func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 		e.kernels(dots, dots, lo, n, listed)
 		kernel.Axpy(float32(e.kappa), dots, scores)
 	} else {
-		kernel.Axpy(float32(2*e.tau), dots, scores)
+		kernel.Axpy(float32(2*e.tau*(1-e.blocks.Distance)), dots, scores)
 	}
 	return scores
 }

@@ -227,7 +227,7 @@ func (e *episode) addHeld(p *Problem, from int) {
 // shrinkRows makes u of v for the row-space engine, instead of v. The Gram-space engine has its matrix
 // instead.
 func (e *episode) shrinkRows() {
-	if e.usesGram {
+	if e.usesGram || e.points != nil {
 		return
 	}
 	e.u = e.v

@@ -37,6 +37,8 @@ type episode struct {
 	priorSquare      []float32 // classes: |m'|^2 where there is a prior
 	u                []float32 // rows x d, of the row-space engine
 	own              []float32 // rows: |u|^2
+	points           *Points   // instead of z, v and u
+	blocks           Blocks    // none: of 0 rows
 	beside           besides
 
 	s, hard assignments
@@ -59,6 +61,7 @@ type episode struct {
 	terms       terms
 	assessment  assessment
 	base        []float32 // of a sweep, k: the part of a score that points share
+	batch       []float32 // of a sweep by blocks: scores of the rows of a batch
 	changes     []float64 // of a colour, a block each
 	density     []float32 // tiles x k
 	total, last []float64 // k
@@ -93,6 +96,9 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
 	e.unjudged = p.Unjudged && !s.Check
+	if e.points, e.blocks = p.Points, (Blocks{}); p.Blocks != nil {
+		e.blocks = *p.Blocks
+	}
 	e.number = vector.Zeroed(e.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {
@@ -336,7 +342,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = vector.Resize(r.Labels, e.n)
 	r.Masses = vector.Zeroed(r.Masses, p.K)
-	r.space, r.rows, r.class, r.k = e.space, &e.s, e.class, p.K
+	r.episode, r.space, r.rows, r.class, r.k = e, e.space, &e.s, e.class, p.K
 	widen := false
 	switch {
 	case e.s.sparse() && p.SparseResult:
@@ -355,7 +361,9 @@ func (e *episode) finish(p *Problem, r *Result) {
 	for c, class := range e.class {
 		r.Masses[class] = float32(e.held[c] + e.soft[c])
 	}
-	r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
+	if e.points == nil {
+		r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
+	}
 	r.labelled, r.number, r.beside = e.label[:e.n], e.number, &e.beside
 	r.Affinity, r.Search = e.graph.Affinity, e.graph.search
 	if p.Assess {

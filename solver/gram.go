@@ -32,7 +32,7 @@ type gramSpace struct {
 
 // can says that the Gram-space engine is written for the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
-	if e.rows > mostGram || e.settings.Paper.BiasCorrection || e.clustering {
+	if e.rows > mostGram || e.points != nil || e.blocks.Rows > 0 || e.settings.Paper.BiasCorrection || e.clustering {
 		return false
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {

@@ -38,7 +38,16 @@ func (e *episode) objectives() (objective, energy float64) {
 			e.terms.logPi[c] = e.beta * math.Log(e.pi[c])
 		}
 	}
-	blocks := (e.n + tile - 1) / tile
+	e.terms.unit, e.terms.squares = tile, 0
+	if e.blocks.Rows > 0 {
+		e.terms.unit = e.blocks.Rows
+		for p, y := range e.fixed {
+			if y >= 0 {
+				e.terms.squares += float64(e.weight[p]) * float64(e.own[p])
+			}
+		}
+	}
+	blocks := (e.n + e.terms.unit - 1) / e.terms.unit
 	e.terms.parts = vector.Resize(e.terms.parts, 2*blocks)
 	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
 		for block := range blocks {
@@ -51,8 +60,8 @@ func (e *episode) objectives() (objective, energy float64) {
 		objective += e.terms.parts[2*block]
 		energy += e.terms.parts[2*block+1]
 	}
-	objective += e.heldObjective()
-	if e.beta > 0 && e.cpi > 0 { // without prior counts a class may have no proportion at all: its log is no number
+	objective += (1 - e.blocks.Distance) * e.heldObjective()
+	if e.beta > 0 && e.cpi > 0 && e.blocks.Rows == 0 { // without prior counts a class may have no proportion at all: its log is no number
 		for c, v := range e.pi0 {
 			if v > 0 {
 				objective -= e.cpi * v * e.terms.logPi[c]
@@ -68,6 +77,8 @@ type terms struct {
 	parts         []float64    // two a block
 	logPi, pulled []float64    // k: beta log pi, psi(|C|)
 	exact         exact
+	unit          int     // rows of a block of parts
+	squares       float64 // of labelled rows, weighed
 }
 
 // pointState is what the objectives ask of a point as a neighbour, side by side in memory.
@@ -83,15 +94,30 @@ func (e *episode) weighRows(from, to int) {
 	}
 }
 
-// objectiveBlock is what the unlabelled points of one tile add.
+// objectiveBlock is what a block of rows adds.
 func (e *episode) objectiveBlock(w *worker, block int) {
-	k, lo := e.k, block*tile
-	n := min(tile, e.n-lo)
+	lo := block * e.terms.unit
+	hi := min(e.n, lo+e.terms.unit)
+	var objective, energy float64
+	if e.blocks.Rows > 0 {
+		w.own.average(e, w, lo, hi)
+		objective = w.own.held(e, e.terms.squares)
+	}
+	for ; lo < hi; lo += tile {
+		more, discrete := e.objectiveTile(w, lo, min(tile, hi-lo))
+		objective += more
+		energy += discrete
+	}
+	e.terms.parts[2*block], e.terms.parts[2*block+1] = objective, energy
+}
+
+// objectiveTile is what the unlabelled points of one tile add.
+func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64) {
+	k := e.k
 	var dots []float32
 	if !e.s.sparse() {
 		dots = e.space.dots(w, lo, n, nil)
 	}
-	var objective, energy float64
 	for i := range n {
 		p := lo + i
 		if e.label[p] >= 0 {
@@ -104,9 +130,9 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 			clear(row)
 			for _, v := range e.s.elements(p) {
 				row[v.class] = v.value
-				cost := e.cost(p, int(v.class), e.space.dot(p, int(v.class)))
+				cost, logPi := e.costOf(w, p, int(v.class), e.space.dot(p, int(v.class)))
 				if s := float64(v.value) * scale; s > 0 {
-					objective += s * (cost + math.Log(s) - e.terms.logPi[v.class])
+					objective += s * (cost + math.Log(s) - logPi)
 				}
 				if v.class == label {
 					energy += cost
@@ -116,10 +142,12 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 			row = e.s.row(p)
 			for c, v := range row {
 				if s := float64(v) * scale; s > 0 {
-					objective += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - e.terms.logPi[c])
+					cost, logPi := e.costOf(w, p, c, dots[i*k+c])
+					objective += s * (cost + math.Log(s) - logPi)
 				}
 			}
-			energy += e.cost(p, int(label), dots[i*k+int(label)])
+			cost, _ := e.costOf(w, p, int(label), dots[i*k+int(label)])
+			energy += cost
 		}
 		if i+ahead < n && e.n > serial { // what is small is near already
 			columns, _ := e.graph.Row(p + ahead)
@@ -150,7 +178,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 		objective += more
 		energy += discrete
 	}
-	e.terms.parts[2*block], e.terms.parts[2*block+1] = objective, energy
+	return objective, energy
 }
 
 // heldObjective is what labelled rows and the prior add to R.
@@ -198,6 +226,12 @@ type exact struct {
 	own    []float64 // rows: |x|^2
 	dots   []float64 // rows x k: x . C
 	length []float64 // k: |C|^2
+}
+
+// Pull is what a mean of this squared length is multiplied by, and psi of the prototype that it makes.
+func Pull(u, squared float64) (by, of float64) {
+	by = math.Pow(squared, -u/2)
+	return by, psi(u, squared*by*by)
 }
 
 // psi is psi_u(|C|) of a squared length: the term whose minimiser is C = m / |m|^u.

@@ -49,6 +49,12 @@ type Problem struct {
 	// not copy them. nil: they are in Rows and Anchors.
 	Each [][]float32
 
+	// Points are the rows as they are compared, embedded by who asks, instead of Rows and what embeds them:
+	// nothing stands beside them, and Affinity is given. nil: rows are embedded here.
+	Points *Points
+
+	Blocks *Blocks // runs of rows with prototypes of their own; nil: the problem is one
+
 	Prior       *Prior
 	Proportions []float64  // pi0 counts a class; nil: uniform
 	Embedding   *Embedding // nil: Mean is the mean of the labelled rows with equal weight a class, no metric
@@ -65,8 +71,9 @@ type Problem struct {
 	Edges    []Edge    // added to W; a pair may come more than once, and counts from both ends
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
 
-	// Start is the cluster that each row is in at first, 0 to K-1; without labels and prior only, instead of
-	// the starts that Settings.Start names. nil: those.
+	// Start is the class that each row is of at first, for the most part; one with a labelled row or a prior,
+	// or, where there is none, a cluster 0 to K-1. nil: rows are of the classes whose prototypes are near, or
+	// begin where Settings.Start says.
 	Start []int32
 
 	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x
@@ -112,6 +119,7 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than rounding; counted with Settings.Check
 
+	episode  *episode
 	space    space
 	rows     *assignments
 	class    []int32
@@ -175,7 +183,7 @@ func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {
 		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
 	}
-	if err := p.checkRows(); err != nil {
+	if err := p.checkRows(); err != nil && p.Points == nil {
 		return err
 	}
 	if p.Labels != nil && len(p.Labels) != p.N {

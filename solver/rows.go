@@ -27,7 +27,7 @@ func (r *rowSpace) enter() {
 	r.before = vector.Zeroed(r.before, size)
 	for p, y := range e.fixed {
 		if y >= 0 {
-			kernel.Axpy(e.weight[p], e.u[p*e.d:p*e.d+e.d], r.fixed[int(y)*e.d:int(y)*e.d+e.d])
+			kernel.Axpy(e.weight[p], e.at(p, p+1, &e.scratch), r.fixed[int(y)*e.d:int(y)*e.d+e.d])
 		}
 	}
 	// The number of partial sums is a function of the problem, so that sums do not depend on the cores that made them.
@@ -44,7 +44,7 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	if listed != nil {
 		rows = r.listed(w, listed)
 	} else {
-		rows = r.e.u[lo*d : (lo+count)*d]
+		rows = r.e.at(lo, lo+count, &w.rows)
 	}
 	out := w.dots[:count*k]
 	kernel.Products(out, rows, r.c, count, k, d)
@@ -54,8 +54,14 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 // listed returns some rows side by side, in the worker's memory.
 func (r *rowSpace) listed(w *worker, listed []int32) []float32 {
 	d := r.e.d
-	kernel.Prefetch(r.e.u, d, listed)
 	w.rows = vector.Resize(w.rows, tile*d)
+	if r.e.coded() {
+		for i, p := range listed {
+			r.e.points.Rows(int(p), int(p)+1, w.rows[i*d:i*d+d])
+		}
+		return w.rows[:len(listed)*d]
+	}
+	kernel.Prefetch(r.e.u, d, listed)
 	for i, p := range listed {
 		copy(w.rows[i*d:i*d+d], r.e.u[int(p)*d:int(p)*d+d])
 	}
@@ -64,6 +70,9 @@ func (r *rowSpace) listed(w *worker, listed []int32) []float32 {
 
 func (r *rowSpace) dot(p, c int) float32 {
 	d := r.e.d
+	if r.e.coded() {
+		return r.e.points.dot(p, r.c[c*d:c*d+d])
+	}
 	return kernel.Dot(r.e.u[p*d:p*d+d], r.c[c*d:c*d+d])
 }
 
@@ -85,20 +94,7 @@ func (r *rowSpace) average(count int, base, density bool) {
 		sum, mass := r.partials[block*k*d:(block+1)*k*d], r.masses[block*k:(block+1)*k]
 		clear(sum)
 		clear(mass)
-		for lo := block * chunk; lo < min(count, (block+1)*chunk); lo += tile {
-			n := min(tile, min(count, (block+1)*chunk)-lo)
-			if s := e.counted(); s.sparse() && !density {
-				r.accumulateSparse(s, sum, mass, lo, n)
-				continue
-			}
-			weights := e.weigh(w, lo, n, density)
-			for i := range n {
-				for c, v := range weights[i*k : i*k+k] {
-					mass[c] += float64(v)
-				}
-			}
-			kernel.Accumulate(sum, weights, e.u[lo*d:(lo+n)*d], n, k, d)
-		}
+		r.sum(w, sum, mass, block*chunk, min(count, (block+1)*chunk), density)
 	})
 	clear(r.next)
 	clear(e.soft)
@@ -121,6 +117,25 @@ func (r *rowSpace) average(count int, base, density bool) {
 			copy(r.c[c*d:c*d+d], r.next[c*d:c*d+d])
 			e.length[c] = squaredLength(r.c[c*d : c*d+d])
 		}
+	}
+}
+
+// sum adds rows lo up to hi, weighed, to sums and masses.
+func (r *rowSpace) sum(w *worker, sum []float32, mass []float64, lo, hi int, density bool) {
+	e, k, d := r.e, r.e.k, r.e.d
+	for ; lo < hi; lo += tile {
+		n := min(tile, hi-lo)
+		if s := e.counted(); s.sparse() && !density {
+			r.accumulateSparse(w, sum, mass, lo, n)
+			continue
+		}
+		weights := e.weigh(w, lo, n, density)
+		for i := range n {
+			for c, v := range weights[i*k : i*k+k] {
+				mass[c] += float64(v)
+			}
+		}
+		kernel.Accumulate(sum, weights, e.at(lo, lo+n, &w.rows), n, k, d)
 	}
 }
 
@@ -190,9 +205,9 @@ func (r *rowSpace) precise(out *exact) {
 		out.length[c] = squaredLength(r.c[c*d : c*d+d])
 	}
 	blocks := (r.e.rows + tile - 1) / tile
-	r.e.pool.run(blocks, func(_ *worker, block int) {
+	r.e.pool.run(blocks, func(w *worker, block int) {
 		for p := block * tile; p < min(r.e.rows, (block+1)*tile); p++ {
-			row := r.e.u[p*d : p*d+d]
+			row := r.e.at(p, p+1, &w.rows)
 			out.own[p] = squaredLength(row)
 			preciseDots(out.dots[p*k:p*k+k], row, r.c)
 		}
@@ -227,17 +242,19 @@ func preciseDots(out []float64, row, vectors []float32) {
 
 // accumulateSparse adds the unlabelled rows of a tile to the sums of the classes they are in. A share below 2^-24 would be
 // lost in the rounding of the sum.
-func (r *rowSpace) accumulateSparse(s *assignments, sum []float32, mass []float64, lo, n int) {
-	d := r.e.d
+func (r *rowSpace) accumulateSparse(w *worker, sum []float32, mass []float64, lo, n int) {
+	s, d := r.e.counted(), r.e.d
+	rows := r.e.at(lo, lo+n, &w.rows)
 	for p := lo; p < lo+n; p++ {
 		if r.e.label[p] >= 0 {
 			continue
 		}
+		row := rows[(p-lo)*d : (p-lo+1)*d]
 		for _, v := range s.elements(p) {
 			c := int(v.class)
 			mass[c] += float64(v.value)
 			if v.value > 1.0/(1<<24) {
-				kernel.Axpy(v.value, r.e.u[p*d:p*d+d], sum[c*d:c*d+d])
+				kernel.Axpy(v.value, row, sum[c*d:c*d+d])
 			}
 		}
 	}

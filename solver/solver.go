@@ -65,13 +65,18 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(p.Points.check(p, &s.settings), p.Blocks.check(&s.settings)); err != nil {
+		return nil, err
+	}
 	e := &s.episode
 	e.s.dense, e.bounds.off = s.engine == denseRows, s.engine == everyClass
 	e.settings = &s.settings
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
-	if err := e.embed(p); err != nil {
+	if p.Points != nil {
+		e.takePoints()
+	} else if err := e.embed(p); err != nil {
 		return nil, err
 	}
 	e.direct.e, e.gram.e = e, e
@@ -81,7 +86,9 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		e.gram.build(e, p)
 	} else {
 		e.space = &e.direct
-		e.u = e.v
+		if p.Points == nil {
+			e.u = e.v
+		}
 	}
 	s.space = Space{solver: s, problem: p}
 	return &s.space, nil
@@ -121,6 +128,14 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 		}
 	} else {
 		e.enter()
+		for i, c := range p.Start {
+			if e.number[c] < 0 {
+				return nil, fmt.Errorf("start: class %d of row %d has neither a labelled row nor a prior", c, i)
+			}
+		}
+		if p.Start != nil {
+			e.startFrom(p.Start)
+		}
 		if err := e.descend(ctx, r, p.Progress); err != nil {
 			return nil, err
 		}

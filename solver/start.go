@@ -71,9 +71,18 @@ func (e *episode) start(given []int32, attempt int) {
 		}
 	}
 	e.resize(found)
-	share := float32(.02) / float32(found)
-	row := make([]float32, found)
-	for p, c := range cluster {
+	e.startFrom(cluster)
+}
+
+// startFrom makes the first S of the unlabelled rows.
+func (e *episode) startFrom(given []int32) {
+	share := float32(.02) / float32(e.k)
+	row := make([]float32, e.k)
+	for p, c := range given {
+		if e.label[p] >= 0 {
+			continue
+		}
+		c = e.number[c]
 		if e.s.sparse() {
 			e.s.clamp(p, c) // a share of all says nothing of any
 			continue

@@ -27,6 +27,7 @@ type worker struct {
 	weights []float32 // tile x k
 	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
 	products, moved []float32
+	own             blockPrototypes
 	choice          choice
 	nearby          nearby
 	moving          []int32 // tile: points that are looked at
@@ -87,7 +88,7 @@ type sweepOrder struct {
 // plan colours the graph greedily.
 func (o *sweepOrder) plan(e *episode) {
 	o.offsets = append(o.offsets[:0], 0)
-	if e.n <= serial {
+	if e.n <= serial || e.blocks.Rows > 0 {
 		o.points = nil
 		o.offsets = append(o.offsets, e.n)
 		return

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
 )
 
@@ -132,30 +133,9 @@ func giveFile(s *file.Settings, given config.Solver) {
 	if given.Power != nil {
 		s.Power = *given.Power
 	}
-	s.Adjust = func(to *file.Constants) {
-		for _, v := range []struct{ given, field *float64 }{
-			{given.WS, &to.WS},
-			{given.Lambda, &to.Lambda},
-			{given.Tau, &to.Tau},
-			{given.U, &to.U},
-			{given.Beta, &to.Beta},
-			{given.CPI, &to.CPI},
-			{given.Tolerance, &to.Tolerance},
-			{given.MetricShrink, &to.MetricShrink},
-		} {
-			if v.given != nil {
-				*v.field = *v.given
-			}
-		}
-		for _, v := range []struct{ given, field *int }{
-			{given.Rho, &to.Rho},
-			{given.Outer, &to.Outer},
-			{given.Inner, &to.Inner},
-			{given.MetricRank, &to.MetricRank},
-		} {
-			if v.given != nil {
-				*v.field = *v.given
-			}
+	s.Adjust = func(to *solver.Settings) {
+		for _, n := range numbers(to, given) {
+			n.give()
 		}
 	}
 }

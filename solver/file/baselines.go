@@ -36,7 +36,7 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err != nil {
 		return nil, err
 	}
-	similar := similarities(lists, spreading, l.points.nearby())
+	similar := similarities(lists, spreading, nearby(&l.points))
 	graph, class := similar.graph, similar.in(l.class)
 	var x []float32
 	told := s.progress("spreading labels")
@@ -64,7 +64,7 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 // nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled
 // rows.
 func (l *loaded) nearest(means bool) []int32 {
-	d := l.points.d
+	d := l.points.D
 	examples := vector.New(l.k, d)
 	class, count := make([]int32, l.k), make([]float32, l.k)
 	for c := range class {
@@ -74,7 +74,7 @@ func (l *loaded) nearest(means bool) []int32 {
 		examples, class = vector.Matrix{D: d}, nil
 	}
 	for p, y := range l.class {
-		switch row := l.points.rows(p, p+1, l.points.scratch(1)); {
+		switch row := l.points.Rows(p, p+1, l.points.Scratch(1)); {
 		case y < 0:
 		case means:
 			kernel.Axpy(1, row, examples.Row(int(y)))
@@ -91,7 +91,7 @@ func (l *loaded) nearest(means bool) []int32 {
 	}
 	out := make([]int32, l.n)
 	eachChunk(l.n, func(_, from, to int) {
-		rows := l.points.rows(from, to, l.points.scratch(chunk))
+		rows := l.points.Rows(from, to, l.points.Scratch(chunk))
 		for p := from; p < to; p++ {
 			best := float32(math.Inf(1))
 			for i, c := range class {

@@ -130,6 +130,9 @@ func unlabelled(scores []float32, class []int32) []float32 {
 	return out
 }
 
+// doubts are what an answer says of itself for some rows.
+type doubts struct{ confidence, unknown []float32 }
+
 // without answers the held rows from raw rows in which they have no label, so that mean, metric and graph do
 // not know it: from a sample of the file's stretches, its labelled rows and the support. It returns their
 // labels and confidence, and for the unknown score where each stands among the sample's unlabelled rows.

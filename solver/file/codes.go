@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/solver"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/metric"
@@ -59,13 +61,13 @@ func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, e
 	keep := func(code int) float64 {
 		c.choose(all.Slice(0, code), sample)
 		values, codes = vector.Resize(values, sample.N*code), vector.Resize(codes, sample.N*code)
-		x := points{n: sample.N, d: code, codes: codes, step: c.step}
+		x := solver.Points{N: sample.N, D: code, Codes: codes, Step: c.step}
 		for i := range sample.N {
 			row := values[i*code : (i+1)*code]
 			kernel.Products(row, sample.Row(i), c.directions.Values, 1, code, d)
-			x.write(i, row)
+			x.Write(i, row)
 		}
-		return common(truth, probe(vector.Rows(x.rows(0, x.n, values), code)))
+		return common(truth, probe(vector.Rows(x.Rows(0, x.N, values), code)))
 	}
 	code := min(leastCode, most)
 	recall := keep(code)

@@ -118,12 +118,12 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 		ids, _ := lists.Row(p)
 		copy(chosen[p*rho:(p+1)*rho], ids)
 	}
-	d := l.points.d
+	d := l.points.D
 	eachChunk(l.n, func(_, from, to int) {
 		var found []candidate
-		own, other := l.points.scratch(1), l.points.scratch(2*lag+chunk)
+		own, other := l.points.Scratch(1), l.points.Scratch(2*lag+chunk)
 		begin := max(0, from-lag)
-		side := l.points.rows(begin, min(l.n, to+lag), other)
+		side := l.points.Rows(begin, min(l.n, to+lag), other)
 		for p := from; p < to; p++ {
 			if class[p] >= 0 {
 				continue
@@ -145,7 +145,7 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 			}
 			for _, q := range labelled {
 				if int(q) < lo || int(q) >= hi {
-					add(q, kernel.SquaredDistance(row, l.points.rows(int(q), int(q)+1, own)))
+					add(q, kernel.SquaredDistance(row, l.points.Rows(int(q), int(q)+1, own)))
 				}
 			}
 			ids, distances := lists.Row(p)

@@ -3,6 +3,8 @@ package file
 import (
 	"math"
 
+	"github.com/slkstream/slkstream/solver"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -14,7 +16,7 @@ const evidenceWeight = .03
 // Where labels arrive over the graph it counts for little; where none does, it decides. Its rows are those at
 // the positions of an order.
 type evidence struct {
-	points *points
+	points *solver.Points
 	order  []int32
 	class  []int32       // at each position, -1 for none
 	scaled vector.Matrix // 2 tau C
@@ -23,18 +25,18 @@ type evidence struct {
 	weight float32       // of the evidence of a row, in parts of its degree
 }
 
-func (l *loaded) newEvidence(class, order []int32, constants Constants) *evidence {
-	k, d := l.k, l.points.d
+func (l *loaded) newEvidence(class, order []int32, settings solver.Settings) *evidence {
+	k, d := l.k, l.points.D
 	e := &evidence{
 		points: &l.points, order: order, class: class, scaled: vector.New(k, d), psi: make([]float32, k),
 		total: make([]float32, l.all),
 	}
 	count, labelled := make([]float32, k), 0
-	scratch := l.points.scratch(1)
+	scratch := l.points.Scratch(1)
 	for i, y := range class {
 		if y >= 0 {
 			p := int(order[i])
-			kernel.Axpy(1, l.points.rows(p, p+1, scratch), e.scaled.Row(int(y)))
+			kernel.Axpy(1, l.points.Rows(p, p+1, scratch), e.scaled.Row(int(y)))
 			count[y]++
 			labelled++
 		}
@@ -46,9 +48,10 @@ func (l *loaded) newEvidence(class, order []int32, constants Constants) *evidenc
 			continue
 		}
 		kernel.Scale(1/n, row)
-		if length := math.Sqrt(float64(kernel.Dot(row, row))); length > 0 {
-			kernel.Scale(float32(2*constants.Tau*math.Pow(length, -constants.U)), row)
-			e.psi[c] = float32(constants.Tau * psi(constants.U, math.Pow(length, 1-constants.U)))
+		if squared := float64(kernel.Dot(row, row)); squared > 0 {
+			by, psi := solver.Pull(settings.U, squared)
+			kernel.Scale(float32(2*settings.Tau*by), row)
+			e.psi[c] = float32(settings.Tau * psi)
 		}
 	}
 	e.weight = evidenceWeight * float32(labelled) / float32(l.all)
@@ -74,10 +77,10 @@ func logSumExp(x []float32) float32 {
 
 // scores are -a for positions from up to to and classes first up to last, without what all classes share.
 func (e *evidence) scores(from, to, first, last int) []float32 {
-	d, k := e.points.d, last-first
-	out, rows, scratch := make([]float32, (to-from)*k), make([]float32, (to-from)*d), e.points.scratch(1)
+	d, k := e.points.D, last-first
+	out, rows, scratch := make([]float32, (to-from)*k), make([]float32, (to-from)*d), e.points.Scratch(1)
 	for i, p := range e.order[from:to] {
-		copy(rows[i*d:i*d+d], e.points.rows(int(p), int(p)+1, scratch))
+		copy(rows[i*d:i*d+d], e.points.Rows(int(p), int(p)+1, scratch))
 	}
 	kernel.Products(out, rows, e.scaled.Slice(first, last).Values, to-from, k, d)
 	for i := range out {

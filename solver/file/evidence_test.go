@@ -103,7 +103,7 @@ func TestNearby(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := l.points.nearby()
+	order := nearby(&l.points)
 	same := 0
 	for i, row := range order[1:] {
 		if a, b := row, order[i]; int(a) < p.N && int(b) < p.N && truth[a] == truth[b] {

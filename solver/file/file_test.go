@@ -144,10 +144,10 @@ func TestLowerStartIsKept(t *testing.T) {
 	end := func(starts ...[]int32) float64 {
 		r := &Result{}
 		e, err := l.descend(t.Context(), &s, l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
-		if err != nil || r.Trace[len(r.Trace)-1] != e.objective() {
-			t.Fatalf("%v: R is %g at the end of %v", err, e.objective(), r.Trace)
+		if err != nil || r.Trace[len(r.Trace)-1] != e.ObjectiveAfter {
+			t.Fatalf("%v: R is %g at the end of %v", err, e.ObjectiveAfter, r.Trace)
 		}
-		return e.objective()
+		return e.ObjectiveAfter
 	}
 	low, high := end(good), end(one)
 	if low >= high || end(good, one) != low || end(one, good) != low {
@@ -331,7 +331,7 @@ func TestPrincipalDirections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept := cap(l.points.values); c.reduced && kept != l.all*plan.Directions {
+		if kept := cap(l.points.Values); c.reduced && kept != l.all*plan.Directions {
 			t.Errorf("%d values are kept of %d rows in %d directions", kept, l.all, plan.Directions)
 		}
 	}

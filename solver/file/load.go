@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slkstream/slkstream/solver"
+
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // loaded is a problem in memory: embedded rows, the file's first and the support's after them.
 type loaded struct {
 	n, all, k int
-	points    points
+	points    solver.Points
 	class     []int32 // of each of all rows, -1 where it is to be solved
 	support   bool
 	recall    float64 // share of the neighbours that codes keep; 0 without codes
@@ -95,7 +97,7 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 		progress("principal directions", 0)
 	}
 	if plan.Code == 0 {
-		l.points = points{n: l.all, d: p.D, values: kept.Values}
+		l.points = solver.Points{N: l.all, D: p.D, Values: kept.Values}
 		return l, l.reduce(floor, plan)
 	}
 	c, recall, err := newCoder(kept, plan.Code, floor)
@@ -106,12 +108,12 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 	plan.Code, plan.Recall, l.recall = code, recall, recall
 	plan.size(l.all, p.K)
 	kept = vector.Matrix{}
-	l.points = points{n: l.all, d: code, codes: make([]int8, l.all*code), step: c.step}
+	l.points = solver.Points{N: l.all, D: code, Codes: make([]int8, l.all*code), Step: c.step}
 	row, out := make([]float32, p.D), make([]float32, code)
 	encode := func(i int, x []float32) {
 		e.embed(row, x)
 		c.project(out, row)
-		l.points.write(i, out)
+		l.points.Write(i, out)
 	}
 	for i := range p.Support.N {
 		encode(p.N+i, p.Support.Row(i))
@@ -126,10 +128,10 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 // reduce keeps the principal directions of the rows that keep the floor of their neighbours, or the whole
 // rows where no number of directions that is worth it does.
 func (l *loaded) reduce(floor float64, plan *Plan) error {
-	if d := l.points.d; floor >= 1 || d <= leastCode {
+	if d := l.points.D; floor >= 1 || d <= leastCode {
 		return nil
 	}
-	rows := vector.Rows(l.points.values, l.points.d)
+	rows := vector.Rows(l.points.Values, l.points.D)
 	every := max(1, l.n/sampleRows)
 	sample := vector.New((l.n+every-1)/every, rows.D)
 	for i := range sample.N {
@@ -140,9 +142,9 @@ func (l *loaded) reduce(floor float64, plan *Plan) error {
 		return err
 	}
 	code := c.directions.N
-	l.points = points{n: l.all, d: code, values: make([]float32, l.all*code)}
+	l.points = solver.Points{N: l.all, D: code, Values: make([]float32, l.all*code)}
 	for i := range rows.N {
-		c.project(l.points.values[i*code:(i+1)*code], rows.Row(i))
+		c.project(l.points.Values[i*code:(i+1)*code], rows.Row(i))
 	}
 	plan.Directions, plan.Recall = code, recall
 	return nil

@@ -11,10 +11,10 @@ const mostMapped = 2000
 // project fills in where a sample of the rows lies along the two directions in which it varies most.
 func (l *loaded) project(r *Result) {
 	every := (l.n + mostMapped - 1) / mostMapped
-	d := l.points.d
+	d := l.points.D
 	rows, centre := vector.Matrix{D: d}, make([]float32, d)
 	for p := 0; p < l.n; p += every {
-		row := l.points.rows(p, p+1, l.points.scratch(1))
+		row := l.points.Rows(p, p+1, l.points.Scratch(1))
 		r.Sample = append(r.Sample, int32(p))
 		rows = vector.Rows(append(rows.Values, row...), d)
 		kernel.Axpy(1, row, centre)

@@ -23,14 +23,14 @@ func manifold(n, k int) float64 {
 // less, learned from an answer for all rows, stretch by stretch: rows side by side share what the moment did
 // to them.
 func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told progress) error {
-	d := l.points.d
+	d := l.points.D
 	s := metric.NewScatter(d)
-	scratch := l.points.scratch(chunk)
+	scratch := l.points.Scratch(chunk)
 	for from := 0; from < l.all; from += chunk {
 		to := min(l.all, from+chunk)
 		told(from, l.all)
-		s.Observe(l.points.rows(from, to, scratch))
-		s.AddLabelled(l.points.rows(from, to, scratch), l.class[from:to], l.k)
+		s.Observe(l.points.Rows(from, to, scratch))
+		s.AddLabelled(l.points.Rows(from, to, scratch), l.class[from:to], l.k)
 	}
 	every := max(1, l.n/stretch/metricStretches)
 	for from := 0; from < l.n; from += stretch * every {
@@ -46,7 +46,7 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 		for i, c := range answer[from:to] {
 			soft[i*len(number)+number[c]] = 1
 		}
-		residuals, freedom := s.PointResiduals(l.points.rows(from, to, scratch), soft, len(number))
+		residuals, freedom := s.PointResiduals(l.points.Rows(from, to, scratch), soft, len(number))
 		s.Points.Add(residuals, d, freedom)
 	}
 	m, err := s.Refresh(rank, shrink)
@@ -54,11 +54,11 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 		return err
 	}
 	eachChunk(l.all, func(_, from, to int) {
-		rows := l.points.rows(from, to, l.points.scratch(to-from))
+		rows := l.points.Rows(from, to, l.points.Scratch(to-from))
 		m.Apply(rows, nil)
-		if l.points.codes != nil {
+		if l.points.Codes != nil {
 			for p := from; p < to; p++ {
-				l.points.write(p, rows[(p-from)*d:(p-from+1)*d])
+				l.points.Write(p, rows[(p-from)*d:(p-from+1)*d])
 			}
 		}
 	})

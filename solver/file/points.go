@@ -5,51 +5,8 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver"
 )
-
-// points are the embedded rows of a problem: the file's first, then the support's. They are float32 rows, or
-// codes of a byte a dimension, in which case a value is step times its code.
-type points struct {
-	n, d   int
-	values []float32 // n x d; nil with codes
-	codes  []int8    // n x d; nil with values
-	step   float32
-}
-
-// rows returns rows from up to to: a part of values, or decoded into scratch, which holds (to-from) x d.
-func (x *points) rows(from, to int, scratch []float32) []float32 {
-	if x.codes == nil {
-		return x.values[from*x.d : to*x.d]
-	}
-	out := scratch[:(to-from)*x.d]
-	for i, c := range x.codes[from*x.d : to*x.d] {
-		out[i] = float32(c) * x.step
-	}
-	return out
-}
-
-// scratch is what rows decodes up to n rows into; nil where nothing is decoded.
-func (x *points) scratch(n int) []float32 {
-	if x.codes == nil {
-		return nil
-	}
-	return make([]float32, n*x.d)
-}
-
-// all returns every row; with codes it is a copy of four times their size.
-func (x *points) all() []float32 { return x.rows(0, x.n, make([]float32, len(x.codes))) }
-
-// write puts a row, rounded where codes are kept.
-func (x *points) write(p int, row []float32) {
-	if x.codes == nil {
-		copy(x.values[p*x.d:(p+1)*x.d], row)
-		return
-	}
-	out := x.codes[p*x.d : (p+1)*x.d]
-	for i, v := range row {
-		out[i] = int8(math.RoundToEven(float64(max(-127, min(127, v/x.step)))))
-	}
-}
 
 // The parts that nearby ends with have at most together rows, whose values fit into a cache, or are the
 // deepest, as where few rows lie apart from all others.
@@ -60,26 +17,26 @@ const (
 
 // nearby is an order in which rows that lie near each other mostly stand near each other: parts, and parts of
 // these, by which of two rows is nearer. Who walks over a graph in it finds most neighbours in the cache.
-func (x *points) nearby() []int32 {
-	order := make([]int32, x.n)
+func nearby(x *solver.Points) []int32 {
+	order := make([]int32, x.N)
 	for i := range order {
 		order[i] = int32(i)
 	}
-	apart := make([]float32, x.d)
-	one, two, own := x.scratch(1), x.scratch(1), x.scratch(1)
+	apart := make([]float32, x.D)
+	one, two, own := x.Scratch(1), x.Scratch(1), x.Scratch(1)
 	var split func(ids []int32, depth int)
 	split = func(ids []int32, depth int) {
 		if len(ids) <= together || depth == deepest {
 			return
 		}
 		a, b := int(ids[len(ids)/3]), int(ids[2*len(ids)/3])
-		first, second := x.rows(a, a+1, one), x.rows(b, b+1, two)
+		first, second := x.Rows(a, a+1, one), x.Rows(b, b+1, two)
 		copy(apart, first)
 		kernel.Axpy(-1, second, apart)
 		middle := (kernel.Dot(first, first) - kernel.Dot(second, second)) / 2
 		left := 0
 		for i, p := range ids {
-			if kernel.Dot(apart, x.rows(int(p), int(p)+1, own)) > middle {
+			if kernel.Dot(apart, x.Rows(int(p), int(p)+1, own)) > middle {
 				ids[i], ids[left] = ids[left], p
 				left++
 			}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/slkstream/slkstream/solver"
+
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -37,12 +39,12 @@ type Settings struct {
 	Uncalibrated bool    // leave confidence as it comes: half as long for a small file
 	Check        bool    // compute R after each half-step: Result.Trace and Rises (slow)
 
-	Adjust   func(*Constants)                      // changes what the solve would take; may be nil
+	Adjust   func(*solver.Settings)                // changes what the solve would take; may be nil
 	Plan     func(Plan)                            // told before the work starts; may be nil
 	Progress func(stage string, done, total int64) // may be nil
 }
 
-func (s *Settings) adjusted(c Constants) Constants {
+func (s *Settings) adjusted(c solver.Settings) solver.Settings {
 	if s.Adjust != nil {
 		s.Adjust(&c)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -76,7 +77,7 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 	if floor == 0 && l.recall > 0 {
 		floor = min(index.DefaultRecallFloor, l.recall)
 	}
-	lists, err := index.Build(ctx, l.points.all(), l.all, l.points.d, index.Options{
+	lists, err := index.Build(ctx, l.points.Rows(0, l.all, make([]float32, len(l.points.Codes))), l.all, l.points.D, index.Options{
 		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: floor, Inexact: l.all > mostExact, Seed: s.Seed, Progress: s.Progress,
 		Lean: true, // the plan has no room for another copy of the rows
 	})
@@ -105,16 +106,16 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	constants := l.labelling(s)
-	if constants.MetricRank > 0 && constants.MetricShrink < .99 {
-		similar := similarities(lists, spreading, l.points.nearby())
+	settings := l.labelling(s)
+	if settings.MetricRank > 0 && settings.MetricShrink < .99 {
+		similar := similarities(lists, spreading, nearby(&l.points))
 		told := s.progress("spreading labels")
-		answer, _, err := l.spreadLabels(ctx, similar, l.class, constants, leftForMetric, told)
+		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, leftForMetric, told)
 		if err != nil {
 			return err
 		}
 		told = s.progress("learning the metric")
-		if err := l.learnMetric(answer, constants.MetricRank, constants.MetricShrink, told); err != nil {
+		if err := l.learnMetric(answer, settings.MetricRank, settings.MetricShrink, told); err != nil {
 			return err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
@@ -125,27 +126,30 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		l.regime.coherence, l.known = coherenceOf(lists, l.n, s.Ordered), true
 	}
 	r.Coherence = l.regime.coherence
-	similar := similarities(lists, spreading, l.points.nearby())
+	similar := similarities(lists, spreading, nearby(&l.points))
 	told := s.progress("spreading labels")
-	answer, reach, err := l.spreadLabels(ctx, similar, l.class, constants, leftOver, told)
+	answer, reach, err := l.spreadLabels(ctx, similar, l.class, settings, leftOver, told)
 	if err != nil {
 		return err
 	}
 	s.progress("graph")(0, 1) // not before: beside all that spreads labels it would not fit
-	graph := l.affinity(lists, l.class, constants.Rho, r.Coherence)
+	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
 	starts := [][]int32{answer}
 	if l.fewLabels() {
 		if other := l.byCommunities(similar, answer, s.Seed); other != nil {
 			starts = append(starts, other)
 		}
 	}
-	e, err := l.descend(ctx, s, graph, constants, starts, r)
+	solved, err := l.descend(ctx, s, graph, settings, starts, r)
 	if err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)
-	own := e.doubt(r.Labels, reach)
-	r.Labels, r.Confidence, r.UnknownScore, r.Second = r.Labels[:l.n], own.confidence[:l.n], own.unknown[:l.n], own.second[:l.n]
+	// S itself says more than means where a class is many rows side by side, and labels reached the row over
+	// them.
+	kernel.Scale(float32(l.manifold), reach)
+	r.Confidence, r.Second = solved.Doubt(reach)
+	r.Labels, r.Confidence, r.Second = solved.Labels[:l.n], r.Confidence[:l.n], r.Second[:l.n]
+	r.UnknownScore = l.unknownScores(graph)[:l.n]
 	l.project(r)
 	return nil
 }
@@ -185,29 +189,6 @@ func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) 
 	return out
 }
 
-// descend descends from each start, and returns the descent that R ends lowest in.
-func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, constants Constants,
-	starts [][]int32, r *Result,
-) (best *descent, err error) {
-	least := math.Inf(1)
-	for _, start := range starts {
-		e, own := newDescent(l, l.class, graph, r.Coherence, constants, start), Result{}
-		if err := e.run(ctx, s.Check, s.progress("solving"), &own); err != nil {
-			return nil, err
-		}
-		r.Rises += own.Rises
-		if len(starts) > 1 {
-			at := e.objective()
-			if at >= least {
-				continue
-			}
-			least = at
-		}
-		best, r.Trace, r.Sweeps = e, own.Trace, own.Sweeps
-	}
-	return best, nil
-}
-
 // coherenceOf is what the settings say of the order, or what the rows do.
 func coherenceOf(lists *index.Neighbours, n int, ordered *bool) float64 {
 	switch {
@@ -225,26 +206,28 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	constants := clustering(s)
-	graph := l.affinity(lists, l.class, constants.Rho, 0)
+	settings, err := clustering(s)
+	if err != nil {
+		return err
+	}
+	graph := l.affinity(lists, l.class, settings.Rho, 0)
 	s.progress("communities")(0, 1)
-	scratch := l.points.scratch(1)
+	scratch := l.points.Scratch(1)
 	rows := solver.Rows{
-		Dimension: l.points.d,
-		Row:       func(p int) []float32 { return l.points.rows(p, p+1, scratch) },
+		Dimension: l.points.D,
+		Row:       func(p int) []float32 { return l.points.Rows(p, p+1, scratch) },
 	}
 	answer := solver.Communities(graph, l.k, rows, s.Seed)
 	if l.k == 0 {
 		l.k = int(slices.Max(answer)) + 1
 		r.K = l.k
 	}
-	e := newDescent(l, l.class, graph, 0, constants, answer)
-	if err := e.run(ctx, s.Check, s.progress("solving"), r); err != nil {
+	solved, err := l.descend(ctx, s, graph, settings, [][]int32{answer}, r)
+	if err != nil {
 		return err
 	}
-	r.Labels = largest(e.s, l.k)
-	own := e.doubt(r.Labels, nil)
-	r.Confidence, r.Second, r.UnknownLimit = own.confidence, own.second, math.Inf(1)
+	r.Confidence, r.Second = solved.Doubt(nil) // clusters are what their means are
+	r.Labels, r.UnknownLimit = solved.Labels, math.Inf(1)
 	l.project(r)
 	return nil
 }

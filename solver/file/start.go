@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/solver"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
@@ -18,12 +20,12 @@ func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
 // labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the
 // evidence of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the
 // part that labels have in what arrives at a row.
-func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []int32, constants Constants,
+func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []int32, settings solver.Settings,
 	leftOver float64, told progress,
 ) (answer []int32, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
 	graph, class := similar.graph, similar.in(ranked)
-	said := l.newEvidence(class, similar.order, constants)
+	said := l.newEvidence(class, similar.order, settings)
 	degree := degrees(graph)
 	even, drawn := newHarmonic(graph, class, said.weight, leftOver), newPoisson(graph, leftOver)
 	total, err := even.mass(ctx, class)

@@ -1,0 +1,167 @@
+package solver
+
+import (
+	"errors"
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Blocks parts the rows, in their order, into blocks that have prototypes C_b and proportions pi_b of their
+// own. With c = Distance and g = Proportions, R has
+//
+//	c a(x_p, C_b(p)) + (1-c) a(x_p, C)           for a(x_p, C), of labelled rows for each block
+//	g log pi_b(p) + (1-g) log pi                 for log pi
+//	- beta drawn sum_b sum_k pi_k log pi_bk      for the prior counts, and pi stands
+//
+// so that a row is compared with those that it stands beside, as far as the order of the rows means
+// something, and with all for the rest. C_b and pi_b are at their minimisers whenever they are used.
+type Blocks struct {
+	Rows                  int // of a block
+	Distance, Proportions float64
+	Drawn                 float64 // how many rows pi counts for in the proportions of a block
+}
+
+func (b *Blocks) check(s *Settings) error {
+	switch {
+	case b == nil:
+	case b.Rows < 1 || !(b.Distance >= 0 && b.Distance <= 1) || !(b.Proportions >= 0 && b.Proportions <= 1) || !(b.Drawn >= 0):
+		return errors.New("blocks: rows below 1, or weights that are not between 0 and 1")
+	case s.modes() || s.Paper != (PaperSettings{}):
+		return errors.New("blocks: need means as prototypes, made of S")
+	}
+	return nil
+}
+
+// batched is how many blocks are compared with their prototypes side by side, before their rows are updated
+// one after the other.
+const batched = 16
+
+// blockPrototypes are those of the block that a worker has at hand.
+type blockPrototypes struct {
+	rows       []float32 // k x d
+	mass       []float64 // k, of the unlabelled rows
+	psi, logPi []float64 // k
+	base       []float32 // k: what the scores of its rows share
+	products   []float32 // tile x k
+}
+
+// average makes the prototypes and proportions of rows lo up to hi.
+func (b *blockPrototypes) average(e *episode, w *worker, lo, hi int) {
+	k, d := e.k, e.d
+	b.rows, b.mass = vector.Zeroed(b.rows, k*d), vector.Zeroed(b.mass, k)
+	b.psi, b.logPi = vector.Zeroed(b.psi, k), vector.Zeroed(b.logPi, k)
+	b.base, b.products = vector.Resize(b.base, k), vector.Resize(b.products, tile*k)
+	e.direct.sum(w, b.rows, b.mass, lo, hi, false)
+	total := 0.
+	for _, v := range b.mass {
+		total += v
+	}
+	c, g, drawn := e.blocks.Distance, e.blocks.Proportions, e.blocks.Drawn
+	for class, mass := range b.mass {
+		row := b.rows[class*d : class*d+d]
+		kernel.Axpy(1, e.direct.fixed[class*d:class*d+d], row)
+		if by := mass + e.held[class]; by >= leastMass {
+			kernel.Scale(float32(1/by), row)
+		}
+		if length := squaredLength(row); length > 0 {
+			by, psi := Pull(e.pull, length)
+			kernel.Scale(float32(by), row)
+			b.psi[class] = psi
+		}
+		if e.beta > 0 {
+			b.logPi[class] = e.beta * math.Log((g*mass+drawn*e.pi[class])/(g*total+drawn))
+		}
+		b.base[class] = float32(g*b.logPi[class] - c*e.tau*b.psi[class])
+	}
+}
+
+// sweepBlocks updates block by block: its prototypes and proportions, then the S of its rows one after the
+// other. It returns the sum of the L1 changes.
+func (e *episode) sweepBlocks(graph bool) (change float64) {
+	k, size := e.k, e.blocks.Rows
+	e.batch = vector.Resize(e.batch, batched*size*k)
+	w := e.pool.workers[0]
+	for first := 0; first < e.n; first += batched * size {
+		last := min(e.n, first+batched*size)
+		e.pool.run((last-first+size-1)/size, func(w *worker, block int) {
+			from := first + block*size
+			to := min(last, from+size)
+			if e.blocks.Distance+e.blocks.Proportions > 0 {
+				w.own.average(e, w, from, to)
+			}
+			for lo := from; lo < to; lo += tile {
+				n := min(tile, to-lo)
+				copy(e.batch[(lo-first)*k:], e.blockScores(w, lo, n))
+			}
+		})
+		for p := first; p < last; p++ {
+			if e.label[p] >= 0 {
+				continue
+			}
+			if p+ahead < last {
+				columns, _ := e.graph.Row(p + ahead)
+				e.s.prefetch(columns)
+			}
+			row := e.batch[(p-first)*k : (p-first+1)*k]
+			if graph {
+				e.addNeighbours(p, row)
+			}
+			if e.s.sparse() {
+				_, moved := e.setSparse(w, p, row)
+				change += moved
+				continue
+			}
+			kernel.Softmax(row)
+			change += e.s.set(p, row)
+		}
+	}
+	return change
+}
+
+// blockScores is scores of a tile of the block that the worker has at hand.
+func (e *episode) blockScores(w *worker, lo, n int) []float32 {
+	k := e.k
+	scores := e.scores(w, lo, n, nil)
+	if e.blocks.Distance+e.blocks.Proportions == 0 {
+		return scores
+	}
+	if e.blocks.Distance > 0 {
+		products := w.own.products[:n*k]
+		kernel.Products(products, e.at(lo, lo+n, &w.rows), w.own.rows, n, k, e.d)
+		kernel.Axpy(float32(2*e.tau*e.blocks.Distance), products, scores)
+	}
+	for at := 0; at < len(scores); at += k {
+		kernel.Axpy(1, w.own.base, scores[at:at+k])
+	}
+	return scores
+}
+
+// costOf is the cost of a row in a class, and log pi, by its product with the prototype of all.
+func (e *episode) costOf(w *worker, p, class int, dot float32) (cost, logPi float64) {
+	cost, logPi = e.cost(p, class, dot), e.terms.logPi[class]
+	if e.blocks.Rows == 0 {
+		return cost, logPi
+	}
+	b, c, g := &w.own, e.blocks.Distance, e.blocks.Proportions
+	if c > 0 {
+		row := e.at(p, p+1, &w.rows)
+		own := e.tau * (squaredLength(row) - 2*product(row, b.rows[class*e.d:(class+1)*e.d]) + b.psi[class])
+		cost += c * (own - cost)
+	}
+	return cost, logPi + g*(b.logPi[class]-logPi)
+}
+
+// held is what labelled rows, of these squared lengths, and pi add to R for a block.
+func (b *blockPrototypes) held(e *episode, squares float64) float64 {
+	d, c, sum := e.d, e.blocks.Distance, e.blocks.Distance*e.tau*squares
+	for class, held := range e.held {
+		fixed := e.direct.fixed[class*d : class*d+d]
+		sum += c * e.tau * (held*b.psi[class] - 2*product(fixed, b.rows[class*d:class*d+d]))
+		if e.pi[class] > 0 {
+			sum -= e.blocks.Drawn * e.pi[class] * b.logPi[class]
+		}
+	}
+	return sum
+}

@@ -1,0 +1,101 @@
+package solver
+
+import "github.com/slkstream/slkstream/internal/kernel"
+
+// Doubt returns how sure each answer is, 1 where a row is labelled, and the class that is next to it. It is
+// for a large problem, whose S it replaces: by A = softmax(-a) of each row, and S itself as far as part says,
+// A <- (1-x) A + x S with x = part[p], 0 where part is nil. The confidence of a label is its part in
+// (W A + A) / (degree + 1), over unlabelled neighbours.
+func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
+	e := r.episode
+	second = make([]int32, e.n)
+	unit := tile
+	if e.blocks.Rows > 0 {
+		unit = e.blocks.Rows
+	}
+	beta := e.beta
+	e.beta = 0
+	e.setBase()
+	e.pool.run((e.n+unit-1)/unit, func(w *worker, block int) {
+		lo := block * unit
+		hi := min(e.n, lo+unit)
+		if e.blocks.Rows > 0 {
+			w.own.average(e, w, lo, hi)
+		}
+		for ; lo < hi; lo += tile {
+			n := min(tile, hi-lo)
+			scores := e.blockScores(w, lo, n)
+			kernel.SoftmaxRows(scores, n, e.k)
+			for i := range n {
+				e.mix(w, lo+i, scores[i*e.k:(i+1)*e.k], part)
+				second[lo+i] = nextTo(scores[i*e.k:(i+1)*e.k], e.number[r.Labels[lo+i]])
+			}
+		}
+	})
+	e.beta = beta
+	for p, c := range second {
+		second[p] = e.class[c]
+	}
+	return e.smoothed(make([]float32, e.n), &e.s, r.Labels), second
+}
+
+// mix makes an unlabelled row of S of its A and what it was.
+func (e *episode) mix(w *worker, p int, row, part []float32) {
+	if e.label[p] >= 0 {
+		return
+	}
+	x := float32(0)
+	if part != nil {
+		x = part[p]
+	}
+	kernel.Scale(1-x, row)
+	if !e.s.sparse() {
+		own := e.s.row(p)
+		kernel.Axpy(x, own, row)
+		copy(own, row)
+		return
+	}
+	for _, v := range e.s.elements(p) {
+		row[v.class] += x * v.value
+	}
+	least, kept := sparseWidthLargest(row), w.choice.kept[:0]
+	for c, v := range row {
+		if v >= least && v > 0 && len(kept) < sparseWidth {
+			kept = append(kept, element{int32(c), v})
+		}
+	}
+	e.s.write(p, kept)
+}
+
+// nextTo is the class with the largest value beside one, which is returned where there is no other.
+func nextTo(values []float32, beside int32) int32 {
+	best := beside
+	for c, v := range values {
+		if int32(c) != beside && (best == beside || v > values[best]) {
+			best = int32(c)
+		}
+	}
+	return best
+}
+
+// smoothed is the part of each row's answer in (W A + A) / (degree + 1), over unlabelled neighbours; 1 where
+// it is labelled.
+func (e *episode) smoothed(out []float32, a *assignments, answers []int32) []float32 {
+	for p := range e.n {
+		if e.label[p] >= 0 {
+			out[p] = 1
+			continue
+		}
+		own := int(e.number[answers[p]])
+		sum, degree := a.value(p, own), float32(1)
+		columns, weights := e.graph.Row(p)
+		for j, q := range columns {
+			if e.label[q] < 0 && weights[j] > 0 { // a weight below 0 would not average
+				sum += weights[j] * a.value(int(q), own)
+				degree += weights[j]
+			}
+		}
+		out[p] = sum / degree
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package solver
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Points are rows in the space in which they are compared: float32 rows, or codes of a byte a dimension, of
+// which a value is Step times its code.
+type Points struct {
+	N, D   int
+	Values []float32 // N x D; nil with codes
+	Codes  []int8    // N x D; nil with values
+	Step   float32
+}
+
+// Rows returns rows from up to to: a part of Values, or decoded into scratch, which holds (to-from) x D.
+func (x *Points) Rows(from, to int, scratch []float32) []float32 {
+	if x.Codes == nil {
+		return x.Values[from*x.D : to*x.D]
+	}
+	out := scratch[:(to-from)*x.D]
+	for i, c := range x.Codes[from*x.D : to*x.D] {
+		out[i] = float32(c) * x.Step
+	}
+	return out
+}
+
+// Scratch is what Rows decodes up to n rows into; nil where nothing is decoded.
+func (x *Points) Scratch(n int) []float32 {
+	if x.Codes == nil {
+		return nil
+	}
+	return make([]float32, n*x.D)
+}
+
+// Write puts a row, rounded where codes are kept.
+func (x *Points) Write(p int, row []float32) {
+	if x.Codes == nil {
+		copy(x.Values[p*x.D:(p+1)*x.D], row)
+		return
+	}
+	out := x.Codes[p*x.D : (p+1)*x.D]
+	for i, v := range row {
+		out[i] = int8(math.RoundToEven(float64(max(-127, min(127, v/x.Step)))))
+	}
+}
+
+// dot is the product of a coded row and another.
+func (x *Points) dot(p int, row []float32) float32 {
+	var sum float32
+	for i, c := range x.Codes[p*x.D : (p+1)*x.D] {
+		sum += float32(c) * row[i]
+	}
+	return sum * x.Step
+}
+
+// check reports why p cannot be solved as points.
+func (x *Points) check(p *Problem, s *Settings) error {
+	switch {
+	case x == nil:
+		return nil
+	case x.N != p.N || x.D != p.D || x.Codes == nil && len(x.Values) != p.N*p.D || x.Codes != nil && len(x.Codes) != p.N*p.D:
+		return fmt.Errorf("points: %d values and %d codes of %d rows of dimension %d, not %d of %d", len(x.Values), len(x.Codes), x.N, x.D, p.N, p.D)
+	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil || p.Assess:
+		return errors.New("points: nothing is embedded or assessed beside them")
+	case p.Affinity == nil || s.modes() || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:
+		return errors.New("points: need a graph, a start, and means as prototypes")
+	}
+	if i := vector.NotFinite(x.Values); i >= 0 {
+		return rowError(i/p.D, "value %g at %d is not finite", x.Values[i], i%p.D)
+	}
+	return nil
+}
+
+// takePoints lays out rows that are embedded.
+func (e *episode) takePoints() {
+	e.u, e.own = e.points.Values, vector.Resize(e.own, e.rows)
+	blocks := (e.rows + tile - 1) / tile
+	e.pool.run(blocks, func(w *worker, block int) {
+		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
+			row := e.at(p, p+1, &w.rows)
+			e.own[p] = kernel.Dot(row, row)
+		}
+	})
+}
+
+// coded tells whether rows are codes.
+func (e *episode) coded() bool { return e.points != nil && e.points.Codes != nil }
+
+// at returns rows from up to to of u-space, in scratch where they are codes.
+func (e *episode) at(from, to int, scratch *[]float32) []float32 {
+	if !e.coded() {
+		return e.u[from*e.d : to*e.d]
+	}
+	*scratch = vector.Resize(*scratch, (to-from)*e.d)
+	return e.points.Rows(from, to, *scratch)
+}
