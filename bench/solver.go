@@ -227,7 +227,7 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 		from, used := time.Now(), processSeconds()
 		r, err := solve.Solve(ctx, &solver.Problem{
 			Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph,
-			SparseResult: true,
+			
 		})
 		if err != nil {
 			return 0, err

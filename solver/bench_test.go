@@ -131,7 +131,7 @@ func BenchmarkClasses(b *testing.B) {
 			settings.Outer, settings.Inner, settings.Tolerance, settings.Tau = 12, 1, 0, 5
 			p := &solver.Problem{
 				Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n),
-				Affinity: graph, SparseResult: true,
+				Affinity: graph,
 			}
 			for i, y := range truth {
 				if p.Labels[i] = -1; i < k {

@@ -45,6 +45,7 @@ type blockPrototypes struct {
 	psi, logPi []float64 // k
 	base       []float32 // k: what the scores of its rows share
 	products   []float32 // tile x k
+	exact      []float64 // tile x k
 }
 
 // average makes the prototypes and proportions of rows lo up to hi.
@@ -138,17 +139,36 @@ func (e *episode) blockScores(w *worker, lo, n int) []float32 {
 	return scores
 }
 
-// costOf is the cost of a row in a class, and log pi, by its product with the prototype of all.
-func (e *episode) costOf(w *worker, p, class int, dot float32) (cost, logPi float64) {
+// compare fills exact with the products of a tile and the prototypes, in float64 with Settings.Check.
+func (b *blockPrototypes) compare(e *episode, w *worker, lo, n int) {
+	k, d, rows := e.k, e.d, e.at(lo, lo+n, &w.rows)
+	b.exact = vector.Resize(b.exact, tile*k)
+	if e.settings.Check {
+		for i := range n {
+			preciseDots(b.exact[i*k:(i+1)*k], rows[i*d:(i+1)*d], b.rows)
+		}
+		return
+	}
+	kernel.Products(b.products[:n*k], rows, b.rows, n, k, d)
+	for i, v := range b.products[:n*k] {
+		b.exact[i] = float64(v)
+	}
+}
+
+// costOf is the cost in a class of row p, the i-th of a tile, and log pi, by its product with the prototype
+// of all.
+func (e *episode) costOf(w *worker, p, i, class int, dot float32) (cost, logPi float64) {
 	cost, logPi = e.cost(p, class, dot), e.terms.logPi[class]
 	if e.blocks.Rows == 0 {
 		return cost, logPi
 	}
 	b, c, g := &w.own, e.blocks.Distance, e.blocks.Proportions
 	if c > 0 {
-		row := e.at(p, p+1, &w.rows)
-		own := e.tau * (squaredLength(row) - 2*product(row, b.rows[class*e.d:(class+1)*e.d]) + b.psi[class])
-		cost += c * (own - cost)
+		square := float64(e.own[p])
+		if e.settings.Check {
+			square = e.terms.exact.own[p]
+		}
+		cost += c * (e.tau*(square-2*b.exact[i*e.k+class]+b.psi[class]) - cost)
 	}
 	return cost, logPi + g*(b.logPi[class]-logPi)
 }

@@ -345,7 +345,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 	r.episode, r.space, r.rows, r.class, r.k = e, e.space, &e.s, e.class, p.K
 	widen := false
 	switch {
-	case e.s.sparse() && p.SparseResult:
+	case e.s.sparse() && e.points != nil:
 	case !e.s.sparse() && k == p.K:
 		r.S = e.s.values // shared: a second N x K is only made where classes must be put back
 	default:

@@ -39,7 +39,6 @@ func TestSparseAssignments(t *testing.T) {
 				s.Method, s.Tau, s.Kappa, s.Check, s.Outer = method, tau, 2*tau, true, 4
 				s.Lambda, s.U, s.Beta, s.CPI, s.Tolerance = .8, .75, .25, 10, .01
 			})
-			p.SparseResult = false
 			r, err := solve.Solve(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
@@ -79,10 +78,6 @@ func TestSparseAssignments(t *testing.T) {
 			if most := n / 1000; apart > most {
 				t.Errorf("%s, tau %g: %d labels differ from those of full sweeps", method, tau, apart)
 			}
-			solve.engine, p.SparseResult = bySize, true
-			if r, err = solve.Solve(context.Background(), p); err != nil || r.S != nil {
-				t.Fatalf("error %v, and %d values of S that were not wanted", err, len(r.S))
-			}
 			solve.engine, solve.settings.Check = denseRows, false
 			if r, err = solve.Solve(context.Background(), p); err != nil {
 				t.Fatal(err)
@@ -112,7 +107,7 @@ func TestSparseAssignments(t *testing.T) {
 func TestBounds(t *testing.T) {
 	const n, d, k = serial + 1000, 24, sparseClasses + 6
 	random := rand.New(rand.NewPCG(5, 5))
-	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), SparseResult: true}
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
 	centres := make([]float32, k*d)
 	for i := range centres {
 		centres[i] = float32(random.NormFloat64())

@@ -118,6 +118,9 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 	if !e.s.sparse() {
 		dots = e.space.dots(w, lo, n, nil)
 	}
+	if e.blocks.Distance > 0 {
+		w.own.compare(e, w, lo, n)
+	}
 	for i := range n {
 		p := lo + i
 		if e.label[p] >= 0 {
@@ -130,7 +133,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 			clear(row)
 			for _, v := range e.s.elements(p) {
 				row[v.class] = v.value
-				cost, logPi := e.costOf(w, p, int(v.class), e.space.dot(p, int(v.class)))
+				cost, logPi := e.costOf(w, p, i, int(v.class), e.space.dot(p, int(v.class)))
 				if s := float64(v.value) * scale; s > 0 {
 					objective += s * (cost + math.Log(s) - logPi)
 				}
@@ -142,11 +145,11 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 			row = e.s.row(p)
 			for c, v := range row {
 				if s := float64(v) * scale; s > 0 {
-					cost, logPi := e.costOf(w, p, c, dots[i*k+c])
+					cost, logPi := e.costOf(w, p, i, c, dots[i*k+c])
 					objective += s * (cost + math.Log(s) - logPi)
 				}
 			}
-			cost, _ := e.costOf(w, p, int(label), dots[i*k+int(label)])
+			cost, _ := e.costOf(w, p, i, int(label), dots[i*k+int(label)])
 			energy += cost
 		}
 		if i+ahead < n && e.n > serial { // what is small is near already

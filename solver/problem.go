@@ -76,10 +76,6 @@ type Problem struct {
 	// begin where Settings.Start says.
 	Start []int32
 
-	// SparseResult leaves Result.S nil where S is sparse, beyond 4,096 rows and 64 classes, and so spares an N x
-	// K.
-	SparseResult bool
-
 	// Unjudged leaves out R and E at both ends of the descent, for who asks for answers alone; Settings.Check
 	// has them all the same.
 	Unjudged bool
@@ -94,7 +90,7 @@ type Problem struct {
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
 type Result struct {
 	Labels []int32
-	S      []float32 // N x K; labelled rows are one-hot. Nil with Problem.SparseResult where S is sparse: see Row
+	S      []float32 // N x K; labelled rows are one-hot. Nil of Points where S is sparse, beyond 4,096 rows and 64 classes: see Row
 	Z      []float32 // N x D, rows in z-space, what a stream learns from
 	Mean   []float32 // mu that was taken off rows before they were brought to length 1
 	// Inverse is one by the length of each row that Mean was taken off; 0 where that is no number.

@@ -62,8 +62,10 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		}
 		r := &file.Result{K: f.K, Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
 		if !p.Assess {
+			row := make([]float32, p.K)
 			for i := range p.N {
-				r.Confidence = append(r.Confidence, slices.Max(solved.S[i*p.K:(i+1)*p.K]))
+				solved.Row(i, row)
+				r.Confidence = append(r.Confidence, slices.Max(row))
 			}
 		}
 		return r, nil
