@@ -227,7 +227,6 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 		from, used := time.Now(), processSeconds()
 		r, err := solve.Solve(ctx, &solver.Problem{
 			Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph,
-			
 		})
 		if err != nil {
 			return 0, err

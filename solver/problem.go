@@ -157,7 +157,7 @@ func (r *Result) Row(p int, out []float32) {
 
 // Prototypes returns the prototypes, K x D in u-space; zeros where a class is masked.
 func (r *Result) Prototypes() []float32 {
-	d := len(r.Z) / len(r.Labels)
+	d := r.episode.d
 	out, active := make([]float32, r.k*d), make([]float32, len(r.class)*d)
 	r.space.prototypes(active)
 	for c, class := range r.class {

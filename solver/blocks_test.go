@@ -1,0 +1,232 @@
+package solver
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/index"
+)
+
+// blocked is a problem of points in bursts of a class, with a graph between rows side by side and of a class.
+func blocked(n, d, k int, codes bool) (*Problem, []int32) {
+	random := rand.New(rand.NewPCG(3, 3))
+	x, centres := &Points{N: n, D: d, Values: make([]float32, n*d)}, make([]float32, k*d)
+	for i := range centres {
+		centres[i] = float32(random.NormFloat64())
+	}
+	p := &Problem{N: n, D: d, K: k, Points: x, Labels: make([]int32, n), Start: make([]int32, n), Blocks: &Blocks{Rows: 50, Distance: .4, Proportions: .7, Drawn: 20}}
+	p.Proportions = make([]float64, k)
+	truth, class := make([]int32, n), 0
+	for i := range n {
+		if i%20 == 0 {
+			class = random.IntN(k)
+		}
+		for j := range d {
+			x.Values[i*d+j] = (centres[class*d+j] + float32(random.NormFloat64())) / 5
+		}
+		truth[i], p.Labels[i], p.Start[i] = int32(class), -1, int32(random.IntN(k))
+		if i < 3*k { // a few labels that hold each class where they stand
+			truth[i] = int32(i % k)
+			p.Labels[i] = truth[i]
+			for j := range d {
+				x.Values[i*d+j] = centres[i%k*d+j] / 5
+			}
+		}
+		if random.IntN(2) == 0 {
+			p.Start[i] = truth[i]
+		}
+		p.Proportions[p.Start[i]]++
+	}
+	near := make([][]int32, n)
+	for i := range n - 1 {
+		for _, q := range []int{i + 1, random.IntN(n)} {
+			if q != i && (q == i+1 || truth[q] == truth[i]) {
+				near[i], near[q] = append(near[i], int32(q)), append(near[q], int32(i))
+			}
+		}
+	}
+	p.Affinity = &index.Affinity{Offsets: []int64{0}}
+	for _, columns := range near {
+		slices.Sort(columns)
+		for _, q := range slices.Compact(columns) {
+			p.Affinity.Columns, p.Affinity.Weights = append(p.Affinity.Columns, q), append(p.Affinity.Weights, .8)
+		}
+		p.Affinity.Offsets = append(p.Affinity.Offsets, int64(len(p.Affinity.Columns)))
+	}
+	if codes {
+		c := &Points{N: n, D: d, Codes: make([]int8, n*d), Step: 1. / 127}
+		for i := range n {
+			c.Write(i, x.Values[i*d:(i+1)*d])
+		}
+		p.Points = c
+	}
+	return p, truth
+}
+
+// With blocks R is what is written, summed here in float64 from S and the prototypes, it never rises, and
+// labelled rows stay; for rows and for codes, for a dense S and for a sparse one.
+func TestBlocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, k  int
+		codes bool
+	}{"rows": {600, 5, false}, "codes": {600, 5, true}, "sparse": {4300, 70, true}} {
+		t.Run(name, func(t *testing.T) {
+			const d = 16
+			p, truth := blocked(c.n, d, c.k, c.codes)
+			solve, s := defaultSolver(t, func(s *Settings) { s.Check, s.Anneal = true, 0 })
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil || r.Rises > 0 || len(r.Trace) < 3 {
+				t.Fatalf("%v: R rose %d times: %v", err, r.Rises, r.Trace)
+			}
+			right := 0
+			for i, y := range r.Labels {
+				if y == truth[i] {
+					right++
+				}
+				if p.labelled(i) && y != p.Labels[i] {
+					t.Errorf("labelled row %d has label %d", i, y)
+				}
+			}
+			if right < c.n*9/10 {
+				t.Errorf("%d of %d right", right, c.n)
+			}
+			soft := make([]float32, c.n*c.k)
+			for i := range c.n {
+				r.Row(i, soft[i*c.k:(i+1)*c.k])
+			}
+			if want := judgeBlocks(p, s, r, soft); math.Abs(want-r.ObjectiveAfter) > 1e-5*math.Abs(want) {
+				t.Errorf("R is %g, the judge has %g", r.ObjectiveAfter, want)
+			}
+			labels := slices.Clone(r.Labels)
+			confidence, second := r.Doubt(nil)
+			for i, v := range confidence {
+				if !(v >= 0 && v <= 1) || second[i] == labels[i] && v < .5 {
+					t.Fatalf("row %d: confidence %g of %d, then %d", i, v, labels[i], second[i])
+				}
+			}
+		})
+	}
+}
+
+// judgeBlocks is R with blocks, as its comment has it.
+func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64) {
+	n, d, k, b := p.N, p.D, p.K, p.Blocks
+	row := func(i int) []float32 { return p.Points.Rows(i, i+1, make([]float32, d)) }
+	cost := func(x []float32, c []float64) float64 {
+		var square, dot, length float64
+		for j, v := range x {
+			square += float64(v) * float64(v)
+			dot += float64(v) * c[j]
+			length += c[j] * c[j]
+		}
+		u := s.U
+		return s.Tau * (square - 2*dot + 2*(1-u)/(2-u)*math.Pow(length, (2-u)/(2-2*u)))
+	}
+	all := make([][]float64, k)
+	for c := range all {
+		for _, v := range r.Prototypes()[c*d : (c+1)*d] {
+			all[c] = append(all[c], float64(v))
+		}
+	}
+	pi, total := make([]float64, k), 0.
+	for _, v := range p.Proportions {
+		total += v
+	}
+	for c, v := range p.Proportions {
+		pi[c] = v / total
+	}
+	for i := range n {
+		if p.labelled(i) {
+			sum += (1 - b.Distance) * s.WS * cost(row(i), all[p.Labels[i]])
+		}
+	}
+	for from := 0; from < n; from += b.Rows {
+		to := min(n, from+b.Rows)
+		means, mass, share := make([][]float64, k), make([]float64, k), make([]float64, k)
+		add := func(c int, x []float32, by float64) {
+			mass[c] += by
+			for j, v := range x {
+				means[c][j] += by * float64(v)
+			}
+		}
+		for c := range means {
+			means[c] = make([]float64, d)
+		}
+		rows := 0.
+		for i := range n {
+			switch {
+			case p.labelled(i):
+				add(int(p.Labels[i]), row(i), s.WS)
+			case i >= from && i < to:
+				for c, v := range soft[i*k : (i+1)*k] {
+					add(c, row(i), float64(v))
+					share[c] += float64(v)
+				}
+				rows++
+			}
+		}
+		for c, m := range means {
+			length := 0.
+			for j := range m {
+				m[j] /= mass[c]
+				length += m[j] * m[j]
+			}
+			for j := range m {
+				m[j] *= math.Pow(length, -s.U/2)
+			}
+			share[c] = (b.Proportions*share[c] + b.Drawn*pi[c]) / (b.Proportions*rows + b.Drawn)
+			sum -= s.Beta * b.Drawn * pi[c] * math.Log(share[c])
+		}
+		for i := range n {
+			if p.labelled(i) {
+				sum += b.Distance * s.WS * cost(row(i), means[p.Labels[i]])
+				continue
+			}
+			if i < from || i >= to {
+				continue
+			}
+			columns, weights := p.Affinity.Row(i)
+			for c, v := range soft[i*k : (i+1)*k] {
+				if v == 0 {
+					continue
+				}
+				near := 0.
+				for j, q := range columns {
+					if p.labelled(int(q)) {
+						near += float64(weights[j]) * float64(soft[int(q)*k+c])
+					} else {
+						near += float64(weights[j]) * float64(soft[int(q)*k+c]) / 2
+					}
+				}
+				sum += float64(v) * (b.Distance*cost(row(i), means[c]) + (1-b.Distance)*cost(row(i), all[c]) + math.Log(float64(v)) -
+					s.Lambda*near - s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
+			}
+		}
+	}
+	return sum
+}
+
+// What points and blocks cannot be is said.
+func TestPointsAreChecked(t *testing.T) {
+	for want, spoil := range map[string]func(p *Problem){
+		"not 600 of 16":       func(p *Problem) { p.Points.N-- },
+		"need a graph":        func(p *Problem) { p.Affinity = nil },
+		"nothing is embedded": func(p *Problem) { p.Assess = true },
+		"row 2: value NaN":    func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },
+		"blocks: rows":        func(p *Problem) { p.Blocks.Rows = 0 },
+		"has neither a labelled row nor": func(p *Problem) {
+			p.K, p.Start[3], p.Proportions = 6, 5, nil
+		},
+	} {
+		p, _ := blocked(600, 16, 5, false)
+		spoil(p)
+		solve, _ := defaultSolver(t, nil)
+		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+}
