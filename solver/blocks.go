@@ -26,7 +26,7 @@ type Blocks struct {
 func (b *Blocks) check(s *Settings) error {
 	switch {
 	case b == nil:
-	case b.Rows < 1 || !(b.Distance >= 0 && b.Distance <= 1) || !(b.Proportions >= 0 && b.Proportions <= 1) || !(b.Drawn >= 0):
+	case b.Rows < 1 || min(b.Distance, b.Proportions) < 0 || !(max(b.Distance, b.Proportions) <= 1) || !(b.Drawn >= 0):
 		return errors.New("blocks: rows below 1, or weights that are not between 0 and 1")
 	case s.modes() || s.Paper != (PaperSettings{}):
 		return errors.New("blocks: need means as prototypes, made of S")

@@ -18,7 +18,8 @@ func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 	for i := range centres {
 		centres[i] = float32(random.NormFloat64())
 	}
-	p := &Problem{N: n, D: d, K: k, Points: x, Labels: make([]int32, n), Start: make([]int32, n), Blocks: &Blocks{Rows: 50, Distance: .4, Proportions: .7, Drawn: 20}}
+	p := &Problem{N: n, D: d, K: k, Points: x, Labels: make([]int32, n), Start: make([]int32, n)}
+	p.Blocks = &Blocks{Rows: 50, Distance: .4, Proportions: .7, Drawn: 20}
 	p.Proportions = make([]float64, k)
 	truth, class := make([]int32, n), 0
 	for i := range n {
@@ -202,8 +203,8 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 						near += float64(weights[j]) * float64(soft[int(q)*k+c]) / 2
 					}
 				}
-				sum += float64(v) * (b.Distance*cost(row(i), means[c]) + (1-b.Distance)*cost(row(i), all[c]) + math.Log(float64(v)) -
-					s.Lambda*near - s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
+				apart := b.Distance*cost(row(i), means[c]) + (1-b.Distance)*cost(row(i), all[c])
+				sum += float64(v) * (apart + math.Log(float64(v)) - s.Lambda*near - s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 // What points and blocks cannot be is said.
 func TestPointsAreChecked(t *testing.T) {
 	for want, spoil := range map[string]func(p *Problem){
-		"not 600 of 16":       func(p *Problem) { p.Points.N-- },
+		"are not 600 rows":    func(p *Problem) { p.Points.N-- },
 		"need a graph":        func(p *Problem) { p.Affinity = nil },
 		"nothing is embedded": func(p *Problem) { p.Assess = true },
 		"row 2: value NaN":    func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },

@@ -32,7 +32,8 @@ type gramSpace struct {
 
 // can says that the Gram-space engine is written for the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
-	if e.rows > mostGram || e.points != nil || e.blocks.Rows > 0 || e.settings.Paper.BiasCorrection || e.clustering {
+	given := e.points != nil || e.blocks.Rows > 0
+	if e.rows > mostGram || given || e.settings.Paper.BiasCorrection || e.clustering {
 		return false
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {

@@ -64,8 +64,9 @@ func (x *Points) check(p *Problem, s *Settings) error {
 	switch {
 	case x == nil:
 		return nil
-	case x.N != p.N || x.D != p.D || x.Codes == nil && len(x.Values) != p.N*p.D || x.Codes != nil && len(x.Codes) != p.N*p.D:
-		return fmt.Errorf("points: %d values and %d codes of %d rows of dimension %d, not %d of %d", len(x.Values), len(x.Codes), x.N, x.D, p.N, p.D)
+	case x.N != p.N || x.D != p.D || max(len(x.Values), len(x.Codes)) != p.N*p.D:
+		return fmt.Errorf("points: %d values and %d codes are not %d rows of dimension %d",
+			len(x.Values), len(x.Codes), p.N, p.D)
 	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil || p.Assess:
 		return errors.New("points: nothing is embedded or assessed beside them")
 	case p.Affinity == nil || s.modes() || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:

@@ -20,7 +20,8 @@ func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
 // labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the
 // evidence of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the
 // part that labels have in what arrives at a row.
-func (l *loaded) spreadLabels(ctx context.Context, similar similarity, given []int32, settings solver.Settings,
+func (l *loaded) spreadLabels(
+	ctx context.Context, similar similarity, given []int32, settings solver.Settings,
 	leftOver float64, told progress,
 ) (answer []int32, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
