@@ -13,7 +13,7 @@ type assignments struct {
 	values  []float32 // n x k; none when sparse
 	heads   []element // n; none when dense
 	entries []element // n x sparseWidth; none when dense
-	dense   bool      // never sparse: tests compare
+	dense   bool      // never sparse
 }
 
 func (s *assignments) size(n, k int) {

@@ -26,7 +26,7 @@ type Blocks struct {
 func (b *Blocks) check(s *Settings) error {
 	switch {
 	case b == nil:
-	case b.Rows < 1 || min(b.Distance, b.Proportions) < 0 || !(max(b.Distance, b.Proportions) <= 1) || !(b.Drawn >= 0):
+	case b.Rows < 1 || !(min(b.Distance, b.Proportions, b.Drawn) >= 0) || max(b.Distance, b.Proportions) > 1:
 		return errors.New("blocks: rows below 1, or weights that are not between 0 and 1")
 	case s.modes() || s.Paper != (PaperSettings{}):
 		return errors.New("blocks: need means as prototypes, made of S")
@@ -83,7 +83,6 @@ func (b *blockPrototypes) average(e *episode, w *worker, lo, hi int) {
 func (e *episode) sweepBlocks(graph bool) (change float64) {
 	k, size := e.k, e.blocks.Rows
 	e.batch = vector.Resize(e.batch, batched*size*k)
-	w := e.pool.workers[0]
 	for first := 0; first < e.n; first += batched * size {
 		last := min(e.n, first+batched*size)
 		e.pool.run((last-first+size-1)/size, func(w *worker, block int) {
@@ -108,11 +107,6 @@ func (e *episode) sweepBlocks(graph bool) (change float64) {
 			row := e.batch[(p-first)*k : (p-first+1)*k]
 			if graph {
 				e.addNeighbours(p, row)
-			}
-			if e.s.sparse() {
-				_, moved := e.setSparse(w, p, row)
-				change += moved
-				continue
 			}
 			kernel.Softmax(row)
 			change += e.s.set(p, row)

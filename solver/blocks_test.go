@@ -69,12 +69,12 @@ func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 }
 
 // With blocks R is what is written, summed here in float64 from S and the prototypes, it never rises, and
-// labelled rows stay; for rows and for codes, for a dense S and for a sparse one.
+// labelled rows stay; for rows and for codes.
 func TestBlocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, k  int
 		codes bool
-	}{"rows": {600, 5, false}, "codes": {600, 5, true}, "sparse": {4300, 70, true}} {
+	}{"rows": {600, 5, false}, "codes": {600, 5, true}, "many": {4300, 70, true}} {
 		t.Run(name, func(t *testing.T) {
 			const d = 16
 			p, truth := blocked(c.n, d, c.k, c.codes)
@@ -204,7 +204,8 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 					}
 				}
 				apart := b.Distance*cost(row(i), means[c]) + (1-b.Distance)*cost(row(i), all[c])
-				sum += float64(v) * (apart + math.Log(float64(v)) - s.Lambda*near - s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
+				sum += float64(v) * (apart + math.Log(float64(v)) - s.Lambda*near -
+					s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
 			}
 		}
 	}

@@ -69,7 +69,8 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		return nil, err
 	}
 	e := &s.episode
-	e.s.dense, e.bounds.off = s.engine == denseRows, s.engine == everyClass
+	// A row of another block shares no prototype, so that bounds spare nothing: S is dense.
+	e.s.dense, e.bounds.off = s.engine == denseRows || p.Blocks != nil, s.engine == everyClass
 	e.settings = &s.settings
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)

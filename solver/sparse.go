@@ -110,24 +110,18 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 			}
 			e.addNeighbours(int(p), row)
 		}
-		kept, moved := e.setSparse(w, int(p), row)
-		change += moved
+		var before []element
+		if e.started {
+			before = e.s.elements(int(p))
+		}
+		kept := w.choice.elements(row, before)
+		kept, moved := w.choice.settle(kept, before)
+		change += e.replaceSparse(int(p), before, kept, moved)
 		if near {
 			e.bounds.bound(int(p), row, kept, &w.choice)
 		}
 	}
 	return change
-}
-
-// setSparse makes row p of its scores for all classes, and returns what it would be and the L1 change.
-func (e *episode) setSparse(w *worker, p int, scores []float32) ([]element, float64) {
-	var before []element
-	if e.started {
-		before = e.s.elements(p)
-	}
-	kept := w.choice.elements(scores, before)
-	kept, moved := w.choice.settle(kept, before)
-	return kept, e.replaceSparse(p, before, kept, moved)
 }
 
 // moving returns those of the listed points that do not stand, where no prototype has moved far.
