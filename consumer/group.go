@@ -42,6 +42,8 @@ type GroupSettings struct {
 	// Left is told when this process takes part in no generation any more, with a nil error, and then each time
 	// it fails to join, with the cause.
 	Left func(error)
+	// Missing is told which topics are missing, each time that the brokers say which there are.
+	Missing func([]string)
 }
 
 func (s *GroupSettings) fill() {
@@ -59,6 +61,9 @@ func (s *GroupSettings) fill() {
 	}
 	if s.Left == nil {
 		s.Left = func(error) {}
+	}
+	if s.Missing == nil {
+		s.Missing = func([]string) {}
 	}
 }
 
@@ -133,6 +138,7 @@ func (g *membership) look(ctx context.Context) map[string]int {
 		}
 	}
 	g.unknown = nil
+	g.settings.Missing(missing)
 	if !slices.Equal(missing, g.missing) && ctx.Err() == nil {
 		g.missing = missing
 		if len(missing) > 0 {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,6 +17,33 @@ type contact struct {
 	whyLeft  error         // the last failure to join
 	silent   time.Time     // since when the brokers answer nothing; zero: they do
 	whyQuiet error
+	missing  []string  // inputs that the brokers do not have
+	lacking  time.Time // since when there are any
+}
+
+// lacks notes which inputs are missing.
+func (c *contact) lacks(missing []string, now time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if len(c.missing) == 0 {
+		c.lacking = now
+	}
+	c.missing = missing
+}
+
+// inputs says that inputs have been missing for longer than the limit, if so.
+func (c *contact) inputs(now time.Time) (Trouble, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	lasting := now.Sub(c.lacking)
+	if len(c.missing) == 0 || lasting < c.limit {
+		return Trouble{}, false
+	}
+	return Trouble{
+		What: fmt.Sprintf("input topics have been missing for %v: %s; other inputs are answered",
+			lasting.Round(time.Second), strings.Join(c.missing, ", ")),
+		Do: "make them, give the right to describe them, or take them from --in; it goes on by itself",
+	}, true
 }
 
 // joined notes a generation of the group.

@@ -173,6 +173,9 @@ func (s *Stage) survey(ctx context.Context) {
 			if t, ok := s.contact.trouble(now); ok {
 				s.warned.once("cut off", func(int) { s.sayTrouble(t) })
 			}
+			if t, ok := s.contact.inputs(now); ok {
+				s.warned.once("inputs", func(int) { s.sayTrouble(t) })
+			}
 			s.notePauses()
 			for _, t := range s.openTransactions(now) {
 				s.warned.once("open transaction", func(int) { s.sayTrouble(t) })

@@ -303,6 +303,7 @@ func (s *Stage) work(ctx context.Context) error {
 		s.metrics.partitions.Set(0)
 		s.contact.lost(err, time.Now())
 	}
+	group.Missing = func(topics []string) { s.contact.lacks(topics, time.Now()) }
 	s.contact.lost(nil, time.Now())
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }

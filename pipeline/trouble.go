@@ -18,6 +18,9 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 	if t, ok := s.contact.trouble(now); ok {
 		list = append(list, t)
 	}
+	if t, ok := s.contact.inputs(now); ok {
+		list = append(list, t)
+	}
 	if found := s.progress.stuck(now, s.options.StallAfter); len(found) > 0 {
 		_, cause := s.failing(found[0])
 		for i, one := range found {

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -19,127 +21,195 @@ import (
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
+	testkafka "github.com/slkstream/slkstream/test/kafka"
 )
 
-// bed is one stage with a broker of its own, of which one thing is broken.
+// bed is one stage with a broker of which one thing is broken.
 type bed struct {
-	server  *broker.Server
-	client  *topic.Client // of whoever breaks, feeds and reads
-	network *network      // the stage's
+	server  *broker.Server     // nil: a real broker
+	cluster *testkafka.Cluster // nil: an embedded broker
+	client  *topic.Client      // of whoever breaks, feeds and reads
+	network *network           // the stage's
 	metrics *pipeline.Metrics
 	feed    *feed
-	undo    func() error // ends what begin began
+	undo    func() error // ends what begin began; nil: nothing to end
+	more    int          // items that begin has sent
+	later   bool         // nothing can be sent before the end
+	log     lines        // of the stage, from warnings on
 
 	mutex   sync.Mutex
 	answers map[string]int // ids of committed answers, how often each was read
+	total   int            // of them
 	streams map[string]int // answers of each stream
-	reread  func()         // has the output read from its start
+	reading []func()       // ends what is read now, to begin at the start again
+}
+
+// lines counts the lines of a log.
+type lines struct{ n atomic.Int64 }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.n.Add(int64(bytes.Count(b, []byte{'\n'})))
+	return len(b), nil
 }
 
 const (
-	bedSession = 2 * time.Second // of the group
-	bedStall   = 2 * time.Second // stands for --stall-after
-	toldBy     = 60 * time.Second
-	wellBy     = 60 * time.Second
+	toldBy   = 60 * time.Second
+	wellBy   = 60 * time.Second
+	mostLoop = 1 << 20 // bytes a second that may pass while nothing gets on
 )
 
 // outcome is what came of a cell with one delivery.
 type outcome struct {
-	told, well time.Duration
-	err        error
+	told, others, well time.Duration
+	loop               int64 // bytes a second, while it lasted
+	err                error
+}
+
+func (o *outcome) String() string {
+	if o.err != nil {
+		return "NO ANSWER: " + o.err.Error()
+	}
+	return fmt.Sprintf("told after %.1f s, others answered in %.1f s, well again after %.1f s, %d KB/s",
+		o.told.Seconds(), o.others.Seconds(), o.well.Seconds(), o.loop>>10)
 }
 
 // playCell breaks one thing under a stage that is at work, and mends it again.
-func playCell(ctx context.Context, c *cell, once bool) outcome {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafka.Cluster,
+	once bool,
+) outcome {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute+t.hold)
 	defer cancel()
-	b, stop, err := newBed(ctx, once)
+	b, stop, err := t.newBed(ctx, cluster, once)
 	if err != nil {
 		return outcome{err: err}
 	}
 	defer stop()
-	sent, letters := 0, 0
+	expected, items := 0, 0
 	send := func(name string, n int) error {
-		sent += n
+		expected += n
 		return b.send(ctx, name, n)
 	}
-	if err := errors.Join(send(inTopic, 20), b.await(ctx, "answers before", func() bool { return b.count() == sent })); err != nil {
+	if err := errors.Join(send(inTopic, 20), b.within(ctx, toldBy, "answers before", func() bool {
+		return b.count() == expected
+	})); err != nil {
 		return outcome{err: err}
 	}
-	begun := time.Now()
+	begun, logged := time.Now(), b.log.n.Load()
 	if err := c.begin(ctx, b); err != nil {
 		return outcome{err: fmt.Errorf("begin: %w", err)}
 	}
-	if c.letter {
-		letters++
+	expected += b.more
+	if b.later = b.later || c.later; !b.later {
+		err = send(inTopic, 20)
 	}
-	err = send(inTopic, 20)
 	var o outcome
 	if c.told != "" {
 		err = errors.Join(err, b.within(ctx, toldBy, "told "+c.told, func() bool {
 			return strings.Contains(b.metrics.Ready(), c.told)
 		}))
 		o.told = time.Since(begun)
+		err = errors.Join(err, b.within(ctx, toldBy, "a line in the log", func() bool {
+			return b.log.n.Load() > logged
+		}))
 	}
 	if c.othersGoOn {
-		before := b.of(besideTopic)
+		before, from := b.of(besideTopic), time.Now()
 		err = errors.Join(err, send(besideTopic, 10), b.within(ctx, toldBy, "others go on", func() bool {
 			return b.of(besideTopic) == before+10
 		}))
+		o.others = time.Since(from)
 	}
-	mended := time.Now()
+	passed, from := b.network.passed.Load(), time.Now()
+	if b.undo != nil {
+		_ = topic.Pause(ctx, t.hold) // it ends with the context, whose error comes next
+		o.loop = int64(float64(b.network.passed.Load()-passed) / time.Since(from).Seconds())
+		if o.loop > mostLoop {
+			err = errors.Join(err, fmt.Errorf("%d bytes a second, for nothing", o.loop))
+		}
+	}
 	if b.undo != nil {
 		err = errors.Join(err, b.undo())
 	}
+	mended := time.Now()
+	if b.later {
+		err = errors.Join(err, send(inTopic, 20))
+	}
 	err = errors.Join(err, b.within(ctx, wellBy, "well again", func() bool {
-		return b.metrics.Ready() == "" && b.count() >= sent
+		if items = b.count(); c.idsAgain {
+			items = b.all()
+		}
+		return b.metrics.Ready() == "" && items >= expected
 	}))
 	o.well = time.Since(mended)
-	if letters > 0 {
+	if c.letter {
 		err = errors.Join(err, b.hasLetter(ctx))
 	}
-	if n := b.twice(); once && n > 0 && !c.answersLost {
+	if n := b.twice(); once && n > 0 && !c.answersLost && !c.idsAgain {
 		err = errors.Join(err, fmt.Errorf("%d answers are there twice", n))
 	}
 	if err != nil {
-		err = fmt.Errorf("%w\nready says: %s", err, b.metrics.Ready())
+		err = fmt.Errorf("%w\n%d of %d items are answered; ready says: %s", err, items, expected, b.metrics.Ready())
 	}
 	o.err = err
 	return o
 }
 
-func newBed(ctx context.Context, once bool) (*bed, func(), error) {
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	server, err := broker.Serve("", 0, log)
-	if err != nil {
-		return nil, nil, err
+// topics of a bed.
+var bedTopics = []string{
+	inTopic, besideTopic, outTopic, deadTopicName, labelsTopic, reviewTopic, stateTopicName,
+}
+
+func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
+	once bool,
+) (*bed, func(), error) {
+	b := &bed{
+		cluster: cluster, network: newNetwork(), answers: map[string]int{}, streams: map[string]int{},
+		feed: newFeed(1, feedSettings{Dimension: 16, Classes: 4}),
+	}
+	quiet, log := slog.New(slog.DiscardHandler), slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+	}))
+	var brokers []string
+	var err error
+	if cluster != nil {
+		brokers = cluster.Brokers()
+		b.network.local = &net.TCPAddr{IP: net.ParseIP(stageAddress)}
+	} else {
+		if b.server, err = broker.Serve("", 0, quiet); err != nil {
+			return nil, nil, err
+		}
+		brokers = []string{b.server.Address}
 	}
 	connect := func(s topic.Settings) *topic.Client {
-		s.Brokers, s.Log = []string{server.Address}, log
+		s.Brokers = brokers
 		client, failed := topic.Connect(s)
 		err = errors.Join(err, failed)
 		return client
 	}
-	b := &bed{
-		server: server, network: newNetwork(), answers: map[string]int{}, streams: map[string]int{},
-		feed: newFeed(1, feedSettings{Dimension: 16, Classes: 4}),
-	}
-	b.client = connect(topic.Settings{ClientID: "breaker"})
-	mine := connect(topic.Settings{ClientID: "stage", Dial: b.network.dial})
+	b.client = connect(topic.Settings{ClientID: "breaker", Log: quiet})
+	mine := connect(topic.Settings{ClientID: "stage", Dial: b.network.dial, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range []string{inTopic, besideTopic, outTopic, outTopic + "-dead"} {
-		err = errors.Join(err, b.client.Create(ctx, topic.Description{Name: name, Partitions: 1}))
+	for _, name := range bedTopics {
+		if cluster != nil { // of the cell before
+			if _, there := b.client.ID(ctx, name); there == nil {
+				err = errors.Join(err, removeTopic(ctx, b.client, name))
+			}
+		}
+		if name != stateTopicName {
+			err = errors.Join(err, b.make(ctx, name, 1))
+		}
 	}
 	settings, failed := solver.DefaultPreset.Settings()
 	o := pipeline.Options{
-		Group: groupName, In: []string{inTopic, besideTopic}, Out: outTopic, Committed: true, Eager: !once,
+		Group: groupName, In: []string{inTopic, besideTopic}, Out: outTopic, Labels: labelsTopic,
+		Review: reviewTopic, Committed: true, Eager: !once,
 		CommitInterval: 20 * time.Millisecond, StateInterval: 100 * time.Millisecond, DrainTimeout: time.Second,
-		Session: bedSession, Rebalance: bedSession, Watch: 200 * time.Millisecond, StallAfter: bedStall, Workers: 1,
+		Session: t.session, Rebalance: t.session, Watch: 200 * time.Millisecond, StallAfter: t.session, Workers: 1,
 		Limits: consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 16 << 20},
 		Decode: record.Options{Format: "f32", Dimension: b.feed.Dimension},
-		Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
+		Memory: stream.Settings{Solver: settings, Warm: true, ReviewRate: 1}, Log: log,
 	}
 	for _, e := range b.feed.support() {
 		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
@@ -156,16 +226,24 @@ func newBed(ctx context.Context, once bool) (*bed, func(), error) {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() { _ = s.Run(running) }) // an error shows in what is not answered
-	all.Go(func() { b.read(running) })
+	b.reading = make([]func(), mostPartitions)
+	for p := range mostPartitions {
+		all.Go(func() { b.read(running, p) })
+	}
 	return b, func() {
 		b.network.thaw()
 		end()
 		all.Wait()
 		mine.Close()
 		b.client.Close()
-		server.Close()
+		if b.server != nil {
+			b.server.Close()
+		}
 	}, nil
 }
+
+// mostPartitions of the output, in any cell.
+const mostPartitions = 3
 
 // send writes n items to an input, of a stream that has the input's name.
 func (b *bed) send(ctx context.Context, name string, n int) error {
@@ -178,14 +256,16 @@ func (b *bed) send(ctx context.Context, name string, n int) error {
 	return b.client.Write(ctx, out)
 }
 
-// read collects the answers, over whatever becomes of their topic.
-func (b *bed) read(ctx context.Context) {
+// read collects the answers of a partition, over whatever becomes of their topic.
+func (b *bed) read(ctx context.Context, partition int) {
 	position := int64(0)
 	for ctx.Err() == nil {
-		reader := b.client.NewReader(topic.ReaderSettings{Topic: outTopic, Offset: position})
+		reader := b.client.NewReader(topic.ReaderSettings{
+			Topic: outTopic, Partition: int32(partition), Offset: position,
+		})
 		reading, cancel := context.WithCancel(ctx)
 		b.mutex.Lock()
-		b.reread = cancel
+		b.reading[partition] = cancel
 		b.mutex.Unlock()
 		for {
 			batch, err := reader.Read(reading)
@@ -199,6 +279,7 @@ func (b *bed) read(ctx context.Context) {
 			for i := range batch.Records {
 				var r record.Result
 				if json.Unmarshal(batch.Records[i].Value, &r) == nil {
+					b.total++
 					if b.answers[r.ID]++; b.answers[r.ID] == 1 {
 						b.streams[r.Stream]++
 					}
@@ -207,6 +288,21 @@ func (b *bed) read(ctx context.Context) {
 			b.mutex.Unlock()
 		}
 	}
+}
+
+// reread has the output read from its start.
+func (b *bed) reread() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, end := range b.reading {
+		end()
+	}
+}
+
+func (b *bed) all() int {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.total
 }
 
 func (b *bed) count() int {
@@ -235,13 +331,9 @@ func (b *bed) twice() (n int) {
 // hasLetter waits for a dead letter.
 func (b *bed) hasLetter(ctx context.Context) error {
 	return b.within(ctx, toldBy, "a dead letter", func() bool {
-		end, err := b.client.Offset(ctx, outTopic+"-dead", 0, topic.Latest, true)
+		end, err := b.client.Offset(ctx, deadTopicName, 0, topic.Latest, true)
 		return err == nil && end > 0
 	})
-}
-
-func (b *bed) await(ctx context.Context, what string, holds func() bool) error {
-	return b.within(ctx, toldBy, what, holds)
 }
 
 // within waits until something holds.

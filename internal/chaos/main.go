@@ -29,14 +29,14 @@ func main() {
 	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery: processes on brokers; histories: short random ones in this process")
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
-	flag.StringVar(&s.broker, "broker", "real", "real: Apache Kafka; embedded: slkstream broker")
+	flag.StringVar(&s.broker, "broker", "", "real: Apache Kafka; embedded; default real, with -table embedded")
 	flag.IntVar(&s.brokers, "brokers", 1, "how many real brokers; rolling wants 3")
 	flag.IntVar(&s.records, "records", 20_000, "records to feed")
 	flag.IntVar(&s.events, "events", 20, "kills of stages, joins and leaves, freezes, or restarts of brokers")
 	flag.IntVar(&s.brokerKills, "broker-kills", 2, "kills of brokers among the kills of stages")
-	flag.DurationVar(&s.away, "away", 0, "how long a killed broker is away; 0: up to three seconds, at random")
+	flag.DurationVar(&s.away, "away", 0, "how long a broker is away, 0: at random; of -table: a fault")
 	flag.DurationVar(&s.pause, "pause", 1500*time.Millisecond, "time from event to event")
-	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group")
+	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group; with -table stall-after too")
 	flag.IntVar(&s.stages, "stages", 3, "stages at work")
 	flag.StringVar(&s.binary, "binary", "", "slkstream to run; none: it is built")
 	flag.DurationVar(&s.long, "for", 2*time.Hour, "how long hostile lasts")
@@ -48,15 +48,24 @@ func main() {
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
 	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")
-	table := flag.Bool("table", false, "play every way in which something that the stage needs fails, on embedded brokers")
+	table := flag.Bool("table", false, "play every way in which something that the stage needs fails")
+	short := flag.Bool("short", false, "of the table, only what CI plays")
+	only := flag.String("only", "", "of the table, only cells whose name contains this")
 	page := flag.String("page", "", "file for the page of what -table played; none: not written")
 	verbose := flag.Bool("v", false, "print the history as it happens")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
+	if s.broker == "" {
+		s.broker = map[bool]string{true: "embedded", false: "real"}[*table]
+	}
 	if *table {
-		err = playTable(ctx, *page, *atOnce)
+		t := tableSettings{
+			broker: s.broker, page: *page, only: *only, short: *short, atOnce: *atOnce,
+			session: s.session, hold: s.away,
+		}
+		err = t.play(ctx)
 	} else if *mistake != "" {
 		err = sought(ctx, s.seed, *count, fault(*mistake))
 	} else if s.name == "histories" {

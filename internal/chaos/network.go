@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -16,11 +18,15 @@ type network struct {
 	mu     sync.Mutex
 	conns  map[*wire]bool
 	dead   bool
-	hold   chan struct{} // closed when what is held may go on; nil: nothing is held
-	lose   int           // answers still to be lost
-	delay  time.Duration // of everything sent
-	change func([]byte)  // falsifies what is sent, a request at a time; nil: nothing
-	strike *strike       // nil: none
+	hold   chan struct{}     // closed when what is held may go on; nil: nothing is held
+	lose   int               // answers still to be lost
+	delay  time.Duration     // of everything sent
+	change func([]byte)      // falsifies what is sent, a request at a time; nil: nothing
+	strike *strike           // nil: none
+	refuse bool              // connections are cut, and no new ones are made
+	mute   map[kmsg.Key]bool // requests that nobody answers
+	local  net.Addr          // where connections come from; nil: from anywhere
+	passed atomic.Int64      // bytes, both ways
 }
 
 // strike is a blow at a chosen moment: when the count-th request of a kind is about to be sent, or has just
@@ -40,7 +46,13 @@ func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, err
 	if err := n.pass(); err != nil {
 		return nil, err
 	}
-	c, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, kind, address)
+	n.mu.Lock()
+	refuse := n.refuse
+	n.mu.Unlock()
+	if refuse {
+		return nil, &net.OpError{Op: "dial", Net: kind, Err: syscall.ECONNREFUSED}
+	}
+	c, err := (&net.Dialer{Timeout: 3 * time.Second, LocalAddr: n.local}).DialContext(ctx, kind, address)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +159,29 @@ func (n *network) loseAnswers(count int) {
 	n.lose += count
 }
 
+// refuseAll cuts every connection and refuses new ones, or no longer does.
+func (n *network) refuseAll(refuse bool) {
+	n.mu.Lock()
+	n.refuse = refuse
+	n.mu.Unlock()
+	if refuse {
+		n.cut()
+	}
+}
+
+// muteAll leaves requests of some kinds without an answer; none: no longer, and who waits for one is cut off.
+func (n *network) muteAll(keys ...kmsg.Key) {
+	n.mu.Lock()
+	n.mute = map[kmsg.Key]bool{}
+	for _, k := range keys {
+		n.mute[k] = true
+	}
+	n.mu.Unlock()
+	if len(keys) == 0 {
+		n.cut()
+	}
+}
+
 func (n *network) slow(by time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -162,6 +197,7 @@ type wire struct {
 
 func (w *wire) Read(p []byte) (int, error) {
 	k, err := w.Conn.Read(p)
+	w.network.passed.Add(int64(k))
 	if held := w.network.pass(); held != nil {
 		return 0, held
 	}
@@ -211,10 +247,15 @@ func (w *wire) send(request []byte) error {
 	n := w.network
 	n.mu.Lock()
 	delay, change, struck := n.delay, n.change, n.due(request)
+	mute := n.mute[kmsg.Key(binary.BigEndian.Uint16(request[4:]))]
 	if struck != nil && struck.answered {
 		w.strike = struck
 	}
 	n.mu.Unlock()
+	n.passed.Add(int64(len(request)))
+	if mute {
+		return nil
+	}
 	time.Sleep(delay)
 	if struck != nil && !struck.answered {
 		struck.blow()

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	testkafka "github.com/slkstream/slkstream/test/kafka"
+)
+
+// The table has a cell for each thing that the stage needs and each way in which a thing fails.
+var (
+	resources = []string{
+		"brokers", "group coordinator", "transaction coordinator", "input", "output", "state", "labels", "review",
+		"dead letters", "registry", "TLS and SASL", "embedded folder", "clock",
+		"one sender", "one labeller", "one visitor",
+	}
+	ways = []string{
+		"away", "denied", "hanging", "made again", "slow", "limits lowered", "other version", "full", "rotated",
+		"huge", "forged",
+	}
+)
+
+type pair struct{ resource, way string }
+
+// elsewhere are the tests that play a pair, FOLDER.TEST, where no whole stage is needed.
+var elsewhere = map[pair]string{
+	{"brokers", "denied"}:              "internal/topic.TestCertificatesAndPasswords",
+	{"output", "slow"}:                 "pipeline.TestOutputIsSlow",
+	{"output", "huge"}:                 "pipeline.TestAResultLargerThanTheOutputTakes",
+	{"state", "hanging"}:               "pipeline.TestStateEndsInAHangingTransaction",
+	{"state", "made again"}:            "pipeline.TestOutdated",
+	{"state", "other version"}:         "pipeline.TestJournalOfAnotherVersion",
+	{"state", "huge"}:                  "pipeline.TestLongNamesOfStreams",
+	{"labels", "huge"}:                 "pipeline.TestExamplesAreBounded",
+	{"labels", "other version"}:        "pipeline.TestLabelsThatCannotBeUsed",
+	{"dead letters", "huge"}:           "internal/topic.TestADeadLetterIsCutBeforeItIsSent",
+	{"registry", "away"}:               "pipeline.TestRegistryAway",
+	{"registry", "denied"}:             "internal/registry.TestNoAnswerHoldsOthersUp",
+	{"registry", "slow"}:               "internal/registry.TestNoAnswerHoldsOthersUp",
+	{"registry", "hanging"}:            "internal/registry.TestNoAnswerHoldsOthersUp",
+	{"registry", "other version"}:      "internal/registry.TestReferencesAndChanges",
+	{"TLS and SASL", "rotated"}:        "internal/topic.TestRenewedCertificates",
+	{"TLS and SASL", "denied"}:         "internal/topic.TestCertificatesAndPasswords",
+	{"TLS and SASL", "away"}:           "internal/topic.TestTokens",
+	{"embedded folder", "away"}:        "cmd/slkstream.TestFileInPlaceOfAFolder",
+	{"embedded folder", "denied"}:      "internal/broker.TestADirectoryThatCannotBeUsed",
+	{"embedded folder", "full"}:        "cmd/slkstream.TestFullDisk",
+	{"embedded folder", "forged"}:      "internal/broker.TestOneWriterWhateverLiesInTheFolder",
+	{"embedded folder", "hanging"}:     "internal/broker.TestATransactionCutShortByAKillIsGivenUp",
+	{"one visitor", "hanging"}:         "internal/web.TestSlowVisitorsAreNotWaitedFor",
+	{"one visitor", "slow"}:            "internal/web.TestSlowVisitorsAreNotWaitedFor",
+	{"one visitor", "forged"}:          "internal/web.TestGuard",
+	{"one visitor", "denied"}:          "internal/web.TestGuard",
+	{"one visitor", "huge"}:            "internal/web.TestQuestionsAreBounded",
+	{"one visitor", "other version"}:   "internal/web.TestTeachingThatCannotBe",
+	{"one visitor", "away"}:            "internal/web.TestNobodyLooksOn",
+	{"one sender", "hanging"}:          "pipeline.TestInputBehindATransaction",
+	{"one sender", "away"}:             "pipeline.TestQuietStreamAmongBusyOnes",
+	{"one labeller", "limits lowered"}: "pipeline.TestLabelsThatDoNotFit",
+}
+
+// meaningless says of a pair why nothing is played. Without a way it is for all that is left of a row,
+// without a resource for all that is left of a column.
+var meaningless = map[pair]string{
+	{"", "rotated"}:                           "nothing of it is replaced while it is used",
+	{"", "forged"}:                            "who may write it may write anything: see its rights",
+	{"", "huge"}:                              "how much is in it does not matter to who reads on",
+	{"", "limits lowered"}:                    "it has no limit of its own",
+	{"", "full"}:                              "it is full where the broker's disk is: see output",
+	{"", "other version"}:                     "the stage only writes it, or the protocol agrees on a version",
+	{"", "slow"}:                              "it is slow where the brokers are: see brokers",
+	{"brokers", "made again"}:                 "another cluster at the same address: start the stage again",
+	{"brokers", "full"}:                       "its topics are full: see output and state",
+	{"group coordinator", "made again"}:       "a group that is forgotten begins as on its first day",
+	{"transaction coordinator", "made again"}: "a forgotten id is a new one, and fences nobody less",
+	{"input", "limits lowered"}:               "it is its senders' limit",
+	{"input", "full"}:                         "it is its senders' trouble",
+	{"input", "forged"}:                       "see one sender",
+	{"input", "other version"}:                "see one sender",
+	{"state", "forged"}:                       "who may write the state may write anything: see its rights",
+	{"labels", "hanging"}:                     "as an input's, and the labels held stay in force",
+	{"labels", "limits lowered"}:              "it is its teachers' limit: see one labeller",
+	{"labels", "full"}:                        "it is its teachers' trouble",
+	{"labels", "forged"}:                      "see one labeller",
+	{"review", ""}:                            "written with the results, in their commit: see output",
+	{"dead letters", ""}:                      "written with the results, in their commit: see output",
+	{"registry", "made again"}:                "other schemas under the same ids cannot be told apart",
+	{"registry", ""}:                          "it answers, or it does not: see away and denied",
+	{"TLS and SASL", ""}:                      "it lets the stage in, or it does not: see denied and rotated",
+	{"embedded folder", ""}:                   "a local disk: see away, denied and full",
+	{"clock", ""}:                             "the stage goes by the records' times; its own only ends waits",
+	{"one sender", ""}:                        "only what it sends reaches the stage",
+	{"one labeller", ""}:                      "only what it teaches reaches the stage: see labels",
+	{"one visitor", ""}:                       "only what it asks reaches the stage",
+}
+
+// tableSettings are how the table is played.
+type tableSettings struct {
+	broker        string // embedded or real
+	page          string // file; "": it is not written
+	only          string // cells whose line contains it
+	short         bool   // only those that CI plays
+	atOnce        int
+	session, hold time.Duration
+}
+
+// plays says whether a cell is played with one delivery.
+func (t *tableSettings) plays(c *cell, once bool) bool {
+	switch {
+	case c.onceOnly && !once, t.short && !c.short:
+		return false
+	case c.on == embedded && t.broker == "real", c.on == real && t.broker != "real":
+		return false
+	}
+	return strings.Contains(c.resource+", "+c.way+", "+c.how, t.only)
+}
+
+// play plays the cells with both deliveries, several at once, prints what came of each, and writes the page.
+// A cell without an answer is an error.
+func (t *tableSettings) play(ctx context.Context) error {
+	var cluster *testkafka.Cluster
+	if t.broker == "real" {
+		t.atOnce = 1 // they share it
+		dir, err := os.MkdirTemp("", "chaos")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if cluster, err = startCluster(ctx, filepath.Join(dir, "kafka")); err != nil {
+			return err
+		}
+		defer cluster.Close()
+	}
+	all := cells()
+	var mutex sync.Mutex
+	played, failed := 0, 0
+	var worst outcome
+	slots := make(chan struct{}, t.atOnce)
+	var players sync.WaitGroup
+	for i := range all {
+		for _, once := range []bool{false, true} {
+			c := &all[i]
+			if !t.plays(c, once) {
+				continue
+			}
+			slots <- struct{}{}
+			players.Go(func() {
+				defer func() { <-slots }()
+				o := t.playCell(ctx, c, cluster, once)
+				mutex.Lock()
+				defer mutex.Unlock()
+				fmt.Printf("%s, %s, %s, exactly once %t: %s\n", c.resource, c.way, c.how, once, &o)
+				if played++; o.err != nil {
+					failed++
+				}
+				worst.told, worst.others = max(worst.told, o.told), max(worst.others, o.others)
+				worst.well, worst.loop = max(worst.well, o.well), max(worst.loop, o.loop)
+			})
+		}
+	}
+	players.Wait()
+	if failed > 0 {
+		return fmt.Errorf("%d of %d cells have no answer", failed, played)
+	}
+	fmt.Printf("%d cells: 0 without an answer; at worst %s\n", played, &worst)
+	if t.page == "" || t.short || t.only != "" {
+		return nil
+	}
+	return os.WriteFile(t.page, []byte(tablePage()), 0o644)
+}
+
+// startCluster runs a real broker on which the stage's address may do everything until something is denied.
+func startCluster(ctx context.Context, dir string) (*testkafka.Cluster, error) {
+	cluster, err := testkafka.Start(ctx, testkafka.Options{Dir: dir, Extra: map[string]string{
+		"authorizer.class.name":            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+		"allow.everyone.if.no.acl.found":   "true",
+		"delete.topic.enable":              "true",
+		"log.segment.delete.delay.ms":      "100",
+		"group.initial.rebalance.delay.ms": "0",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if err := allowAll(ctx, cluster.Brokers()); err != nil {
+		cluster.Close()
+		return nil, err
+	}
+	return cluster, nil
+}
+
+// reason says why a pair is not played; "": it is, or nobody says.
+func reason(p pair) string {
+	for _, like := range []pair{p, {p.resource, ""}, {"", p.way}} {
+		if why := meaningless[like]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// tablePage is the page of what is played.
+func tablePage() string {
+	all := cells()
+	var t strings.Builder
+	t.WriteString(`# Failures
+
+Reference, generated by ` + "`go run ./internal/chaos -table -page docs/failures.md`" + `,
+which plays every line with both deliveries on an embedded broker, and with ` + "`-broker real`" + ` on Apache Kafka.
+Each is reported within a minute in ` + "`/readyz`" + ` and in the log. Nothing is lost, and exactly once nothing is there
+twice. What is refused is asked for with less than 1 MB a second, and the stage is well again without a
+restart.
+
+| what fails | how | the stage meanwhile | ` + "`/readyz`" + ` 503 says | others go on |
+|---|---|---|---|---|
+`)
+	for i := range all {
+		c := &all[i]
+		told, others := "-", "wait too"
+		if c.told != "" {
+			told = "`" + strings.ReplaceAll(c.told, inTopic+"/0", "TOPIC/PARTITION") + " ...`"
+		} else if c.letter {
+			told = "ready; the dead letter says why"
+		}
+		if c.othersGoOn {
+			others = "yes"
+		}
+		how := c.how
+		if c.on == real {
+			how += " (Apache Kafka)"
+		}
+		if c.on == embedded {
+			how += " (embedded broker)"
+		}
+		fmt.Fprintf(&t, "| %s | %s: %s | %s | %s | %s |\n", c.resource, c.way, how, c.does, told, others)
+	}
+	t.WriteString("\nPlayed by tests of their own:\n\n| what fails | how | test |\n|---|---|---|\n")
+	for _, r := range resources {
+		for _, w := range ways {
+			if test := elsewhere[pair{r, w}]; test != "" {
+				fmt.Fprintf(&t, "| %s | %s | `%s` |\n", r, w, test)
+			}
+		}
+	}
+	t.WriteString("\nNot played:\n\n| what fails | how | why |\n|---|---|---|\n")
+	for _, r := range resources {
+		var whys []string
+		of := map[string][]string{}
+		for _, w := range ways {
+			p := pair{r, w}
+			if played(all, p) || elsewhere[p] != "" {
+				continue
+			}
+			why := reason(p)
+			if !slices.Contains(whys, why) {
+				whys = append(whys, why)
+			}
+			of[why] = append(of[why], w)
+		}
+		for _, why := range whys {
+			fmt.Fprintf(&t, "| %s | %s | %s |\n", r, strings.Join(of[why], ", "), why)
+		}
+	}
+	return t.String()
+}
+
+func played(all []cell, p pair) bool {
+	return slices.ContainsFunc(all, func(c cell) bool { return c.resource == p.resource && c.way == p.way })
+}
