@@ -31,6 +31,7 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	s.lookAtState(limited)
 	ids := map[string]topic.ID{}
 	now := time.Now()
 	for _, tp := range partitions {
@@ -53,6 +54,34 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 			}
 		})
 	}
+}
+
+// lookAtState makes the state topic again if somebody has deleted it, and has partitions save all streams
+// again if it is another one than before.
+func (s *Stage) lookAtState(ctx context.Context) {
+	id, err := s.client.ID(ctx, s.options.State)
+	if topic.IsMissing(err) {
+		s.log.Error("the state topic was deleted: it is made again, and streams are saved again",
+			"topic", s.options.State)
+		var partitions int
+		if partitions, err = s.awaitAny(ctx); err == nil {
+			err = s.client.Create(ctx, topic.Description{
+				Name: s.options.State, Partitions: partitions, Settings: topic.StateSettings(),
+			})
+		}
+		if err != nil {
+			s.log.Warn("the state topic could not be made", "topic", s.options.State, "error", err)
+			return
+		}
+		id, err = s.client.ID(ctx, s.options.State)
+	}
+	if err != nil {
+		return
+	}
+	if s.stateID != (topic.ID{}) && s.stateID != id {
+		s.statesMade.Add(1)
+	}
+	s.stateID = id
 }
 
 // behindTransaction is a partition whose records wait for the end of a transaction.

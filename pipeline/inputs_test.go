@@ -156,3 +156,82 @@ func TestInputDeleted(t *testing.T) {
 	answered(goes)
 	answered(stays)
 }
+
+// A log that ends before what was answered of it, and is the topic that it was, is read on from its end:
+// brokers that lost records have not made the others new.
+func TestInputEndsEarlier(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(83)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	stop := start(t, client, o)
+	write(t, client, f.records(in, 1, 30))
+	read(t, client, o.Out, 30)
+	stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	// An offset past the end is what an owner finds of a log that has become shorter.
+	if _, err := client.Kafka().OffsetCommit(ctx, &kafka.OffsetCommitRequest{
+		GroupID: o.Group, GenerationID: -1,
+		Topics: map[string][]kafka.OffsetCommit{in: {{Partition: 0, Offset: 1000}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, client, o)
+	eventually(t, "taken over", func() bool {
+		at, err := client.Committed(ctx, o.Group, in, 0)
+		return err == nil && at == 30
+	})
+	write(t, client, f.records(in, 1, 10))
+	s := collect(t, client, o.Out, count(40))
+	for id, answers := range s.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s is answered %d times", id, len(answers))
+		}
+	}
+}
+
+// A state topic that is deleted while the stage runs is made again, and gets what all streams remember, quiet
+// ones too.
+func TestStateDeleted(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(85)
+	o := basics(client, brokertest.Topic(t, client, "in", 1, nil), f)
+	o.State, o.StateInterval = o.Group+"-state", 50*time.Millisecond
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	feed := func(key string, n int) {
+		records := f.records(o.In[0], 1, n)
+		for i := range records {
+			records[i].Key = []byte(key)
+		}
+		write(t, client, records)
+	}
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
+	feed("quiet", 30)
+	feed("busy", 30)
+	read(t, client, o.Out, 60)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	remove(t, client, o.State)
+	feed("busy", 30)
+	eventually(t, "made again", func() bool {
+		n, err := client.Partitions(ctx, o.State)
+		return err == nil && n == 1 && s.statesMade.Load() > 0
+	})
+	read(t, client, o.Out, 90)
+	stop()
+	list, faults, err := ReadState(context.Background(), client, o.State, o.Group)
+	if err != nil || len(faults) > 0 || len(list) != 2 {
+		t.Fatal(err, faults, list)
+	}
+	for _, r := range list {
+		if want := map[string]int64{"quiet": 3, "busy": 6}[r.Stream]; r.Memory.Episode != want {
+			t.Errorf("stream %s remembers %d episodes of %d", r.Stream, r.Memory.Episode, want)
+		}
+	}
+}

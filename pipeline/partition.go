@@ -43,6 +43,8 @@ type partition struct {
 	input topic.ID      // zero: not known
 	anew  chan struct{} // holds one when the topic was deleted and made again
 
+	statesMade int64 // of the stage, when all streams were last known to be in the state topic, or asked to be
+
 	stateID  topic.ID // of the state topic as it was read; zero: not known
 	stateEnd int64    // of the partition's state: nobody but this owner has written before it since it was read
 
@@ -243,12 +245,16 @@ func (p *partition) relearn(key consumer.Key, e *relearning) {
 	}
 	p.inFlight += size
 	p.unsolved += size
-	p.submit(&job{
+	j := &job{
 		stream: p.stream(key), relearn: e.view,
 		episode: &consumer.Episode{
 			Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At, Reached: p.buffer.High(), Bytes: size,
 		},
-	})
+	}
+	if j.poison = p.poisoned(j.episode); j.poison != nil {
+		p.log.Error("an episode is not learned again", "stream", key.Stream, "error", j.poison)
+	}
+	p.submit(j)
 }
 
 // close is told of each episode that the buffer closes.
@@ -432,6 +438,12 @@ func (p *partition) tick() time.Duration {
 	}
 	p.rejections.tell(now, false, p.log)
 	p.empty.tell(now, false, p.log)
+	if made := p.stage.statesMade.Load(); made != p.statesMade {
+		p.statesMade = made
+		for _, s := range p.streams {
+			p.saver.changed(s, now)
+		}
+	}
 	p.save(now)
 	p.relieve(now)
 	p.retire(now)

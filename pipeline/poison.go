@@ -27,7 +27,7 @@ func (p *partition) poisoned(e *consumer.Episode) error {
 
 // noteHung writes down which episode does not end, for the next owner.
 func (s *Stage) noteHung(j *job) {
-	if j.episode == nil || j.relearn != nil {
+	if j.episode == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

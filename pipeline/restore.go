@@ -75,6 +75,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
 	o := &s.options
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	made := s.statesMade.Load()
 	if err := s.ensureState(ctx, a); err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		rejections: tally{what: "records cannot be used and go to the dead letters"}, empty: tally{what: "records hold nothing to answer"},
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
 		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
-		replay: newReplay(), fetchedAt: time.Now(),
+		replay: newReplay(), fetchedAt: time.Now(), statesMade: made,
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
 	p.openRecent()
@@ -299,16 +300,27 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 		return start, nil
 	}
-	if j.From.Offset > end || committed > end || j.Input != "" && p.inputName() != "" && j.Input != p.inputName() {
-		// The topic was deleted and made again, and its offsets mean other records now. What the streams remember
-		// still holds, the positions where they learned it do not.
-		p.log.Error("the input was deleted and made again: it is read from its start, memories stay", "was", j.From.Offset, "end", end)
+	shorter := j.From.Offset > end || committed > end
+	known := j.Input != "" && p.inputName() != ""
+	if shorter || known && j.Input != p.inputName() {
+		// Offsets mean other records now. What the streams remember still holds, the positions where they learned
+		// it do not.
+		start := first
+		if known && j.Input == p.inputName() {
+			// Brokers have lost the end of the log: what is left of it was answered.
+			start = end
+			p.log.Error("the brokers have lost records at the end of the input that were answered: it is read on "+
+				"from where it ends now, memories stay", "was", max(j.From.Offset, committed), "end", end)
+		} else {
+			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
+				"was", j.From.Offset, "end", end)
+		}
 		p.commits.keeper.Anew()
 		for _, s := range p.streams {
 			s.learned = record.NoPosition
 		}
-		p.position, p.commits.last, p.rejected = record.Start(first), record.Start(first), first
-		return first, nil
+		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
+		return start, nil
 	}
 	from := j.From
 	if committed > from.Offset {

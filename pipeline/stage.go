@@ -175,6 +175,8 @@ type Stage struct {
 	firsts     firstMemory
 	remembered owned
 	warned     warnings
+	stateID    topic.ID     // of the state topic, as it was last seen
+	statesMade atomic.Int64 // how often it was another one
 	memory     *budget
 	labelBytes labelBytes
 	embeddings embeddings
@@ -325,8 +327,10 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			return nil
 		case errors.Is(err, producer.ErrFenced):
 			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
-			<-ctx.Done() // the group will say so too
-			return nil
+			s.progress.of(tp, func(p *advance) { p.doing, p.cause = "waiting for the group to give it away", err })
+			// The group says so too, within a session; if not, it still counts on this process.
+			_ = topic.Pause(ctx, 2*s.options.group().Longest())
+			continue
 		case errors.Is(err, errResumed):
 			s.log.Info("a stream goes on that was paused: what lay aside is read now", "topic", a.Topic,
 				"partition", a.Partition)

@@ -36,6 +36,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	s.stateID, _ = s.client.ID(ctx, o.State) // else the first look finds it
 	return nil
 }
 

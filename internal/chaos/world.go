@@ -92,7 +92,11 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 		{Name: labelsTopic, Partitions: 1, Settings: topic.StateSettings()},
 		{Name: calmTopic, Partitions: partitions, Settings: limit},
 	} {
-		if err := w.client.Create(ctx, d); err != nil {
+		err := w.client.Create(ctx, d)
+		for topic.Temporary(err) && topic.Pause(ctx, 50*time.Millisecond) == nil { // the cluster is that young
+			err = w.client.Ensure(ctx, d)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/slkstream/slkstream/internal/record"
+import (
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
 
 // Hung is an episode that kept its owners busy for ever.
 type Hung struct {
@@ -37,7 +41,8 @@ type hungRecord struct {
 	Hung
 }
 
-// hangs counts the owners that each episode ended. What lies before where reading starts again is over.
+// hangs counts the owners that each episode ended. What lies before where reading starts again is over,
+// unless it has to be learned again.
 func (r *Restored) hangs() {
 	type name struct {
 		stream Stream
@@ -45,7 +50,10 @@ func (r *Restored) hangs() {
 	}
 	at := map[name]int{}
 	for _, h := range r.hung {
-		if r.Journal != nil && r.Journal.From.After(h.First) {
+		again := slices.ContainsFunc(r.Relearn, func(a Answered) bool {
+			return a.Stream == h.Stream && a.First == h.First
+		})
+		if r.Journal != nil && r.Journal.From.After(h.First) && !again {
 			r.stale = append(r.stale, h.key)
 			continue
 		}

@@ -386,3 +386,34 @@ func TestJournalIsBounded(t *testing.T) {
 		t.Errorf("%d journals are needed", len(r.Journal.Live))
 	}
 }
+
+// An episode that hangs while it is learned again counts like one that hangs while it is answered, until a
+// snapshot covers it.
+func TestHungWhileLearnedAgain(t *testing.T) {
+	r := NewLoader("g", "in").Restore()
+	k := NewKeeper("g", "in", "state", 0, 1, r)
+	stream, first, end := Stream{Name: "a"}, record.Start(0), record.Start(10)
+	answered := []Answered{{Stream: stream, First: first, Last: record.Start(9)}}
+	j := &Journal{From: end, Decided: end, Answered: answered}
+	records := k.Commit(j, nil)
+	k.Committed()
+	load := func() *Restored {
+		l := NewLoader("g", "in")
+		for _, r := range records {
+			l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+		}
+		return l.Restore()
+	}
+	for times := 1; times <= 2; times++ {
+		r := load()
+		records = append(records, NewKeeper("g", "in", "state", 0, int32(1+times), r).Hung(stream, first))
+		if r = load(); len(r.Hung) != 1 || r.Hung[0].Times != times {
+			t.Fatalf("after %d hangs: %+v", times, r.Hung)
+		}
+	}
+	records = append(records, k.Commit(&Journal{From: end, Decided: end},
+		[]*Snapshot{{Stream: stream, Learned: record.Start(9)}})...)
+	if r := load(); len(r.Hung) != 0 {
+		t.Errorf("covered by a snapshot: %+v", r.Hung)
+	}
+}
