@@ -199,6 +199,7 @@ type Tail struct {
 	Unknown bool
 	Count   int
 	Full    bool
+	Raw     bool
 }
 
 func (t *Tail) sections() []section {
@@ -206,6 +207,8 @@ func (t *Tail) sections() []section {
 	tail := []string{"tail"}
 	return []section{{"Tail", []definition{
 		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
+		define("raw", &t.Raw, []string{"tail", "state show", "dead show"}, false,
+			"print what senders wrote as it is, whole, with whatever steers a terminal"),
 		define("full", &t.Full, tail, false, "show attributes whole, however long"),
 		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)).
 			when("similar", 10, "items to show", atLeast(1), atMost(100)).

@@ -67,7 +67,7 @@ type deadLetter struct {
 	Value    string            `json:"value,omitempty"`   // of show
 	ToDo     string            `json:"todo,omitempty"`    // of show
 
-	letter record.Letter
+	at record.Source // of the letter
 }
 
 func listDead(ctx context.Context, c *call) error {
@@ -109,29 +109,35 @@ func (l *deadLetter) state() string {
 }
 
 func showDead(ctx context.Context, c *call) error {
-	letters, _, disconnect, err := chosenLetters(ctx, c)
+	letters, client, disconnect, err := chosenLetters(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer disconnect()
+	reader, lines := newLetterReader(c, client), json.NewEncoder(c.Out)
 	for i := range letters {
-		l := &letters[i]
-		l.Headers = map[string]string{}
-		for _, h := range l.letter.Raw.Headers {
-			l.Headers[h.Key] = printable(string(h.Value), 1000)
+		l := letters[i] // a copy: what is read of it is not kept
+		letter, err := reader.read(ctx, &l)
+		if err != nil {
+			return err
 		}
-		l.Value, l.ToDo = printable(string(l.letter.Raw.Value), 2000), advice(&l.letter)
-	}
-	if c.Config.Evaluate.JSON {
-		return printLines(c, letters)
-	}
-	for _, l := range letters {
+		l.Headers = map[string]string{}
+		for _, h := range letter.Raw.Headers {
+			l.Headers[h.Key] = c.text(string(h.Value), 1000)
+		}
+		l.Value, l.ToDo = c.text(string(letter.Raw.Value), 2000), advice(&letter)
+		if c.Config.Evaluate.JSON {
+			if err := lines.Encode(&l); err != nil {
+				return err
+			}
+			continue
+		}
 		fmt.Fprintf(c.Out, "letter  %s, written %s, %s\nid      %s\nstream  %s\ntime    %s\nwhy     %s\nto do   %s\n",
 			l.Position, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1),
-			printable(l.ID, 1000), printable(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano),
-			printable(l.Reason, 1000), l.ToDo)
+			c.text(l.ID, 1000), c.text(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano),
+			c.text(l.Reason, 1000), l.ToDo)
 		for _, name := range sortedNames(l.Headers) {
-			fmt.Fprintf(c.Out, "header  %s: %s\n", printable(name, 100), l.Headers[name])
+			fmt.Fprintf(c.Out, "header  %s: %s\n", c.text(name, 100), l.Headers[name])
 		}
 		fmt.Fprintf(c.Out, "value   %d bytes: %s\n\n", l.Bytes, l.Value)
 	}
@@ -145,10 +151,19 @@ func replayDead(ctx context.Context, c *call) error {
 	}
 	defer disconnect()
 	replayed, before, cut, dry := 0, 0, 0, c.Config.Dead.DryRun
+	reader := newLetterReader(c, client)
 	speed := pace{c.Config.Feed.Rate, time.Now()}
 	for i := range letters {
 		l := &letters[i]
-		out, err := l.letter.Replay()
+		if l.Replayed && !c.Config.Dead.Again {
+			before++
+			continue
+		}
+		letter, err := reader.read(ctx, l)
+		if err != nil {
+			return err
+		}
+		out, err := letter.Replay()
 		switch {
 		case errors.Is(err, record.ErrTruncated):
 			cut++
@@ -157,9 +172,6 @@ func replayDead(ctx context.Context, c *call) error {
 			continue
 		case err != nil:
 			return err
-		case l.Replayed && !c.Config.Dead.Again:
-			before++
-			continue
 		}
 		replayed++
 		if dry {
@@ -182,7 +194,7 @@ func replayDead(ctx context.Context, c *call) error {
 			return fmt.Errorf("dead letter %s: %w", l.Position, err)
 		}
 		// Were this to fail, the letter could be replayed twice.
-		if err := client.Write(ctx, []record.Out{l.letter.Mark()}); err != nil {
+		if err := client.Write(ctx, []record.Out{letter.Mark()}); err != nil {
 			return fmt.Errorf("dead letter %s was replayed, but cannot be marked: %w", l.Position, err)
 		}
 	}
@@ -206,6 +218,14 @@ func printLines(c *call, letters []deadLetter) error {
 		}
 	}
 	return nil
+}
+
+// text is a text from a record, printable unless raw is set.
+func (c *call) text(text string, most int) string {
+	if c.Config.Tail.Raw {
+		return text
+	}
+	return printable(text, most)
 }
 
 // printable is a text from a record as a terminal may show it, of so many bytes at most.

@@ -42,7 +42,56 @@ func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *
 	return letters, client, disconnect, nil
 }
 
-// readLetters reads a topic of dead letters to its end and returns those to keep, oldest first.
+// letterReader reads letters again that readLetters has listed, by and large in order: of each partition one
+// batch is in memory.
+type letterReader struct {
+	client *topic.Client
+	name   string
+	parts  map[int32]*letterBatch
+}
+
+type letterBatch struct {
+	reader *topic.Reader
+	from   int64 // where the batch begins
+	batch  *topic.Batch
+}
+
+func newLetterReader(c *call, client *topic.Client) *letterReader {
+	return &letterReader{client, c.Config.Topics.DeadTopic(), map[int32]*letterBatch{}}
+}
+
+// read returns the letter whole.
+func (r *letterReader) read(ctx context.Context, l *deadLetter) (record.Letter, error) {
+	part := r.parts[l.at.Partition]
+	if part == nil || l.at.Offset < part.from {
+		part = &letterBatch{from: l.at.Offset, reader: r.client.NewReader(topic.ReaderSettings{
+			Topic: r.name, Partition: l.at.Partition, Offset: l.at.Offset,
+		})}
+		r.parts[l.at.Partition] = part
+	}
+	for {
+		if part.batch != nil {
+			for i := range part.batch.Records {
+				if raw := &part.batch.Records[i]; raw.Offset == l.at.Offset {
+					letter, _ := record.ReadLetter(raw)
+					return letter, nil
+				}
+			}
+			if part.batch.Next > l.at.Offset {
+				return record.Letter{}, fmt.Errorf("dead letter %s is gone: compaction took it", l.Position)
+			}
+		}
+		part.from = part.reader.Position()
+		batch, err := part.reader.Read(ctx)
+		if err != nil {
+			return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
+		}
+		part.batch = batch
+	}
+}
+
+// readLetters reads a topic of dead letters to its end and lists those to keep, oldest first, without their
+// records.
 func readLetters(ctx context.Context, client *topic.Client, name string,
 	keep func(*deadLetter) bool,
 ) ([]deadLetter, error) {
@@ -72,7 +121,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 				letter := deadLetter{
 					Position: l.Position(),
 					ID:       l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(&raw), Reason: l.Reason,
-					Bytes: len(raw.Value), Cut: l.Truncated, letter: l,
+					Bytes: len(raw.Value), Cut: l.Truncated, at: record.Source{Partition: raw.Partition, Offset: raw.Offset},
 				}
 				if ok && keep(&letter) {
 					letters = append(letters, letter)

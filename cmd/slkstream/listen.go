@@ -92,6 +92,10 @@ func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) 
 		IdleTimeout: time.Minute,
 	}
 	go func() { l.done <- l.server.Serve(socket) }()
+	if access.Token != "" && !access.Loopback {
+		c.Log.Warn("the page speaks no TLS: tokens cross the network in clear unless a proxy or a mesh "+
+			"in front of it encrypts", "listen", c.Config.Listen.Address)
+	}
 	c.Log.Info("listening", "address", "http://"+socket.Addr().String())
 	return l
 }

@@ -26,7 +26,7 @@ func TestTailShowsEscapes(t *testing.T) {
 	quoted := strings.NewReplacer("\u001b", `\u001b`, "\u0007", `\u0007`).Replace(escapes)
 	fields := `{"stream":"` + quoted + `","itemId":"` + quoted + `","id":"` + quoted + `",`
 	headers := []record.Header{{Key: record.ErrorHeader, Value: []byte(escapes)}}
-	for kind, raw := range map[string]*record.Raw{
+	for kind, c := range map[string]*record.Raw{
 		"result": {Value: []byte(fields + `"label":"` + quoted + `","confidence":1}`)},
 		"review": {Value: []byte(fields + `"guess":{"label":"` + quoted + `"}}`)},
 		"label":  {Key: []byte(escapes), Value: []byte(`{"label":"` + quoted + `"}`)},
@@ -34,10 +34,15 @@ func TestTailShowsEscapes(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		p := &tailPrinter{out: &out, table: true}
-		if took, err := p.take(raw); err != nil || !took {
+		if took, err := p.take(c); err != nil || !took {
 			t.Fatal(kind, took, err)
 		}
 		shown := out.String()
+		raw := bytes.Buffer{}
+		if _, err := (&tailPrinter{out: &raw, table: true, raw: true}).take(c); err != nil ||
+			!strings.Contains(raw.String(), "\u202e") {
+			t.Error(kind, "raw", err, raw.String())
+		}
 		if strings.ContainsAny(shown, "\u001b\u0007\u009b\u202e") || !strings.Contains(shown, "52;c;") {
 			t.Errorf("%s is shown as %q", kind, shown)
 		}

@@ -107,16 +107,16 @@ func showState(ctx context.Context, c *call) error {
 				r.Partition, "error", r.Err)
 		case c.Config.State.Stream == "" && r.Saved.IsZero():
 			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition,
-				printable(r.Stream, 200), printable(r.Model, 200), offset(r.Answered))
+				c.text(r.Stream, 200), c.text(r.Model, 200), offset(r.Answered))
 		case c.Config.State.Stream == "":
 			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition,
-				printable(r.Stream, 200), printable(r.Model, 200), ago(r.Saved),
+				c.text(r.Stream, 200), c.text(r.Model, 200), ago(r.Saved),
 				m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
 		case c.Config.State.Stream == r.Stream:
 			for _, k := range m.Classes {
 				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
 					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition,
-						printable(r.Stream, 200), printable(k.Class, 200),
+						c.text(r.Stream, 200), c.text(k.Class, 200),
 						k.Examples, k.Mass, k.Proportion)
 				}
 			}

@@ -162,13 +162,14 @@ type tailPrinter struct {
 	stream  string
 	unknown bool
 	full    bool // attributes are never cut
+	raw     bool // whatever steers a terminal is left
 }
 
 func newTailPrinter(c *call) *tailPrinter {
 	file, ok := c.Out.(*os.File)
 	return &tailPrinter{
 		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream,
-		unknown: c.Config.Tail.Unknown, full: c.Config.Tail.Full,
+		unknown: c.Config.Tail.Unknown, full: c.Config.Tail.Full, raw: c.Config.Tail.Raw,
 	}
 }
 
@@ -187,7 +188,9 @@ func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 		return true, p.json(raw, isJSON)
 	}
 	heading, row := rowOf(raw, &s, isJSON)
-	row = printable(row, len(row))
+	if !p.raw {
+		row = printable(row, len(row))
+	}
 	if heading != p.heading {
 		p.heading = heading
 		row = heading + "\n" + row
