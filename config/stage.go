@@ -112,6 +112,7 @@ type Memory struct {
 	ShareMetric      bool
 	UnknownRate      float64
 	ReviewRate       float64
+	MaxWrong         float64
 	StateTTL         time.Duration
 	RecoveryTarget   time.Duration
 	Recent           Bytes // 0: none are kept
@@ -139,6 +140,10 @@ func (m *Memory) sections() []section {
 			"share of known items that may be called unknown",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
+		define("max-wrong", &m.MaxWrong, with(stage, "eval stream"), 0,
+			"results say whether they are sure: of those no more than this share is wrong, in nine of ten streams; "+
+				"0: nothing is said",
+			atLeast(0.), below(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,
 			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",

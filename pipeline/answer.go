@@ -32,6 +32,9 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 			Model: it.Model, Attributes: it.Attributes,
 			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
 		}
+		if o.Memory.MaxWrong > 0 {
+			r.Sure, r.SureFrom = &a.Sure, a.SureFrom
+		}
 		if o.Compare != nil {
 			if correction := o.Compare.compare(it, r); correction != nil {
 				j.add(correction.Out(o.Corrections, it.Key))

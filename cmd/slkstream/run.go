@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newRunCommand() *cobra.Command {
@@ -95,6 +96,10 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	}
 	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
 		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
+	}
+	if settings.MaxWrong > 0 {
+		c.Log.Info("answers of a stream can be sure once it has answered enough items without their label",
+			"max-wrong", settings.MaxWrong, "items", stream.EnoughLabels(settings.MaxWrong))
 	}
 	c.Config.Memory.Budget = config.Bytes(memoryBudget(int64(c.Config.Memory.Budget)))
 	o := pipeline.Options{

@@ -70,7 +70,7 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	s := stream.Defaults()
 	s.Solver = solving
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
-	s.DiscoverDistance = c.Memory.DiscoverDistance
+	s.DiscoverDistance, s.MaxWrong = c.Memory.DiscoverDistance, c.Memory.MaxWrong
 	s.Time, s.FrameWeight, s.TrackTTL = c.Memory.Time, c.Memory.FrameWeight, c.Memory.TrackTTL
 	if c.Memory.ShareMetric {
 		s.SharedMetric = metric.NewShared()

@@ -35,6 +35,12 @@ type StreamResult struct {
 	UnknownBest  *float64 `json:"unknown_best,omitempty"`
 	// share of the items of unlabelled classes that are answered with a confidence above .9
 	UnknownSure *float64 `json:"unknown_sure,omitempty"`
+	// With MaxWrong: the share of the items, those of unlabelled classes among them, whose answer is sure, and
+	// of those the share that is wrong; and the same for a confidence of 1 - MaxWrong or more.
+	Sure       *float64 `json:"sure,omitempty"`
+	SureWrong  *float64 `json:"sure_wrong,omitempty"`
+	Plain      *float64 `json:"plain,omitempty"`
+	PlainWrong *float64 `json:"plain_wrong,omitempty"`
 	// accuracy of the tenths of the items before and after classes come for the first time
 	BeforeHalf *float64 `json:"before_half,omitempty"`
 	AfterHalf  *float64 `json:"after_half,omitempty"`
@@ -94,6 +100,9 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 		return StreamResult{}, fmt.Errorf("data %s: %w", set.Name, err)
 	}
 	trial.score(answers, &out)
+	if s.Settings.MaxWrong > 0 && len(trial.Supports) > 0 {
+		trial.scoreSure(answers, s.Settings.MaxWrong, &out)
+	}
 	if s.Protocol.TeachBy != "random" && !slices.Contains(Rivals, s.Method) {
 		out.AccuracyAll = trial.accuracyAll(answers)
 	}

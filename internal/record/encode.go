@@ -27,6 +27,9 @@ func AppendResult(dst []byte, r *Result) []byte {
 	}
 	dst = appendString(append(dst, `,"label":`...), r.Label)
 	dst = appendScore(append(dst, `,"confidence":`...), r.Confidence)
+	if r.Sure != nil {
+		dst = strconv.AppendBool(append(dst, `,"sure":`...), *r.Sure)
+	}
 	dst = strconv.AppendBool(append(dst, `,"calibrated":`...), r.Calibrated)
 	dst = strconv.AppendBool(append(dst, `,"unknown":`...), r.Unknown)
 	dst = appendScore(append(dst, `,"unknownScore":`...), r.UnknownScore)

@@ -3,8 +3,10 @@ package record
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -165,4 +167,24 @@ func FuzzString(f *testing.F) {
 			t.Errorf("%q: %q, %v", s, b, err)
 		}
 	})
+}
+
+// A result says whether it is sure only where somebody asked.
+func TestSureResult(t *testing.T) {
+	form, err := ResultTemplate(`{"sure":"${sure}"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	wants := map[*bool]string{nil: "", &yes: `"confidence":0,"sure":true,`, new(bool): `"sure":false,`}
+	for said, want := range wants {
+		r := &Result{Sure: said}
+		text := string(AppendResult(nil, r))
+		if !strings.Contains(text, want) || said == nil && strings.Contains(text, "sure") {
+			t.Errorf("%s, not with %s", text, want)
+		}
+		if got, want := string(form.Append(nil, r)), fmt.Sprintf(`{"sure":%t}`, said != nil && *said); got != want {
+			t.Errorf("by template %s, not %s", got, want)
+		}
+	}
 }

@@ -109,12 +109,15 @@ var templateFields = map[string]templateField{
 	"uuid": func(dst []byte, r *Result) []byte {
 		return appendString(dst, uuid.NewSHA1(resultIDs, []byte(r.ID)).String())
 	},
-	"replayOf":     func(dst []byte, r *Result) []byte { return appendString(dst, r.ReplayOf) },
-	"itemId":       func(dst []byte, r *Result) []byte { return appendString(dst, r.ItemID) },
-	"stream":       func(dst []byte, r *Result) []byte { return appendString(dst, r.Stream) },
-	"episode":      func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, r.Episode, 10) },
-	"label":        func(dst []byte, r *Result) []byte { return appendString(dst, r.Label) },
-	"confidence":   func(dst []byte, r *Result) []byte { return appendScore(dst, r.Confidence) },
+	"replayOf":   func(dst []byte, r *Result) []byte { return appendString(dst, r.ReplayOf) },
+	"itemId":     func(dst []byte, r *Result) []byte { return appendString(dst, r.ItemID) },
+	"stream":     func(dst []byte, r *Result) []byte { return appendString(dst, r.Stream) },
+	"episode":    func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, r.Episode, 10) },
+	"label":      func(dst []byte, r *Result) []byte { return appendString(dst, r.Label) },
+	"confidence": func(dst []byte, r *Result) []byte { return appendScore(dst, r.Confidence) },
+	"sure": func(dst []byte, r *Result) []byte {
+		return strconv.AppendBool(dst, r.Sure != nil && *r.Sure)
+	},
 	"calibrated":   func(dst []byte, r *Result) []byte { return strconv.AppendBool(dst, r.Calibrated) },
 	"unknown":      func(dst []byte, r *Result) []byte { return strconv.AppendBool(dst, r.Unknown) },
 	"unknownScore": func(dst []byte, r *Result) []byte { return appendScore(dst, r.UnknownScore) },

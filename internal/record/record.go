@@ -172,6 +172,8 @@ type Result struct {
 	Settled      *bool           `json:"settled,omitempty"` // false: a first answer, of no episode yet; nil: of its episode
 	Label        string          `json:"label"`
 	Confidence   float64         `json:"confidence"`
+	Sure         *bool           `json:"sure,omitempty"` // nil: nobody asked, see --max-wrong
+	SureFrom     float64         `json:"-"`              // the confidence from which it would be; 0: from none
 	Calibrated   bool            `json:"calibrated"`
 	Unknown      bool            `json:"unknown"`
 	UnknownScore float64         `json:"unknownScore"`

@@ -44,6 +44,8 @@ type itemView struct {
 	Label        string            `json:"label"`
 	Confidence   float64           `json:"confidence"`
 	Calibrated   bool              `json:"calibrated"`
+	Sure         *bool             `json:"sure,omitempty"`
+	SureFrom     float64           `json:"sureFrom,omitempty"`
 	Unknown      bool              `json:"unknown"`
 	Score        float64           `json:"score"`
 	Taught       bool              `json:"taught"`
@@ -73,7 +75,7 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 		about := attributes(r.Attributes)
 		v.Items[i] = itemView{
 			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
-			Calibrated: r.Calibrated, Unknown: r.Unknown,
+			Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
 			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
 			Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
 		}

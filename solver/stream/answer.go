@@ -170,6 +170,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	scores := s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(scores)
+	sure := s.calibration.sureLimits(p.called, s.settings.MaxWrong)
 	answers := make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
 	names, called := p.names, p.called.calledClasses(p.names)
@@ -185,7 +186,7 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 			Label: names[c], Confidence: fit.confidence(float64(z)), Calibrated: fit.fitted, UnknownScore: unknown[i],
 		}
 		if items[i].Label != "" {
-			answers[i].Confidence, answers[i].UnknownScore = 1, 0
+			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil
 			continue
 		}
 		from := len(others)
@@ -196,6 +197,9 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 		if answers[i].UnknownScore > limit.at {
 			answers[i].Unknown = true
 			report.Unknown++
+		}
+		if sure != nil {
+			sure.judge(&answers[i], float64(z), fit)
 		}
 	}
 	if s.settings.Discover && report.Unknown > 0 && s.shape.breaks == 0 {

@@ -44,6 +44,10 @@ type Answer struct {
 	UnknownScore float64
 	Review       bool // among the few whose label would teach most
 	Alternatives []Alternative
+
+	// With Settings.MaxWrong: the answer is sure, or would be from this confidence on; 0: from none.
+	Sure     bool
+	SureFrom float64
 }
 
 // Alternative is another label an item might have had.

@@ -40,6 +40,7 @@ type Settings struct {
 
 	UnknownRate float64 // share of known items that may be called unknown; 0: .05
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
+	MaxWrong    float64 // share of sure answers that may be wrong; 0: no answer is called sure
 }
 
 // Defaults are the measured settings.
@@ -76,6 +77,9 @@ func (s Settings) Validate() error {
 	}
 	fraction("unknown-rate", s.UnknownRate)
 	fraction("review-rate", s.ReviewRate)
+	if !(s.MaxWrong >= 0 && s.MaxWrong < 1) {
+		faults = append(faults, fmt.Errorf("max-wrong %g: not between 0 and 1", s.MaxWrong))
+	}
 	fraction("discover-distance", s.DiscoverDistance)
 	if !(s.FrameWeight >= 0 && s.FrameWeight <= 1e6) {
 		faults = append(faults, fmt.Errorf("frame-weight %g: not between 0 and 1e6", s.FrameWeight))

@@ -16,7 +16,8 @@ const blank = (item) => make("span", { className: "blank" }, item.name || item.i
 
 export function describe(item) {
   let text = item.unknown ? `unknown, nearest ${item.label}` : item.label;
-  text += `, ${Math.round(100 * item.confidence)} % sure`;
+  if (item.sure === false) text += `, not sure: ${item.confidence.toFixed(2)}, ` + (item.sureFrom ? `needs ${item.sureFrom.toFixed(2)}` : "too few labels");
+  else text += `, ${Math.round(100 * item.confidence)} % sure`;
   if (wrong(item)) text += `, truly ${item.truth}`;
   if (item.taught) text += ", taught";
   return text;

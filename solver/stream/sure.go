@@ -1,0 +1,109 @@
+package stream
+
+import (
+	"math"
+	"slices"
+)
+
+// sureDoubt is how likely a limit may let more wrong answers through than asked: one stream in ten.
+const sureDoubt = .1
+
+// sureLimits are the confidences, before calibration, from which answers count as sure: of each class that
+// has enough answers to left-out labels of its own, and of all others together. nil: nobody asked.
+type sureLimits struct {
+	of     map[string]float64
+	pooled float64
+}
+
+// sureLimits are those at which no more than a share of the sure answers are wrong, as far as answers to
+// left-out labels say.
+func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLimits {
+	if share == 0 {
+		return nil
+	}
+	answers := slices.Clone(c.answers)
+	slices.SortStableFunc(answers, func(a, b heldOut) int {
+		switch {
+		case a.z > b.z:
+			return -1
+		case a.z < b.z:
+			return 1
+		}
+		return 0
+	})
+	enough := EnoughLabels(share)
+	count := map[string]int{}
+	for i := range answers {
+		count[labels.called(answers[i].answered)]++
+	}
+	out := &sureLimits{of: map[string]float64{}, pooled: sureFrom(answers, labels, share, enough)}
+	for class, n := range count {
+		if n >= enough {
+			own := slices.DeleteFunc(slices.Clone(answers), func(a heldOut) bool {
+				return labels.called(a.answered) != class
+			})
+			out.of[class] = sureFrom(own, labels, share, enough)
+		}
+	}
+	return out
+}
+
+// EnoughLabels is how many answers to left-out labels, all of them right, it takes before an answer can be
+// sure to be wrong in no more than a share.
+func EnoughLabels(share float64) int { return int(math.Ceil(math.Log(sureDoubt) / math.Log1p(-share))) }
+
+// sureFrom is the lowest confidence down to which so few wrong answers among those above it would be
+// unlikely if more than the share were wrong; infinite where there is none. answers are the surest
+// first. Each
+// longer part of them is tested only after the shorter ones have passed, so that the doubt does not add up;
+// each is longer by a tenth, and ends where the next answer is less sure.
+func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough int) float64 {
+	from, wrong, next := math.Inf(1), 0, enough
+	for i := range answers {
+		a := &answers[i]
+		if !labels.alike(a.answered, a.label) {
+			wrong++
+		}
+		n := i + 1
+		if n < next || n < len(answers) && answers[n].z == a.z {
+			continue
+		}
+		if likely(n, wrong, share) > sureDoubt {
+			if n > 2*enough { // one wrong answer among the first is no reason to give up
+				return from
+			}
+			next = n + 1
+			continue
+		}
+		from, next = float64(a.z), n+max(1, n/10)
+	}
+	return from
+}
+
+// likely is how likely no more than so many of n are wrong where each is with a probability.
+func likely(n, wrong int, probability float64) (sum float64) {
+	term := math.Pow(1-probability, float64(n))
+	for k := 0; k <= wrong; k++ {
+		sum += term
+		term *= float64(n-k) / float64(k+1) * probability / (1 - probability)
+	}
+	return sum
+}
+
+// judge says whether an answer of a confidence before calibration is sure, and from which confidence on it
+// would be. What is called unknown is not.
+func (l *sureLimits) judge(a *Answer, z float64, fit confidenceFit) {
+	limit := l.limit(a.Label)
+	a.Sure = z >= limit && !a.Unknown
+	if !math.IsInf(limit, 1) {
+		a.SureFrom = fit.confidence(limit)
+	}
+}
+
+// limit is the confidence from which answers of a class are sure.
+func (l *sureLimits) limit(class string) float64 {
+	if own, ok := l.of[class]; ok {
+		return own
+	}
+	return l.pooled
+}

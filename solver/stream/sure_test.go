@@ -1,0 +1,67 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Without enough answers to left-out labels nothing is sure, and a class that is often wrong is not sure by
+// the others' labels.
+func TestSureLimits(t *testing.T) {
+	labels := &followedLabels{}
+	c := &calibration{}
+	add := func(n int, answered, label string, z float32) {
+		for range n {
+			c.answers = append(c.answers, heldOut{label: label, answered: answered, z: z})
+		}
+	}
+	enough := EnoughLabels(.03)
+	add(enough-1, "a", "a", .9)
+	if l := c.sureLimits(labels, .03); !math.IsInf(l.limit("a"), 1) {
+		t.Errorf("%d labels: sure from %v", enough-1, l.limit("a"))
+	}
+	add(1, "b", "b", .8)
+	l := c.sureLimits(labels, .03)
+	if l.limit("a") != float64(float32(.8)) || l.limit("b") != l.limit("a") || l.limit("c") != l.limit("a") {
+		t.Errorf("%d labels: sure from %v", enough, l.limit("a"))
+	}
+	add(enough, "b", "a", .95)
+	if l := c.sureLimits(labels, .03); !math.IsInf(l.limit("b"), 1) || !math.IsInf(l.limit("c"), 1) {
+		t.Errorf("b is always wrong, and sure from %v, others from %v", l.limit("b"), l.limit("c"))
+	}
+	if c.sureLimits(labels, 0) != nil {
+		t.Error("nobody asked")
+	}
+}
+
+// Where answers are wrong more often the less sure they are, no more than a stream in ten lets more through
+// than asked.
+func TestSureInNineOfTenStreams(t *testing.T) {
+	const streams, share = 400, .05
+	random := rand.New(rand.NewPCG(1, 2))
+	broken, some := 0, 0
+	for range streams {
+		c := &calibration{}
+		for i := range 300 {
+			z := random.Float64()
+			a := heldOut{id: fmt.Sprint(i), label: "a", answered: "a", z: float32(z)}
+			if random.Float64() < .3*(1-z) {
+				a.label = "b"
+			}
+			c.answers = append(c.answers, a)
+		}
+		from := c.sureLimits(&followedLabels{}, share).limit("a")
+		if math.IsInf(from, 1) {
+			continue
+		}
+		some++
+		if wrong := .15 * (1 - from); wrong > share { // the mean of .3 (1 - z) from there on
+			broken++
+		}
+	}
+	if broken > streams/10 || some < streams/4 {
+		t.Errorf("%d of %d streams have a limit, %d let more through", some, streams, broken)
+	}
+}
