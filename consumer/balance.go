@@ -20,9 +20,9 @@ type watched struct {
 
 // balancers are ours and those that kafka-go offers by itself, watched: a group goes by the first that all of
 // its members have, and members of an older version have only kafka-go's.
-func balancers(incomplete *atomic.Bool) []kafka.GroupBalancer {
+func balancers(incomplete *atomic.Bool, advertise string) []kafka.GroupBalancer {
 	return []kafka.GroupBalancer{
-		watched{evenly{}, incomplete},
+		watched{evenly{advertise}, incomplete},
 		watched{kafka.RangeGroupBalancer{}, incomplete},
 		watched{kafka.RoundRobinGroupBalancer{}, incomplete},
 	}
@@ -30,13 +30,13 @@ func balancers(incomplete *atomic.Bool) []kafka.GroupBalancer {
 
 // evenly gives members equal numbers of partitions of all topics together. Range does so for each topic, and
 // the same few members get the partitions of every small one. Of one topic it assigns as range does.
-type evenly struct{}
+type evenly struct{ advertise string }
 
 // ProtocolName implements kafka.GroupBalancer.
 func (evenly) ProtocolName() string { return "slkstream-evenly" }
 
 // UserData implements kafka.GroupBalancer.
-func (evenly) UserData() ([]byte, error) { return nil, nil }
+func (e evenly) UserData() ([]byte, error) { return []byte(e.advertise), nil }
 
 // AssignGroups implements kafka.GroupBalancer. Topics that the same members want are cut into runs together.
 func (evenly) AssignGroups(members []kafka.GroupMember,

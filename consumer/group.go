@@ -37,6 +37,8 @@ type GroupSettings struct {
 	Session, Rebalance time.Duration
 	// Watch is how often topics are looked at for new partitions, default 5 s.
 	Watch time.Duration
+	// Advertise is what this member says of itself to whoever describes the group; see Advertised.
+	Advertise string
 	// Rebalanced is told of each generation and the partitions that it brought, before any of them has an owner.
 	Rebalanced func(generation int32, assigned []topic.TopicPartition)
 	// Left is told when this process takes part in no generation any more, with a nil error, and then each time
@@ -191,7 +193,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		// over is for the group to say.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		GroupBalancers: balancers(&incomplete),
+		GroupBalancers: balancers(&incomplete, s.Advertise),
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)

@@ -1,10 +1,14 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -54,5 +58,83 @@ func TestAsk(t *testing.T) {
 		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, ErrNoStream) {
 			t.Errorf("of a stream that was handed over: %v", err)
 		}
+	}
+}
+
+// Who asks the wrong process for a stream is told which one owns it; there vectors may enter the stream, and
+// are answered as its items.
+func TestOwnersAreFound(t *testing.T) {
+	ctx := t.Context()
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(4)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	o := basics(client, in, f)
+	var stages []*Stage
+	for i := range 2 {
+		o.Advertise = fmt.Sprint("http://stage-", i)
+		s, err := New(client, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, s)
+		stages = append(stages, s)
+	}
+	owner := func(ctx context.Context, asked *Stage, stream string) string {
+		address, err := asked.Owner(ctx, stream)
+		if err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	partition := func(stream string) int32 { return topic.Partition([]byte(stream), 0, 2) }
+	streams := []string{"a", "b"}
+	for i := 0; partition(streams[0]) == partition(streams[1]); i++ {
+		streams[1] = fmt.Sprint("b-", i)
+	}
+	waitUntil(t, "no stage names the other as an owner", func() bool {
+		found := map[string]bool{}
+		for _, stream := range streams {
+			found[owner(ctx, stages[0], stream)+owner(ctx, stages[1], stream)] = true
+		}
+		return found["http://stage-0"] && found["http://stage-1"]
+	})
+	var out []record.Out
+	for i := range 40 {
+		stream := streams[i%2]
+		out = append(out, record.Out{
+			Topic: in, Partition: partition(stream), Key: []byte(stream),
+			Value: record.AppendVector(nil, f.vector(i%classes)),
+		})
+	}
+	write(t, client, out)
+	for _, stream := range streams {
+		asked := stages[1]
+		if owner(ctx, stages[0], stream) == "" {
+			asked = stages[0]
+		}
+		waitUntil(t, "the owner does not know its stream", func() bool {
+			_, err := asked.Ask(stream, "", [][]float32{f.vector(0)})
+			return err == nil
+		})
+		if err := asked.Enter(ctx, stream, "", [][]float32{f.vector(0), f.vector(1)}); err != nil {
+			t.Error(err)
+		}
+		if err := asked.Enter(ctx, "nobody's", "", [][]float32{f.vector(0)}); !errors.Is(err, ErrNoStream) {
+			t.Errorf("a stream that nobody knows: %v", err)
+		}
+	}
+	marker := func(stream string) record.Out {
+		return record.Out{
+			Topic: in, Partition: partition(stream), Key: []byte(stream),
+			Headers: []record.Header{{Key: record.MarkerHeader}},
+		}
+	}
+	write(t, client, []record.Out{marker(streams[0]), marker(streams[1])})
+	of := map[string]int{}
+	for _, list := range collect(t, client, o.Out, count(44)).answers {
+		of[list[0].Stream]++
+	}
+	if of[streams[0]] != 22 || of[streams[1]] != 22 {
+		t.Errorf("items of each stream: %v", of)
 	}
 }

@@ -72,6 +72,7 @@ type Options struct {
 	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
+	Advertise                 string        // where other processes send whoever asks for a stream of this one
 
 	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is
 	// open.
@@ -155,7 +156,10 @@ func (o *Options) fill() {
 }
 
 func (o *Options) group() consumer.GroupSettings {
-	return consumer.GroupSettings{ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch}
+	return consumer.GroupSettings{
+		ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
+		Advertise: o.Advertise,
+	}
 }
 
 // Stage labels the partitions that its group gives it.

@@ -53,6 +53,10 @@ func run(ctx context.Context, c *call) error {
 			Answer: func(stream, model string, vectors [][]float32) ([]web.Answered, error) {
 				return answerQuestion(stage, stream, model, vectors)
 			},
+			Enter: func(ctx context.Context, stream, model string, vectors [][]float32) error {
+				return stage.Enter(ctx, stream, model, vectors)
+			},
+			Owner:  func(ctx context.Context, stream string) (string, error) { return stage.Owner(ctx, stream) },
 			Status: func() web.Status { return status(out.metrics) },
 		})
 		watching = append(watching, watcher{page})
@@ -105,6 +109,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	o := pipeline.Options{
 		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
 		Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now,
+		Advertise: advertised(&c.Config.Listen, client.Brokers()),
 		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval,
 		StateInterval: d.StateInterval,
 		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,

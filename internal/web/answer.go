@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,8 +54,8 @@ func (a *allowance) take(now time.Time) bool {
 	return true
 }
 
-// apiAnswer answers a vector, or the vectors of one moment, by what the stage knows of a stream. They do
-// not enter it.
+// apiAnswer answers a vector, or the vectors of one moment, by what the stage knows of a stream. With ?learn
+// they then enter it.
 func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Vector  json.RawMessage   `json:"vector"`
@@ -77,7 +78,7 @@ func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 		list = append(list, body.Vector)
 	}
 	switch {
-	case p.options.Answer == nil:
+	case p.options.Answer == nil || learns(r) && p.options.Enter == nil:
 		http.Error(w, "this stage answers no questions", http.StatusConflict)
 		return
 	case name == "":
@@ -98,11 +99,18 @@ func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 	answers, err := p.options.Answer(name, body.Model, vectors)
 	switch {
 	case errors.Is(err, ErrElsewhere):
-		http.Error(w, err.Error(), http.StatusNotFound)
+		p.elsewhere(w, r, name, err)
 		return
 	case err != nil:
 		wrong(err.Error())
 		return
+	}
+	if learns(r) {
+		if err := p.options.Enter(r.Context(), name, body.Model, vectors); err != nil {
+			p.options.Log.Error("vectors could not enter a stream", "stream", name, "error", err)
+			http.Error(w, "the input topic did not take it; the log says why", http.StatusBadGateway)
+			return
+		}
 	}
 	for i := range answers {
 		answers[i].Confidence = zeroIfNot(answers[i].Confidence)
@@ -111,6 +119,24 @@ func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 	reply(w, struct {
 		Answers []Answered `json:"answers"`
 	}{answers})
+}
+
+// learns says whether the vectors of a question are to enter their stream.
+func learns(r *http.Request) bool { return r.URL.Query().Has("learn") }
+
+// elsewhere says which process to ask instead, where it is known.
+func (p *Page) elsewhere(w http.ResponseWriter, r *http.Request, stream string, why error) {
+	text := why.Error()
+	if p.options.Owner != nil {
+		switch owner, err := p.options.Owner(r.Context(), stream); {
+		case err != nil:
+			p.options.Log.Warn("the owner of a stream is not known", "stream", stream, "error", err)
+		case owner != "":
+			w.Header().Set("Location", strings.TrimSuffix(owner, "/")+r.URL.RequestURI())
+			text += ": ask " + owner
+		}
+	}
+	http.Error(w, text, http.StatusNotFound)
 }
 
 // Alternative adds another label that the vector might have had.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +12,18 @@ import (
 
 // A vector is answered in the reply; what is wrong with a question is said.
 func TestAnswerQuestions(t *testing.T) {
-	o := Options{Answer: func(stream, model string, vectors [][]float32) ([]Answered, error) {
+	var entered []string
+	o := Options{Enter: func(_ context.Context, stream, _ string, vectors [][]float32) error {
+		if entered = append(entered, fmt.Sprint(stream, len(vectors))); len(vectors) == 3 {
+			return errors.New("the broker is away")
+		}
+		return nil
+	}, Owner: func(_ context.Context, stream string) (string, error) {
+		if stream == "nobody's" {
+			return "", errors.New("the group is not known")
+		}
+		return "http://b:8070/", nil
+	}, Answer: func(stream, model string, vectors [][]float32) ([]Answered, error) {
 		switch {
 		case stream != "door":
 			return nil, fmt.Errorf("%q: %w", stream, ErrElsewhere)
@@ -35,7 +47,11 @@ func TestAnswerQuestions(t *testing.T) {
 		{"?stream=door", `{"vector":"AACAPwAAAEAAAEBA"}`, http.StatusOK, `"anna-3"`},
 		{"?stream=door", `{"vectors":[[1,2],[3,4,5]]}`, http.StatusOK, `"anna-3"`},
 		{"?stream=door", `{"vector":[1,2]}`, http.StatusOK, `{"label":"kim","confidence":0.25}`},
-		{"?stream=yard", `{"vector":[1,2]}`, http.StatusNotFound, "not here"},
+		{"?stream=yard", `{"vector":[1,2]}`, http.StatusNotFound, "not here: ask http://b:8070/"},
+		{"?stream=yard&learn", `{"vector":[1,2]}`, http.StatusNotFound, "not here"},
+		{"?stream=nobody%27s", `{"vector":[1,2]}`, http.StatusNotFound, "not here\n"},
+		{"?stream=door&learn", `{"vector":[1,2]}`, http.StatusOK, `"anna-2"`},
+		{"?stream=door&learn", `{"vectors":[[1],[2],[3]]}`, http.StatusBadGateway, "the log says why"},
 		{"?stream=door", `{"vector":[1,2],"model":"old"}`, http.StatusBadRequest, "dimension"},
 		{"", `{"vector":[1,2]}`, http.StatusBadRequest, "stream"},
 		{"?stream=door", `{}`, http.StatusBadRequest, "vector"},
@@ -53,6 +69,9 @@ func TestAnswerQuestions(t *testing.T) {
 		if code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s %.60s: %d %s", c.path, c.body, code, text)
 		}
+	}
+	if fmt.Sprint(entered) != "[door1 door3]" {
+		t.Errorf("entered: %v", entered)
 	}
 	none := running(t, New(Options{}), Access{Loopback: true})
 	if code, _ := post(t, none, "/api/answer?stream=door", `{"vector":[1]}`); code != http.StatusConflict {

@@ -65,7 +65,7 @@ func (a Access) Guard(next http.Handler) http.Handler {
 					http.StatusUnauthorized)
 				return
 			}
-			asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path)
+			asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path) && !learns(r)
 			if changes && !asks && !matches(shown, a.Token) {
 				http.Error(w, "this token is for looking on: to teach, come with the one of --listen-token-file",
 					http.StatusForbidden)

@@ -266,6 +266,18 @@ func TestGuard(t *testing.T) {
 			"events through a proxy, without it", ask(proxied, "GET", "/events", "stage.example"),
 			http.StatusUnauthorized,
 		},
+		{
+			"a question for looking on",
+			ask(both, "POST", "/api/answer", "stage:8070", "Authorization", "Bearer v"), passed,
+		},
+		{
+			"one that teaches, for looking on",
+			ask(both, "POST", "/api/answer?learn", "stage:8070", "Authorization", "Bearer v"), http.StatusForbidden,
+		},
+		{
+			"one that teaches",
+			ask(both, "POST", "/api/answer?learn", "stage:8070", "Authorization", "Bearer s"), passed,
+		},
 		{"through a proxy", ask(proxied, "GET", "/metrics", "stage.example", "Authorization", "Bearer s"), passed},
 		{"health through a proxy", ask(proxied, "GET", "/livez", "stage.example"), passed},
 		{"no token", ask(secret, "GET", "/", "stage:8070"), http.StatusUnauthorized},

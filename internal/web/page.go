@@ -34,6 +34,10 @@ type Options struct {
 	Recent *recent.Store // the last answered items; nil: none are kept
 	// Answer answers vectors by what the stage knows of a stream; nil: it does not. See ErrElsewhere.
 	Answer func(stream, model string, vectors [][]float32) ([]Answered, error)
+	// Enter lets vectors enter a stream, as items of one moment; nil: none may. Owner is where the process that
+	// has a stream is found; "": nobody says; nil with Answer.
+	Enter func(ctx context.Context, stream, model string, vectors [][]float32) error
+	Owner func(ctx context.Context, stream string) (string, error)
 	// Say writes records to the labels topic. nil with Teach.
 	Say func(context.Context, func(topic string) []record.Out) error
 	// Example is the example in force of an id; nil: not known.

@@ -1,0 +1,69 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// Enter writes vectors, which are of one moment, to the end of the input partition of a stream that this
+// process owns, as Ask has it. They are items like all others. It wraps ErrNoStream.
+func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float32) error {
+	if model == "" {
+		model = s.options.Decode.Model
+	}
+	live := s.remembered.of(consumer.Key{Stream: name, Model: model})
+	if live == nil {
+		return fmt.Errorf("%q: %w", name, ErrNoStream)
+	}
+	headers := []record.Header{{Key: "content-type", Value: []byte("application/x-f32")}}
+	by, header, _ := strings.Cut(s.options.Decode.StreamBy, ":")
+	switch by {
+	case "field":
+		headers = append(headers, record.Header{Key: "stream", Value: []byte(name)})
+	case "header":
+		headers = append(headers, record.Header{Key: header, Value: []byte(name)})
+	}
+	if model != "" {
+		headers = append(headers, record.Header{Key: "model", Value: []byte(model)})
+	}
+	if len(vectors) > 1 {
+		headers = append(headers, record.Header{Key: "frame", Value: []byte(rand.Text())})
+	}
+	out := make([]record.Out, len(vectors))
+	for i, v := range vectors {
+		out[i] = record.Out{
+			Topic: live.partition.topic, Partition: live.partition.number, Key: []byte(name),
+			Value: record.AppendVector(nil, v), Headers: headers,
+		}
+	}
+	return s.client.Write(ctx, out)
+}
+
+// Owner is where the process that owns a stream serves HTTP, as it advertises, by the key of its records; ""
+// where keys do not say which partition it is in, nobody says, or it is this process.
+func (s *Stage) Owner(ctx context.Context, name string) (string, error) {
+	if by := s.options.Decode.StreamBy; by != "" && by != "key" {
+		return "", nil
+	}
+	for _, in := range s.options.In {
+		n, err := s.client.Partitions(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		at := topic.TopicPartition{Topic: in, Partition: topic.Partition([]byte(name), 0, n)}
+		address, err := consumer.Advertised(ctx, s.client, s.options.Group, at)
+		if err != nil {
+			return "", err
+		}
+		if address != "" && address != s.options.Advertise {
+			return address, nil
+		}
+	}
+	return "", nil
+}
