@@ -88,9 +88,7 @@ func (e *episode) sweepBlocks(graph bool) (change float64) {
 		e.pool.run((last-first+size-1)/size, func(w *worker, block int) {
 			from := first + block*size
 			to := min(last, from+size)
-			if e.blocks.Distance+e.blocks.Proportions > 0 {
-				w.own.average(e, w, from, to)
-			}
+			w.own.average(e, w, from, to)
 			for lo := from; lo < to; lo += tile {
 				n := min(tile, to-lo)
 				copy(e.batch[(lo-first)*k:], e.blockScores(w, lo, n))
@@ -119,14 +117,12 @@ func (e *episode) sweepBlocks(graph bool) (change float64) {
 func (e *episode) blockScores(w *worker, lo, n int) []float32 {
 	k := e.k
 	scores := e.scores(w, lo, n, nil)
-	if e.blocks.Distance+e.blocks.Proportions == 0 {
+	if e.blocks.Rows == 0 {
 		return scores
 	}
-	if e.blocks.Distance > 0 {
-		products := w.own.products[:n*k]
-		kernel.Products(products, e.at(lo, lo+n, &w.rows), w.own.rows, n, k, e.d)
-		kernel.Axpy(float32(2*e.tau*e.blocks.Distance), products, scores)
-	}
+	products := w.own.products[:n*k]
+	kernel.Products(products, e.at(lo, lo+n, &w.rows), w.own.rows, n, k, e.d)
+	kernel.Axpy(float32(2*e.tau*e.blocks.Distance), products, scores)
 	for at := 0; at < len(scores); at += k {
 		kernel.Axpy(1, w.own.base, scores[at:at+k])
 	}

@@ -16,7 +16,7 @@ const fewCommunities = 400
 // 0 until no pair is tied more than chance would tie it, B_ij <= vol_i vol_j / total, where another merge
 // would lower the modularity. Where no pair is tied before k are left, the rows themselves decide, by their
 // means. It returns the cluster of each point and their number.
-func communities(a *index.Affinity, k int, rows Rows, random *rand.Rand) ([]int32, int) {
+func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]int32, int) {
 	net, member := coarse(a, k, random)
 	part, count := net.merge(k, nil)
 	rename(member, part)

@@ -3,6 +3,7 @@ package solver
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -78,6 +79,13 @@ func TestFaultsAreNamed(t *testing.T) {
 		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
+		_, err := solve.Solve(context.Background(), p)
+		var row *RowError
+		var class *ClassError
+		if strings.HasPrefix(c.want, "row 2") && !(errors.As(err, &row) && row.Row == 2) ||
+			strings.Contains(c.want, "of class 1") && !(errors.As(err, &class) && class.Class == 1) {
+			t.Errorf("%T %v names no row or class", err, err)
+		}
 		if _, err := solve.Solve(context.Background(), few()); err != nil { // and the Solver is still sound
 			t.Errorf("after %q: %v", c.want, err)
 		}
@@ -100,6 +108,10 @@ func TestSettingsReportEveryFault(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from: %v", want, err)
 		}
+	}
+	var setting *SettingError
+	if !errors.As(err, &setting) || setting.Setting != "method" {
+		t.Errorf("%v names no setting", err)
 	}
 	if _, err := Preset("best").Settings(); err == nil {
 		t.Error("an unknown preset is no error")

@@ -9,17 +9,6 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Rows are the rows of a problem, by their number; a row may be overwritten by the next call.
-type Rows struct {
-	Dimension int
-	Row       func(p int) []float32
-}
-
-// RowsOf are the rows of a matrix of d columns.
-func RowsOf(values []float32, d int) Rows {
-	return Rows{Dimension: d, Row: func(p int) []float32 { return values[p*d : p*d+d] }}
-}
-
 // mostJoined is how many clusters are compared pair by pair.
 const mostJoined = 4096
 
@@ -28,7 +17,8 @@ const mostJoined = 4096
 // left. Of more than mostJoined clusters, and more than k, only the largest are compared, and the others are
 // part of the nearest of these. member is the cluster of each row, of count. It returns the new
 // cluster of each old one, and their number.
-func join(rows Rows, member []int32, count, k int) ([]int32, int) {
+func join(rows *Points, member []int32, count, k int) ([]int32, int) {
+	scratch := rows.Scratch(1)
 	size, example := make([]float64, count), make([]int, count)
 	for p, c := range member {
 		size[c]++
@@ -43,7 +33,7 @@ func join(rows Rows, member []int32, count, k int) ([]int32, int) {
 		large = large[:most]
 		slices.Sort(large)
 	}
-	w := ward{mean: vector.New(len(large), rows.Dimension), size: make([]float64, len(large))}
+	w := ward{mean: vector.New(len(large), rows.D), size: make([]float64, len(large))}
 	position := make([]int, count) // among the large
 	for c := range position {
 		position[c] = -1
@@ -53,12 +43,12 @@ func join(rows Rows, member []int32, count, k int) ([]int32, int) {
 	}
 	for p, c := range member {
 		if i := position[c]; i >= 0 {
-			w.add(i, rows.Row(p))
+			w.add(i, rows.Rows(p, p+1, scratch))
 		}
 	}
 	for c, i := range position {
 		if i < 0 {
-			position[c] = w.nearest(rows.Row(example[c]))
+			position[c] = w.nearest(rows.Rows(example[c], example[c]+1, scratch))
 		}
 	}
 	part, left := w.join(k)

@@ -81,7 +81,7 @@ func TestManyPieces(t *testing.T) {
 				rows = append(rows, row...)
 			}
 		}
-		cluster := Communities(graph, c.k, RowsOf(rows, d), 1)
+		cluster := Communities(graph, c.k, PointsOf(rows, d), 1)
 		group := map[int32]int{}
 		for i, to := range cluster {
 			if g, known := group[to]; known && g != i/2%3 {
@@ -113,7 +113,7 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 		for i := range rows {
 			rows[i] = float32(random.NormFloat64())
 		}
-		got, left := join(RowsOf(rows, d), member, n, k)
+		got, left := join(PointsOf(rows, d), member, n, k)
 		want := slices.Clone(member)
 		for clusters := n; clusters > k; clusters-- {
 			a, b, least := int32(0), int32(0), math.Inf(1)

@@ -21,6 +21,27 @@ func rowError(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}
 }
 
+// ClassError is a fault of what a problem says of one class, SettingError one of a setting by its name.
+type (
+	ClassError struct {
+		Class int
+		Err   error
+	}
+	SettingError struct {
+		Setting string
+		Err     error
+	}
+)
+
+func (e *ClassError) Error() string   { return e.Err.Error() }
+func (e *ClassError) Unwrap() error   { return e.Err }
+func (e *SettingError) Error() string { return e.Setting + " " + e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+func classError(class int, format string, args ...any) error {
+	return &ClassError{class, fmt.Errorf(format, args...)}
+}
+
 // Label answers the rows whose label is "" by those that have one, with the settings of DefaultPreset. It
 // returns a label for each row and how sure it is, from 0 to 1; labelled rows keep theirs. Make a Solver
 // where there are many such problems, or for other settings.

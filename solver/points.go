@@ -18,6 +18,11 @@ type Points struct {
 	Step   float32
 }
 
+// PointsOf are the rows of a matrix of d columns.
+func PointsOf(values []float32, d int) *Points {
+	return &Points{N: len(values) / d, D: d, Values: values}
+}
+
 // Rows returns rows from up to to: a part of Values, or decoded into scratch, which holds (to-from) x D.
 func (x *Points) Rows(from, to int, scratch []float32) []float32 {
 	if x.Codes == nil {

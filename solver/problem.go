@@ -203,14 +203,14 @@ func (p *Problem) check() error {
 			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)
 		}
 		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
-			return fmt.Errorf("prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
+			return classError(i/p.D, "prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
 		}
 		if l := p.Prior.Inverse; l != nil && (len(l) != p.K || vector.NotFinite(l) >= 0) {
 			return fmt.Errorf("prior: inverse lengths %v: not one of each of %d classes", l, p.K)
 		}
 		for k, w := range p.Prior.Weights {
 			if !(w >= 0 && w <= math.MaxFloat32) {
-				return fmt.Errorf("prior: weight %g of class %d is negative or not finite", w, k)
+				return classError(k, "prior: weight %g of class %d is negative or not finite", w, k)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (p *Problem) check() error {
 		}
 		for k, c := range p.Proportions {
 			if !(c >= 0 && c <= math.MaxFloat64/float64(p.K)) {
-				return fmt.Errorf("proportions: %g of class %d is negative or not finite", c, k)
+				return classError(k, "proportions: %g of class %d is negative or not finite", c, k)
 			}
 		}
 	}

@@ -151,9 +151,11 @@ func Clustering(method Method) (Settings, error) {
 // Validate reports every fault of the settings at once.
 func (s Settings) Validate() error {
 	var faults []error
-	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	bad := func(setting, format string, args ...any) {
+		faults = append(faults, &SettingError{setting, fmt.Errorf(format, args...)})
+	}
 	if !slices.Contains(Methods, s.Method) {
-		bad("method %q: not one of %s", s.Method, list(Methods))
+		bad("method", "%q: not one of %s", s.Method, list(Methods))
 	}
 	for _, v := range []struct {
 		name      string
@@ -184,17 +186,17 @@ func (s Settings) Validate() error {
 		{"recall-floor", s.RecallFloor, 0, 1},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
-			bad("%s %g: not between %g and %g", v.name, v.value, v.low, v.high)
+			bad(v.name, "%g: not between %g and %g", v.value, v.low, v.high)
 		}
 	}
 	if v := s.Clustering.Start; v != "" && v != StartGraph && v != StartKMeans {
-		bad("start %q: not one of %s, %s", v, StartGraph, StartKMeans)
+		bad("start", "%q: not one of %s, %s", v, StartGraph, StartKMeans)
 	}
 	if v := s.Clustering.Choice; v != "" && v != ByObjective && v != ByEnergy {
-		bad("choice %q: not one of %s, %s", v, ByObjective, ByEnergy)
+		bad("choice", "%q: not one of %s, %s", v, ByObjective, ByEnergy)
 	}
 	if s.Index != "" && !slices.Contains(index.Methods(), s.Index) {
-		bad("index %q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))
+		bad("index", "%q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))
 	}
 	return errors.Join(faults...)
 }

@@ -50,9 +50,9 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 }
 
 // Communities parts a graph into at most k clusters: what a clustering starts from. With k 0 there are as
-// many as its modularity says; otherwise rows, of the points of the graph, say what belongs together where
-// the graph does not. It returns the cluster of each point.
-func Communities(graph *index.Affinity, k int, rows Rows, seed uint64) []int32 {
+// many as its modularity says; otherwise rows say what belongs together where the graph does
+// not. It returns the cluster of each point.
+func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int32 {
 	cluster, _ := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
 	return cluster
 }
@@ -65,7 +65,7 @@ func (e *episode) start(given []int32, attempt int) {
 	cluster, found := given, k
 	if given == nil {
 		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 && len(e.graph.Columns) > 0 {
-			cluster, found = communities(e.graph.Affinity, k, RowsOf(e.u, e.d), random)
+			cluster, found = communities(e.graph.Affinity, k, PointsOf(e.u, e.d), random)
 		} else {
 			cluster, found = e.spread(k, random)
 		}

@@ -92,7 +92,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 		return nil, err
 	}
 	if c.K == 0 {
-		cluster := solver.Communities(space.graph, 0, solver.Rows{}, c.Seed)
+		cluster := solver.Communities(space.graph, 0, nil, c.Seed)
 		own := *c
 		own.K = int(slices.Max(cluster)) + 1
 		c = &own

@@ -230,7 +230,7 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if err != nil {
 		return nil, err
 	}
-	fromGraph := solver.Communities(space.graph, k, solver.RowsOf(space.rows, set.D), p.Seed)
+	fromGraph := solver.Communities(space.graph, k, solver.PointsOf(space.rows, set.D), p.Seed)
 	spread := newModel(space.rows, set.N, set.D, k, space.graph, settings).nearestSpread(randomFor(p.Seed,
 		set.Name, "k-means++"))
 	var rows []EnergyRow

@@ -212,12 +212,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	}
 	graph := l.affinity(lists, l.class, settings.Rho, 0)
 	s.progress("communities")(0, 1)
-	scratch := l.points.Scratch(1)
-	rows := solver.Rows{
-		Dimension: l.points.D,
-		Row:       func(p int) []float32 { return l.points.Rows(p, p+1, scratch) },
-	}
-	answer := solver.Communities(graph, l.k, rows, s.Seed)
+	answer := solver.Communities(graph, l.k, &l.points, s.Seed)
 	if l.k == 0 {
 		l.k = int(slices.Max(answer)) + 1
 		r.K = l.k
