@@ -203,7 +203,8 @@ func (p *Problem) check() error {
 			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)
 		}
 		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
-			return classError(i/p.D, "prior: mean of class %d: value %g at %d is not finite", i/p.D, p.Prior.Means[i], i%p.D)
+			c, at := i/p.D, i%p.D
+			return classError(c, "prior: mean of class %d: value %g at %d is not finite", c, p.Prior.Means[i], at)
 		}
 		if l := p.Prior.Inverse; l != nil && (len(l) != p.K || vector.NotFinite(l) >= 0) {
 			return fmt.Errorf("prior: inverse lengths %v: not one of each of %d classes", l, p.K)
