@@ -101,6 +101,22 @@ func TestCompactFollowsSlowDrift(t *testing.T) {
 	}
 }
 
+// Ten thousand streams keep a metric each: none holds memory that its values do not take.
+func TestAMetricHoldsItsValuesOnly(t *testing.T) {
+	const d, k = 150, 10
+	z, soft := episode(rand.New(rand.NewPCG(1, 2)), d)
+	seen := (*Compact)(nil).With(1, Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, true)
+	from := Material{Seen: seen, Variety: 1, Z: z[:d], Labels: []int32{0}, Classes: k, Rank: 32, Shrink: .85}
+	m, err := from.Metric()
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	if m.Vectors == nil || cap(m.Vectors) > 33*d || cap(m.Scales) > 33 {
+		t.Errorf("%d vector values and %d scales take memory for %d and %d", len(m.Vectors), len(m.Scales),
+			cap(m.Vectors), cap(m.Scales))
+	}
+}
+
 // A value between two codes takes each of them as often as it is near it.
 func TestRound(t *testing.T) {
 	codes, values := make([]byte, ditherCycle), make([]float32, ditherCycle)

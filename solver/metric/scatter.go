@@ -199,7 +199,10 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
-	m := &Metric{Centre: make([]float32, d)}
+	m := &Metric{ // streams keep it for long: no more memory than its values take
+		Centre: make([]float32, d), Vectors: make([]float32, 0, len(vectors)),
+		Scales: make([]float32, 0, len(values)),
+	}
 	for i, v := range s.Sum {
 		m.Centre[i] = float32(v / s.Count)
 	}
