@@ -33,6 +33,7 @@ type Metrics struct {
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
 	corrections                 telemetry.Counter
+	cutLetters                  telemetry.Counter
 	empty                       telemetry.Counter
 	episodes                    telemetry.Counter
 	solve                       telemetry.Histogram
@@ -75,6 +76,8 @@ func newMetrics() *Metrics {
 		"episodes of streams whose vectors are of another embedder than before; their items are unknown")
 	m.corrections = s.Counter("slkstream_corrections_total", "recent items that were called something else by a change of the labels, by its kind", "kind")
 	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
+	m.cutLetters = s.Counter("slkstream_letters_cut_total",
+		"dead letters that keep only the beginning of a record, as there are too many bytes of them")
 	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
 	m.episodes = s.Counter("slkstream_episodes_total", "episodes by why they closed", "closed")
 	m.solve = s.Histogram("slkstream_solve_seconds", "time to answer an episode", seconds)

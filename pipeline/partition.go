@@ -211,7 +211,7 @@ func (p *partition) follow(change func(*advance)) {
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected && p.stage.options.Compare == nil {
-		p.inFlight += p.commits.next.letter(record.DeadLetter(p.stage.options.Dead, r.Raw, r.Rejected.Error(), 0), r.Rejected.Fault)
+		p.inFlight += p.commits.next.letter(p.stage.letter(p.log, r, now), r.Rejected.Fault)
 		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
 		p.stage.metrics.rejecting.rejected(r.Rejected.Reason, now)
 	}

@@ -172,6 +172,7 @@ type Stage struct {
 	metrics    *Metrics
 	progress   *progress
 	contact    contact
+	letters    letters
 	producers  openers
 	revoked    revoked
 	owned      atomic.Int32  // partitions of this process
