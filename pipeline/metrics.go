@@ -178,15 +178,6 @@ func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(
 
 func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
 
-func (m *Metrics) fetched(p *partition, b *consumer.Batch) {
-	behind := 0.
-	if b.Next < b.End && !b.Time.IsZero() {
-		behind = max(time.Since(b.Time).Seconds(), 0)
-	}
-	m.behind.Set(behind, p.tags()...)
-	m.size(p)
-}
-
 // progress shows how the partitions get on.
 func (m *Metrics) progress(p *progress, now time.Time) {
 	m.rejectingFor.Set(m.rejecting.lasting(now).Seconds())
@@ -208,6 +199,11 @@ func (m *Metrics) progress(p *progress, now time.Time) {
 			continue
 		}
 		m.undecided.Set(float64(a.waiting), tags...)
+		behind := 0.
+		if !a.last.IsZero() {
+			behind = max(now.Sub(a.last).Seconds(), 0)
+		}
+		m.behind.Set(behind, tags...)
 		if a.committed >= 0 {
 			m.lag.Set(float64(max(a.end-a.committed, 0)), tags...)
 		}

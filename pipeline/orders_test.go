@@ -102,6 +102,7 @@ func TestPauseDrains(t *testing.T) {
 	x.give(record.Order{}, false, 1)
 	x.answered("a", 7)
 	x.answered("b", 7)
+	x.await("nothing open in the metrics", func() bool { return x.stage.metrics.buffered.Sum() == 0 })
 	x.stop()
 	x.start()
 	x.send(3, "a", "b")

@@ -194,8 +194,10 @@ func (p *partition) take(b *consumer.Batch) {
 		p.endSince = now
 	}
 	p.first.flush(b.Next < b.End && now.Sub(b.Time) > p.stage.options.NowWithin)
-	p.stage.metrics.fetched(p, b)
 	p.follow(func(a *advance) {
+		if a.last = (time.Time{}); b.Next < b.End {
+			a.last = b.Time
+		}
 		a.read(b.Next, now)
 		a.ends(b.End, b.Waiting, now)
 		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
@@ -468,6 +470,7 @@ const (
 
 // report tells how the partition gets on where nothing else does.
 func (p *partition) report(now time.Time) {
+	p.stage.metrics.size(p)
 	doing := "reading"
 	switch {
 	case p.paused():

@@ -37,6 +37,7 @@ type advance struct {
 	stableAt  time.Time     // since when waiting ones begin where they do
 	input     topic.ID      // as it was taken over
 	anew      chan struct{} // told when the topic is another one
+	last      time.Time     // of the last record read, where others follow it; zero: none do
 	doing     string
 	cause     error     // of the last failure, while it lasts
 	reads     []reading // records read and not committed, oldest first
