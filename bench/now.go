@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
@@ -84,6 +86,9 @@ func benchNow(ctx context.Context, b *bench) error {
 	b.Text("POST /api/answer with one vector of %d numbers beside %d classes, 200 a second: p50 %.1f ms, "+
 		"p99 %.1f ms (bar 3 ms).",
 		streamDimension, askedClasses, 1e3*quantile(asked, .5), 1e3*quantile(asked, .99))
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		b.Text("Load averages of the machine at the end: %s.", strings.Join(strings.Fields(string(load))[:3], ", "))
+	}
 	b.Figure("now-p50-ms", "%.1f", p50)
 	b.Figure("now-p99-ms", "%.1f", p99)
 	b.Figure("now-cost", "%s", share)
