@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
@@ -99,4 +100,31 @@ func (s *Stage) Rejections() (list []record.NotThis) {
 		}
 	}
 	return list
+}
+
+// classCounts keeps what Counts found, for one version of the labels.
+type classCounts struct {
+	mutex                sync.Mutex
+	of                   *view
+	examples, rejections map[string]int
+}
+
+// Counts are how many examples and rejections of each class are in force. They are not the caller's to
+// change.
+func (s *Stage) Counts() (examples, rejections map[string]int) {
+	c := &s.counted
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if v := s.labels.current.Load(); c.of != v {
+		c.of, c.examples, c.rejections = v, map[string]int{}, map[string]int{}
+		for e := range s.Examples() {
+			c.examples[e.Label]++
+		}
+		for _, n := range s.Rejections() {
+			for _, class := range n.Not {
+				c.rejections[class]++
+			}
+		}
+	}
+	return c.examples, c.rejections
 }

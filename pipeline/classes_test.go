@@ -28,6 +28,9 @@ func TestExamplesInForce(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=cat"}) {
 		t.Errorf("before the topic is read: %q", got)
 	}
+	if counts, _ := s.Counts(); counts["cat"] != 2 {
+		t.Errorf("before the topic is read: %v", counts)
+	}
 	l.most = 2
 	records := l.begin(1)
 	add := func(what record.Label) {
@@ -51,6 +54,9 @@ func TestExamplesInForce(t *testing.T) {
 	}
 	if r := s.Rejections(); len(r) != 1 || r[0].ID != "r" {
 		t.Errorf("rejections %v", r)
+	}
+	if taught, rejected := s.Counts(); taught["cat"] != 1 || taught["hen"] != 1 || rejected["cat"] != 1 {
+		t.Errorf("counted %v, rejected %v", taught, rejected)
 	}
 	if records.attributes != len(`{"n":1}`) {
 		t.Errorf("%d bytes of attributes", records.attributes)

@@ -178,6 +178,8 @@ type Stage struct {
 	owned      atomic.Int32  // partitions of this process
 	restores   chan struct{} // one for each restore that is going on; see turn
 	firsts     firstMemory
+	grouped    grouped
+	counted    classCounts
 	remembered owned
 	warned     warnings
 	stateID    topic.ID     // of the state topic, as it was last seen

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
@@ -17,7 +18,12 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	if s.options.Recent == nil {
 		return nil, nil
 	}
+	s.grouped.mutex.Lock()
+	defer s.grouped.mutex.Unlock()
 	all := s.options.Recent.Unknown(mostStrangers)
+	if s.grouped.again(all) {
+		return all, nil
+	}
 	type space struct {
 		model     string
 		dimension int
@@ -39,7 +45,38 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 		}
 		groups += n
 	}
+	s.grouped.keep(all)
 	return all, nil
+}
+
+// grouped keeps what became of strangers, so that pages which ask again cost nothing while they are the same.
+type grouped struct {
+	mutex  sync.Mutex
+	ids    []string
+	groups []int
+}
+
+// again gives strangers the groups that they had; false where they are others.
+func (g *grouped) again(all []recent.Stranger) bool {
+	if len(all) != len(g.ids) {
+		return false
+	}
+	for i := range all {
+		if all[i].ID != g.ids[i] {
+			return false
+		}
+	}
+	for i := range all {
+		all[i].Group = g.groups[i]
+	}
+	return true
+}
+
+func (g *grouped) keep(all []recent.Stranger) {
+	g.ids, g.groups = make([]string, len(all)), make([]int, len(all))
+	for i := range all {
+		g.ids[i], g.groups[i] = all[i].ID, all[i].Group
+	}
 }
 
 // group numbers the groups of strangers of one space, from first on, and returns how many there are.

@@ -55,6 +55,15 @@ func TestStrangers(t *testing.T) {
 		}
 		groupOf[kind], kindOf[x.Group] = x.Group, kind
 	}
+	again, err := s.Strangers(t.Context())
+	if err != nil || len(again) != n {
+		t.Fatalf("asked again: %d of %d, %v", len(again), n, err)
+	}
+	for i := range again {
+		if again[i].ID != strangers[i].ID || again[i].Group != strangers[i].Group {
+			t.Errorf("asked again %s is in group %d, not %d", again[i].ID, again[i].Group, strangers[i].Group)
+		}
+	}
 	example := record.Example{ID: strangers[0].ID, Label: "kim", Model: "m", Vector: strangers[0].Vector}
 	for range 2 {
 		called := s.WouldCorrect([]record.Example{example, example})

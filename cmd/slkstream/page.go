@@ -26,6 +26,7 @@ func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Option
 	o.Strangers = func(ctx context.Context) ([]recent.Stranger, error) { return (*stage).Strangers(ctx) }
 	o.WouldCorrect = func(list []record.Example) []recent.Corrected { return (*stage).WouldCorrect(list) }
 	o.Rejections = func() []record.NotThis { return (*stage).Rejections() }
+	o.Counts = func() (examples, rejections map[string]int) { return (*stage).Counts() }
 	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL(), c.Config.Listen.Images, c.Log
 	o.UserHeader = c.Config.Listen.UserHeader
 	if labels := c.Config.Topics.Labels; labels != "" {

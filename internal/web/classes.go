@@ -38,15 +38,12 @@ func (p *Page) classes() []classView {
 		}
 		return of[name]
 	}
-	if p.options.Examples != nil {
-		for e := range p.options.Examples() {
-			class(e.Label).Examples++
-		}
+	examples, rejections := p.counts()
+	for name, n := range examples {
+		class(name).Examples = n
 	}
-	for _, n := range p.rejections() {
-		for _, name := range n.Not {
-			class(name).Rejections++
-		}
+	for name, n := range rejections {
+		class(name).Rejections = n
 	}
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) {
@@ -70,6 +67,25 @@ func (p *Page) classes() []classView {
 	out = out[:min(len(out), mostLabels)]
 	slices.SortFunc(out, func(a, b classView) int { return strings.Compare(a.Class, b.Class) })
 	return out
+}
+
+// counts are how many examples and rejections each class has.
+func (p *Page) counts() (examples, rejections map[string]int) {
+	if p.options.Counts != nil {
+		return p.options.Counts()
+	}
+	examples, rejections = map[string]int{}, map[string]int{}
+	if p.options.Examples != nil {
+		for e := range p.options.Examples() {
+			examples[e.Label]++
+		}
+	}
+	for _, n := range p.rejections() {
+		for _, name := range n.Not {
+			rejections[name]++
+		}
+	}
+	return examples, rejections
 }
 
 func (p *Page) rejections() []record.NotThis {

@@ -49,6 +49,8 @@ type Options struct {
 	// Examples and Rejections are those in force, the latest last; nil: not known.
 	Examples   func() iter.Seq[record.Example]
 	Rejections func() []record.NotThis
+	// Counts are how many of both each class has; nil: they are counted each time.
+	Counts func() (examples, rejections map[string]int)
 	// Strangers are the recent unknown items in groups; WouldCorrect the recent items that examples would call
 	// otherwise; nil: not known.
 	Strangers    func(context.Context) ([]recent.Stranger, error)
