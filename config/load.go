@@ -1,16 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/posflag"
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -129,64 +125,30 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 		known = append(known, short.name)
 	}
 	var faults Faults
-	variables := koanf.New(".")
-	byVariable := map[string]string{}
-	for _, name := range known {
-		byVariable[Setting{Name: name}.Variable()] = name
-	}
-	loaded := variables.Load(env.Provider("", env.Opt{
-		Prefix:      Prefix,
-		EnvironFunc: func() []string { return environ }, TransformFunc: func(k, v string) (string, any) {
-			name, ok := byVariable[k]
-			if v == "" {
-				return "", nil // an empty variable is one that is not set: compose files pass those
-			}
-			if !ok {
-				if problem := mistakenVariable(k, known); problem != "" {
-					faults = append(faults, Fault{Problem: problem})
-				}
-				return "", nil
-			}
-			return name, []string{v}
-		},
-	}), nil)
-	flagged := koanf.New(".")
-	loaded = errors.Join(loaded, flagged.Load(posflag.ProviderWithFlag(flags, ".", nil,
-		func(f *pflag.Flag) (string, any) {
-			if w, ours := f.Value.(*written); ours {
-				return f.Name, w.values
-			}
-			return "", nil
-		}), nil))
-
-	file := koanf.New(".")
-	lines := map[string]int{}
-	name := ""
-	// the file's own name comes from the layers above it
-	for _, layer := range []*koanf.Koanf{variables, flagged} {
-		if layer.Exists("config") {
-			name = layer.Strings("config")[0]
+	variables, wrong := fromVariables(environ, known)
+	faults = append(faults, wrong...)
+	flagged := layer{}
+	flags.Visit(func(f *pflag.Flag) {
+		if w, ours := f.Value.(*written); ours {
+			flagged[f.Name] = given{w.values, Origin{Layer: "flag"}}
 		}
-	}
-	if name != "" {
+	})
+	above := layer{}
+	maps.Copy(above, variables)
+	maps.Copy(above, flagged)
+	all := layer{}
+	// the file's own name comes from the layers above it
+	if name := strings.Join(above["config"].values, ""); name != "" {
 		entries, wrong := readFile(name, "config", known)
 		faults = append(faults, wrong...)
-		values := map[string]any{}
 		for key, e := range entries {
-			values[key], lines[key] = e.values, e.line
+			all[key] = given{e.values, Origin{Layer: "file", Where: fmt.Sprintf("%s:%d", name, e.line)}}
 		}
-		loaded = errors.Join(loaded, file.Load(confmap.Provider(values, ""), nil))
 	}
-	all := koanf.New(".")
-	for _, layer := range []*koanf.Koanf{file, variables, flagged} {
-		loaded = errors.Join(loaded, all.Merge(layer))
-	}
-	if loaded != nil {
-		return c, loaded
-	}
+	maps.Copy(all, above)
 
-	for _, given := range all.Keys() {
-		if text := Replaced(command, given); text != "" {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if text := Replaced(command, name); text != "" {
 			faults = append(faults, Fault{Problem: text})
 		}
 	}
@@ -194,18 +156,12 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	for _, s := range c.Settings() {
 		var values []string
 		for _, by := range slices.Concat([]shorthand{{name: s.Name}}, shorthandsOf(s.Name)) {
-			if !all.Exists(by.name) {
+			found, is := all[by.name]
+			if !is {
 				continue
 			}
-			switch {
-			case flagged.Exists(by.name):
-				c.origins[s.Name] = Origin{Layer: "flag"}
-			case variables.Exists(by.name):
-				c.origins[s.Name] = Origin{Layer: "variable"}
-			default:
-				c.origins[s.Name] = Origin{Layer: "file", Where: fmt.Sprintf("%s:%d", name, lines[by.name])}
-			}
-			for _, v := range all.Strings(by.name) {
+			c.origins[s.Name] = found.origin
+			for _, v := range found.values {
 				if by.element == "" || v != "" {
 					values = append(values, by.element+v)
 				}
@@ -232,6 +188,36 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 		return c, faults
 	}
 	return c, nil
+}
+
+// layer is what one source of settings gives, by their names.
+type layer map[string]given
+
+// given is a value as it was written, one element or those of a list, and where.
+type given struct {
+	values []string
+	origin Origin
+}
+
+// fromVariables are the settings that an environment gives.
+func fromVariables(environ, known []string) (layer, Faults) {
+	names, found := map[string]string{}, layer{}
+	for _, name := range known {
+		names[Setting{Name: name}.Variable()] = name
+	}
+	var faults Faults
+	for _, text := range environ {
+		variable, value, _ := strings.Cut(text, "=")
+		if !strings.HasPrefix(variable, Prefix) || value == "" {
+			continue // an empty variable is one that is not set: compose files pass those
+		}
+		if name, is := names[variable]; is {
+			found[name] = given{[]string{value}, Origin{Layer: "variable"}}
+		} else if problem := mistakenVariable(variable, known); problem != "" {
+			faults = append(faults, Fault{Problem: problem})
+		}
+	}
+	return found, faults
 }
 
 // mistakenVariable says what is wrong with a variable that begins as settings do and is none. Kubernetes sets

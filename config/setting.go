@@ -54,7 +54,6 @@ func (s Setting) names() string {
 // definition is a setting of any kind, for all the commands that take it.
 type definition interface {
 	name() string
-	commands() []string
 	of(command string) (s Setting, taken bool)
 }
 
@@ -116,14 +115,6 @@ func (d *defined[T]) example(text string) *defined[T] {
 func (d *defined[T]) neededBy(commands ...string) *defined[T] { d.needed = commands; return d }
 
 func (d *defined[T]) name() string { return d.Name }
-
-func (d *defined[T]) commands() []string {
-	var all []string
-	for _, v := range d.variants {
-		all = append(all, v.commands...)
-	}
-	return all
-}
 
 func (d *defined[T]) of(command string) (Setting, bool) {
 	at := slices.IndexFunc(d.variants, func(v variant[T]) bool { return slices.Contains(v.commands, command) })

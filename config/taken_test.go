@@ -9,10 +9,10 @@ import (
 func TestNoCommandTakesASettingTwice(t *testing.T) {
 	for _, section := range new(Config).sections() {
 		for _, d := range section.settings {
-			taken := d.commands()
+			taken := takers(d)
 			slices.Sort(taken)
 			if n := len(taken); len(slices.Compact(taken)) != n {
-				t.Errorf("%s is taken twice by one of %v", d.name(), d.commands())
+				t.Errorf("%s is taken twice by one of %v", d.name(), takers(d))
 			}
 		}
 	}
