@@ -69,7 +69,7 @@ func (k *Kafka) faults(c *Config) []Fault {
 		{"tls-cert", k.TLSCert},
 		{"tls-key", k.TLSKey},
 	} {
-		if s.value != "" && !k.TLS && c.Registry.URL == "" {
+		if s.value != "" && !k.TLS && c.Registry.URL() == "" {
 			add(s.name, "is "+s.value+" but tls is off: turn --tls on")
 		}
 	}
@@ -211,7 +211,7 @@ func (t *Topics) faults(c *Config) []Fault {
 		rate != Default(c.command).Memory.ReviewRate {
 		found = append(found, Fault{Setting: "review-rate", Problem: "means nothing here: nobody is asked without review, or listen and labels"})
 	}
-	if t.OutFormat == "avro" && c.Registry.URL == "" {
+	if t.OutFormat == "avro" && c.Registry.URL() == "" {
 		found = append(found, Fault{Setting: "out-format", Problem: "is avro: needs schema-registry"})
 	}
 	if !slices.Contains(forms, t.OutFormat) && !t.IsTemplate() {

@@ -56,6 +56,7 @@ var shorthands = []shorthand{
 	{"sasl-token-file", "sasl-password-file", ""},
 	{"sasl-token-command", "sasl-password-file", "|"},
 	{"view-token-file", "listen-token-file", viewing},
+	{"schema-registry-secret-file", "schema-registry", secretOf},
 	{"log-level", "log", ""},
 	{"log-format", "log", ""},
 }

@@ -8,38 +8,55 @@ import (
 // Registry is how a schema registry is reached. Without URL there is none. TLS is the brokers': tls-ca,
 // tls-cert and tls-key.
 type Registry struct {
-	URL        string // may name a user
-	SecretFile string
+	At []string // URLs, which may name a user, and secret=FILE
+}
+
+const secretOf = "secret=" // begins the file of the registry's secret
+
+// URL is the addresses, "" where there is none.
+func (r *Registry) URL() string { url, _ := r.parts(); return url }
+
+// SecretFile holds the password of the URL's user, or a token.
+func (r *Registry) SecretFile() string { _, file := r.parts(); return file }
+
+func (r *Registry) parts() (url, secret string) {
+	var urls []string
+	for _, part := range r.At {
+		if file, is := strings.CutPrefix(part, secretOf); is {
+			secret = file
+		} else {
+			urls = append(urls, part)
+		}
+	}
+	return strings.Join(urls, ","), secret
 }
 
 func (r *Registry) sections() []section {
 	return []section{{"Schema registry", []definition{
-		define("schema-registry", &r.URL, checked, "",
+		define("schema-registry", &r.At, checked, nil,
 			"Confluent schema registry that knows the schemas of framed records, Avro among them: https://USER@HOST; none: framed "+
-				"JSON and nv.Frame alone").
-			example("URL"),
-		define("schema-registry-secret-file", &r.SecretFile, checked, "",
-			"file that holds the password of the URL's user, or a bearer token where it names none; read again each time").
-			example("FILE"),
+				"JSON and nv.Frame alone. secret=FILE beside it, or --schema-registry-secret-file FILE, holds the password of the "+
+				"URL's user, or a bearer token where it names none; read again each time").
+			example("URL,..."),
 	}}}
 }
 
 func (r *Registry) faults(*Config) []Fault {
-	if r.URL == "" {
-		if r.SecretFile != "" {
-			return []Fault{{Setting: "schema-registry-secret-file", Problem: "is " + r.SecretFile + " but schema-registry is not set"}}
+	if r.URL() == "" {
+		if r.SecretFile() != "" {
+			return []Fault{{Setting: "schema-registry", Problem: "is the file of a secret alone: give the URL too"}}
 		}
 		return nil
 	}
-	for text := range strings.SplitSeq(r.URL, ",") {
-		address, err := url.Parse(strings.TrimSpace(text))
+	for text := range strings.SplitSeq(r.URL(), ",") {
+		address, err := url.Parse(text)
 		problem := ""
 		switch {
 		case err != nil || address.Host == "":
 			problem = "is not a URL such as https://user@registry:8081" // not shown: it may hold a password
 		case hasPassword(address):
 			problem = "holds a password: give it as a file, schema-registry-secret-file"
-		case address.User != nil && r.SecretFile == "":
+		case address.User != nil && r.SecretFile() == "":
 			problem = "names a user: needs schema-registry-secret-file, the file of the password"
 		default:
 			continue

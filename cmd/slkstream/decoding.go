@@ -19,7 +19,7 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 			Stream: s.Field("stream"), Frame: s.Field("frame"), Track: s.Field("track"), Attributes: s.Field("attributes"),
 		},
 	}
-	if c.Registry.URL != "" {
+	if c.Registry.URL() != "" {
 		schemas, err := openRegistry(c, log)
 		if err != nil {
 			return o, err
@@ -34,7 +34,7 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 
 func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error) {
 	opened, err := registry.New(registry.Settings{
-		URL: c.Registry.URL, SecretFile: c.Registry.SecretFile, CA: c.Kafka.TLSCA, Cert: c.Kafka.TLSCert, Key: c.Kafka.TLSKey,
+		URL: c.Registry.URL(), SecretFile: c.Registry.SecretFile(), CA: c.Kafka.TLSCA, Cert: c.Kafka.TLSCert, Key: c.Kafka.TLSKey,
 		Log: log,
 	})
 	if err != nil {

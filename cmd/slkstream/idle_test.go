@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -137,7 +138,7 @@ func planOf(t *testing.T, command string, args []string) string {
 	if err != nil {
 		return err.Error()
 	}
-	of := &call{Config: c}
+	of := &call{Config: c, Log: slog.New(slog.DiscardHandler)}
 	brokers := brokerSettings(of)
 	o, err := stageOptions(t.Context(), of, nil)
 	if err != nil {
@@ -150,6 +151,7 @@ func planOf(t *testing.T, command string, args []string) string {
 	}
 	shared := o.Memory.SharedMetric != nil
 	o.Delivery, o.Form, o.Memory.SharedMetric, o.Decode.Schemas = nil, record.ResultForm{}, nil, nil
+	o.Log, brokers.Log = nil, nil
 	return fmt.Sprintf("%+v %+v %s %s %t %v", brokers, o, form, delivery, shared, c.Registry)
 }
 
@@ -177,7 +179,7 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 	special := map[string]string{
 		"solver": solver, "support": support, "stream-by": "partition", "fields": "vector=a", "out-format": "{\"x\":\"${id}\"}",
 		"brokers": "kafka:9092", "sasl-password-file": secret, "schema-registry": "http://registry",
-		"schema-registry-secret-file": secret, "config": save("c.yaml", "episode-size: 3\n"), "episode-idle": "off",
+		"config": save("c.yaml", "episode-size: 3\n"), "episode-idle": "off",
 		"job": "other", "from": "3", "to": "9",
 	}
 	// what the process around the stage does: its page, its log, its folder; each has tests of its own
