@@ -67,8 +67,8 @@ type learning struct {
 	done     map[string][]evaluate.StreamResult
 }
 
-// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold" or
-// "nearest", or a rival.
+// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold",
+// "nearest" or "laplacianshot", or a rival.
 func (l *learning) run(ctx context.Context, set *evaluate.Set, method string,
 	protocol evaluate.StreamProtocol,
 ) ([]evaluate.StreamResult, error) {
@@ -84,8 +84,8 @@ func (l *learning) run(ctx context.Context, set *evaluate.Set, method string,
 		stream.Settings.Time, stream.Settings.FrameWeight = false, 0
 	case "cold":
 		stream.Settings.Warm = false
-	case "nearest":
-		stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = solver.Nearest, 0, false
+	case "nearest", string(solver.LaplacianShot):
+		stream.Settings.Solver.Method, stream.Settings.Solver.MetricRank, stream.Settings.Warm = solver.Method(method), 0, false
 	}
 	results, errs := make([]evaluate.StreamResult, l.seeds), make([]error, l.seeds)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -124,7 +124,7 @@ func accuracyOf(r *evaluate.StreamResult) *float64 { return r.Accuracy }
 func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 	columns := []string{"method"}
 	var rows [][]string
-	for _, method := range slices.Concat([]string{"default", "untimed", "cold", "nearest"}, evaluate.Rivals) {
+	for _, method := range slices.Concat([]string{"default", "untimed", "cold", "nearest"}, evaluate.Learners) {
 		row := []string{method}
 		for _, set := range sets {
 			for _, teach := range []float64{0, .03} {

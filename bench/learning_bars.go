@@ -121,7 +121,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		add("over nearest", "%+.3f", warm-of("nearest", shots, accuracyOf, nil), asked.overNearest[i], true, has)
 		random := of("default", shots, accuracyOf, taught)
 		add("3 % taught", "%.3f", random, asked.taught[i], true, has)
-		for _, rival := range evaluate.Rivals {
+		for _, rival := range evaluate.Learners {
 			add("3 % taught, over "+rival, "%+.3f", random-of(rival, shots, accuracyOf, taught), .01, true, true)
 		}
 		last := func(r *evaluate.StreamResult) *float64 { return r.LastTenth }

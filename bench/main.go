@@ -23,7 +23,8 @@ import (
 
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
-	fewShotSection, filesSection, learningSection, ablationSection, correctionsSection, streamSection, nowSection,
+	fewShotSection, batchesSection, filesSection, learningSection, ablationSection, correctionsSection,
+	streamSection, nowSection,
 	streamsSection, pipelinesSection, solverSection,
 	solverLargeSection, solverImagesSection, solverGrowthSection, labelsSection,
 	indexSection, imagesSection, growthSection, searchSection,

@@ -59,7 +59,8 @@ func (e *Evaluate) sections() []section {
 			when("eval file", []string{"1", "3", "5"}, "labelled rows a class"),
 		define("ways", &e.Ways, tasks, 5, "classes of a task", atLeast(2), atMost(1<<16)),
 		define("mix", &e.Mixes, tasks, []string{"balanced", "dirichlet:2", "dirichlet:0.5", "absent"},
-			"how queries spread over the classes: balanced, dirichlet:A, absent").example("MIX,..."),
+			"how queries spread over the classes: balanced, dirichlet:A, absent, few:FROM-TO:N (N queries of so "+
+				"many of the classes)").example("MIX,..."),
 		define("tasks", &e.Tasks, tasks, 600, "tasks of each shots and mix", atLeast(1), atMost(1<<24)),
 		define("novel", &e.Novel, tasks, "",
 			"file of the classes that tasks draw from; else novel.npy beside the data, else half of the large classes").
@@ -81,8 +82,9 @@ func (e *Evaluate) stream() []definition {
 	stream := []string{"eval stream"}
 	fraction := []bound[float64]{atLeast(0.), atMost(1.)}
 	return []definition{
-		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of a class, "+
-			"three classes at a time), class (one after the other), shuffled, or a file of row numbers").example("ORDER|FILE.npy").
+		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of "+
+			"a class, three classes at a time), class (one after the other), shuffled, dirichlet:A (the smaller A, "+
+			"the longer a class stays), or a file of row numbers").example("ORDER|FILE.npy").
 			when("eval file", "rows", "order of the rows: as they are, in bursts of a class, class after class, or shuffled",
 				oneOf("rows", "bursts", "class", "shuffled")).
 			when("tune", "bursts", "order of the rows of a stream or file: as they are, in bursts of a class, class after class, or shuffled",

@@ -36,7 +36,8 @@ type Solver struct {
 var (
 	presets     = []string{"default", "balanced", "clamped", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
-	rivals      = []string{"1nn", "running-mean", "ridge", "logistic"}
+	updates     = []string{"transclip", "stata"}
+	rivals      = slices.Concat([]string{"1nn", "running-mean", "ridge", "logistic"}, updates)
 	fileMethods = []string{
 		"default", "episodes", "poisson", "laplace", "zero-mean-laplace",
 		"label-spreading", "nearest", "1nn",
@@ -66,8 +67,9 @@ func (s *Solver) sections() []section {
 		define("method", &s.Methods, []string{"label", "tune", SolverFile}, nil, "how prototypes are fitted",
 			exactlyOneOf(methods...)).example("NAME").
 			when("eval fewshot", nil,
-				"how prototypes are fitted, the preset's if not given; several are measured on the same tasks",
-				eachOneOf(methods...)).example("NAME,...").
+				"how prototypes are fitted, the preset's if not given, or a rival's updates; several are measured on "+
+					"the same tasks",
+				eachOneOf(slices.Concat(methods, updates)...)).example("NAME,...").
 			when("eval stream", nil,
 				"the stage by one of the solver's methods, or a rival on the same labels; several answer the same streams",
 				eachOneOf(slices.Concat(methods, rivals)...)).example("NAME,...").

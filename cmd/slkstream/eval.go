@@ -38,6 +38,10 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 		for _, method := range methods {
 			given := c.Solver
 			given.Presets, given.Methods = []string{preset}, []string{method}
+			update := slices.Contains(evaluate.Updates, method)
+			if update {
+				given.Methods = []string{"nearest"}
+			}
 			s, err := solverSettings(given)
 			if err != nil {
 				return nil, usageError{err}
@@ -45,13 +49,15 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 			if _, err := solver.New(s); err != nil {
 				return nil, usagef("preset %s: %w", preset, err)
 			}
-			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool {
-				return o.Method == string(s.Method) &&
-					o.Preset == preset
-			}) {
-				return nil, usagef("preset %s with method %s is named twice", preset, s.Method)
+			if !update {
+				method = string(s.Method)
 			}
-			out = append(out, evaluate.Candidate{Method: string(s.Method), Preset: preset, Settings: s})
+			if slices.ContainsFunc(out, func(o evaluate.Candidate) bool {
+				return o.Method == method && o.Preset == preset
+			}) {
+				return nil, usagef("preset %s with method %s is named twice", preset, method)
+			}
+			out = append(out, evaluate.Candidate{Method: method, Preset: preset, Settings: s})
 		}
 	}
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func newEvalStreamCommand() *cobra.Command {
 		Long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item\n" +
 			"that carries no label; first answers are those that items get before their episode closes. --shots 0 finds\n" +
 			"clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn, running-mean,\n" +
-			"ridge and logistic as --method are rivals that get the same labels.",
+			"ridge, logistic, and the updates of TransCLIP and StatA as --method are rivals that get the same labels.",
 		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
 			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
 		Args: noArguments(""),
@@ -126,7 +127,10 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 		UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
 		WrongSupports: e.WrongSupports, Nobody: e.Nobody,
 	}
-	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
+	if alpha, ok := strings.CutPrefix(e.Order, "dirichlet:"); ok {
+		p.Order = "dirichlet"
+		p.Alpha, _ = strconv.ParseFloat(alpha, 64) // Validate refuses 0
+	} else if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, e.Order) {
 		order, err := array.ReadIntegers(e.Order)
 		if err != nil {
 			return p, fmt.Errorf("order: not rows, bursts, class or shuffled, and as a file: %w", err)

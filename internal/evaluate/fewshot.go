@@ -13,7 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Candidate is one way to solve: the settings, and the names that results carry.
+// Candidate is one way to solve: the settings, and the names that results carry. A method of Updates goes by
+// its own numbers.
 type Candidate struct {
 	Method, Preset string
 	Settings       solver.Settings
@@ -193,7 +194,12 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 			settings.Check = true
 			solve, err := solver.New(settings)
 			for t := w; err == nil && t < len(cell.Tasks); t += workers {
-				if outcomes[t], err = solveTask(ctx, solve, set, cell.Tasks[t], e); err == nil {
+				if slices.Contains(Updates, c.Method) {
+					outcomes[t], err = updateTask(ctx, c.Method, set, cell.Tasks[t], e)
+				} else {
+					outcomes[t], err = solveTask(ctx, solve, set, cell.Tasks[t], e)
+				}
+				if err == nil {
 					lock.Lock()
 					step()
 					lock.Unlock()
@@ -219,6 +225,9 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 	}
 	mean := Average(r.PerTask)
 	r.Accuracy, r.CI95 = mean.Mean, mean.CI95
+	if slices.Contains(Updates, c.Method) {
+		return r, nil
+	}
 	var err error
 	r.EpisodeMicros, err = timeTasks(ctx, set, cell.Tasks, c.Settings, e)
 	return r, err
@@ -274,18 +283,33 @@ func solveTask(ctx context.Context, solve *solver.Solver, set *Set, t *Task,
 	if err != nil {
 		return outcome{}, err
 	}
-	o := outcome{iterations: r.Iterations, rises: r.Rises}
-	right := 0
-	for i := range t.Rows {
-		switch {
-		case i >= t.Support:
-			if r.Labels[i] == t.Truth[i] {
-				right++
-			}
-		case r.Labels[i] != t.Truth[i] || r.S[i*t.Ways+int(t.Truth[i])] != 1:
+	o := outcome{iterations: r.Iterations, rises: r.Rises, accuracy: t.accuracy(r.Labels)}
+	for i := range t.Support {
+		if r.Labels[i] != t.Truth[i] || r.S[i*t.Ways+int(t.Truth[i])] != 1 {
 			o.lost++
 		}
 	}
-	o.accuracy = 100 * float64(right) / float64(len(t.Rows)-t.Support)
 	return o, nil
+}
+
+func updateTask(ctx context.Context, method string, set *Set, t *Task, e *solver.Embedding) (outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
+	labels, err := updated(ctx, method, t.Problem(set, e))
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{accuracy: t.accuracy(labels)}, nil
+}
+
+// accuracy is the per cent of the queries that are labelled right.
+func (t *Task) accuracy(labels []int32) float64 {
+	right := 0
+	for i := t.Support; i < len(t.Rows); i++ {
+		if labels[i] == t.Truth[i] {
+			right++
+		}
+	}
+	return 100 * float64(right) / float64(len(t.Rows)-t.Support)
 }

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,11 +13,16 @@ import (
 
 // Mix says how the queries of a task spread over its classes.
 type Mix struct {
-	Name  string  // balanced, dirichlet:A, absent
+	Name  string  // balanced, dirichlet:A, absent, few:FROM-TO or few:FROM-TO:N
 	Alpha float64 // of dirichlet
+	// few: N queries, or all there are, of From to To of the task's classes
+	From, To, Queries int
 }
 
-// ParseMix reads balanced, absent or dirichlet:A.
+// fewQueries is N where few does not say it.
+const fewQueries = 64
+
+// ParseMix reads balanced, absent, dirichlet:A, few:FROM-TO or few:FROM-TO:N.
 func ParseMix(name string) (Mix, error) {
 	if name == "balanced" || name == "absent" {
 		return Mix{Name: name}, nil
@@ -26,7 +32,21 @@ func ParseMix(name string) (Mix, error) {
 			return Mix{Name: name, Alpha: alpha}, nil
 		}
 	}
-	return Mix{}, fmt.Errorf("mix %q: not balanced, absent or dirichlet:A with A above 0", name)
+	if text, ok := strings.CutPrefix(name, "few:"); ok {
+		m := Mix{Name: name, Queries: fewQueries}
+		classes, queries, given := strings.Cut(text, ":")
+		from, to, _ := strings.Cut(classes, "-")
+		var faults [3]error
+		m.From, faults[0] = strconv.Atoi(from)
+		m.To, faults[1] = strconv.Atoi(to)
+		if given {
+			m.Queries, faults[2] = strconv.Atoi(queries)
+		}
+		if errors.Join(faults[:]...) == nil && m.From >= 1 && m.From <= m.To && m.Queries >= 1 {
+			return m, nil
+		}
+	}
+	return Mix{}, fmt.Errorf("mix %q: not balanced, absent, dirichlet:A with A above 0, or few:FROM-TO:N", name)
 }
 
 // Split is a set parted for few-shot tasks: tasks draw from the novel classes, the mean and the metric from
@@ -128,12 +148,33 @@ const drawAttempts = 100_000
 func (p *Split) Draw(random *rand.Rand, ways, shots int, mix Mix) (*Task, error) {
 	for range drawAttempts {
 		classes := choose(random, p.novel, ways)
-		if task := p.take(random, classes, shots, p.queryCounts(random, ways, mix)); task != nil {
+		var counts []int
+		if mix.From > 0 {
+			counts = p.fewCounts(random, classes, shots, mix)
+		} else {
+			counts = p.queryCounts(random, ways, mix)
+		}
+		if task := p.take(random, classes, shots, counts); task != nil {
 			return task, nil
 		}
 	}
 	return nil, fmt.Errorf("data %s: no %d-way %d-shot task with mix %s: its %d novel classes are too small",
 		p.set.Name, ways, shots, mix.Name, len(p.novel))
+}
+
+// fewCounts draws the queries among all rows of a few of the classes, which are in random order.
+func (p *Split) fewCounts(random *rand.Rand, classes []int32, shots int, mix Mix) []int {
+	var pool []int32
+	for c := range min(mix.From+random.IntN(mix.To-mix.From+1), len(classes)) {
+		for range len(p.rows[classes[c]]) - shots {
+			pool = append(pool, int32(c))
+		}
+	}
+	counts := make([]int, len(classes))
+	for _, c := range choose(random, pool, min(mix.Queries, len(pool))) {
+		counts[c]++
+	}
+	return counts
 }
 
 // queryCounts draws the number of queries of each class.
@@ -242,6 +283,9 @@ func (p *Split) baseTask(random *rand.Rand, ways int) *Task {
 func (p *Split) Check(ways, shots int, mix Mix) error {
 	if ways < 2 || shots < 1 {
 		return fmt.Errorf("ways %d and shots %d: at least 2 and 1", ways, shots)
+	}
+	if mix.From > ways {
+		return fmt.Errorf("mix %s: a task has %d classes, see ways", mix.Name, ways)
 	}
 	if mix.Name == "absent" && ways <= absentClasses {
 		return fmt.Errorf("ways %d: mix absent leaves two classes without queries and needs at least 3", ways)

@@ -72,8 +72,11 @@ type Stream struct {
 	First    bool   // first answers are scored too
 }
 
-// Rivals are the methods of Stream that are not the stage: what a person would try first, on the same labels.
-var Rivals = []string{"1nn", "running-mean", "ridge", "logistic"}
+// Learners are what a person would try first: they learn as they go, from the same labels.
+var Learners = []string{"1nn", "running-mean", "ridge", "logistic"}
+
+// Rivals are the methods of Stream that are not the stage.
+var Rivals = slices.Concat(Learners, Updates)
 
 // Run draws the stream of a seed and answers it.
 func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, error) {
@@ -92,7 +95,7 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 		answers = trial.leaders()
 	case slices.Contains(Rivals, s.Method):
 		out.Warm = true
-		answers, err = trial.rival(s.Method)
+		answers, err = trial.rival(ctx, s.Method)
 	default:
 		answers, err = s.remember(ctx, trial, &out)
 	}
@@ -102,6 +105,12 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	trial.score(answers, &out)
 	if s.Settings.MaxWrong > 0 && len(trial.Supports) > 0 {
 		trial.scoreSure(answers, s.Settings.MaxWrong, &out)
+	}
+	if slices.Contains(Rivals, s.Method) { // none has a limit of the unknown, and one alone a score
+		out.UnknownFound, out.UnknownFalse, out.UnknownSure = nil, nil, nil
+		if s.Method != "1nn" {
+			out.UnknownAUROC, out.UnknownBest = nil, nil
+		}
 	}
 	if s.Protocol.TeachBy != "random" && !slices.Contains(Rivals, s.Method) {
 		out.AccuracyAll = trial.accuracyAll(answers)

@@ -6,11 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // StreamProtocol says how a stream is drawn from a labelled set.
 type StreamProtocol struct {
-	Order     string  // rows, bursts, class, or given
+	Order     string  // rows, bursts, class, shuffled, dirichlet, or given
+	Alpha     float64 // of order dirichlet, above 0
 	Given     []int32 // the row order of order given
 	Episode   int     // items an episode
 	Shots     int     // labelled items a class before the start; 0: none, clusters are scored
@@ -40,8 +43,11 @@ type StreamProtocol struct {
 func (p *StreamProtocol) Validate() error {
 	var faults []error
 	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled", "given"}, p.Order) {
-		bad("order %q: not rows, bursts, class, shuffled or a file", p.Order)
+	if !slices.Contains([]string{"rows", "bursts", "class", "shuffled", "dirichlet", "given"}, p.Order) {
+		bad("order %q: not rows, bursts, class, shuffled, dirichlet:A or a file", p.Order)
+	}
+	if p.Order == "dirichlet" && !(p.Alpha > 0 && p.Alpha <= 1e6) {
+		bad("order dirichlet:%g: not above 0", p.Alpha)
 	}
 	if !slices.Contains([]string{"class", "first", "group"}, p.SupportBy) {
 		bad("support-by %q: not class, first or group:FILE", p.SupportBy)
@@ -240,8 +246,40 @@ func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32,
 		out = choose(random, out, len(out))
 	case "bursts":
 		out = bursts(ids, rows, random)
+	case "dirichlet":
+		out = p.correlated(ids, rows, random)
 	}
 	return out, nil
+}
+
+// correlated spreads the rows of each class over as many stretches as there are episodes, by proportions
+// drawn from a Dirichlet: the smaller Alpha, the fewer of them hold a class.
+func (p *StreamProtocol) correlated(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32) {
+	all := 0
+	for _, id := range ids {
+		all += len(rows[id])
+	}
+	stretches := make([][]int32, (all+p.Episode-1)/p.Episode)
+	share := make([]float64, len(stretches)) // logarithms: a gamma of a small Alpha is below what a float holds
+	for _, id := range ids {
+		for i := range share {
+			g := distuv.Gamma{Alpha: p.Alpha + 1, Beta: 1, Src: random}.Rand()
+			share[i] = math.Log(g) + math.Log(1-random.Float64())/p.Alpha
+		}
+		softmaxInto(share, slices.Clone(share))
+		for _, row := range choose(random, rows[id], len(rows[id])) {
+			u, i := random.Float64(), 0
+			for i < len(share)-1 && u >= share[i] {
+				u -= share[i]
+				i++
+			}
+			stretches[i] = append(stretches[i], row)
+		}
+	}
+	for _, stretch := range stretches {
+		out = append(out, choose(random, stretch, len(stretch))...)
+	}
+	return out
 }
 
 // bursts mixes three classes at a time; each stays for 8 to 20 items and then makes room for another.

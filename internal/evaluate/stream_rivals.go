@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,12 +10,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of
 // an episode's taught items before any item of it is answered, as the stage has them.
-func (t *Trial) rival(method string) ([]stream.Answer, error) {
+func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, error) {
+	if slices.Contains(Updates, method) {
+		return t.updates(ctx, method)
+	}
 	number := map[int32]int{}
 	var classes []int32
 	class := func(y int32) int {
@@ -59,6 +64,48 @@ func (t *Trial) rival(method string) ([]stream.Answer, error) {
 		}
 		for _, i := range episode {
 			answers[i].Label = className(classes[learner.answer(unitRow(t.Items[i].Vector))])
+			if nearest, ok := learner.(*nearestLabelled); ok {
+				answers[i].UnknownScore = float64(nearest.distance)
+			}
+		}
+	}
+	return answers, nil
+}
+
+// updates answers each episode by itself, from the labels before the start and in it.
+func (t *Trial) updates(ctx context.Context, method string) ([]stream.Answer, error) {
+	number := map[int32]int32{}
+	var classes []int32
+	class := func(y int32) int32 {
+		if _, ok := number[y]; !ok {
+			number[y] = int32(len(classes))
+			classes = append(classes, y)
+		}
+		return number[y]
+	}
+	answers := make([]stream.Answer, len(t.Items))
+	for _, episode := range t.Episodes {
+		p := &solver.Problem{D: t.D}
+		add := func(row []float32, label int32) {
+			p.Rows, p.Labels, p.N = append(p.Rows, row...), append(p.Labels, label), p.N+1
+		}
+		for i, row := range t.Supports {
+			add(row, class(t.SupportLabels[i]))
+		}
+		for _, i := range episode {
+			label := int32(-1)
+			if t.Items[i].Taught {
+				label = class(t.Items[i].Truth)
+			}
+			add(t.Items[i].Vector, label)
+		}
+		p.K = len(classes)
+		labels, err := updated(ctx, method, p)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range episode {
+			answers[at].Label = className(classes[labels[len(t.Supports)+i]])
 		}
 	}
 	return answers, nil
@@ -75,8 +122,9 @@ func unitRow(row []float32) []float32 {
 
 // nearestLabelled answers with the class of the nearest labelled row.
 type nearestLabelled struct {
-	rows  [][]float32
-	class []int
+	rows     [][]float32
+	class    []int
+	distance float32 // of the row last answered, 1 less the cosine
 }
 
 func (n *nearestLabelled) learn(row []float32, class int) {
@@ -90,6 +138,7 @@ func (n *nearestLabelled) answer(row []float32) int {
 			best, at = v, n.class[i]
 		}
 	}
+	n.distance = 1 - best
 	return at
 }
 

@@ -282,7 +282,7 @@ func TestNoLabelLeaks(t *testing.T) {
 				if method == "slk-means" {
 					answers, err = s.remember(context.Background(), trial, &StreamResult{})
 				} else {
-					answers, err = trial.rival(method)
+					answers, err = trial.rival(context.Background(), method)
 				}
 				if err != nil {
 					t.Fatal(err)

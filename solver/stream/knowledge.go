@@ -98,7 +98,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.fit = from.calibration.fit(k.labels)
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {
-		k.limit = unknownLimit{-1, -2} // everything is unknown, and half as sure
+		k.limit = unknownLimit{-1, -1} // everything is unknown, and half as sure
 	}
 	k.tracks = from.timeline.trackWeights()
 	return k, nil

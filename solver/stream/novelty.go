@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them is
-// not for that reason of a known class.
+// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them
+// is not for that reason of a known class.
 const Nobody = "nobody"
 
 // enoughScores is how many unknown scores a limit must rest on.
@@ -115,11 +115,14 @@ func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d
 	return best
 }
 
+// scoreSweeps is how far the scores of items that are alike are one score: a stranger seldom comes alone.
+const scoreSweeps = 3
+
 // unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled
-// item, smoothed over the graph, (W h + h)/(deg + 1). The distance is the mean of those with and without
-// the metric: the metric, learned on the classes that are labelled, sharpens what is like them and may
-// blind to what is not. Without it items of class nobody (-1: there is none) do not count, unless it is the
-// only class.
+// item, smoothed over the graph scoreSweeps times, (W h + h)/(deg + 1). The distance is the mean of those
+// with and without the metric: the metric, learned on the classes that are labelled, sharpens what is like
+// them and may be blind to what is not. Without it items of class nobody (-1: there is none) do not count,
+// unless it is the only class.
 func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
 	if p.K == 1 {
 		nobody = -1
@@ -136,6 +139,14 @@ func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 
 			h[i] = (h[i] + float64(r.Distance[i])) / 2
 		}
 	}
+	for range scoreSweeps {
+		h = smoothed(p, r, h)
+	}
+	return h
+}
+
+// smoothed is one step of scores over the graph.
+func smoothed(p *solver.Problem, r *solver.Result, h []float64) []float64 {
 	out := make([]float64, p.N)
 	for i := range out {
 		if p.Labels[i] >= 0 {
@@ -198,8 +209,8 @@ func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 // The limit of the unknown.
 const (
 	bulk          = .4  // most of these items, and of those below, are of known classes, whatever else comes
-	leftOutSpread = .75 // of the scores of labelled items: others are smoothed over the graph
-	bulkExcess    = 1.2 // of the unknown rate: where strangers come they are among those above the limit
+	leftOutSpread = .6  // of the scores of labelled items: others are smoothed over the graph
+	bulkExcess    = 1.5 // of the unknown rate: where strangers come they are among those above the limit
 )
 
 // unknownLimit says how far known items spread.
@@ -209,12 +220,13 @@ type unknownLimit struct {
 }
 
 // sure bounds the confidence of an item with this score: how sure the solve is of a class says nothing of
-// classes that it does not know. Of known items at the limit about three of four are answered right.
+// classes that it does not know. Of known items at the limit about three of four are answered right; only
+// what is nearer to labels than most of the stream is more than .9 sure.
 func (l unknownLimit) sure(score float64) float64 {
-	if score <= l.low {
+	if math.IsInf(l.low, 1) {
 		return 1
 	}
-	return min(1, max(.5, .75-.4*(score-l.at)/(l.at-l.low)))
+	return min(1, max(.5, .75-.15*(score-l.at)/max(l.at-l.low, 1e-9)))
 }
 
 // unknownLimit is the score above which an item is called unknown. The stream's own bulk says how far its

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// batchesSection is the protocol of StatA with labelled rows in the place of texts: batches that hold a few
+// of many classes, and streams in which a class comes at a time.
+var batchesSection = section{
+	name: "batches", title: "Batches of few classes, and correlated streams",
+	run: func(ctx context.Context, b *bench) error {
+		folders, forget, err := b.Sets("clip-dtd", "clip-flowers", "clip-caltech101", "grocery")
+		if err != nil {
+			return err
+		}
+		defer forget()
+		sets, err := evaluate.ReadSets(folders)
+		if err != nil {
+			return err
+		}
+		if err := batches(ctx, b, sets); err != nil {
+			return err
+		}
+		return correlated(ctx, b, sets)
+	},
+}
+
+// batchMethods answer each batch by itself, from the labelled rows in it.
+var batchMethods = []string{
+	string(solver.SLKMeans), string(solver.Nearest), string(solver.LaplacianShot), evaluate.TransCLIP,
+	evaluate.StatA,
+}
+
+func batches(ctx context.Context, b *bench, sets []*evaluate.Set) error {
+	few := evaluate.FewShot{
+		Ways: 20, Shots: []int{1, 5}, Tasks: 30, Seed: 1, SplitSeed: 1, MetricEpisodes: 20,
+	}
+	if b.Quick {
+		few.Tasks = 10
+	}
+	names := []string{"few:1-4", "few:2-10", "few:5-20", "few:5-20:1000"}
+	for _, name := range names {
+		mix, err := evaluate.ParseMix(name)
+		if err != nil {
+			return err
+		}
+		few.Mixes = append(few.Mixes, mix)
+	}
+	settings, err := solver.DefaultPreset.Settings()
+	if err != nil {
+		return err
+	}
+	for _, method := range batchMethods {
+		c := evaluate.Candidate{Method: method, Preset: "default", Settings: settings}
+		if method == string(solver.Nearest) || method == string(solver.LaplacianShot) {
+			c.Settings.Method = solver.Method(method)
+		}
+		few.Candidates = append(few.Candidates, c)
+	}
+	right := map[string][]float64{}
+	for _, set := range sets {
+		results, err := few.Run(ctx, set)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			key := fmt.Sprint(r.Method, r.Shots, r.Mix)
+			right[key] = append(right[key], r.Accuracy)
+		}
+	}
+	b.Text("Batches of 64 or 1,000 rows, or as many as there are, that hold so many of 20 classes, each with "+
+		"1 or 5 labelled rows; per cent right, mean over %d batches a cell and %d sets. All but the "+
+		"updates of TransCLIP and StatA know the metric of 20 tasks of other classes; all may "+
+		"centre by the same rows.", few.Tasks, len(sets))
+	columns := []string{"method"}
+	for _, shots := range few.Shots {
+		for _, name := range names {
+			columns = append(columns, fmt.Sprintf("%d labels, %s", shots, name))
+		}
+	}
+	var rows [][]string
+	for _, method := range batchMethods {
+		row := []string{method}
+		for _, shots := range few.Shots {
+			for _, name := range names {
+				mean := evaluate.Average(right[fmt.Sprint(method, shots, name)]).Mean
+				row = append(row, fmt.Sprintf("%.1f", mean))
+			}
+		}
+		rows = append(rows, row)
+	}
+	b.Table(columns, rows)
+	return nil
+}
+
+// correlated are streams whose classes come together, the more so the smaller alpha.
+func correlated(ctx context.Context, b *bench, sets []*evaluate.Set) error {
+	l := &learning{
+		bench: b, settings: stream.Defaults(), seeds: 2, done: map[string][]evaluate.StreamResult{},
+	}
+	if b.Quick {
+		l.seeds = 1
+	}
+	orders := []evaluate.StreamProtocol{{Alpha: .1}, {Alpha: .01}, {Alpha: .001}, {Order: "class"}}
+	columns := []string{"method"}
+	methods := []string{
+		"default", "cold", "nearest", string(solver.LaplacianShot), evaluate.TransCLIP, evaluate.StatA, "1nn",
+	}
+	rows := make([][]string, len(methods))
+	for i, method := range methods {
+		rows[i] = []string{method}
+	}
+	for _, shots := range []int{1, 5} {
+		for _, p := range orders {
+			p.Episode, p.SupportBy, p.TeachBy, p.Shots = 128, "class", "random", shots
+			name := "one class after the other"
+			if p.Order == "" {
+				p.Order, name = "dirichlet", fmt.Sprintf("Dirichlet(%g)", p.Alpha)
+			}
+			columns = append(columns, fmt.Sprintf("%d labels, %s", shots, name))
+			for i, method := range methods {
+				var right []float64
+				for _, set := range sets {
+					results, err := l.run(ctx, set, method, p)
+					if err != nil {
+						return err
+					}
+					right = append(right, mean(results, accuracyOf))
+				}
+				rows[i] = append(rows[i], fmt.Sprintf("%.1f", 100*evaluate.Average(right).Mean))
+			}
+		}
+	}
+	b.Text("The same sets as streams, all their classes labelled, in episodes of 128; per cent right, mean "+
+		"over seeds 1 to %d and the sets. default learns as it goes; the others answer each "+
+		"episode by itself.", l.seeds)
+	b.Table(columns, rows)
+	return nil
+}
