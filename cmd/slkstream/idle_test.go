@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/sample"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -140,7 +141,7 @@ func planOf(t *testing.T, command string, args []string) string {
 	}
 	of := &call{Config: c, Log: slog.New(slog.DiscardHandler)}
 	brokers := brokerSettings(of)
-	o, err := stageOptions(t.Context(), of, nil)
+	o, err := stageOptions(t.Context(), of, new(topic.Client))
 	if err != nil {
 		return err.Error()
 	}
