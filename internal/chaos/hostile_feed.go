@@ -88,7 +88,9 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 			r.Headers = append(r.Headers, record.Header{Key: "note", Value: []byte(long(usualMessage))})
 		})
 	case 6:
-		return f.item(inTopic, func(_ map[string]any, r *record.Out) { r.Key = []byte("long-" + long(30_000)) })
+		r := f.record(inTopic, []byte(`{"id":"long","vector":[1,2,3]}`), kindPoison)
+		r.Key = []byte("long-" + long(30_000))
+		return []record.Out{r}, nil
 	case 7: // names that senders invent
 		return f.item(inTopic, func(m map[string]any, _ *record.Out) {
 			m["model"] = fmt.Sprint("model-", f.n, "-",
