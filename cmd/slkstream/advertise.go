@@ -6,8 +6,9 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// advertised is where other processes of the group find this one's listener: its host or, where it listens on
-// all, the address from which this machine reaches the brokers; "" where others do not reach it.
+// advertised returns the address at which other processes of the group reach this one's listener: its host
+// or, if it listens on all interfaces, the address from which this machine reaches the brokers; "" if others
+// cannot reach it.
 func advertised(l *config.Listen, brokers []string) string {
 	host, port, err := net.SplitHostPort(l.Address)
 	if err != nil || port == "0" || len(brokers) == 0 {

@@ -22,9 +22,9 @@ func newAuditCommand() *cobra.Command {
 	}, audit)
 }
 
-// auditRow is a doubtful example as it is printed.
+// auditRow is a printed doubtful example.
 type auditRow struct {
-	Stream     string  `json:"stream,omitempty"` // empty: the example is every stream's
+	Stream     string  `json:"stream,omitempty"` // empty: the example is for all streams
 	ID         string  `json:"id"`
 	Label      string  `json:"label"`
 	Says       string  `json:"says"`

@@ -37,8 +37,8 @@ func backfill(ctx context.Context, c *call) error {
 	return answerRange(ctx, c, client, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To}, nil)
 }
 
-// answerRange runs a job to its end. A job is a group of its own: its offsets say how far it has come, its
-// state topic holds the plan.
+// answerRange runs a job to its end. Each job has a group of its own: the group's offsets record progress,
+// its state topic holds the plan.
 func answerRange(
 	ctx context.Context, c *call, client *topic.Client, b pipeline.Backfill, compare *pipeline.Comparison,
 ) error {

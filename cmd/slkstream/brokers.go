@@ -8,9 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// connect gives a command its client of the brokers that the configuration names, or of the embedded one.
-// embedded says which, as topics of the embedded broker appear when they are first used. disconnect comes
-// last. topics are all that are used; none: any may be.
+// connect returns a client of the configured brokers or, if none are configured, of the embedded one.
+// embedded says which: the embedded broker creates topics on first use. The caller calls disconnect last.
+// topics lists every topic used; none means any.
 func connect(ctx context.Context, c *call,
 	topics ...string,
 ) (client *topic.Client, embedded bool, disconnect func(), err error) {
@@ -42,7 +42,7 @@ func connect(ctx context.Context, c *call,
 	}, nil
 }
 
-// brokerSettings are how Kafka is reached.
+// brokerSettings returns the connection settings for Kafka.
 func brokerSettings(c *call) topic.Settings {
 	k := c.Config.Kafka
 	file, command := k.Token()

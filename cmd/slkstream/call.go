@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// call is one call of a command: its settings, loaded and validated, and where it reads and writes.
+// call is one invocation of a command: its settings, loaded and validated, and its input and output.
 type call struct {
 	Config *config.Config
 	Args   []string
@@ -23,11 +23,11 @@ type call struct {
 	Out    io.Writer // results
 	Err    io.Writer // messages; logs go through Log
 
-	console *console // that Err and Log write to
+	console *console // destination of Err and Log
 }
 
-// withSettings makes run the body of a command, and gives it the flags that config has for the command of
-// this name.
+// withSettings makes run the body of a command and adds the flags that config has for the command
+// of this name.
 func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
 	addSettings(name, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -48,8 +48,7 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 	return cmd
 }
 
-// addSettings adds the flags that config has for the command of this name, with the completion of their
-// values.
+// addSettings adds the flags that config has for the command of this name, with completion of their values.
 func addSettings(name string, cmd *cobra.Command) {
 	config.Flags(cmd.Flags(), name)
 	for _, s := range config.Default(name).Settings() {
@@ -68,8 +67,7 @@ func addSettings(name string, cmd *cobra.Command) {
 	showInGroups(name, cmd)
 }
 
-// noArguments refuses arguments, and says by which flag the first one may have been meant; "" where there is
-// none.
+// noArguments refuses arguments. Its error suggests flag for the first one; "" suggests none.
 func noArguments(flag string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -82,7 +80,7 @@ func noArguments(flag string) cobra.PositionalArgs {
 	}
 }
 
-// oneArgument asks for exactly one, which is called what.
+// oneArgument requires exactly one argument; what names it in the error.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -95,7 +93,7 @@ func oneArgument(what string) cobra.PositionalArgs {
 	}
 }
 
-// flagError adds the nearest right name to a mistaken flag.
+// flagError adds the nearest known name to the error of a mistaken flag.
 func flagError(command string, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {

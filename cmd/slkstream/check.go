@@ -26,7 +26,7 @@ func newCheckCommand() *cobra.Command {
 	}, check)
 }
 
-// patience is how long check waits for an answer of the brokers.
+// patience bounds how long check waits for an answer from the brokers.
 const patience = 15 * time.Second
 
 func check(ctx context.Context, c *call) error {
@@ -55,7 +55,7 @@ func check(ctx context.Context, c *call) error {
 	return nil
 }
 
-// checker tests one thing after the other and goes on after a fault.
+// checker runs one test after another and continues after a fault.
 type checker struct {
 	config *config.Config
 	client *topic.Client
@@ -63,8 +63,8 @@ type checker struct {
 	faults int
 	failed error // of writing to out
 
-	inputs     []string // that exist
-	partitions int      // the most that an input has
+	inputs     []string // the existing ones
+	partitions int      // of the input with the most
 	exists     map[string]bool
 }
 
@@ -76,7 +76,7 @@ func (k *checker) say(kind, format string, args ...any) {
 func (k *checker) good(format string, args ...any) { k.say("ok", format, args...) }
 func (k *checker) warn(format string, args ...any) { k.say("warn", format, args...) }
 
-// fault tells what is wrong and the settings to change.
+// fault reports a fault and the settings to change.
 func (k *checker) fault(settings, format string, args ...any) {
 	k.faults++
 	var names []string
@@ -86,8 +86,8 @@ func (k *checker) fault(settings, format string, args ...any) {
 	k.say("FAULT", "%s (%s)", fmt.Sprintf(format, args...), strings.Join(names, ", "))
 }
 
-// within gives one question the time it may take. It is asked again while the brokers say that they are not
-// ready: a group that is new to them, a topic just made.
+// within bounds one request by patience. It retries while the brokers report that they are not ready, as for
+// a group that is new to them or a topic just created.
 func within(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -105,7 +105,7 @@ func within(ctx context.Context, ask func(context.Context) error) error {
 	}
 }
 
-// brokers tests that brokers answer and speak what the stage needs.
+// brokers tests that the brokers answer and support the requests that the stage needs.
 func (k *checker) brokers(ctx context.Context) bool {
 	var versions *kafka.ApiVersionsResponse
 	err := within(ctx, func(ctx context.Context) (err error) {
@@ -136,11 +136,11 @@ func (k *checker) brokers(ctx context.Context) bool {
 	return true
 }
 
-// wanted is a topic and how it has to be.
+// wanted is a topic and the properties it must have.
 type wanted struct {
 	setting, name string
 	compacted     bool
-	atLeast       bool // as many partitions as the input
+	atLeast       bool // it needs as many partitions as the input
 	reads, writes bool // what the stage does with it
 }
 
@@ -177,7 +177,7 @@ func (k *checker) topics(ctx context.Context) {
 	}
 }
 
-// topic tests one topic, making it if asked to, and returns how many partitions it has.
+// topic tests one topic, creating it if asked to, and returns its number of partitions.
 func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	var d topic.Description
 	ask := func() error {
@@ -239,7 +239,7 @@ func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
 	return d.Partitions
 }
 
-// rights tests that the stage may do with a topic what it is going to do.
+// rights tests that the stage is authorised for its operations on a topic.
 func (k *checker) rights(ctx context.Context, w wanted) {
 	var rights topic.Rights
 	err := within(ctx, func(ctx context.Context) (err error) {
@@ -263,7 +263,7 @@ func (k *checker) rights(ctx context.Context, w wanted) {
 	}
 }
 
-// group tests the right to the consumer group, and what it has committed.
+// group tests access to the consumer group, and reads its committed offsets.
 func (k *checker) group(ctx context.Context) {
 	for _, in := range k.inputs {
 		err := within(ctx, func(ctx context.Context) error {
@@ -278,7 +278,7 @@ func (k *checker) group(ctx context.Context) {
 	k.good("group %s", k.config.Topics.Group)
 }
 
-// state tests that what the streams remember can be read.
+// state tests that the streams' state can be read.
 func (k *checker) state(ctx context.Context) {
 	name := k.config.Topics.StateTopic()
 	if !k.exists[name] {

@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// labels tests that the labels topic can be read to its end, and every record of it.
+// labels tests that every record of the labels topic can be read.
 func (k *checker) labels(ctx context.Context) {
 	name := k.config.Topics.Labels
 	if !k.exists[name] {
@@ -17,7 +17,7 @@ func (k *checker) labels(ctx context.Context) {
 	}
 	decoder, err := k.decoder()
 	if err != nil {
-		return // said where the input is read
+		return // reported where the input is read
 	}
 	examples, bad := map[string]bool{}, 0
 	var why error
@@ -42,11 +42,11 @@ func (k *checker) labels(ctx context.Context) {
 	}
 }
 
-// lookBack is how many of the latest records of a partition are read.
+// lookBack is how many of a partition's latest records are read.
 const lookBack = 200
 
-// streams tests that the input can be read, and warns where a stream is scattered over partitions: its parts
-// would learn apart from each other.
+// streams tests that the input can be read, and warns of a stream that is spread over partitions, as each
+// partition would learn it separately.
 func (k *checker) streams(ctx context.Context) {
 	for _, in := range k.inputs {
 		decoder, err := k.decoder()

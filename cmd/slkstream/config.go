@@ -33,7 +33,7 @@ func newConfigCommand() *cobra.Command {
 	return root
 }
 
-// printConfigOf prints the configuration of a command, right or wrong, and then what is wrong with it.
+// printConfigOf prints the configuration of a command, valid or not, and then its faults.
 func printConfigOf(command, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
@@ -64,7 +64,7 @@ func printConfigOf(command, name string) *cobra.Command {
 	return cmd
 }
 
-// presetValue tells what a command takes instead of a setting of the solver that is not given.
+// presetValue returns a function that gives the value a command uses for a solver setting that was not given.
 func presetValue(command string, given config.Solver) func(string) string {
 	s, err := solver.Preset(given.Preset()).Settings()
 	if command == "eval cluster" || command == "eval paper" {

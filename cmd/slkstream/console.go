@@ -14,11 +14,10 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where messages go: log lines, and on a terminal a line below them that says how far a
-// command is.
+// console writes messages: log lines and, on a terminal, a progress line below them.
 type console struct {
 	to       io.Writer
-	terminal *os.File // nil: no terminal: the line is not shown
+	terminal *os.File // nil: no terminal, so no progress line
 
 	mu   sync.Mutex
 	line string
@@ -32,7 +31,7 @@ func newConsole(to io.Writer) *console {
 	return c
 }
 
-// Write writes a message above the line.
+// Write writes a message above the progress line.
 func (c *console) Write(message []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +42,7 @@ func (c *console) Write(message []byte) (int, error) {
 	return min(n, len(message)), err
 }
 
-// show replaces the line by text; "" gives the line back.
+// show replaces the progress line with text; "" clears it.
 func (c *console) show(text string) {
 	if c.terminal == nil {
 		return
@@ -57,15 +56,15 @@ func (c *console) show(text string) {
 	}
 	if text != c.line {
 		c.line = text
-		_, _ = fmt.Fprintf(c.to, "\r\x1b[K%s", text) // a terminal that is gone is no reason to stop
+		_, _ = fmt.Fprintf(c.to, "\r\x1b[K%s", text) // a closed terminal does not stop the command
 	}
 }
 
-// progress says how far a command is: on a terminal in the line, elsewhere in the log, a line a minute.
+// progress reports a command's progress: on a terminal in the progress line, else in the log, once a minute.
 type progress struct {
 	call   *call
 	stage  string
-	began  time.Time // of the stage
+	began  time.Time // start of the present stage
 	shown  time.Time
 	logged time.Time
 }
@@ -77,7 +76,7 @@ const (
 
 func newProgress(c *call) *progress { return &progress{call: c, logged: time.Now()} }
 
-// at says that done of the total of a stage are done; a total below 1 is not known.
+// at reports that done of a stage's total are done; a total below 1 is unknown.
 func (p *progress) at(stage string, done, total int64) {
 	now := time.Now()
 	if stage != p.stage {
@@ -93,10 +92,10 @@ func (p *progress) at(stage string, done, total int64) {
 	}
 }
 
-// end gives the line back.
+// end clears the progress line.
 func (p *progress) end() { p.call.console.show("") }
 
-// progressLine is the text of progress, with an estimate of what is left once it can be made.
+// progressLine formats progress, with an estimate of the time left once there is one.
 func progressLine(what string, done, total int64, spent time.Duration) string {
 	if total <= 0 {
 		return fmt.Sprintf("%s: %d", what, done)
@@ -109,15 +108,15 @@ func progressLine(what string, done, total int64, spent time.Duration) string {
 	return line
 }
 
-// figure is one thing that a report says.
+// figure is one value of a report.
 type figure struct {
 	name string
-	log  any    // as the log has it
-	text string // as the line has it; "" leaves it out
+	log  any    // for the log
+	text string // for the progress line; "" omits it
 }
 
-// report does work and says meanwhile how it goes: on a terminal in the line, elsewhere a log line a minute.
-// figures is asked for what holds now.
+// report runs work and reports figures meanwhile: on a terminal in the progress line, else in the log, once a
+// minute. figures returns the present values.
 func (c *call) report(ctx context.Context, figures func() []figure, work func(context.Context) error) error {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -170,7 +169,7 @@ func attributes(figures []figure) []any {
 	return all
 }
 
-// thousands writes a count as people read it: 12,340.
+// thousands formats a count with separators: 12,340.
 func thousands(n int64) string {
 	digits := []byte(fmt.Sprint(n))
 	var out bytes.Buffer
@@ -183,13 +182,13 @@ func thousands(n int64) string {
 	return out.String()
 }
 
-// rate is how fast a count grows, over the last seconds.
+// rate measures the growth of a count over the last seconds.
 type rate struct {
 	at    []time.Time
 	count []int64
 }
 
-// add takes the count of now and returns how much it grew a second.
+// add takes the count at time now and returns its growth per second.
 func (r *rate) add(now time.Time, count int64) float64 {
 	const over = 5 * time.Second
 	r.at, r.count = append(r.at, now), append(r.count, count)

@@ -31,7 +31,7 @@ func newCorrectCommand() *cobra.Command {
 	}, correct)
 }
 
-// correctionRow is a line of the summary.
+// correctionRow is one row of the summary.
 type correctionRow struct {
 	Was   string `json:"was"`
 	Is    string `json:"is"`
@@ -66,7 +66,7 @@ func correct(ctx context.Context, c *call) error {
 		b.Job = "labels-" + strconv.FormatInt(offsets, 10)
 	}
 	dry := c.Config.Dead.DryRun
-	if dry { // nobody goes on with it
+	if dry { // a dry run is not continued
 		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
 	}
 	t.Group += "-correct"
@@ -99,7 +99,7 @@ func correct(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-// endOf is the sum of the ends of a topic's partitions.
+// endOf returns the sum of the end offsets of a topic's partitions.
 func endOf(ctx context.Context, client *topic.Client, name string) (sum int64, err error) {
 	n, err := client.Partitions(ctx, name)
 	for p := range int32(n) {

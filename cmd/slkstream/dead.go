@@ -52,7 +52,7 @@ func newDeadCommand() *cobra.Command {
 	return cmd
 }
 
-// deadLetter is a letter as the commands print it.
+// deadLetter is a printed dead letter.
 type deadLetter struct {
 	Position string            `json:"letter"` // PARTITION/OFFSET in the topic of dead letters
 	ID       string            `json:"id"`
@@ -63,9 +63,9 @@ type deadLetter struct {
 	Bytes    int               `json:"bytes"`
 	Cut      bool              `json:"truncated,omitempty"`
 	Replayed bool              `json:"replayed,omitempty"`
-	Headers  map[string]string `json:"headers,omitempty"` // of show
-	Value    string            `json:"value,omitempty"`   // of show
-	ToDo     string            `json:"todo,omitempty"`    // of show
+	Headers  map[string]string `json:"headers,omitempty"` // in show only
+	Value    string            `json:"value,omitempty"`   // in show only
+	ToDo     string            `json:"todo,omitempty"`    // in show only
 
 	at record.Source // of the letter
 }
@@ -116,7 +116,7 @@ func showDead(ctx context.Context, c *call) error {
 	defer disconnect()
 	reader, lines := newLetterReader(c, client), json.NewEncoder(c.Out)
 	for i := range letters {
-		l := letters[i] // a copy: what is read of it is not kept
+		l := letters[i] // a copy, so that the texts added to it are freed
 		letter, err := reader.read(ctx, &l)
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func replayDead(ctx context.Context, c *call) error {
 		if err := client.Write(ctx, []record.Out{out}); err != nil {
 			return fmt.Errorf("dead letter %s: %w", l.Position, err)
 		}
-		// Were this to fail, the letter could be replayed twice.
+		// If this fails, a later replay may send the record twice.
 		if err := client.Write(ctx, []record.Out{letter.Mark()}); err != nil {
 			return fmt.Errorf("dead letter %s was replayed, but cannot be marked: %w", l.Position, err)
 		}
@@ -209,7 +209,7 @@ func replayDead(ctx context.Context, c *call) error {
 	return nil
 }
 
-// printLines prints one JSON object a line.
+// printLines prints one JSON object per line.
 func printLines(c *call, letters []deadLetter) error {
 	lines := json.NewEncoder(c.Out)
 	for i := range letters {
@@ -220,7 +220,7 @@ func printLines(c *call, letters []deadLetter) error {
 	return nil
 }
 
-// text is a text from a record, printable unless raw is set.
+// text returns a record's text, made printable unless raw is set.
 func (c *call) text(text string, most int) string {
 	if c.Config.Tail.Raw {
 		return text
@@ -228,7 +228,7 @@ func (c *call) text(text string, most int) string {
 	return printable(text, most)
 }
 
-// printable is a text from a record as a terminal may show it, of so many bytes at most.
+// printable returns a record's text, safe for a terminal and at most so many bytes long.
 func printable(text string, most int) string {
 	cut := len(text) > most
 	if cut {

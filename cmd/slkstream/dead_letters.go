@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// chosenLetters are the dead letters that the settings mean, oldest first.
+// chosenLetters returns the dead letters that the settings select, oldest first.
 func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *topic.Client, disconnect func(), err error) {
 	d, name := &c.Config.Dead, c.Config.Topics.DeadTopic()
 	since, err := d.SinceTime(time.Now())
@@ -42,8 +42,8 @@ func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *
 	return letters, client, disconnect, nil
 }
 
-// letterReader reads letters again that readLetters has listed, by and large in order: of each partition one
-// batch is in memory.
+// letterReader reads whole letters that readLetters has listed, approximately in order: it keeps one batch of
+// each partition in memory.
 type letterReader struct {
 	client *topic.Client
 	name   string
@@ -52,7 +52,7 @@ type letterReader struct {
 
 type letterBatch struct {
 	reader *topic.Reader
-	from   int64 // where the batch begins
+	from   int64 // offset at which the batch begins
 	batch  *topic.Batch
 }
 
@@ -90,8 +90,8 @@ func (r *letterReader) read(ctx context.Context, l *deadLetter) (record.Letter, 
 	}
 }
 
-// readLetters reads a topic of dead letters to its end and lists those to keep, oldest first, without their
-// records.
+// readLetters reads a topic of dead letters to its end and returns those that keep accepts, oldest first,
+// without their records.
 func readLetters(ctx context.Context, client *topic.Client, name string,
 	keep func(*deadLetter) bool,
 ) ([]deadLetter, error) {
@@ -136,7 +136,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 	return letters, nil
 }
 
-// streamOf is the stream that a record names, else its key.
+// streamOf returns the stream that a record names, else its key.
 func streamOf(raw *record.Raw) string {
 	var named struct{ Stream, SensorID string }
 	if bytes.HasPrefix(bytes.TrimSpace(raw.Value), []byte("{")) && json.Unmarshal(raw.Value, &named) == nil {
@@ -147,7 +147,7 @@ func streamOf(raw *record.Raw) string {
 	return string(raw.Key)
 }
 
-// reason sums up the letters that are there for one reason, whatever numbers it names.
+// reason summarises the letters of one reason; numbers in its text do not distinguish reasons.
 type reason struct {
 	example     string
 	count       int
@@ -155,7 +155,7 @@ type reason struct {
 	streams     map[string]bool
 }
 
-// byReason sums letters up, the most frequent reason first.
+// byReason groups letters by reason, the most frequent first.
 func byReason(letters []deadLetter) []*reason {
 	reasons := map[string]*reason{}
 	var all []*reason
@@ -181,7 +181,7 @@ func byReason(letters []deadLetter) []*reason {
 	return all
 }
 
-// advice says what can be done about a letter.
+// advice says how to deal with a letter.
 func advice(l *record.Letter) string {
 	for _, known := range []struct{ reason, todo string }{
 		{"dimension", "the sender changed its embedder, or the stage learned a wrong dimension: set --dimension, or a --model for each embedder, and replay"},

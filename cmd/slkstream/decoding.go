@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/registry"
 )
 
-// decoding is how records are read, as the settings have it.
+// decoding returns the options for reading records.
 func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 	s := &c.Stage
 	o := record.Options{
@@ -43,7 +43,7 @@ func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error
 	return opened, nil
 }
 
-// resultForm is how results are written, as the settings have it. Avro's schema is registered.
+// resultForm returns the form in which results are written. It registers the schema of Avro.
 func resultForm(ctx context.Context, c *config.Config, log *slog.Logger) (record.ResultForm, error) {
 	t := &c.Topics
 	switch {

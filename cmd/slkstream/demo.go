@@ -42,7 +42,7 @@ func newDemoCommand() *cobra.Command {
 }
 
 func runDemo(ctx context.Context, c *call) error {
-	if c.Config.General.LogLevel() == "info" { // the episodes say enough
+	if c.Config.General.LogLevel() == "info" { // the episode lines suffice
 		quiet := c.Config.General
 		quiet.Log = []string{"warn", quiet.LogForm()}
 		c.Log = newLogger(c.Err, quiet)
@@ -58,7 +58,7 @@ func runDemo(ctx context.Context, c *call) error {
 	}
 	settings.Solver.Check = true // the page draws the objective step by step
 	judged := settings
-	judged.ReviewRate = 0 // nobody answers those who are compared
+	judged.ReviewRate = 0 // the compared solvers get no answers to review questions
 	judge, err := demo.NewJudge(judged)
 	if err != nil {
 		return usageError{err}
@@ -111,7 +111,7 @@ func runDemo(ctx context.Context, c *call) error {
 			}
 		}()
 	}
-	// From here on, so that a slow start does not eat the show.
+	// Start the timer after startup.
 	if limit := c.Config.Demo.For; limit > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
@@ -185,7 +185,7 @@ func demoBroker(ctx context.Context, c *call) (client *topic.Client, address str
 	return client, b.Address(), func() { client.Close(); closeBroker() }, nil
 }
 
-// visitAt is what a person types to see the page. A token is never shown.
+// visitAt returns the page's URL as a person would type it. It never shows a token.
 func visitAt(c *call, address net.Addr) string {
 	at := "http://" + address.String()
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

@@ -10,9 +10,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// setUp makes the topics and teaches the examples.
+// setUp creates the topics and writes the labelled examples.
 func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
-	// the belt never ends, a disk does
+	// the demo runs without end, so its topics must be bounded
 	small := map[string]string{"retention.bytes": "67108864", "segment.bytes": "16777216"}
 	for _, d := range []topic.Description{
 		{Name: demoIn, Partitions: 1, Settings: small},
@@ -35,11 +35,11 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 	return client.Write(ctx, lessons)
 }
 
-// camera takes pictures of the belt and writes them to its topic.
+// camera writes pictures of the belt to its topic.
 type camera struct {
 	belt   *demo.Belt
 	client *topic.Client
-	rate   float64 // pictures a second
+	rate   float64 // pictures per second
 }
 
 func (k camera) run(ctx context.Context) error {
@@ -54,7 +54,7 @@ func (k camera) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := time.Now()
-		// after a longer pause the belt goes on, and does not race
+		// after a long pause the belt continues at its rate and does not catch up
 		due += k.rate * min(now.Sub(last), time.Second).Seconds()
 		last = now
 		var pictures []record.Out

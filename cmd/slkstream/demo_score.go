@@ -13,7 +13,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// score watches the stage, scores its episodes, prints a line for each and shows them to the page.
+// score observes the stage, scores its episodes, prints a line for each and shows them on the page.
 type score struct {
 	judge    *demo.Judge
 	page     *web.Page
@@ -23,7 +23,7 @@ type score struct {
 	last     []demo.Score
 }
 
-// scored is an episode on its way to the judge.
+// scored is an episode that waits for the judge.
 type scored struct {
 	shown   *web.Episode
 	judged  []demo.Judged
@@ -36,8 +36,8 @@ func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
 	return &score{judge: judge, page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
 }
 
-// Answered implements pipeline.Observer. An episode that finds the judge too far behind is not scored at all,
-// for nobody.
+// Answered implements pipeline.Observer. If too many episodes wait for the judge, the episode is scored for
+// none of the compared solvers.
 func (s *score) Answered(a *pipeline.Answered) {
 	s.page.Told(a.Results, a.Reviews, a.Report.Doubtful)
 	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
@@ -87,7 +87,7 @@ func (s *score) run(ctx context.Context) error {
 	}
 }
 
-// head is the headings of the lines.
+// head returns the line of column headings.
 func (s *score) head() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7s  %7s", "episode", "right")
@@ -98,7 +98,7 @@ func (s *score) head() string {
 	return b.String()
 }
 
-// line is what is said of one episode.
+// line formats the scores of one episode.
 func (s *score) line(e *scored, scores []demo.Score) string {
 	right := scores[0].Right
 	if s.last != nil {
@@ -115,7 +115,7 @@ func (s *score) line(e *scored, scores []demo.Score) string {
 	return b.String()
 }
 
-// foot sums up.
+// foot formats the totals.
 func (s *score) foot() string {
 	if s.last == nil {
 		return "\nno episode was answered\n"

@@ -26,8 +26,8 @@ func newEvalCommand() *cobra.Command {
 	return eval
 }
 
-// candidates is every preset named with every method named (its own where none is), each with the settings
-// given instead of the preset's.
+// candidates combines every preset named with every method named, or the preset's own if none is named. Given
+// settings override the preset's.
 func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 	methods := c.Solver.Methods
 	if len(methods) == 0 {
@@ -75,7 +75,7 @@ func wholeNumbers(texts []string) ([]int, error) {
 	return out, nil
 }
 
-// printer writes results: JSON objects a line as they come, or the rows of one table.
+// printer writes results: JSON Lines as they come, or the rows of one table.
 type printer struct {
 	out   io.Writer
 	json  bool
@@ -91,7 +91,7 @@ func newPrinter(c *call, header string) *printer {
 	return p
 }
 
-// print writes a result, as it is in JSON or as a row whose cells end in tabs.
+// print writes a result: as JSON, or as a row whose cells end in tabs.
 func (p *printer) print(result any, format string, cells ...any) error {
 	if p.json {
 		return json.NewEncoder(p.out).Encode(result)
@@ -108,7 +108,7 @@ func (p *printer) close() error {
 	return nil
 }
 
-// progressOf shows how far a measurement is, and gives the line back when it is done.
+// progressOf shows the progress of a measurement, and clears the line when it is done.
 func progressOf(c *call, what string) func(done, of int) {
 	p := newProgress(c)
 	return func(done, of int) {

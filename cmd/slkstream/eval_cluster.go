@@ -71,7 +71,7 @@ func evalCluster(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-// clusterSettings are the solver's for clustering, replaced by what was given.
+// clusterSettings returns the solver's settings for clustering, with given values replaced.
 func clusterSettings(c *call, method string) (solver.Settings, error) {
 	s, err := solver.Clustering(solver.Method(method))
 	if err != nil {
@@ -88,7 +88,7 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 	return s, nil
 }
 
-// exportClusters writes the labels of a method and the truth they were scored on.
+// exportClusters writes a method's labels and the true ones.
 func exportClusters(folder string, set *evaluate.Set, r evaluate.ClusterResult) error {
 	into := filepath.Join(folder, set.Name)
 	if err := os.MkdirAll(into, 0o755); err != nil {

@@ -84,7 +84,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-// fewShot is the protocol that the settings ask for, without its candidates.
+// fewShot builds the protocol from the settings, without its candidates.
 func fewShot(c *call) (*evaluate.FewShot, error) {
 	e := c.Config.Evaluate
 	f := &evaluate.FewShot{

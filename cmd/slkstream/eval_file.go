@@ -83,7 +83,7 @@ func evalFile(ctx context.Context, c *call) error {
 	return summary.print(c)
 }
 
-// exportFile writes a drawn file, under a name that tells shots apart.
+// exportFile writes a drawn file. Its name contains the number of shots.
 func exportFile(folder string, protocol *evaluate.StreamProtocol, set *evaluate.Set, seed uint64) error {
 	drawn, err := protocol.Draw(set, seed)
 	if err != nil {

@@ -28,7 +28,7 @@ func newEvalStreamCommand() *cobra.Command {
 	}, evalStream)
 }
 
-// streamLine is one result as it is printed in JSON.
+// streamLine is one result in JSON.
 type streamLine struct {
 	evaluate.StreamResult
 	Preset string `json:"preset,omitempty"`
@@ -53,7 +53,7 @@ func evalStream(ctx context.Context, c *call) error {
 		return err
 	}
 	seed := c.Config.Solver.Seed
-	// every stream is drawn once before the work starts: a fault in the last is known at once
+	// draw every stream once before the work starts, so that a fault in the last is known at once
 	for _, set := range sets {
 		for _, n := range shots {
 			protocol.Shots = n
@@ -110,7 +110,7 @@ func evalStream(ctx context.Context, c *call) error {
 	return summary.print(c)
 }
 
-// cell is a fraction that a run may not have.
+// cell formats a fraction that may be missing.
 func cell(v *float64) string {
 	if v == nil {
 		return ""
@@ -118,7 +118,7 @@ func cell(v *float64) string {
 	return fmt.Sprintf("%.3f", *v)
 }
 
-// streamProtocol is how streams are drawn, but for the shots.
+// streamProtocol builds the protocol for drawing streams, without the shots.
 func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	e := c.Config.Evaluate
 	p := evaluate.StreamProtocol{
@@ -163,13 +163,13 @@ func streamProtocol(c *call) (evaluate.StreamProtocol, error) {
 	return p, nil
 }
 
-// streamRun is one way to answer a stream.
+// streamRun is one method that answers a stream.
 type streamRun struct {
 	evaluate.Stream
 	preset string
 }
 
-// streamRuns are the stage with every preset and method named, and the rivals named.
+// streamRuns returns the stage with every preset and method named, and the rivals named.
 func streamRuns(c *call) ([]streamRun, error) {
 	of := *c.Config
 	of.Solver.Methods = nil
@@ -207,7 +207,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 	return runs, nil
 }
 
-// streamSummary gathers the accuracy of each run over its trials, in the order in which they come.
+// streamSummary collects the accuracy of each run over its trials, in the order of arrival.
 type streamSummary struct {
 	cells []streamCell
 }
@@ -234,8 +234,8 @@ func (s *streamSummary) add(data string, shots int, preset string, r evaluate.St
 	last.values = append(last.values, *value)
 }
 
-// print shows means over the trials, and the difference to the first run of the same data and shots, trial by
-// trial.
+// print shows means over the trials, and the trial-by-trial difference from the first run of the same
+// data and shots.
 func (s *streamSummary) print(c *call) error {
 	fmt.Fprintln(c.Out)
 	p := newPrinter(c, "mean over trials\tshots\tpreset\tmethod\taccuracy (NMI without shots)\t± 95 %\tagainst the first\t± 95 %\t")

@@ -28,7 +28,7 @@ func newFeedCommand() *cobra.Command {
 	}, feed)
 }
 
-// batchOfFeed is the most records that are sent together.
+// batchOfFeed bounds the records of one send.
 const batchOfFeed = 500
 
 func feed(ctx context.Context, c *call) error {
@@ -77,7 +77,7 @@ func feed(ctx context.Context, c *call) error {
 	return nil
 }
 
-// readColumn reads a .npy file of one whole number a row; nil if there is no file.
+// readColumn reads a .npy file of one whole number per row; nil if path is empty.
 func readColumn(setting, path string) ([]int32, error) {
 	if path == "" {
 		return nil, nil
@@ -89,11 +89,11 @@ func readColumn(setting, path string) ([]int32, error) {
 	return column.Integers, nil
 }
 
-// defaultPartitions is what a topic of the embedded broker gets that feed or teach makes.
+// defaultPartitions is the number of partitions of a topic that feed or teach creates on the embedded broker.
 const defaultPartitions = 4
 
-// prepareTopic makes a topic of the embedded broker on its first use; on Kafka it must be there, as check
-// --create makes it.
+// prepareTopic creates a topic of the embedded broker on first use. On Kafka the topic must exist; check
+// --create creates it.
 func prepareTopic(ctx context.Context, client *topic.Client, embedded bool, d topic.Description) error {
 	if embedded {
 		return client.Ensure(ctx, d)
@@ -123,11 +123,11 @@ type feeder struct {
 	keys   []int32
 	pace
 	sent  atomic.Int64
-	rows  atomic.Int64 // of the file, -1 where only reading tells
+	rows  atomic.Int64 // of the file, -1 if known only after reading it
 	speed rate
 }
 
-// figures are what is said of the feed while it is sent.
+// figures returns the values to report while sending.
 func (f *feeder) figures() []figure {
 	sent := f.sent.Load()
 	speed := f.speed.add(time.Now(), sent)
@@ -137,7 +137,7 @@ func (f *feeder) figures() []figure {
 	}
 }
 
-// file sends the file once and returns how many rows it has.
+// file sends the file once and returns its number of rows.
 func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	source, err := openInput(c)
 	if err != nil {
@@ -174,13 +174,13 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	}
 }
 
-// pace spreads records over time.
+// pace limits the rate of records.
 type pace struct {
-	rate  float64 // records a second; 0: as fast as it goes
+	rate  float64 // records per second; 0: unlimited
 	began time.Time
 }
 
-// due is how long after now so many records may have been sent.
+// due returns how long after now so many records may have been sent.
 func (p pace) due(records int64, now time.Time) time.Duration {
 	if p.rate == 0 {
 		return 0
@@ -210,7 +210,7 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 	return nil
 }
 
-// record is a row as it goes onto the topic.
+// record makes a row's record.
 func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 	e := record.Example{
 		ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector,

@@ -46,7 +46,7 @@ func forget(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-// forgetName forgets a name in all topics that the settings name.
+// forgetName removes a name from all topics that the settings name.
 func forgetName(ctx context.Context, c *call, client *topic.Client, n record.Name) ([]record.Receipt, error) {
 	t := &c.Config.Topics
 	topics := pipeline.NameTopics{

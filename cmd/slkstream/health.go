@@ -29,13 +29,13 @@ func askHealth(ctx context.Context, c *call) error {
 	return answer.Body.Close()
 }
 
-// askStage asks the stage that listens on --listen of this machine. The answer's body is the caller's to
-// close.
+// askStage sends a GET to the stage that listens on --listen of this machine. The caller closes
+// the answer's body.
 func askStage(ctx context.Context, c *call, path string) (*http.Response, error) {
 	return callStage(ctx, c, c.Config.Listen.Address, path, nil)
 }
 
-// callStage asks the stage at an address, with a JSON body or, where body is nil, for what is there.
+// callStage sends a request to the stage at address: a POST with a JSON body, or a GET if body is nil.
 func callStage(ctx context.Context, c *call, address, path string, body io.Reader) (*http.Response, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// columnsOfHelp is where the text of help is wrapped.
+// columnsOfHelp is the width to which help is wrapped.
 const columnsOfHelp = 110
 
-// showInGroups gives a command its help: the settings that matter most, and with --help-all all of them in
-// groups.
+// showInGroups sets a command's help: the settings that matter most or, with --help-all, all of
+// them in groups.
 func showInGroups(name string, cmd *cobra.Command) {
 	cmd.Long = wrapped(cmd.Long)
 	cmd.InitDefaultHelpFlag()
@@ -47,7 +47,7 @@ func wrapped(text string) string {
 	return out.String()
 }
 
-// helpAll is a flag that asks for help, and for all of it.
+// helpAll is the flag that shows help for every setting.
 type helpAll struct {
 	cmd   *cobra.Command
 	asked bool
@@ -95,14 +95,14 @@ type group struct {
 	flags *pflag.FlagSet
 }
 
-// groups are the flags of a command under the headings of its settings; under one heading those in first, if
-// it names any.
+// groups returns the flags of a command under the headings of its settings. If first names any, it returns
+// only those, under one heading.
 func groups(name string, cmd *cobra.Command, first []string) []group {
 	var out []group
 	add := func(title, setting string) {
 		flag := cmd.Flags().Lookup(setting)
 		if flag == nil {
-			return // a parent: it has no settings of its own
+			return // a parent command without settings
 		}
 		if n := len(out); n == 0 || out[n-1].title != title {
 			out = append(out, group{title, &pflag.FlagSet{}})

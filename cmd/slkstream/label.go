@@ -81,11 +81,11 @@ func label(ctx context.Context, c *call) error {
 }
 
 const (
-	ofProgram = 32 << 20 // what the program takes beside what it allocates: its own text and data
-	overshot  = 32       // the part of its limit that the collector was seen to overshoot it by, and some
+	ofProgram = 32 << 20 // memory outside the Go heap: the program's own text and data
+	overshot  = 32       // the collector exceeds its limit by up to 1/overshot
 )
 
-// chosenSolve is how the settings want a file to be solved.
+// chosenSolve returns the function that solves a file by the settings.
 func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	s := c.Config.Solver
 	if method := s.Method(); method != "" && method != "slk-means" {
@@ -102,7 +102,7 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		settings.Plan = func(p file.Plan) {
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
 			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
-			if p.Code > 0 { // memory is short: collect more often
+			if p.Code > 0 { // memory is short: collect garbage more often
 				debug.SetGCPercent(20)
 			}
 		}
@@ -113,7 +113,7 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 	}, nil
 }
 
-// fileSettings are how a whole file is solved.
+// fileSettings returns the settings for solving a whole file.
 func fileSettings(c *call) file.Settings {
 	given := c.Config.Solver
 	s := file.Settings{
@@ -128,7 +128,7 @@ func fileSettings(c *call) file.Settings {
 	return s
 }
 
-// giveFile puts the numbers that were given instead of those that a file's solve would take.
+// giveFile replaces the numbers of a file's solve with those that were given.
 func giveFile(s *file.Settings, given config.Solver) {
 	if given.Power != nil {
 		s.Power = *given.Power
@@ -140,7 +140,7 @@ func giveFile(s *file.Settings, given config.Solver) {
 	}
 }
 
-// writeAnswers writes an answer for each row, with the id that the file gives it or else its number. A row that was
+// writeAnswers writes an answer for each row, with the file's id for it or else its number. A row that was
 // left out has no label.
 func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 	row, i := int64(0), 0
@@ -169,7 +169,7 @@ func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 	if !isNPY(f.path) {
 		return f.each(write, skip)
 	}
-	for total, bad := int64(f.N+len(f.skipped.rows)), f.skipped.rows; row < total; { // it names nothing
+	for total, bad := int64(f.N+len(f.skipped.rows)), f.skipped.rows; row < total; { // a row that was left out
 		var err error
 		if len(bad) > 0 && bad[0] == row {
 			bad = bad[1:]
@@ -186,7 +186,7 @@ func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 
 func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
 
-// sixDecimals is how scores are written, on topics as in files.
+// sixDecimals rounds a score to the precision written to topics and files.
 func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func createOutput(c *call) (*table.Output, error) {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// fallbackMemory stands for what is available where the system does not tell.
+// fallbackMemory is assumed to be available if the system does not report it.
 const fallbackMemory = 4 << 30
 
-// availableMemory is what this process may still take: what the machine has left, what its control group
-// leaves it, and GOMEMLIMIT, whichever is least.
+// availableMemory returns how much more memory this process may use: the least of the machine's free memory,
+// the rest of its control group's limit, and GOMEMLIMIT.
 func availableMemory() int64 {
 	least := min(debug.SetMemoryLimit(-1), groupMemory("/sys/fs/cgroup", "/proc/self/cgroup", true))
 	if machine := memoryLeft("/proc/meminfo"); machine > 0 {
@@ -23,7 +23,7 @@ func availableMemory() int64 {
 	return min(least, fallbackMemory)
 }
 
-// memoryLeft reads MemAvailable, 0 where it is not told.
+// memoryLeft reads MemAvailable; 0 if it is missing.
 func memoryLeft(path string) int64 {
 	file, err := os.Open(path)
 	if err != nil {
@@ -39,8 +39,8 @@ func memoryLeft(path string) int64 {
 	return 0
 }
 
-// memoryBudget is what a stage may take in all: as is set, else GOMEMLIMIT, else what the control group
-// allows; 0: nothing bounds it.
+// memoryBudget returns the most memory a stage may use: the setting, else GOMEMLIMIT, else the control
+// group's limit; 0: unbounded.
 func memoryBudget(set int64) int64 {
 	if set > 0 {
 		return set
@@ -49,13 +49,13 @@ func memoryBudget(set int64) int64 {
 		return limit
 	}
 	budget := groupMemory("/sys/fs/cgroup", "/proc/self/cgroup", false)
-	if budget >= 1<<60 { // version 1 of the interface cannot say that there is no bound
+	if budget >= 1<<60 { // version 1 of the interface writes a huge number for no limit
 		return 0
 	}
 	return budget
 }
 
-// collectBelow tells the collector to stay below a budget, 0 for none, until release is called.
+// collectBelow keeps the collector below a budget, 0 for none, until release is called.
 func collectBelow(budget int64) (release func()) {
 	limit := debug.SetMemoryLimit(-1)
 	if budget == 0 || budget >= limit {
@@ -65,8 +65,8 @@ func collectBelow(budget int64) (release func()) {
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// groupMemory is the least that the control groups above this process allow, less what is in use, or in all;
-// by version 2 of the interface or by version 1.
+// groupMemory returns the lowest limit of the control groups above this process, by version 2 of the
+// interface or by version 1. With less, memory in use is subtracted from each limit.
 func groupMemory(root, membership string, less bool) int64 {
 	number := func(folder, name string) (int64, bool) {
 		text, err := os.ReadFile(filepath.Join(folder, name))

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/file"
 )
 
-// solveByMethod solves a file that fits into memory by one of the solver's other methods or presets: one
-// episode.
+// solveByMethod returns a function that solves a file as one episode by one of the solver's other methods or
+// presets. The file must fit into memory.
 func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result, error), error) {
 	if c.Config.Files.K == config.Auto {
 		return nil, usageError{errors.New("k is auto: only the method slk-means finds the number of clusters")}

@@ -11,18 +11,18 @@ import (
 	"github.com/slkstream/slkstream/solver/file"
 )
 
-// labelledFile is the file to be labelled as a problem, and what the problem's classes are called.
+// labelledFile is the file to be labelled, as a problem with the names of its classes.
 type labelledFile struct {
 	file.Problem
 	path    string
 	columns table.Columns
-	names   []string // of the classes
-	skip    bool     // rows that are bad are left out
+	names   []string // class names
+	skip    bool     // leave out bad rows
 	skipped *skippedRows
 }
 
-// surveyFile reads the support and, but for .npy, whose header tells, the file once: how many rows there are,
-// and which are labelled.
+// surveyFile reads the support, and counts the file's rows and finds the labelled ones. Only a .npy file,
+// whose header has the count, is not read for that.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
 	f := &labelledFile{
@@ -78,7 +78,7 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	return f, nil
 }
 
-// each reads the file. Rows that are bad go to skip where they may be left out; else all of them are its error.
+// each reads the file. Bad rows go to skip if they may be left out; otherwise the error reports all of them.
 func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) error) error {
 	if !f.skip {
 		return eachRow(f.path, f.columns, use)
@@ -90,8 +90,8 @@ func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) 
 	return eachGoodRow(source, use, skip)
 }
 
-// survey counts the rows and lists the class of each that the file gives a label, nil where it gives none.
-// With k clusters to be found labels are not looked at.
+// survey counts the rows and returns the class of each, -1 for a row without a label; nil if no row has one,
+// or if clusters are to be found (k), as labels are not read then.
 func (f *labelledFile) survey(ctx context.Context, c *call,
 	class func(string) int32,
 ) (given []int32, rows int, err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/solver/file"
 )
 
-// reportClass is what the report says of a class.
+// reportClass is one class in the report.
 type reportClass struct {
 	Name          string
 	Rows, Unknown int
@@ -23,7 +23,7 @@ type reportClass struct {
 	Surest, Least []int // rows
 }
 
-// reportPair is two classes, and how many rows of the first are hardly further from the second.
+// reportPair is two classes, with the number of rows of the first that are almost as close to the second.
 type reportPair struct {
 	First, Second string
 	Rows          int
@@ -36,7 +36,7 @@ type reportPoint struct {
 	Title  string
 }
 
-// report is what the page of a labelled file shows.
+// report is the content of a labelled file's page.
 type report struct {
 	File       string
 	Rows       int
@@ -55,7 +55,7 @@ const (
 	mapSize        = 640.
 )
 
-// newReport gathers what the page shows.
+// newReport collects the content of the page.
 func newReport(f *labelledFile, r *file.Result) *report {
 	out := &report{
 		File: filepath.Base(f.path), Rows: f.N, Plan: r.Plan.String(), Coherence: r.Coherence,
@@ -120,7 +120,7 @@ func newReport(f *labelledFile, r *file.Result) *report {
 	return out
 }
 
-// mapOf draws the sample on the map.
+// mapOf places the sample on the map.
 func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoint {
 	most := 1e-9
 	for _, at := range r.Positions {
@@ -138,7 +138,7 @@ func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoin
 	return out
 }
 
-// writeReport writes the page: one file, which asks the network for nothing. It appears whole, or not at all.
+// writeReport writes the page: one file that loads nothing from the network. It appears whole, or not at all.
 func writeReport(path string, force bool, f *labelledFile, r *file.Result) (err error) {
 	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("report: %s exists; --force overwrites it", path)

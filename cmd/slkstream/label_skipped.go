@@ -10,11 +10,10 @@ import (
 	"github.com/slkstream/slkstream/internal/table"
 )
 
-// skippedRows are the rows that --skip-bad leaves out of a file. They are listed in a file beside the output, one JSON
-// object a line.
+// skippedRows lists the rows that --skip-bad leaves out, as JSON Lines in a file beside the output.
 type skippedRows struct {
 	rows []int64 // ascending
-	path string  // of the list, "" where the output is a stream
+	path string  // of the list; "" if the output is a stream
 	file *os.File
 	list *bufio.Writer
 }
@@ -45,13 +44,13 @@ func (s *skippedRows) add(bad *table.BadRow) error {
 	}{bad.Row, bad.Err.Error()})
 }
 
-// rowOf is the row of the file that is number i of those that were labelled.
+// rowOf returns the file's row number of labelled row i.
 func (s *skippedRows) rowOf(i int) int64 {
 	before := sort.Search(len(s.rows), func(j int) bool { return s.rows[j]-int64(j) > int64(i) })
 	return int64(i + before)
 }
 
-// commit gives the list its name.
+// commit renames the list to its final name.
 func (s *skippedRows) commit() error {
 	if s.file == nil {
 		return nil
@@ -72,7 +71,7 @@ func (s *skippedRows) commit() error {
 	return nil
 }
 
-// discard leaves no list behind that was not committed.
+// discard deletes a list that was not committed.
 func (s *skippedRows) discard() {
 	if s.file != nil {
 		s.file.Close()

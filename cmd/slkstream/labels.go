@@ -41,7 +41,7 @@ func newLabelsCommand() *cobra.Command {
 	return cmd
 }
 
-// chosenLabels are the entries of the labels topic that the settings mean.
+// chosenLabels returns the entries of the labels topic that the settings select.
 func chosenLabels(ctx context.Context, c *call) ([]pipeline.LabelEntry, error) {
 	client, _, disconnect, err := connect(ctx, c)
 	if err != nil {
@@ -67,15 +67,15 @@ func speaksOf(e *pipeline.LabelEntry, class string) bool {
 		e.Not != nil && slices.Contains(e.Not.Not, class)
 }
 
-// labelRow is a record of the labels topic as it is printed.
+// labelRow is a printed record of the labels topic.
 type labelRow struct {
 	Kind   string    `json:"kind"` // example, rejection, name, forgotten, undone, reset, pause, skip
 	Key    string    `json:"key,omitempty"`
 	Stream string    `json:"stream,omitempty"`
 	Says   string    `json:"says"`
-	Called string    `json:"called,omitempty"` // what its class is called
+	Called string    `json:"called,omitempty"` // the present name of its class
 	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at"` // as the record says, else when it was written
+	At     time.Time `json:"at"` // the record's own time, else when it was written
 	Holds  bool      `json:"holds"`
 }
 

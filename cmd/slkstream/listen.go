@@ -23,8 +23,8 @@ type listener struct {
 	shown  chan struct{}      // the page has ended
 }
 
-// openSocket listens where it is told to; where the default address is taken, as by another stage, at the
-// next free port.
+// openSocket listens at the configured address. If the default address is in use, as by another stage, it
+// takes the next free port.
 func openSocket(c *call) (net.Listener, error) {
 	address := c.Config.Listen.Address
 	socket, err := net.Listen("tcp", address)
@@ -45,7 +45,7 @@ func openSocket(c *call) (net.Listener, error) {
 	return socket, nil
 }
 
-// nextSocket listens at one of the ports above an address's.
+// nextSocket listens at the first free port above the address's.
 func nextSocket(address string) (socket net.Listener, err error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -65,7 +65,7 @@ func nextSocket(address string) (socket net.Listener, err error) {
 	return socket, err
 }
 
-// serve starts the listener on a socket. page may be nil. Health is for whoever asks; the rest is guarded.
+// serve starts the listener on a socket. page may be nil. Health is open to everyone; the rest is guarded.
 func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) *listener {
 	mux := http.NewServeMux()
 	health(mux, stage.Metrics())
@@ -100,7 +100,7 @@ func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) 
 	return l
 }
 
-// health adds what an orchestrator and Prometheus ask for.
+// health adds the endpoints for orchestrators and Prometheus.
 func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
@@ -117,12 +117,12 @@ func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 }
 
 func (l *listener) close() error {
-	l.stop() // ends the event streams, which would hold the server open
+	l.stop() // ends the event streams, which would keep the server open
 	<-l.shown
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := l.server.Shutdown(ctx); err != nil {
-		_ = l.server.Close() // a page that is still open is no reason to stay
+		_ = l.server.Close() // an open page does not delay the exit
 	}
 	if err := <-l.done; !errors.Is(err, http.ErrServerClosed) {
 		return err

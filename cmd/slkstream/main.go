@@ -31,7 +31,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands is every command, in the groups and the order of the help.
+// commands lists every command, in the groups and order of the help.
 var commands = []struct {
 	title string
 	make  []func() *cobra.Command
@@ -53,7 +53,7 @@ var commands = []struct {
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error to a write, so that commands can clean up
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
+	context.AfterFunc(ctx, stop) // after the first signal, a second one ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -64,7 +64,7 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is a command line or a configuration that cannot be meant.
+// usageError is an invalid command line or configuration.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -93,7 +93,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, messages io.
 func exitCode(err error) int {
 	var usage usageError
 	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE): // whoever read our output has read enough
+	case err == nil, errors.Is(err, syscall.EPIPE): // the reader has closed our output
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
@@ -113,7 +113,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if args := cmd.Flags().Args(); cmd == root && len(args) > 0 {
-			return refuseUnknown(cmd, args) // the flag is unknown since the command is
+			return refuseUnknown(cmd, args) // the flag is unknown because the command is
 		}
 		return usageError{err}
 	})
@@ -132,8 +132,8 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// refuseUnknown is what a command that is only a parent does: help, or an error that names the nearest
-// command.
+// refuseUnknown runs a command that is only a parent: it shows help, or fails with the
+// nearest command's name.
 func refuseUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

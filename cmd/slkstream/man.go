@@ -17,7 +17,7 @@ func newManCommand() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("man pages: %w", err)
 			}
-			cmd.Root().DisableAutoGenTag = true // the same pages for the same version
+			cmd.Root().DisableAutoGenTag = true // no date: the same version makes the same pages
 			if err := doc.GenManTree(cmd.Root(), &doc.GenManHeader{
 				Title: "SLKSTREAM", Section: "1",
 				Source: "slkstream " + versionText(),

@@ -52,7 +52,7 @@ func newSkipCommand() *cobra.Command {
 	}, skip)
 }
 
-// ordered is the pause that the settings mean.
+// ordered returns the pause that the settings describe.
 func ordered(c *call) (o record.Order, err error) {
 	s, in := &c.Config.State, c.Config.Topics.In
 	o = record.Order{Stream: s.Stream, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second)}
@@ -73,7 +73,7 @@ func ordered(c *call) (o record.Order, err error) {
 	return o, nil
 }
 
-// writeLabels writes to the labels topic, which is made on the embedded broker.
+// writeLabels writes to the labels topic, which it creates on the embedded broker.
 func writeLabels(
 	ctx context.Context, client *topic.Client, embedded bool, labels string, records ...record.Out,
 ) error {
@@ -180,7 +180,7 @@ func skip(ctx context.Context, c *call) error {
 	return nil
 }
 
-// recordAt reads the record that an id names.
+// recordAt reads the record that an id identifies.
 func recordAt(ctx context.Context, client *topic.Client, s record.Source) (*record.Raw, error) {
 	first, end, err := client.Bounds(ctx, s.Topic, s.Partition, false)
 	if err != nil {

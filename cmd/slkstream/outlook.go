@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// observers tells several what a stage does.
+// observers passes each episode to several observers.
 type observers []pipeline.Observer
 
 // Answered implements pipeline.Observer.
@@ -22,25 +22,25 @@ func (o observers) Answered(a *pipeline.Answered) {
 	}
 }
 
-// outlook follows a stage for whoever sits at the terminal or reads the log. It reads one episode in a
-// while, so that a stage at full load does not feel it.
+// outlook collects the figures that are shown on a terminal or logged. It samples an episode every readEvery,
+// so that it costs little at full load.
 type outlook struct {
 	call    *call
 	metrics *pipeline.Metrics
-	support []stream.Example // that the stage began with
+	support []stream.Example // at the start of the stage
 
 	mu    sync.Mutex
 	read  time.Time
-	last  string // the last episode that was read
-	sure  []bool // of the latest items read: answered with a confidence of sureFrom or more
-	right []bool // the same for those whose attributes say the truth
+	last  string // the last sampled episode
+	sure  []bool // of the latest sampled items: confidence is sureFrom or more
+	right []bool // of those whose attributes contain the truth: the label is right
 	rate  rate
-	unfit bool // it was said that no example fits
+	unfit bool // already logged: no example fits
 }
 
 const (
 	readEvery = 200 * time.Millisecond
-	lookAt    = 500 // items that the shares are over
+	lookAt    = 500 // items over which shares are computed
 	sureFrom  = .8
 )
 
@@ -68,7 +68,7 @@ func (o *outlook) Answered(a *pipeline.Answered) {
 	o.checkSupport(len(items[0].Vector))
 }
 
-// checkSupport says once that no labelled example has the dimension of the feed.
+// checkSupport logs once that no labelled example has the feed's dimension.
 func (o *outlook) checkSupport(dimension int) {
 	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support,
 		func(e stream.Example) bool { return len(e.Vector) == dimension }) {
@@ -79,7 +79,7 @@ func (o *outlook) checkSupport(dimension int) {
 		"support", o.call.Config.Stage.Support, "numbers", len(o.support[0].Vector), "feed", dimension)
 }
 
-// figures are what is said of the stage while it works.
+// figures returns the values to report while the stage runs.
 func (o *outlook) figures() []figure {
 	s := o.metrics.Summary()
 	o.mu.Lock()
@@ -115,7 +115,7 @@ func (o *outlook) figures() []figure {
 	return append(all, figure{"last_episode", o.last, o.last})
 }
 
-// totals says at the end what was done.
+// totals logs a summary at the end.
 func (o *outlook) totals(began time.Time) {
 	s := o.metrics.Summary()
 	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown",
@@ -133,7 +133,7 @@ func percent(values []bool) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(max(len(values), 1)))
 }
 
-// watcher shows a page what the stage answers, as often as the page can take it.
+// watcher passes answers to a page, and episodes as often as the page can show them.
 type watcher struct{ page *web.Page }
 
 // Answered implements pipeline.Observer.

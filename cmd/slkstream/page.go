@@ -16,8 +16,7 @@ import (
 )
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
-// teaching.
-// stage is there before the page is asked for anything.
+// teaching. *stage must be set before the page gets a request.
 func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Options) *web.Page {
 	o.Labels = func() []string { return (*stage).Classes() }
 	o.Names = func() []record.Name { return (*stage).Names() }
@@ -46,7 +45,7 @@ func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Option
 	return web.New(o)
 }
 
-// newRecent is where the last answered items are kept; nil: nowhere.
+// newRecent returns the store of recently answered items; nil if none are kept.
 func newRecent(c *call) *recent.Store {
 	if c.Config.Memory.Recent == 0 {
 		return nil
@@ -58,7 +57,7 @@ func newRecent(c *call) *recent.Store {
 	return recent.New(most)
 }
 
-// status is the stage as the page shows it; metrics may be nil before it begins.
+// status returns the stage's status for the page; metrics may be nil before the stage begins.
 func status(metrics *pipeline.Metrics) web.Status {
 	if metrics == nil {
 		return web.Status{}
@@ -75,9 +74,9 @@ func status(metrics *pipeline.Metrics) web.Status {
 	return view
 }
 
-// shown is an episode as the page has it: a copy, as the stage goes on.
+// shown returns the page's copy of an episode, as the stage continues to use its own.
 func shown(a *pipeline.Answered) *web.Episode {
-	const most = 120 // items: an eye tells no more apart
+	const most = 120 // items: more cannot be told apart
 	items := a.Episode.Items[:min(len(a.Episode.Items), most)]
 	e := &web.Episode{
 		Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed),
@@ -101,7 +100,7 @@ func shown(a *pipeline.Answered) *web.Episode {
 	return e
 }
 
-// edges are the graph's among the first n items, each once.
+// edges returns the graph's edges among the first n items, each once.
 func edges(graph *index.Affinity, n int) [][2]int32 {
 	if graph == nil {
 		return nil
@@ -118,7 +117,7 @@ func edges(graph *index.Affinity, n int) [][2]int32 {
 	return out
 }
 
-// answerQuestion answers the vectors of a question by what the stage remembers of a stream.
+// answerQuestion labels the vectors of a question from a stream's memory.
 func answerQuestion(stage *pipeline.Stage, stream, model string, vectors [][]float32) (
 	[]web.Answered, error,
 ) {

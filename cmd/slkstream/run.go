@@ -82,8 +82,8 @@ func run(ctx context.Context, c *call) error {
 	})
 }
 
-// unlessStopped is nil where err says no more than that ctx has ended: to stop a stage that is still starting
-// is no fault.
+// unlessStopped returns nil if err only reports that ctx has ended: cancellation during startup is
+// not an error.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -91,7 +91,7 @@ func unlessStopped(ctx context.Context, err error) error {
 	return err
 }
 
-// stageOptions are those of a stage on Kafka as the settings have it.
+// stageOptions returns the options of a stage on Kafka.
 func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
 	t, d, s := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
 	settings, err := memorySettings(c.Config)
@@ -99,7 +99,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		return pipeline.Options{}, usageError{err}
 	}
 	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
-		settings.ReviewRate = 0 // nobody could be asked: neither a topic nor a page from which a label comes back
+		settings.ReviewRate = 0 // no topic and no page could bring back a label
 	}
 	if settings.MaxWrong > 0 {
 		c.Log.Info("answers of a stream can be sure once it has answered enough items without their label",
@@ -134,9 +134,9 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	return o, deliver(&o, d, client)
 }
 
-// deliver chooses what is promised about repeats.
+// deliver sets the delivery guarantee.
 func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) error {
-	state := o.State // vectors as numbers, which do not compress
+	state := o.State // vectors as numbers do not compress
 	compression := func(name string) topic.Compression {
 		if name == state {
 			return ""
@@ -155,12 +155,12 @@ func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) erro
 	return nil
 }
 
-// serveWhile runs work beside the listener for metrics and health, if there is one.
+// serveWhile runs work and, if there is a listener, serves metrics and health meanwhile.
 func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, work func(context.Context) error) error {
 	return servePageWhile(ctx, c, stage, nil, work)
 }
 
-// servePageWhile runs work beside the listener for metrics, health and the page, if there is one.
+// servePageWhile runs work and, if there is a listener, serves metrics, health and the page meanwhile.
 func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
 	work func(context.Context) error,
 ) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solverSettings are the preset's, replaced by what was given.
+// solverSettings returns the preset's settings, with given values replaced.
 func solverSettings(c config.Solver) (solver.Settings, error) {
 	s, err := solver.Preset(c.Preset()).Settings()
 	if err != nil {
@@ -22,7 +22,7 @@ func solverSettings(c config.Solver) (solver.Settings, error) {
 	return s, nil
 }
 
-// give puts the numbers that were given instead of what s says.
+// give replaces the numbers of s with those that were given.
 func give(s *solver.Settings, c config.Solver) {
 	for _, n := range numbers(s, c) {
 		n.give()
@@ -30,15 +30,15 @@ func give(s *solver.Settings, c config.Solver) {
 	s.Seed = c.Seed
 }
 
-// number is a setting of the solver that a preset has a value for: its value, and what puts the given one in
-// its place.
+// number is a solver setting that a preset has a value for: that value, and a function that replaces it with
+// the given one.
 type number struct {
 	name  string
 	value func() any
 	give  func()
 }
 
-// numbers pairs the settings of config with the fields of the solver.
+// numbers pairs config's settings with the solver's fields.
 func numbers(s *solver.Settings, c config.Solver) []number {
 	return []number{
 		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho),
@@ -63,7 +63,7 @@ func pair[T any](name string, given, field *T) number {
 	}}
 }
 
-// memorySettings are how the streams of a stage answer and learn.
+// memorySettings returns the settings by which streams answer and learn.
 func memorySettings(c *config.Config) (stream.Settings, error) {
 	solving, err := solverSettings(c.Solver)
 	solving.Index, solving.RecallFloor = c.Index.Method, c.Index.RecallFloor
@@ -78,7 +78,7 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	return s, err
 }
 
-// solverValues are the numbers of a solver file as it writes them.
+// solverValues returns the numbers of a solver file, formatted.
 func solverValues(purpose string, s solver.Settings) map[string]string {
 	values := map[string]string{}
 	for _, n := range config.Default("run").Numbers() {

@@ -25,7 +25,7 @@ func newSimilarCommand() *cobra.Command {
 	}, similar)
 }
 
-// similarItem is a recent item as a stage shows it.
+// similarItem is a recent item in a stage's answer.
 type similarItem struct {
 	ID         string    `json:"id"`
 	Result     string    `json:"result"`
@@ -39,7 +39,7 @@ type similarItem struct {
 	Vector     string    `json:"vector"`
 }
 
-// similarAnswer is what a stage says.
+// similarAnswer is a stage's answer.
 type similarAnswer struct {
 	Item  *similarItem  `json:"item"`
 	Items []similarItem `json:"items"`
@@ -58,7 +58,7 @@ func similar(ctx context.Context, c *call) error {
 	if !since.IsZero() {
 		question["since"] = since
 	}
-	// One of the stages knows the item. The others are asked by its vector.
+	// One of the stages has the item. The others are queried with its vector.
 	var asked *similarItem
 	var found []similarItem
 	home := -1

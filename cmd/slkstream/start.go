@@ -10,9 +10,9 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// checkStart finds, before a stage starts, what would make all of its work useless: labelled examples
-// that cannot fit the feed stop the start; a labels topic whose examples would be deleted is warned of. What
-// cannot be seen is let pass: check tells it all.
+// checkStart finds, before a stage starts, faults that would make its work useless. Labelled examples that
+// cannot fit the feed stop the start, unless the state topic exists already. A labels topic that is not
+// compacted is logged. What brokers do not let it read is skipped: the check command reports everything.
 func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
 	if name := c.Config.Topics.Labels; name != "" {
 		d, err := client.Describe(ctx, name)
@@ -50,7 +50,7 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 		}
 		err = fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
 			len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
-		// A stage that has answered before is not to be kept from starting by what somebody sent last.
+		// The latest records may be wrong: they do not stop a stage that has answered before.
 		if n, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil || n == 0 {
 			return err
 		}

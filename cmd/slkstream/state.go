@@ -129,8 +129,8 @@ func showState(ctx context.Context, c *call) error {
 	return nil
 }
 
-// sayLive says how far the stage of the group is by now, if it runs on this machine, and else of when the
-// list is.
+// sayLive logs when the listed state was saved and, if the group's stage runs on this machine,
+// its present progress.
 func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
 	var saved time.Time
 	for _, r := range list {
@@ -165,10 +165,10 @@ func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
 		"saved_last", last, "listen", c.Config.Listen.Address)
 }
 
-// groupTitle is how a stage's page says whose it is.
+// groupTitle is the title by which a stage's page names its group.
 func groupTitle(group string) string { return "group " + group }
 
-// ago is how long something is past, as people say it.
+// ago formats the time since at.
 func ago(at time.Time) string {
 	past := max(time.Since(at), 0)
 	if past < time.Minute {
@@ -177,7 +177,7 @@ func ago(at time.Time) string {
 	return strings.TrimSuffix(past.Round(time.Minute).String(), "0s") + " ago"
 }
 
-// offset shows a position as people know it.
+// offset formats a position for people.
 func offset(p record.Position) string {
 	switch {
 	case p.Offset < 0:

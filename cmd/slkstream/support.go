@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// readSupport reads the labelled examples that the settings name. An example without an id is known by its
-// place.
+// readSupport reads the labelled examples that the settings name. An example without an id is identified
+// by its position.
 func readSupport(c *config.Config) ([]stream.Example, error) {
 	var examples []stream.Example
 	for _, path := range c.Stage.Support {
@@ -29,7 +29,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 						len(labels), c.Stage.SupportLabels)
 				}
 				if row.Label = labels[number]; row.Label == "" {
-					number++ // of unknown class
+					number++ // the class is unknown
 					return nil
 				}
 			}
@@ -61,8 +61,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 	return examples, nil
 }
 
-// supportClasses reads the classes of a .npy support file as texts, "" where the class is unknown; nil if
-// there is no file.
+// supportClasses reads the classes of a .npy support file as texts, "" for an unknown class; nil if
+// path is empty.
 func supportClasses(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func supportClasses(path string) ([]string, error) {
 	return labels, nil
 }
 
-// openInput opens the file of --input, and says how it is read where a person should know.
+// openInput opens the file of --input, and logs how it is read if there is something to note.
 func openInput(c *call) (table.Source, error) {
 	path := c.Config.Files.Input
 	source, err := table.Open(path, columns(c.Config))
@@ -87,7 +87,7 @@ func openInput(c *call) (table.Source, error) {
 	return source, nil
 }
 
-// columns are what the settings call the columns of files. A stage's fields are those of its records.
+// columns returns the names of a file's columns. A stage's fields are those of its records.
 func columns(c *config.Config) table.Columns {
 	if !slices.Contains([]string{"label", "feed", "teach", "audit"}, c.Command()) {
 		return table.Columns{}
@@ -95,7 +95,7 @@ func columns(c *config.Config) table.Columns {
 	return table.Columns{Vector: c.Stage.Field("vector"), ID: c.Stage.Field("id"), Label: c.Stage.Field("label")}
 }
 
-// eachRow reads a file to its end. Its error counts all the rows that are bad.
+// eachRow reads a file to its end. Its error counts all bad rows.
 func eachRow(path string, names table.Columns, use func(table.Row) error) error {
 	source, err := table.Open(path, names)
 	if err != nil {
@@ -111,8 +111,8 @@ func eachRowOf(source table.Source, use func(table.Row) error) error {
 	return errors.Join(err, bad.err())
 }
 
-// eachGoodRow reads a source to its end and closes it. Rows that are bad go to skip; once one of them has made the
-// whole useless, skip says so with an error.
+// eachGoodRow reads a source to its end and closes it. Bad rows go to skip, which returns an error as soon as
+// a bad row makes the whole file useless.
 func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	useless := false
@@ -128,7 +128,7 @@ func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*tabl
 		case err != nil:
 			return err
 		case useless:
-			continue // only what else is bad is of interest
+			continue // from here on only bad rows matter
 		}
 		if err := use(row); err != nil {
 			return err
@@ -136,7 +136,7 @@ func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*tabl
 	}
 }
 
-// badRows counts rows that are bad, and keeps the first.
+// badRows counts bad rows, and keeps the first.
 type badRows struct {
 	count int
 	first []error
@@ -152,7 +152,7 @@ func (b *badRows) add(row *table.BadRow) error {
 	return errBadRows
 }
 
-// err says how many rows are bad, and what is wrong with the first.
+// err reports the number of bad rows and the fault of the first.
 func (b *badRows) err() error {
 	switch {
 	case b.count == 0:

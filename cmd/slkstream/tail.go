@@ -65,7 +65,7 @@ func tail(ctx context.Context, c *call) error {
 	for _, at := range partitions {
 		go func() { ended <- follow(ctx, c, client, at.Topic, at.Partition, records) }()
 	}
-	defer func() { // the readers are gone before the client is
+	defer func() { // the readers must end before the client closes
 		stop()
 		for range running {
 			<-ended
@@ -94,7 +94,8 @@ func tail(ctx context.Context, c *call) error {
 	return nil
 }
 
-// follow reads a partition from where --from says, to where --to says at the start if it says anything.
+// follow reads a partition from the offset of --from to that of --to, as of the start; without --to it
+// does not end.
 func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32,
 	out chan<- *record.Raw,
 ) error {
@@ -133,7 +134,7 @@ func follow(ctx context.Context, c *call, client *topic.Client, name string, p i
 	return nil
 }
 
-// seen is what a person wants to see of a record, whatever it is.
+// seen holds the parts of any record that are shown.
 type seen struct {
 	ID         string   `json:"id"`
 	ItemID     string   `json:"itemId"`
@@ -158,11 +159,11 @@ type seen struct {
 type tailPrinter struct {
 	out     io.Writer
 	table   bool
-	heading string // that was printed last
+	heading string // last printed
 	stream  string
 	unknown bool
 	full    bool // attributes are never cut
-	raw     bool // whatever steers a terminal is left
+	raw     bool // control characters are kept
 }
 
 func newTailPrinter(c *call) *tailPrinter {
@@ -173,7 +174,7 @@ func newTailPrinter(c *call) *tailPrinter {
 	}
 }
 
-// take prints a record, unless it is not wanted.
+// take prints a record if it is wanted.
 func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 	var s seen
 	isJSON := json.Unmarshal(raw.Value, &s) == nil
@@ -199,7 +200,7 @@ func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 	return true, err
 }
 
-// rowOf is a record as a row, and the heading of rows of its kind.
+// rowOf returns a record as a row, and the heading of rows of its kind.
 func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	if s.Time.IsZero() {
 		s.Time = raw.Time
@@ -249,7 +250,7 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", at, raw.Key, s.Stream, s.ID, what)
 }
 
-// json prints a record as it is where it is a JSON object and no dead letter; else an object that holds it.
+// json prints a record unchanged if it is a JSON object and not a dead letter; otherwise within an object.
 func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 	reason, dead := raw.Header(record.ErrorHeader)
 	var line bytes.Buffer
@@ -294,10 +295,11 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 	return err
 }
 
-// attributeShown is how many bytes of a text within attributes are shown.
+// attributeShown bounds the bytes shown of a text within attributes.
 const attributeShown = 200
 
-// withoutLong is a JSON object whose attributes hold no long text: a picture in each line hides the answers.
+// withoutLong shortens long texts in a JSON object's attributes: a picture in each line would
+// hide the answers.
 func withoutLong(object []byte) []byte {
 	var holder struct {
 		Attributes json.RawMessage `json:"attributes"`

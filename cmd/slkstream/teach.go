@@ -53,7 +53,7 @@ func teach(ctx context.Context, c *call) error {
 	return nil
 }
 
-// eachID reads the ids of the examples that are to be forgotten.
+// eachID reads the ids of the examples to be forgotten.
 func eachID(path string, use func(string)) error {
 	source, err := table.OpenIDs(path)
 	if err != nil {
@@ -70,7 +70,8 @@ func eachID(path string, use func(string)) error {
 	})
 }
 
-// eachExample reads labelled examples; nothing is sent until all of them are known to be good.
+// eachExample passes the labelled examples of a file to use. A later row may be bad, so use must not
+// send them yet.
 func eachExample(path string, names table.Columns, use func(*record.Example)) error {
 	number := 0
 	return eachRow(path, names, func(row table.Row) error {

@@ -18,11 +18,13 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-// mostLinks is how many items a span is linked to: OpenTelemetry's own limit, beyond which links are dropped.
+// mostLinks bounds the items that a span is linked to: OpenTelemetry drops links beyond this limit
+// of its own.
 const mostLinks = 128
 
-// tracing exports a span an episode over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT, or its form for traces, is set;
-// the SDK reads it and its other variables by itself. Without it traced is nil. The caller calls flush at the end.
+// tracing exports a span per episode over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT, or its form for traces,
+// is set. The SDK reads it and its other variables itself. Without it traced is nil. The caller calls flush
+// at the end.
 func tracing(ctx context.Context, _ *slog.Logger) (traced func(*pipeline.Trace), flush func(), err error) {
 	if !tracesWanted() {
 		return nil, func() {}, nil
@@ -46,8 +48,8 @@ func tracing(ctx context.Context, _ *slog.Logger) (traced func(*pipeline.Trace),
 	return func(t *pipeline.Trace) { episodeSpan(tracer, t) }, flush, nil
 }
 
-// episodeSpan records one span from an episode's close to the acknowledgement of its results. An episode has many
-// senders, so they are links and no parents.
+// episodeSpan records one span from an episode's close to the acknowledgement of its results. An episode has
+// many senders, so they are links, not parents.
 func episodeSpan(tracer trace.Tracer, t *pipeline.Trace) {
 	var links []trace.Link
 	for _, item := range t.Items {

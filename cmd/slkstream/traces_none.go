@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-// tracing exports nothing: OpenTelemetry and what it brings are a tenth of the binary, so builds have them only with
-// -tags otel, as images and releases do. A collector that is asked for in vain is reported.
+// tracing exports nothing: OpenTelemetry and its dependencies are a tenth of the binary, so only builds with
+// -tags otel, such as images and releases, have them. A collector that is configured nevertheless is logged.
 func tracing(_ context.Context, log *slog.Logger) (traced func(*pipeline.Trace), flush func(), err error) {
 	if tracesWanted() {
 		log.Warn("traces are not exported: this build is without OpenTelemetry",

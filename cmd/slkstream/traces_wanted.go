@@ -2,7 +2,7 @@ package main
 
 import "os"
 
-// tracesWanted tells whether the environment names a collector of traces, in OpenTelemetry's own variables.
+// tracesWanted reports whether OpenTelemetry's environment variables name a collector of traces.
 func tracesWanted() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }

@@ -64,7 +64,7 @@ func tune(ctx context.Context, c *call) error {
 	}
 	best := rows[0]
 	if by, err := solverSettings(config.Solver{Seed: c.Config.Solver.Seed}); err == nil && best.Settings == by {
-		if !c.Config.Evaluate.JSON { // the row says so
+		if !c.Config.Evaluate.JSON { // JSON rows contain it
 			c.Log.Info("the defaults stay: nothing is written", "for", c.Config.Solver.For)
 		}
 		return nil
@@ -84,7 +84,7 @@ func tune(ctx context.Context, c *call) error {
 	return err
 }
 
-// tuneSearch prepares what is measured.
+// tuneSearch prepares the measurements.
 func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.Tune, error) {
 	e := c.Config.Evaluate
 	start, err := solverSettings(c.Config.Solver)
@@ -141,7 +141,7 @@ func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.T
 	return search, nil
 }
 
-// streamAccuracy is what run would answer right of a stream.
+// streamAccuracy returns the share of a stream that run would label right.
 func streamAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
 	set *evaluate.Set, seed uint64,
 ) (float64, error) {
@@ -154,8 +154,8 @@ func streamAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtoc
 	return *r.Accuracy, nil
 }
 
-// fileAccuracy is what label would answer right of a file. The settings it starts from are label's own, which depend
-// on the file, until others are tried.
+// fileAccuracy returns the share of a file that label would label right. It starts from label's own settings,
+// which depend on the file, until others are tried.
 func fileAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
 	set *evaluate.Set, seed uint64,
 ) (float64, error) {
@@ -170,7 +170,7 @@ func fileAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol
 	return r.Accuracy, err
 }
 
-// tunedFile is a solver file with what was chosen.
+// tunedFile returns a solver file with the chosen numbers.
 func tunedFile(c *call, r evaluate.TuneRow) ([]byte, error) {
 	var b bytes.Buffer
 	heading := fmt.Sprintf("slkstream tune --for %s: accuracy %.2f %%, %+.2f ± %.2f against the start on the same %d of each cell.",

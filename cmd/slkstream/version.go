@@ -31,7 +31,7 @@ func printVersion(_ context.Context, c *call) error {
 	return err
 }
 
-// versionText is the release, or else the module version and the commit the build knows of.
+// versionText returns the release, or else the module version and the commit in the build information.
 func versionText() string {
 	if version != "" {
 		return version
