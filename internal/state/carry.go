@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// carry returns what the smallest journals still have to say, where there are many of them: the next commit
-// says it again.
+// carry returns the entries of the smallest journals that are still needed, if there are more than
+// mostJournals of them. The next commit repeats these entries, so that the old journals can be deleted.
 func (k *Keeper) carry() []Answered {
 	if len(k.journals) <= mostJournals {
 		return nil
@@ -43,8 +43,8 @@ func (k *Keeper) isOpen(a *Answered) bool {
 	return false
 }
 
-// Outdated are the streams whose snapshots belong to owners so far back that each commit would have to name
-// too many of them: they should be saved again soon.
+// Outdated returns the streams with the oldest snapshots if snapshots of more than mostEarlier owners are in
+// use; each commit must list all of these owners. The caller should save these streams soon. nil: none.
 func (k *Keeper) Outdated() []Stream {
 	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
 	if len(owners) <= mostEarlier {

@@ -6,15 +6,15 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Hung is an episode that kept its owners busy for ever.
+// Hung is an episode whose solve did not end for earlier owners of the partition.
 type Hung struct {
 	Stream Stream
 	First  record.Position // of its items
-	Times  int             // owners that it ended
+	Times  int             // owners that had to stop because of it
 }
 
-// Hung is the record that tells the next owners which episode does not end. It stands beside the commits, as
-// there will be none any more. It may be called on any goroutine.
+// Hung returns the record that tells later owners which episode's solve does not end. It is not part of a
+// commit, because this owner will not make another. It may be called on any goroutine.
 func (k *Keeper) Hung(s Stream, first record.Position) record.Out {
 	b := appendPosition(appendText(appendText(begin(), s.Name), s.Model), first)
 	return k.record(stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
@@ -26,7 +26,7 @@ func decodeHung(value []byte) (Hung, error) {
 	return h, r.err
 }
 
-// hang takes in one record of an episode that hung an owner.
+// hang adds the record of an episode that hung an owner.
 func (r *Restored) hang(key string, value []byte) {
 	h, err := decodeHung(value)
 	if err != nil {
@@ -41,8 +41,8 @@ type hungRecord struct {
 	Hung
 }
 
-// hangs counts the owners that each episode ended. What lies before where reading starts again is over,
-// unless it has to be learned again.
+// hangs counts the owners that each episode stopped. Records of episodes before the position where reading
+// starts again are superfluous, unless the episode must be replayed.
 func (r *Restored) hangs() {
 	type name struct {
 		stream Stream

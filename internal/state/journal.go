@@ -7,49 +7,51 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Journal is what one commit says about its input partition.
+// Journal is the record of one commit of an input partition.
 type Journal struct {
 	Owner    Owner
 	Sequence int64 // of the owner's commits
-	// Earlier are the owners before this one whose records still count, each up to the commit this one has seen.
+	// Earlier are previous owners whose records still count, each up to the last commit that this owner
+	// has seen.
 	Earlier []Earlier
-	// Live are the commits before this one whose journals are still needed. A slot keeps an old journal until it
-	// is written again: what it says is over by then.
+	// Live are the commits before this one whose journals are still needed. Journals that it does not list are
+	// ignored: a slot keeps an old one until the slot is written again.
 	Live []Earlier
-	// From is the lowest position of an episode that was open, or closed and not answered, or closed after such
-	// a one. It is also what is committed to the group. High is the highest event time before it.
+	// From is where reading starts again: the lowest position in an episode that was open, or closed and not
+	// answered, or closed after an unanswered one. It is also the offset that is committed to the group. High is
+	// the highest event time before it.
 	From record.Position
 	High time.Time
-	// Decided is where decisions have to be taken again: what closed before it was answered.
+	// Decided is where the next owner starts to close episodes: all that closed before it were answered.
 	Decided record.Position
 	// Rejected is the offset below which every bad record is in the dead letters.
 	Rejected int64
 	// Dimensions of the models' vectors.
 	Dimensions map[string]int
-	// Input is the id of the input topic, "" where it has none. Since is the epoch of the first owner of the
-	// topic of that id: positions that owners before it wrote down are those of a topic that was deleted.
+	// Input is the id of the input topic, "" if it has none. Since is the epoch of the first owner of the topic
+	// with that id: positions written by earlier owners refer to a topic that was deleted.
 	Input string
 	Since int64
 	// Answered are the episodes whose results are part of this commit.
 	Answered []Answered
 }
 
-// Earlier is a commit of an owner: the last that counts, or one of its own.
+// Earlier names a commit of an owner: in Journal.Earlier its last that counts, in Journal.Live any.
 type Earlier struct {
 	Owner    Owner
 	Sequence int64
 }
 
-// Answered is an episode that has been answered.
+// Answered is an answered episode.
 type Answered struct {
 	Stream      Stream
 	First, Last record.Position
-	At          record.Position // of what closed it
+	At          record.Position // of the item or record that closed it
 	Closed      string
 	Labels      []int64 // the next offsets of the labels topic's partitions when it was answered
 }
 
-// size is what the episode takes in a journal, near enough.
+// size is approximately the episode's size in a journal.
 func (a *Answered) size() int {
 	const fixed = 48
 	return fixed + len(a.Stream.Name) + len(a.Stream.Model) + len(a.Closed) + 5*len(a.Labels)
@@ -81,7 +83,7 @@ func (j *Journal) encode() []byte {
 		b = appendPosition(b, a.Last)
 		b = appendPosition(b, a.At)
 		b = appendText(b, a.Closed)
-		if i > 0 && equal(labels, a.Labels) { // as most are
+		if i > 0 && equal(labels, a.Labels) { // the usual case
 			b = binary.AppendVarint(b, -1)
 			continue
 		}
@@ -170,8 +172,8 @@ func equal(a, b []int64) bool {
 	return true
 }
 
-// appendTime writes seconds and nanoseconds, so that any time a record may carry, and none at all, comes back
-// the same.
+// appendTime writes seconds and nanoseconds, so that any time that a record may carry, including the zero
+// time, is read back unchanged.
 func appendTime(b []byte, t time.Time) []byte {
 	return binary.AppendVarint(binary.AppendVarint(b, t.Unix()), int64(t.Nanosecond()))
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Keeper writes the state of one input partition for one owner: it numbers the commits, chooses keys, and
-// knows which older records a commit has made superfluous. Commits are written one after the other; when one
-// fails, the keeper is given up and its successor starts from what was written.
+// tracks which older records a commit has made superfluous. Commits are written one after the other. If one
+// fails, the caller must drop the keeper, and make the next one from what was written.
 type Keeper struct {
 	group     string
 	topic     string // the input's
@@ -19,25 +19,25 @@ type Keeper struct {
 	sequence  int64
 	bounds    map[Owner]int64
 	streams   map[Stream]*kept
-	snapshots map[Owner]int // how many streams' snapshots are an owner's
-	left      []Owner       // whose records cannot be read, and count for a build that can
-	journals  []*written    // still needed, in the order in which they were written
-	said      Journal       // where the last journal says that reading starts again
+	snapshots map[Owner]int // number of streams whose snapshot is of the owner
+	left      []Owner       // owners of records that this build cannot read, but another may
+	journals  []*written    // still needed, in the order of writing
+	said      Journal       // the last journal: where reading starts again
 	free      []int         // slots of journals no longer needed
 	slots     int
-	stale     []string // superfluous once the next commit is durable
-	dead      []string // superfluous now: the next commit takes them away
+	stale     []string // keys, superfluous once the next commit is durable
+	dead      []string // keys, superfluous now: the next commit writes their tombstones
 	pending   pending
 	largest   int // bytes of a record, key and value, that the state topic takes
 }
 
-// kept is what the keeper knows of one stream.
+// kept is one stream's state in the topic.
 type kept struct {
 	version int64
 	current snapshotKeys
-	learned record.Position // up to where its snapshot has
+	learned record.Position // the last position covered by its snapshot
 	open    []uncovered     // episodes that no snapshot covers yet
-	named   int             // journals still needed that name the stream
+	named   int             // entries of needed journals for the stream
 }
 
 type uncovered struct {
@@ -52,29 +52,29 @@ type written struct {
 	sequence  int64
 	slot      int // -1: an earlier owner's
 	uncovered int
-	answered  []Answered      // what it says
-	size      int             // of its value, near enough
+	answered  []Answered      // its entries
+	size      int             // of its value, approximately
 	at        record.Position // the latest close in it
 }
 
 type pending struct {
 	journals  []*written
-	carried   map[*written]bool // older ones whose entries these repeat
+	carried   map[*written]bool // older journals whose entries these repeat
 	decided   record.Position
 	snapshots []*Snapshot
 	keys      []snapshotKeys
 }
 
-// Bounds of the journal, so that nothing in a commit grows with what senders invent, with an outage or with
-// uptime.
+// Bounds of a commit's records, so that they do not grow with names that senders invent, with the length of
+// an outage, or with uptime.
 const (
 	journalBytes = 256 << 10 // of one record's entries
 	leastChunk   = 1 << 10   // of a snapshot's value
-	mostJournals = 128       // that may be needed at a time; beyond, the smallest are written again as one
+	mostJournals = 128       // needed at a time; beyond that, the smallest are merged
 	mostEarlier  = 64        // owners whose snapshots may be needed at a time; see Outdated
 )
 
-// NewKeeper starts a new ownership of an input partition on what the one before has left.
+// NewKeeper starts a new ownership of an input partition from the state that the previous owner left.
 func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
@@ -106,9 +106,9 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 }
 
 // Succeed makes k the keeper of the partition's next owner, in a later generation of the group. It may be
-// called where all that k has written is durable and nobody else has owned the partition since. The owner is
-// another one all the same: one that was put aside in between and has read the same state must not write over
-// this one's.
+// called only if all that k has written is durable and no other process has owned the partition since. The
+// epoch still grows, because another owner may have read the same state and lost the partition again before
+// it wrote: its late writes must not overwrite this owner's.
 func (k *Keeper) Succeed(generation int32) {
 	if k.sequence > 0 {
 		k.bounds[k.owner] = k.sequence
@@ -127,23 +127,25 @@ func (k *Keeper) journalKey(slot int) string {
 	return stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()
 }
 
-// Fit makes every record from now on one that the state topic takes: of at most so many bytes, key and
-// value. What a record needs at least, some 8 KiB, it takes all the same. 0: the limit is not known.
+// Fit limits the records from now on to so many bytes of key and value, the most that the state topic takes.
+// 0: the limit is not known, and stays as it is. Under about 8 KiB the limit may be exceeded, by what a
+// record needs at least.
 func (k *Keeper) Fit(largest int) {
 	if largest > 0 {
 		k.largest = largest
 	}
 }
 
-// Start says where the first owner of a partition starts to read, before its first commit.
+// Start sets where the first owner of a partition starts to read. Call it before the first commit; it does
+// nothing if an earlier owner has committed.
 func (k *Keeper) Start(from record.Position) {
 	if k.said.Owner == (Owner{}) {
 		k.said.From, k.said.Decided, k.said.Rejected = from, from, from.Offset
 	}
 }
 
-// Anew says that the input topic was deleted and made again: positions that earlier owners wrote down say
-// nothing any more. What the streams remember stays. It comes before Start.
+// Anew must be called, before Start, if the input topic was deleted and created again: positions written by
+// earlier owners are dropped as invalid. The streams' memories stay.
 func (k *Keeper) Anew() {
 	for _, w := range k.journals {
 		k.drop(w)
@@ -155,8 +157,7 @@ func (k *Keeper) Anew() {
 	k.said = Journal{Since: k.owner.Epoch}
 }
 
-// add takes a journal in that is durable. Of its entries those count as open that their streams have not
-// learned in a snapshot.
+// add registers a durable journal. Its entries count as open unless a snapshot of their stream covers them.
 func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Position) {
 	w.answered = entries
 	for i := range entries {
@@ -175,7 +176,7 @@ func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record
 	k.journals = append(k.journals, w)
 }
 
-// drop forgets a journal that is not needed any more; the next commit takes it away, or writes over it.
+// drop releases a journal that is no longer needed. A commit deletes its record or overwrites it.
 func (k *Keeper) drop(w *written) {
 	for i := range w.answered {
 		k.streams[w.answered[i].Stream].named--
@@ -187,7 +188,7 @@ func (k *Keeper) drop(w *written) {
 	}
 }
 
-// needed says whether a journal still tells the next owner anything.
+// needed says whether the next owner still needs the journal.
 func (w *written) needed(decided record.Position) bool {
 	return w.uncovered > 0 || !decided.After(w.at)
 }
@@ -201,14 +202,13 @@ func (k *Keeper) stream(s Stream) *kept {
 	return t
 }
 
-// Commit returns the records of the next commit: the journal first, so that a snapshot never stands without
-// the journal of its commit, then the snapshots, then the tombstones of what earlier commits made
-// superfluous. It fills in the journal's and the snapshots' numbers. Committed is called when all of it is
+// Commit returns the records of the next commit: the journal first, so that a snapshot never exists without
+// the journal of its commit, then the snapshots, then the tombstones of records that earlier commits made
+// superfluous. It sets owner and numbers of the journal and the snapshots. Call Committed when all of it is
 // durable, or when nothing of the next commit will be written before it is.
 //
-// Where many episodes were answered, the journal is several records. All but the last repeat where reading
-// started again before this commit, so that each prefix of them is a state that the next owner can start
-// from.
+// If many episodes were answered, the journal is several records. All but the last repeat the reading
+// position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, carried: map[*written]bool{}}
 	answered := append(k.carry(), j.Answered...)
@@ -231,18 +231,18 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 			break
 		}
 	}
-	again := map[string]bool{} // a slot may be written again before its older version was taken away
+	again := map[string]bool{} // keys of dead records that this commit overwrites
 	for _, s := range snapshots {
 		t := k.stream(s.Stream)
 		s.Owner, s.Commit, s.Version = k.owner, k.sequence, t.version+1
 		keys := snapshotKeys{owner: k.owner}
 		if t.current.owner == k.owner && t.current.slot == 0 {
-			keys.slot = 1 // never over the version that still has to count if this one is cut short
+			keys.slot = 1 // keep the current version, in case this one is only written in part
 		}
 		at := stateKey{
 			group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, stream: s.Stream,
 		}
-		const around = 160 // bytes of a record beside its key and value, and the digits of the chunk
+		const around = 160 // bytes of a record besides its key and value, and the chunk's digits
 		room := k.largest - len(at.String()) - around
 		for i, value := range s.chunks(max(min(room, chunkBytes), leastChunk)) {
 			at.chunk = i
@@ -266,7 +266,7 @@ func (k *Keeper) record(key string, value []byte) record.Out {
 	return record.Out{Topic: k.out, Partition: k.partition, Key: []byte(key), Value: value}
 }
 
-// fitting is how many of the episodes go into so many bytes of one record, at least one where there are any.
+// fitting is the number of episodes that fit into most bytes of a record, at least one if there are any.
 func fitting(answered []Answered, most int) int {
 	size := 0
 	for i := range answered {
@@ -277,7 +277,7 @@ func fitting(answered []Answered, most int) int {
 	return len(answered)
 }
 
-// journal is the next journal record.
+// journal numbers and encodes the next journal record.
 func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	k.sequence++
 	j.Owner, j.Sequence, j.Earlier, j.Live = k.owner, k.sequence, earlier, nil
@@ -304,7 +304,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	return k.record(w.key, j.encode())
 }
 
-// earlier lists the owners of whom something is still needed.
+// earlier lists the owners of records that are still needed, and removes the others from bounds.
 func (k *Keeper) earlier() []Earlier {
 	needed := map[Owner]bool{}
 	for _, w := range k.journals {
@@ -328,7 +328,7 @@ func (k *Keeper) earlier() []Earlier {
 	return list
 }
 
-// Committed says that the last Commit is durable, as far as the next one is concerned.
+// Committed must be called once the last Commit is durable, or is sure to be before the next one is written.
 func (k *Keeper) Committed() {
 	p := k.pending
 	k.pending = pending{}
@@ -341,7 +341,7 @@ func (k *Keeper) Committed() {
 			k.journals = append(k.journals, w)
 			continue
 		}
-		for i := range w.answered { // its entries go with the journals that repeat them
+		for i := range w.answered { // newer journals repeat its entries
 			t := k.streams[w.answered[i].Stream]
 			t.open = slices.DeleteFunc(t.open, func(u uncovered) bool { return u.in == w })
 		}
@@ -387,7 +387,7 @@ func (k *Keeper) Committed() {
 	k.journals = kept
 }
 
-// gone says that a stream's snapshot counts no more.
+// gone removes a stream's snapshot from the counts per owner.
 func (k *Keeper) gone(t *kept) {
 	if len(t.current.keys) == 0 {
 		return
@@ -397,8 +397,8 @@ func (k *Keeper) gone(t *kept) {
 	}
 }
 
-// Leave says that a stream's snapshot cannot be read after all: it stays, for a build that can, and the
-// stream's next one is another.
+// Leave must be called if a stream's snapshot turns out to be unreadable. The records stay in the topic for a
+// build that can read them; the stream's next snapshot does not replace them.
 func (k *Keeper) Leave(s Stream) {
 	t := k.stream(s)
 	if len(t.current.keys) > 0 && len(k.left) < mostEarlier && !slices.Contains(k.left, t.current.owner) {
@@ -408,8 +408,8 @@ func (k *Keeper) Leave(s Stream) {
 	t.current = snapshotKeys{}
 }
 
-// Forget gives a stream up, such as one silent for too long: the next commit takes its snapshot away. It is
-// refused while a journal that is needed names the stream, as the next owner would learn it again from there.
+// Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a
+// needed journal names the stream, because the next owner would replay it from there.
 func (k *Keeper) Forget(s Stream) bool {
 	t := k.streams[s]
 	if t == nil {

@@ -12,24 +12,24 @@ import (
 	memory "github.com/slkstream/slkstream/solver/stream"
 )
 
-// Loader collects the records of one partition of the state topic, as far as they belong to one group and
-// one input topic. Of each key the last record stands.
+// Loader collects the records of one partition of the state topic that belong to one group and one input
+// topic. The last record of each key counts.
 type Loader struct {
-	group   string // "": of any
+	group   string // "": any
 	topic   string
 	values  map[string][]byte
-	written map[string]time.Time // when, by the same keys
+	written map[string]time.Time // time of the record, by the same keys
 	bytes   int64
 }
 
-// NewLoader collects what belongs to the group and the input topic; the group "" stands for any. Keys of
-// older versions name no group, and belong to whoever reads them.
+// NewLoader returns a loader for a group and an input topic; "" means any group. Keys of older versions name
+// no group and match every group.
 func NewLoader(group, topic string) *Loader {
 	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]time.Time{}}
 }
 
-// Input says which group's and which input topic's state a key belongs to. Of an older version's key the
-// group is ""; ok is false for a key that is no state's, as a backfill's plan is none.
+// Input returns the group and the input topic that a key belongs to. group is "" for a key of an older
+// version. ok is false for a key that does not hold state, such as a backfill's plan.
 func Input(key []byte) (group, topic string, ok bool) {
 	head, rest, _ := bytes.Cut(key, []byte("/"))
 	if len(head) > 0 && head[0] == groupMark {
@@ -49,8 +49,7 @@ func Concerns(key []byte, group, topic string) bool {
 	return ok && input == topic && (of == "" || group == "" || of == group)
 }
 
-// Add takes the next record. It keeps a copy of the value alone: what else was fetched with it need not
-// stay in memory.
+// Add takes the next record. It copies the value, so that the rest of the fetched batch can be freed.
 func (l *Loader) Add(raw *record.Raw) {
 	if !Concerns(raw.Key, l.group, l.topic) {
 		return
@@ -65,34 +64,35 @@ func (l *Loader) Add(raw *record.Raw) {
 	l.written[string(raw.Key)] = raw.Time
 }
 
-// Bytes is how much has been read.
+// Bytes is the size of all values passed to Add.
 func (l *Loader) Bytes() int64 { return l.bytes }
 
-// Restored is where the last commit left an input partition.
+// Restored is the state of an input partition as of the last commit.
 type Restored struct {
-	Journal   *Journal // the last; nil: nobody has owned the partition yet
+	Journal   *Journal // the last; nil: the partition has had no owner yet
 	Snapshots map[Stream]*Snapshot
-	// Relearn are the answered episodes that no snapshot covers, in the order of their first items.
+	// Relearn are the answered episodes that no snapshot covers, in the order of their first items: to be
+	// replayed without emitting results.
 	Relearn []Answered
-	// Ghosts are the answered episodes that closed where decisions have to be taken again, in the order in
-	// which they closed.
+	// Ghosts are the answered episodes that closed at Journal.Decided or later, in the order in which they
+	// closed. They will close again.
 	Ghosts []Answered
-	// Done says up to where each stream has been answered.
+	// Done is the last answered position of each stream.
 	Done map[Stream]record.Position
-	// Hung are the episodes that kept earlier owners busy for ever.
+	// Hung are the episodes whose solve did not end for earlier owners.
 	Hung []Hung
-	// Faults are records that cannot be read, each with the stream that starts cold by it, where one does.
-	// They stay as they are: a build that can read them finds them again.
+	// Faults are the errors of unreadable records, each with the stream that starts cold because of it, if any.
+	// The records stay in the topic for a build that can read them.
 	Faults []error
-	// Unreadable are the keys of those records, and of what belongs to them.
+	// Unreadable are the keys of those records, and of the other chunks of their snapshots.
 	Unreadable []string
-	// Blocked says that the partition cannot be taken over, as a journal that counts cannot be read; nil: it
-	// can.
+	// Blocked is the reason why the partition cannot be restored: a journal that counts cannot be read. nil: it
+	// can be restored.
 	Blocked error
 
-	left   map[Owner]bool // whose records cannot be read
+	left   map[Owner]bool // owners of unreadable records
 	hung   []hungRecord
-	newest Owner // of all that ever wrote
+	newest Owner // the latest owner of any record
 	live   []liveJournal
 	keys   map[Stream]snapshotKeys
 	stale  []string
@@ -123,7 +123,7 @@ type lostJournal struct {
 	err   error
 }
 
-// slotName names what the chunks of one version of a snapshot have in common, as their keys say it.
+// slotName is the part of the key that all chunks of one version of a snapshot share.
 type slotName struct {
 	owner  Owner
 	slot   int
@@ -139,8 +139,9 @@ type candidate struct {
 	slot   int
 }
 
-// Restore ends the loading, whose values are part of what it returns. It finds the last owner, what still
-// counts of the ones before it, and each stream's newest complete snapshot.
+// Restore ends the loading; the loader must not be used after it, as the result shares its values.
+// Restore finds the last owner, the records of earlier owners that still count, and each stream's newest
+// complete snapshot.
 func (l *Loader) Restore() *Restored {
 	r := &Restored{
 		Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Position{}, keys: map[Stream]snapshotKeys{},
@@ -148,7 +149,7 @@ func (l *Loader) Restore() *Restored {
 	}
 	var journals []journalRecord
 	var lost []lostJournal
-	torn := map[slotName]bool{} // versions of snapshots of which a chunk cannot be read
+	torn := map[slotName]bool{} // versions of snapshots with an unreadable chunk
 	versions := map[string]*candidate{}
 	for key, value := range l.values {
 		p, err := parseStateKey([]byte(key))
@@ -198,7 +199,7 @@ func (l *Loader) Restore() *Restored {
 	r.cover()
 	r.hangs()
 	slices.Sort(r.stale)
-	l.values = nil // what still counts stands in r
+	l.values = nil // r holds the values that still count
 	for stream, keys := range r.keys {
 		for _, key := range keys.keys {
 			if at := l.written[key]; at.After(r.Snapshots[stream].Written) {
@@ -209,15 +210,15 @@ func (l *Loader) Restore() *Restored {
 	return r
 }
 
-// leave notes that records of an owner cannot be read, and stay.
+// leave registers unreadable records of an owner, which stay in the topic.
 func (r *Restored) leave(owner Owner, fault error, keys ...string) {
 	r.Faults = append(r.Faults, fault)
 	r.Unreadable = append(r.Unreadable, keys...)
 	r.left[owner] = true
 }
 
-// block says whether one of the journals that cannot be read may say what was answered: it is the last
-// one's, or the last one has built upon it.
+// block sets Blocked if one of the unreadable journals may count: it belongs to the last owner or a later
+// one, or the last journal lists it as live.
 func (r *Restored) block(lost []lostJournal) {
 	for _, l := range lost {
 		counts := r.Journal == nil || l.owner.Compare(r.Journal.Owner) >= 0
@@ -234,7 +235,7 @@ func (r *Restored) block(lost []lostJournal) {
 	}
 }
 
-// counts says whether a commit of an owner counts: it is the last one's, or the last one has built upon it.
+// counts says whether a commit counts: it is the last owner's, or an earlier one's that the last owner saw.
 func (r *Restored) counts(o Owner, commit int64) bool {
 	if r.Journal == nil {
 		return false
@@ -288,9 +289,9 @@ func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]b
 			continue
 		}
 		if len(v.chunks) != v.chunks[0].count {
-			// A write that was cut short ended its owner's last commit, whose journal says what it would have
-			// saved. Chunks of an older version that the newer has not overwritten are no loss either, unless
-			// there is no other.
+			// If the version is of its owner's last commit, the write was cut short, and nothing is lost: that
+			// commit's journal lists the episodes to replay. Leftover chunks of an older version, partly
+			// overwritten, are a fault only if the stream has no whole version.
 			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.key.owner) {
 				broken[v.key.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
 			}
@@ -317,8 +318,8 @@ func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]b
 	}
 }
 
-// latest finds the newest version of a stream's snapshot that this build can read; nil: there is none.
-// Newer ones are left, older ones are superfluous.
+// latest finds the newest version of a stream's snapshot that this build can read; nil: there is none. Newer
+// ones stay in the topic, older ones are superfluous.
 func (r *Restored) latest(stream Stream, list []*candidate) (found *candidate, snapshot *Snapshot) {
 	slices.SortFunc(list, func(a, b *candidate) int {
 		return cmp.Or(b.key.owner.Compare(a.key.owner), cmp.Compare(b.number, a.number))
@@ -341,7 +342,7 @@ func (r *Restored) latest(stream Stream, list []*candidate) (found *candidate, s
 	return found, snapshot
 }
 
-// cover sorts the journal's episodes into those to learn again, the ghosts, and the rest.
+// cover sorts the journals' episodes into those to replay, the ghosts, and the rest.
 func (r *Restored) cover() {
 	if r.Journal == nil {
 		return
@@ -374,7 +375,7 @@ func (r *Restored) cover() {
 	r.Relearn, r.Ghosts = once(r.Relearn), once(r.Ghosts)
 }
 
-// once leaves out the episodes that a later journal has said again.
+// once removes repeated episodes, which later journals carry over.
 func once(list []Answered) []Answered {
 	type name struct {
 		stream Stream

@@ -9,26 +9,26 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// chunkBytes bounds a chunk's value, so that it passes any broker's limit for one record with room to spare.
+// chunkBytes bounds a chunk's value, well below the brokers' default limit for one record.
 const chunkBytes = 512 << 10
 
-// Snapshot is what one stream remembered at one moment.
+// Snapshot is one stream's memory at one moment.
 type Snapshot struct {
 	Stream  Stream
 	Owner   Owner
-	Commit  int64 // the owner's commit that carried it
-	Version int64 // grows with each snapshot of the stream, from owner to owner
+	Commit  int64 // the owner's commit that it is part of
+	Version int64 // grows with each snapshot of the stream, across owners
 	Learned record.Position
-	Labels  []int64   // the labels it last answered with
+	Labels  []int64   // the offsets of the labels topic in force at its last answer
 	Seen    time.Time // event time of its last item
-	Pieces  []Piece   // as the memory encodes itself
-	Written time.Time // when it reached the state topic; only of one that was restored
+	Pieces  []Piece   // the encoded memory
+	Written time.Time // when it reached the state topic; set only if restored
 }
 
-// Piece is a named part of what is remembered.
+// Piece is a named part of a stream's memory.
 type Piece = stream.Piece
 
-// Bytes is the size of what is remembered.
+// Bytes is the size of the memory.
 func (s *Snapshot) Bytes() int {
 	n := 0
 	for _, p := range s.Pieces {
@@ -37,8 +37,8 @@ func (s *Snapshot) Bytes() int {
 	return n
 }
 
-// chunks cuts the snapshot into values of at most so many bytes. Each says which version it belongs to, so
-// that a version is complete or ignored.
+// chunks cuts the snapshot into values of at most so many bytes. Each names its version, so that an
+// incomplete version is recognised and ignored.
 func (s *Snapshot) chunks(most int) [][]byte {
 	body := make([]byte, 0, s.Bytes()+128)
 	body = binary.AppendVarint(body, s.Learned.Offset)
@@ -68,7 +68,7 @@ func (s *Snapshot) chunks(most int) [][]byte {
 	return values
 }
 
-// chunk is one value taken apart as far as its position in the snapshot.
+// chunk is one value, decoded except for body, its part of the snapshot.
 type chunk struct {
 	commit, version int64
 	index, count    int
@@ -85,7 +85,7 @@ func decodeChunk(value []byte) (chunk, error) {
 	return c, r.err
 }
 
-// join puts a snapshot together again from all of its chunks, in order.
+// join decodes a snapshot from all of its chunks, in order.
 func join(stream Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
 	s := &Snapshot{Stream: stream, Owner: owner, Commit: chunks[0].commit, Version: chunks[0].version}
 	body := chunks[0].body

@@ -1,15 +1,15 @@
-// Package state is what the state topic holds, and how a partition's owner finds its way back from it. It is
-// pure: records in, records out.
+// Package state encodes the records of the state topic and restores a partition from them. It does no input
+// or output: it takes records and returns records.
 //
-// Two kinds of record lie there for each input partition. Snapshots are what single streams remember, written
-// now and then. The journal is written with every commit and is small: which episodes were answered since,
-// what decided their bounds, the labels in force, and where reading has to start again. A new owner takes the
-// snapshots, reads the input again from the oldest episode that no snapshot covers, and learns the journal's
-// episodes without answering them: then it stands exactly where the last commit left the partition, whatever
-// closed its episodes.
+// Each input partition has two kinds of record there. A snapshot is one stream's memory, written now and
+// then. A journal is small and written with every commit: the episodes answered since the one before, the
+// items that closed them, the labels in force, and the position where reading starts again. A new owner
+// restores the snapshots, reads the input again from the oldest episode that no snapshot covers, and replays
+// the journals' episodes without emitting results. It then has exactly the state of the last commit, whatever
+// closed the episodes.
 //
-// Every key carries its owner. An owner says in its journal which earlier owners count, and up to which of
-// their commits, so that what an old owner writes late never wins.
+// Every key names its owner. An owner's journal lists the earlier owners that count, each up to one of its
+// commits, so that late writes of an old owner are ignored.
 package state
 
 import (
@@ -22,17 +22,17 @@ import (
 	"strings"
 )
 
-// ErrUnreadable is wrapped by the error of a record that is cut, changed, or of a format this build cannot
+// ErrUnreadable is wrapped by the error for a record that is cut, corrupt, or of a format this build cannot
 // read.
 var ErrUnreadable = errors.New("not a readable state record")
 
-// ErrBlocked is wrapped by the fault of a partition whose journal cannot be read: what was answered is not
-// known, so that it is not taken over until a build that can read it does, or somebody discards what cannot
-// be read.
+// ErrBlocked is wrapped by Restored.Blocked if a partition's journal cannot be read. It is then not known
+// which episodes were answered, so the partition must wait for a build that can read the journal, or for an
+// operator who discards the unreadable records.
 var ErrBlocked = errors.New("what was answered cannot be read from the journal")
 
-// Owner is one ownership of an input partition. Epoch grows with each owner that has seen the state of the
-// one before; the group's generation decides between two that have seen the same.
+// Owner is one ownership of an input partition. Epoch is one above that of the previous owner whose state was
+// read; the group's generation orders two owners that have read the same state.
 type Owner struct {
 	Epoch      int64
 	Generation int32
@@ -62,9 +62,9 @@ const (
 // groupMark begins the keys that name their group. No topic's name can begin with it.
 const groupMark = '@'
 
-// stateKey is what a key says: @GROUP/TOPIC/OWNER/journal/SLOT or
-// @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM, so that groups that share a state topic by mistake do
-// not meet in it. Keys of older versions lack the group.
+// stateKey is a decoded key: @GROUP/TOPIC/OWNER/journal/SLOT, @GROUP/TOPIC/OWNER/hung/SLOT or
+// @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM. The group keeps apart groups that share a state topic by
+// mistake. Keys of older versions lack it.
 type stateKey struct {
 	group  string
 	topic  string

@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A value is: the mark, the format's version, the CRC-32C of what follows, what follows.
+// A value is: the mark, the format's version, the CRC-32C of the body, the body.
 const (
 	mark    = "slks"
 	version = 1
@@ -30,7 +30,7 @@ func appendPosition(b []byte, p record.Position) []byte {
 	return binary.AppendVarint(binary.AppendVarint(b, p.Offset), int64(p.Object))
 }
 
-// reader takes a value apart. Its first fault ends it and is kept.
+// reader decodes a value. After the first error, kept in err, it returns zero values.
 type reader struct {
 	b   []byte
 	err error
@@ -80,7 +80,7 @@ func (r *reader) bytes() []byte {
 
 func (r *reader) text() string { return string(r.bytes()) }
 
-// count reads how many things follow, each of at least one byte.
+// count reads the length of a list whose elements take at least one byte each.
 func (r *reader) count() int {
 	n := r.integer()
 	if n < 0 || n > int64(len(r.b)) {
