@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/avro"
 )
 
-// avroJSON is an Avro value as JSON: records and maps are objects, a union is what it holds, bytes are
-// base64, times are RFC 3339.
+// avroJSON converts an Avro value to JSON: records and maps become objects, a union the value that it holds,
+// bytes base64, times RFC 3339.
 func avroJSON(schema *avro.Schema, payload []byte) ([]byte, error) {
 	var value any
 	rest, err := schema.Decode(payload, &value)
@@ -77,8 +77,8 @@ func appendValue(dst []byte, value any) ([]byte, error) {
 	return appendJSON(dst, value)
 }
 
-// appendFloat appends a number. JSON has none for NaN and infinity: their words are refused where a vector
-// holds them.
+// appendFloat appends a number. JSON has no NaN or infinity: they are written as words, which the decoder of
+// vectors rejects with a clear message.
 func appendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):

@@ -1,4 +1,5 @@
-// Package registry reads values whose schema is in a Confluent schema registry, and writes results under one.
+// Package registry decodes values whose schema is in a Confluent schema registry, and encodes results
+// in Avro.
 package registry
 
 import (
@@ -21,32 +22,32 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Settings say how the registry is reached.
+// Settings configure the connection to the registry.
 type Settings struct {
-	URL        string // may name the user of basic authentication
-	SecretFile string // the user's password, or without a user a bearer token; "": neither
-	CA         string // PEM file of the authorities that may sign its certificate; "": the system's
+	URL        string // may be several, separated by commas, and may name the user of basic authentication
+	SecretFile string // file of the user's password, or without a user of a bearer token; "": neither
+	CA         string // PEM file of the authorities for the registry's certificate; "": the system's
 	Cert, Key  string // PEM files of this client's certificate
 	Log        *slog.Logger
 
 	user string // of URL
 }
 
-// Registry answers from memory what it has asked once. Any number of goroutines may use it.
+// Registry fetches schemas and caches them. It is safe for concurrent use.
 type Registry struct {
 	client *sr.Client
 	log    *slog.Logger
-	pause  time.Duration // between two questions of a registry that is away
+	pause  time.Duration // between requests to a registry that does not answer
 
 	mutex   sync.Mutex
 	schemas map[int]*schema
-	unknown map[int]*schema       // numbers that it has answered no to: any sender may write them
-	asking  map[int]chan struct{} // closed when the question is over: a number is asked for once at a time
-	waiting map[int]error         // why the numbers that are asked for have no answer yet
-	said    time.Time             // when the log was last told
+	unknown map[int]*schema       // ids without a usable schema; kept apart, as any sender may write any id
+	asking  map[int]chan struct{} // requests in flight, one per id; closed at the end
+	waiting map[int]error         // the last error of each request that waits
+	said    time.Time             // when waiting was last logged
 }
 
-// schema is one that the registry knows, or, where it knows none of the number, the rejection that says so.
+// schema is a cached schema, or, in unknown, the rejection of records with an id that has no usable schema.
 type schema struct {
 	kind    sr.SchemaType
 	avro    *avro.Schema
@@ -55,13 +56,13 @@ type schema struct {
 }
 
 const (
-	// unknownFor is how long a number that the registry does not know is not asked for again.
+	// unknownFor is how long an id without a usable schema is cached.
 	unknownFor = 10 * time.Second
-	// remembered bounds the schemas in memory; a stream uses a handful.
+	// remembered bounds the cached schemas; a topic uses a handful.
 	remembered = 1000
 )
 
-// New prepares to ask a registry; it asks nothing yet.
+// New returns a client of a registry without contacting it.
 func New(s Settings) (*Registry, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if s.CA != "" || s.Cert != "" {
@@ -89,7 +90,7 @@ func New(s Settings) (*Registry, error) {
 	return r, nil
 }
 
-// authorize puts the password or token on a request. The file is read each time, so that it may change.
+// authorize adds the password or token to a request. It reads the file each time, because it may change.
 func (s *Settings) authorize(request *http.Request) error {
 	if s.SecretFile == "" {
 		return nil
@@ -107,7 +108,7 @@ func (s *Settings) authorize(request *http.Request) error {
 	return nil
 }
 
-// withoutUser takes the user out of the addresses.
+// withoutUser returns the addresses without the user, which it keeps in s.
 func (s *Settings) withoutUser() ([]string, error) {
 	var addresses []string
 	for text := range strings.SplitSeq(s.URL, ",") {
@@ -174,7 +175,7 @@ func (r *Registry) Decode(ctx context.Context, id int,
 	return value, false, nil
 }
 
-// known is what is in memory of a schema; nil: it has to be asked for.
+// known returns the cached schema; nil: it must be fetched.
 func (r *Registry) known(id int) *schema {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -187,7 +188,8 @@ func (r *Registry) known(id int) *schema {
 	return nil
 }
 
-// begin makes the caller the one who asks for a schema; else it returns what is closed when another has.
+// begin returns true if the caller must fetch the schema and then call end. Otherwise another caller fetches
+// it, and over is closed when that is done.
 func (r *Registry) begin(id int) (over chan struct{}, mine bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -199,7 +201,7 @@ func (r *Registry) begin(id int) (over chan struct{}, mine bool) {
 	return over, true
 }
 
-// end notes what came of asking for a schema; nil: nothing.
+// end caches the fetched schema and wakes the callers that wait for it; nil: the fetch failed.
 func (r *Registry) end(id int, s *schema) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -220,7 +222,7 @@ func (r *Registry) end(id int, s *schema) {
 	into[id] = s
 }
 
-// Waiting is why records wait for the registry; nil: none do.
+// Waiting returns why records wait for the registry; nil: none do.
 func (r *Registry) Waiting() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -230,7 +232,8 @@ func (r *Registry) Waiting() error {
 	return nil
 }
 
-// schema asks for a schema until it has an answer or ctx ends.
+// schema returns a schema, from the cache or from the registry. It retries until the registry answers or ctx
+// ends.
 func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
 	for {
 		if s := r.known(id); s != nil {
@@ -259,7 +262,7 @@ func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
 	return s, err
 }
 
-// patiently asks until there is an answer or ctx ends, and says once a minute that it waits.
+// patiently retries ask until it succeeds or ctx ends. Failures are logged at most once a minute.
 func (r *Registry) patiently(ctx context.Context, what string, ask func() error) error {
 	told := false
 	for {
@@ -286,7 +289,7 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 	}
 }
 
-// tell says whether a minute has passed since the log was told of anything that waits.
+// tell says whether a failure is to be logged: a minute has passed since the last one was.
 func (r *Registry) tell() bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -297,7 +300,8 @@ func (r *Registry) tell() bool {
 	return due
 }
 
-// ask asks once. An error is one that may pass.
+// ask fetches a schema without retrying. An error is temporary; a permanent refusal is a schema with
+// unknown set.
 func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	found, err := r.client.SchemaByID(ctx, id)
 	if notFound(err) {
@@ -330,7 +334,7 @@ func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 
 var errSchema = errors.New("a schema that cannot be used")
 
-// references reads the schemas that one refers to, before it.
+// references parses the schemas that a schema refers to into cache, each after its own references.
 func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list []sr.SchemaReference,
 	read map[string]bool, depth int,
 ) error {
@@ -358,17 +362,17 @@ func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list
 	return nil
 }
 
-// incompatible says whether the registry has answered that it does not take a schema, whoever asks.
+// incompatible says whether the registry has refused to register the schema because of its content.
 func incompatible(err error) bool {
 	var answer *sr.ResponseError
 	return errors.As(err, &answer) && (answer.StatusCode == http.StatusConflict ||
 		answer.StatusCode == http.StatusUnprocessableEntity)
 }
 
-// final says whether the registry has answered no, and would again. Who asks without leave, who asks too
-// often and what is no registry at all have to be waited for: that is not about the schema. Nor is it known
-// of a first answer that forbids, as a wrong secret is told apart from a schema that is somebody else's by
-// what else is given.
+// final says whether the registry's refusal is permanent, because it is about the schema. Missing
+// credentials, too many requests and a server that is no registry are not: the caller must retry. 403 may
+// mean either a wrong secret or a schema that this user must not read. It is permanent only if the registry
+// has answered another request, which shows that the secret is right.
 func (r *Registry) final(err error) bool {
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) || answer.StatusCode < 400 || answer.StatusCode >= 500 {
@@ -386,7 +390,8 @@ func (r *Registry) final(err error) bool {
 	return true
 }
 
-// notFound says whether the registry has answered that it does not know what it was asked for.
+// notFound says whether the registry has answered that the schema does not exist. A 404 without its error
+// code is from a server that is no registry.
 func notFound(err error) bool {
 	const schemaNotFound = 40403
 	var answer *sr.ResponseError

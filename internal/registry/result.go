@@ -33,7 +33,7 @@ const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","
   {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}},
  {"name":"replayOf","type":["null","string"],"default":null}]}`
 
-// result is a record.Result as the schema has it.
+// result is a record.Result in the form of ResultSchema.
 type result struct {
 	ID           string        `avro:"id"`
 	ItemID       *string       `avro:"itemId"`
@@ -64,9 +64,9 @@ type source struct {
 	Offset    int64  `avro:"offset"`
 }
 
-// Results is the form of results in Avro, with Confluent's framing. Its schema is registered as the topic's
-// value schema; a registry that is away is waited for until ctx ends, one that refuses the schema is an
-// error.
+// Results returns the form of results in Avro, with Confluent's framing. It registers ResultSchema as the
+// topic's value schema. It waits for an unreachable registry until ctx ends, and returns an error if the
+// registry refuses the schema.
 func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm, error) {
 	schema, err := avro.Parse(ResultSchema)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm
 		value := avroResult(answer)
 		encoded, err := schema.AppendEncode(dst, &value)
 		if err != nil {
-			// Every field is one of the schema's, so that this is a fault of ours; a reader still gets the answer.
+			// The fields match the schema, so this is a bug here. Readers still get the answer, as JSON.
 			r.log.Error("a result cannot be written in Avro: written in JSON", "id", answer.ID, "error", err)
 			return record.AppendResult(dst[:before], answer)
 		}
