@@ -1,16 +1,15 @@
-// Package config defines every setting once: its flag, its variable, its YAML key, its help, its limits, and
-// its default for each command that takes it. It layers flag over environment over file over default and
-// holds the result against the limits. It imports no other package: what a setting means is for the command
-// that takes it.
+// Package config defines every setting once: its flag, environment variable, YAML key, help, limits, and its
+// default for each command that takes it. It layers flag over environment over file over default, and
+// validates the result. It imports no other package of the project: each command interprets its own settings.
 //
 // To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go,
-// stage.go, solver.go, files.go, evaluate.go), and write docs/settings.md anew: go test ./config -run
-// TestReference -update.
+// stage.go, solver.go, files.go, evaluate.go), then regenerate docs/settings.md: go test ./config
+// -run TestReference -update.
 package config
 
 import "slices"
 
-// Config is every setting a command may take, in groups. Only those its command takes hold a meaning.
+// Config holds every setting of every command, in groups. Only those that its command takes are filled in.
 type Config struct {
 	General  General
 	Kafka    Kafka
@@ -38,7 +37,7 @@ type Config struct {
 	origins map[string]Origin
 }
 
-// section is the settings under one heading of help and of the reference page.
+// section groups settings under one heading of help and of the reference page.
 type section struct {
 	title    string
 	settings []definition
@@ -54,17 +53,17 @@ func (c *Config) sections() []section {
 		c.Listen.sections(), c.General.sections())
 }
 
-// The commands that share settings. A setting goes to every command for which it means something.
+// The commands that share settings. A setting belongs to every command that uses it.
 var (
 	live        = []string{"run", "backfill", "correct"} // the stage on Kafka
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
 	labelTopic  = []string{"labels list", "labels history", "labels export"}
 	orders      = []string{"pause", "resume", "skip"}
-	checked     = with(live, "check") // what check tests it takes as the stage does
+	checked     = with(live, "check") // check takes the settings that it tests
 	onKafka     = with(with(with(checked, deadLetters...), orders...), "feed", "teach", "forget", "labels list",
 		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard",
 		"state export", "state import")
-	stage     = with(checked, "demo") // the stage wherever its feed comes from
+	stage     = with(checked, "demo") // the stage, whatever its feed
 	searching = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper",
 		"eval file", "eval index")
 	every = with(with(with(with(searching, deadLetters...), labelTopic...), orders...), "feed", "teach",
@@ -76,8 +75,8 @@ var (
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
 
-// first are the settings of a command that matter most, in the order of its help. The rest stand under
-// --help-all.
+// first lists the settings of a command that matter most, in the order of its help. --help-all
+// shows the rest.
 var first = map[string][]string{
 	"run":            {"in", "out", "support", "labels", "brokers"},
 	"backfill":       {"job", "in", "out", "support", "from"},
@@ -114,13 +113,13 @@ var first = map[string][]string{
 	"eval index":     {"data", "neighbours", "index", "recall-floor", "json"},
 }
 
-// First lists the names of the settings of a command that matter most; none where it has few.
+// First lists the names of a command's most important settings; none if it has few settings.
 func First(command string) []string { return first[command] }
 
 // Commands lists every command that takes settings.
 func Commands() []string { return every }
 
-// Settings lists what the command of this Config takes, in order.
+// Settings lists the settings of this Config's command, in order.
 func (c *Config) Settings() []Setting { return c.settingsOf(c.command) }
 
 func (c *Config) settingsOf(command string) []Setting {
@@ -148,10 +147,10 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
-// Command is the command this Config was made for, without the name of the program: "run", "eval stream".
+// Command returns the command this Config was made for, without the program's name: "run", "eval stream".
 func (c *Config) Command() string { return c.command }
 
-// Default is the configuration of a command that was given nothing.
+// Default returns the defaults of a command.
 func Default(command string) *Config {
 	c := &Config{command: command, origins: map[string]Origin{}}
 	for _, s := range slices.Concat(c.Numbers(), c.Settings()) {
@@ -160,16 +159,16 @@ func Default(command string) *Config {
 	return c
 }
 
-// Given says whether a setting was given at all, by flag, variable or file.
+// Given says whether a setting was given, by flag, variable or file.
 func (c *Config) Given(name string) bool { return c.origins[name].Layer != "" }
 
-// Origin says where the value of a setting came from.
+// Origin returns the origin of a setting's value.
 func (c *Config) Origin(name string) Origin { return c.origins[name] }
 
 // Origin is the layer a value came from.
 type Origin struct {
 	Layer string // flag, variable, file; "" is the default
-	Where string // for a file its name and line
+	Where string // of a file: its name and the line
 }
 
 func (o Origin) String() string {

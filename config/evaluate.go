@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Evaluate is what the measurements take.
+// Evaluate holds the settings of the measurements.
 type Evaluate struct {
 	Data   []string
 	JSON   bool
@@ -77,7 +77,7 @@ func (e *Evaluate) sections() []section {
 	})}}
 }
 
-// stream is what eval stream alone takes.
+// stream defines the settings of eval stream alone.
 func (e *Evaluate) stream() []definition {
 	stream := []string{"eval stream"}
 	fraction := []bound[float64]{atLeast(0.), atMost(1.)}
@@ -141,7 +141,8 @@ func (e *Evaluate) faults(c *Config) []Fault {
 	return append(found, e.idle(c)...)
 }
 
-// idle are the settings of tune that mean nothing for what it is asked to measure.
+// idle reports settings that have no effect on what tune measures. It first sets For to tasks if For is not
+// given but a setting of tasks is.
 func (e *Evaluate) idle(c *Config) []Fault {
 	if c.command != "tune" {
 		return nil

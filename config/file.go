@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sizeOfFile bounds what is read as a configuration file: a larger one is something else.
+// sizeOfFile bounds a configuration file: a larger file cannot be one.
 const sizeOfFile = 1 << 20
 
 // entry is one key of a configuration file.
@@ -20,8 +20,8 @@ type entry struct {
 	line   int
 }
 
-// readFile reads the file that a setting names: one YAML mapping from a known name to its value. Values stay as
-// they are written, so that a setting reads them the same way from each layer.
+// readFile reads the file that a setting names: one YAML mapping from known names to values. Values stay
+// texts, so that a setting is parsed in the same way from each layer.
 func readFile(name, setting string, known []string) (map[string]entry, Faults) {
 	fail := func(line int, format string, args ...any) Fault {
 		at := name
@@ -91,7 +91,7 @@ func readFile(name, setting string, known []string) (map[string]entry, Faults) {
 	return entries, faults
 }
 
-// scalars is a scalar, or a list of scalars, as written.
+// scalars returns a scalar, or a list of scalars, as written.
 func scalars(node *yaml.Node) ([]string, bool) {
 	for node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -114,7 +114,7 @@ func scalars(node *yaml.Node) ([]string, bool) {
 	return values, true
 }
 
-// pairs is a mapping as a list of NAME=VALUE.
+// pairs turns a mapping into a list of NAME=VALUE.
 func pairs(mapping *yaml.Node) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Line: mapping.Line}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {

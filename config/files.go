@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Files is what label reads and writes.
+// Files holds the settings for the files that label reads and writes.
 type Files struct {
 	Input  string
 	K      Clusters
@@ -16,8 +16,8 @@ type Files struct {
 
 	SkipBad bool
 
-	Calibrate bool   // fit confidence to labelled rows that are held out
-	Ordered   string // whether the order of the rows means something: auto, true, false
+	Calibrate bool   // fit confidence to held-out labelled rows
+	Ordered   string // whether the order of the rows is informative: auto, true, false
 }
 
 func (f *Files) sections() []section {
@@ -57,7 +57,7 @@ func (f *Files) faults(c *Config) []Fault {
 	found := f.idle(c)
 	switch {
 	case c.command != "label":
-	// other files may hold labels
+	// a file of any other form may hold labels
 	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"):
 		found = append(found, Fault{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"})
 	case f.K != 0 && len(c.Stage.Support) > 0:
@@ -66,7 +66,7 @@ func (f *Files) faults(c *Config) []Fault {
 	return found
 }
 
-// idle are settings of label that mean nothing for what it is asked.
+// idle reports settings that have no effect on what label does.
 func (f *Files) idle(c *Config) []Fault {
 	if c.command != "label" {
 		return nil
@@ -95,7 +95,7 @@ func (f *Files) idle(c *Config) []Fault {
 	return found
 }
 
-// Feed is how a file becomes a feed.
+// Feed says how a file is sent as a feed.
 type Feed struct {
 	LabelsFile string
 	Key        string
@@ -126,11 +126,11 @@ func (f *Feed) faults(*Config) []Fault {
 	return nil
 }
 
-// Teach is what is done with the examples that are sent.
+// Teach says how the examples are sent.
 type Teach struct {
 	Forget bool
-	By     string // who says so
-	Name   string // to be forgotten
+	By     string // author of the labels
+	Name   string // the name to forget
 }
 
 func (t *Teach) sections() []section {
@@ -144,7 +144,7 @@ func (t *Teach) sections() []section {
 	}}}
 }
 
-// Dead says which dead letters are meant, and what is done with them.
+// Dead selects dead letters and says what to do with them.
 type Dead struct {
 	Reason string
 	Since  string // a duration before now, or RFC 3339
@@ -165,7 +165,7 @@ func (d *Dead) sections() []section {
 	}}}
 }
 
-// SinceTime is Since as a time; zero: from the start.
+// SinceTime returns Since as a time; zero: from the start.
 func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
 	if d.Since == "" {
 		return time.Time{}, nil

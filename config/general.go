@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// General is what every command takes.
+// General holds the settings of every command.
 type General struct {
 	File   string   // the configuration file
 	Log    []string // a level, a form, or both
@@ -34,10 +34,10 @@ var (
 	logForms  = []string{"text", "json"}
 )
 
-// LogLevel is the least severe line that is logged.
+// LogLevel returns the lowest level that is logged.
 func (g *General) LogLevel() string { return g.log(logLevels, "info") }
 
-// LogForm is how a line is logged.
+// LogForm returns the form of a log line.
 func (g *General) LogForm() string { return g.log(logForms, "text") }
 
 func (g *General) log(of []string, otherwise string) string {
@@ -67,10 +67,10 @@ func (g *General) faults(*Config) []Fault {
 
 // Listen is the one HTTP listener: page, metrics, health.
 type Listen struct {
-	Address    string   // "" is none
+	Address    string   // "": none
 	TokenFiles []string // FILE, view=FILE, or none
 	Token      Secret   // read from FILE
-	ViewToken  Secret   // read from the file of view=: lets a visitor read and not teach
+	ViewToken  Secret   // read from the file of view=: allows reading, not teaching
 	UserHeader string
 	Images     []string
 }
@@ -94,9 +94,9 @@ func (l *Listen) sections() []section {
 	}}}
 }
 
-const viewing = "view=" // begins the file of the token with which a visitor may read
+const viewing = "view=" // prefix of the file with the token for reading
 
-// tokenFiles are the files of the tokens for who may teach and who may read; open lets everyone in.
+// tokenFiles returns the files of the tokens for teaching and for reading; open: no token is needed.
 func (l *Listen) tokenFiles() (teach, read string, open bool) {
 	for _, file := range l.TokenFiles {
 		if view, is := strings.CutPrefix(file, viewing); is {
@@ -108,7 +108,7 @@ func (l *Listen) tokenFiles() (teach, read string, open bool) {
 	return teach, read, open
 }
 
-// ImageURL is the URL of an item's picture, "" where none is given.
+// ImageURL returns the URL of an item's picture; "" if none is given.
 func (l *Listen) ImageURL() string {
 	for _, image := range l.Images {
 		if strings.Contains(image, "{id}") {
@@ -163,7 +163,7 @@ func (l *Listen) faults(c *Config) []Fault {
 	return nil
 }
 
-// Demo is how long the demo runs.
+// Demo holds the settings of the demo.
 type Demo struct {
 	For time.Duration
 }
@@ -175,11 +175,11 @@ func (d *Demo) sections() []section {
 	}}}
 }
 
-// State picks what of the memory is shown or reset.
+// State selects the state to show or reset.
 type State struct {
 	Stream    string
 	Class     string
-	Partition int // of the input; -1: none is given
+	Partition int // of the input; -1: not given
 }
 
 func (s *State) sections() []section {
@@ -194,7 +194,7 @@ func (s *State) sections() []section {
 	}}}
 }
 
-// Tail picks what of a topic is shown.
+// Tail selects the records of a topic to show.
 type Tail struct {
 	Unknown bool
 	Count   int
@@ -216,7 +216,7 @@ func (t *Tail) sections() []section {
 	}}}
 }
 
-// Similar is the item that similar asks about.
+// Similar names the item of the query.
 type Similar struct {
 	ID string
 }
@@ -229,7 +229,7 @@ func (s *Similar) sections() []section {
 	}}}
 }
 
-// Check is what check does beyond reading.
+// Check says what check does beyond reading.
 type Check struct {
 	Create     bool
 	Compact    bool

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kafka is how brokers are reached. Without Brokers it is the embedded broker in EmbeddedDir.
+// Kafka says how to reach the brokers. Without Brokers, commands use the embedded broker in EmbeddedDir.
 type Kafka struct {
 	Brokers          []string
 	ClientID         string
@@ -48,7 +48,7 @@ func (k *Kafka) sections() []section {
 	}}}
 }
 
-// Token is where the password or the token comes from: a file or a command.
+// Token returns the source of the password or token: a file or a command.
 func (k *Kafka) Token() (file, command string) {
 	if command, is := strings.CutPrefix(k.SASLPasswordFile, "|"); is {
 		return "", command
@@ -110,10 +110,10 @@ type Topics struct {
 	State    string
 	Dead     string
 	Episodes string
-	// Corrections is where it is said that items with a result are called something else since.
+	// Corrections is the topic for new names of items that already have a result.
 	Corrections string
 	Review      string
-	Now         string // first answers
+	Now         string // topic of first answers
 	Group       string
 
 	WithVector bool
@@ -121,7 +121,7 @@ type Topics struct {
 }
 
 func (t *Topics) sections() []section {
-	holding := with(checked, "forget") // commands of all topics that hold names
+	holding := with(checked, "forget") // commands that use all topics that hold names
 	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
 	return []section{{"Topics", []definition{
 		define("in", &t.In, with(checked, "state reset"), nil,
@@ -165,7 +165,7 @@ func (t *Topics) sections() []section {
 	}}}
 }
 
-// StateTopic is the state topic by its name or its default.
+// StateTopic returns the state topic: the one given, or the default.
 func (t *Topics) StateTopic() string {
 	if t.State != "" {
 		return t.State
@@ -173,7 +173,7 @@ func (t *Topics) StateTopic() string {
 	return t.Group + "-state"
 }
 
-// All are the names of the topics that a stage reads and writes.
+// All returns the names of the topics that a stage reads and writes.
 func (t *Topics) All() []string {
 	all := append([]string{t.Out, t.DeadTopic(), t.StateTopic()}, t.In...)
 	for _, optional := range []string{t.Labels, t.Episodes, t.Corrections, t.Review, t.Now} {
@@ -184,7 +184,7 @@ func (t *Topics) All() []string {
 	return all
 }
 
-// DeadTopic is the dead-letter topic by its name or its default.
+// DeadTopic returns the dead-letter topic: the one given, or the default.
 func (t *Topics) DeadTopic() string {
 	if t.Dead != "" {
 		return t.Dead
@@ -194,7 +194,7 @@ func (t *Topics) DeadTopic() string {
 
 var forms = []string{"json", "cloudevents", "avro"}
 
-// IsTemplate says whether results have a shape of their own.
+// IsTemplate says whether the user defines the JSON of results.
 func (t *Topics) IsTemplate() bool { return strings.HasPrefix(strings.TrimSpace(t.OutFormat), "{") }
 
 func (t *Topics) faults(c *Config) []Fault {
@@ -252,7 +252,7 @@ func (t *Topics) faults(c *Config) []Fault {
 	return found
 }
 
-// Delivery is what is promised about repeats, and how often progress is made durable.
+// Delivery holds the delivery guarantee, and how often progress is committed.
 type Delivery struct {
 	Mode           string // at-least-once, exactly-once
 	Isolation      string // read-committed, read-uncommitted

@@ -12,7 +12,7 @@ import (
 
 const mask = "********"
 
-// Secret is a text that fmt, slog and JSON show masked.
+// Secret is a text that fmt, slog and JSON print masked.
 type Secret string
 
 func (s Secret) String() string {
@@ -28,7 +28,7 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText masks the secret in JSON and in logs.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reveal is the secret itself.
+// Reveal returns the secret in clear.
 func (s Secret) Reveal() string { return string(s) }
 
 // Bytes is a size, written as 64MiB, 2GB or a plain number of bytes.
@@ -69,7 +69,7 @@ func parseBytes(text string) (Bytes, error) {
 // Clusters is how many clusters to find, or Auto.
 type Clusters int
 
-// Auto is as many clusters as the data fall into.
+// Auto lets the data decide the number of clusters.
 const Auto Clusters = -1
 
 func (c Clusters) String() string {
@@ -101,7 +101,7 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 	return s[:cut], true
 }
 
-// parse reads a value of any kind a setting may have.
+// parse parses a value of any kind that settings have.
 func parse[T any](raw []string) (T, error) {
 	var v T
 	text := strings.Join(raw, ",")
@@ -153,7 +153,7 @@ func notNumber(text, kind string, err error) error {
 	return fmt.Errorf("%q is not a %s", text, kind)
 }
 
-// format writes a value so that parse reads it back.
+// format formats a value so that parse accepts it.
 func format(v any) string {
 	switch v := v.(type) {
 	case []string:
@@ -166,7 +166,7 @@ func format(v any) string {
 	return fmt.Sprint(v)
 }
 
-// formatDuration leaves out the zero minutes and seconds that time.Duration writes: 1h rather than 1h0m0s.
+// formatDuration omits the zero minutes and seconds that time.Duration prints: 1h rather than 1h0m0s.
 func formatDuration(d time.Duration) string {
 	if d == 0 {
 		return "off"

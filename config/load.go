@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NearestFlag is the setting of a command whose name is nearest to a mistaken one, or "".
+// NearestFlag returns the setting of a command whose name is nearest to a mistaken one, or "".
 func NearestFlag(command, mistaken string) string {
 	var known []string
 	for _, s := range Default(command).Settings() {
@@ -22,8 +22,8 @@ func NearestFlag(command, mistaken string) string {
 	return nearest(mistaken, known)
 }
 
-// Flags adds a flag for each setting the command takes. The flags keep what was written: Load reads it, so
-// that a value is understood, and refused, in the same way from each layer.
+// Flags adds a flag for each setting the command takes. The flags store texts, which Load parses, so that a
+// value is accepted or rejected in the same way from each layer.
 func Flags(flags *pflag.FlagSet, command string) {
 	for _, s := range Default(command).Settings() {
 		placeholder := s.Example
@@ -41,7 +41,7 @@ func Flags(flags *pflag.FlagSet, command string) {
 	}
 }
 
-// shorthand is another name that sets a setting, or one element of a list of NAME=VALUE.
+// shorthand is another name for a setting, or for one element of a list of NAME=VALUE.
 type shorthand struct{ name, of, element string }
 
 var shorthands = []shorthand{
@@ -71,7 +71,7 @@ func shorthandsOf(setting string) []shorthand {
 	return found
 }
 
-// describe is the help of a setting with its bound and its default.
+// describe returns the help of a setting with its bound and its default.
 func describe(s Setting) string {
 	text := s.Help
 	if b := s.Bound(); b != "" {
@@ -86,26 +86,26 @@ func describe(s Setting) string {
 	return text
 }
 
-// written is a flag's value as it was written.
+// written keeps a flag's value as a text.
 type written struct {
 	values []string
 	kind   string
 	isList bool
 }
 
-func (w *written) String() string { return "" } // the default stands in the help text
+func (w *written) String() string { return "" } // the help text contains the default
 func (w *written) Type() string   { return w.kind }
 
 func (w *written) Set(text string) error {
 	if w.isList {
 		w.values = append(w.values, split(text)...)
 	} else {
-		w.values = []string{text} // the last one counts, as everywhere
+		w.values = []string{text} // the last one counts, as in most programs
 	}
 	return nil
 }
 
-// split takes a list apart at its commas.
+// split splits a list at its commas.
 func split(text string) []string {
 	var values []string
 	for v := range strings.SplitSeq(text, ",") {
@@ -116,9 +116,9 @@ func split(text string) []string {
 	return values
 }
 
-// Load makes the configuration of a command: flag over environment over file over default. An error is
-// Faults: everything that is wrong, at once; the Config beside it is complete but for that. environ is as
-// os.Environ gives it.
+// Load returns the configuration of a command: flag over environment over file over default. Its error is
+// Faults and lists everything that is wrong; the returned Config then holds all that could be read. environ
+// has the form of os.Environ.
 func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, err error) {
 	c = Default(command)
 	known := Names()
@@ -138,7 +138,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	maps.Copy(above, variables)
 	maps.Copy(above, flagged)
 	all := layer{}
-	// the file's own name comes from the layers above it
+	// the file itself is named by the layers above it
 	if name := strings.Join(above["config"].values, ""); name != "" {
 		entries, wrong := readFile(name, "config", known)
 		faults = append(faults, wrong...)
@@ -175,7 +175,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 			values = split(values[0])
 		}
 		if len(values) == 0 && s.Kind() != "list" {
-			delete(c.origins, s.Name) // a key without a value: the default
+			delete(c.origins, s.Name) // a key without a value means the default
 			continue
 		}
 		if err := s.field.set(values); err != nil {
@@ -191,16 +191,16 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	return c, nil
 }
 
-// layer is what one source of settings gives, by their names.
+// layer holds the settings that one source gives, by name.
 type layer map[string]given
 
-// given is a value as it was written, one element or those of a list, and where.
+// given is a value as written, one element or those of a list, and its origin.
 type given struct {
 	values []string
 	origin Origin
 }
 
-// fromVariables are the settings that an environment gives.
+// fromVariables returns the settings given in an environment.
 func fromVariables(environ, known []string) (layer, Faults) {
 	names, found := map[string]string{}, layer{}
 	for _, name := range known {
@@ -210,7 +210,7 @@ func fromVariables(environ, known []string) (layer, Faults) {
 	for _, text := range environ {
 		variable, value, _ := strings.Cut(text, "=")
 		if !strings.HasPrefix(variable, Prefix) || value == "" {
-			continue // an empty variable is one that is not set: compose files pass those
+			continue // an empty variable counts as unset, because compose files pass empty ones
 		}
 		if name, is := names[variable]; is {
 			found[name] = given{[]string{value}, Origin{Layer: "variable"}}
@@ -221,9 +221,9 @@ func fromVariables(environ, known []string) (layer, Faults) {
 	return found, faults
 }
 
-// mistakenVariable says what is wrong with a variable that begins as settings do and is none. Kubernetes sets
-// variables that begin with the name of a Service (SLKSTREAM_SERVICE_HOST, SLKSTREAM_PORT_8070_TCP), and tests
-// theirs: those are let pass, as is what resembles no setting.
+// mistakenVariable returns the fault of a variable that has the prefix of settings but names none. Variables
+// that Kubernetes sets for a Service (SLKSTREAM_SERVICE_HOST, SLKSTREAM_PORT_8070_TCP), those of tests, and
+// names that resemble no setting are accepted: it returns "".
 func mistakenVariable(variable string, known []string) string {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
 	if old := removed(name); old != "" {
@@ -241,12 +241,12 @@ func mistakenVariable(variable string, known []string) string {
 	return fmt.Sprintf("variable %s is no setting; did you mean %s?", variable, Setting{Name: near}.Variable())
 }
 
-// readSecrets fills in the secrets that are given as files.
+// readSecrets reads the secrets that are given as files.
 func (c *Config) readSecrets() Faults {
 	var faults Faults
 	password, _ := c.Kafka.Token()
 	if c.Kafka.SASL == "oauthbearer" {
-		password = "" // a token, which is read for each new connection
+		password = "" // a token is read for each new connection instead
 	}
 	teach, read, _ := c.Listen.tokenFiles()
 	for _, s := range []struct {
@@ -274,8 +274,8 @@ func (c *Config) readSecrets() Faults {
 	return faults
 }
 
-// nearest is the known name that takes the fewest edits to reach from a mistaken one, or "" if none is near.
-// Upper case is the smallest mistake.
+// nearest returns the known name with the fewest edits from a mistaken one, or "" if none is near.
+// Case is ignored.
 func nearest(mistaken string, known []string) string {
 	mistaken = strings.ToLower(mistaken)
 	best, least := "", 1+len(mistaken)/3
@@ -287,7 +287,7 @@ func nearest(mistaken string, known []string) string {
 	return best
 }
 
-// edits is the Levenshtein distance.
+// edits returns the Levenshtein distance.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Write prints the configuration as a file that --config reads, with what each setting means and where its
-// value came from. What was left to a preset and a text that is empty stand in comments. preset
-// tells what replaces a setting that was left to it.
+// Write prints the configuration as a file for --config, with each setting's help and the origin of its
+// value. Settings left to the preset and empty texts are commented out. preset returns the value that
+// replaces a setting left to the preset.
 func (c *Config) Write(w io.Writer, preset func(name string) string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# The effective configuration of slkstream %s.\n", c.command)
@@ -44,7 +44,7 @@ func inBrackets(text string) string {
 	return " (" + text + ")"
 }
 
-// line is the setting as a line of YAML.
+// line returns the setting as a line of YAML.
 func (s Setting) line() string {
 	if s.Kind() != "list" {
 		return strings.TrimRight(s.Name+": "+scalar(s.Value()), " ")
@@ -57,8 +57,8 @@ func (s Setting) line() string {
 	return s.Name + ": [" + strings.Join(quoted, ", ") + "]"
 }
 
-// scalar quotes a value where YAML would take it for something else. A value is read back as it is written,
-// whatever type YAML sees in it, so that numbers need no quotes.
+// scalar quotes a value that YAML would not read back as the same text. Types do not matter, as every value
+// is read as text, so numbers need no quotes.
 func scalar(value string) string {
 	var node yaml.Node
 	if value == "" || yaml.Unmarshal([]byte("["+value+"]"), &node) == nil {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Registry is how a schema registry is reached. Without URL there is none. TLS is the brokers': tls-ca,
-// tls-cert and tls-key.
+// Registry says how to reach a schema registry; without URL there is none. TLS uses the brokers' settings:
+// tls-ca, tls-cert and tls-key.
 type Registry struct {
-	At []string // URLs, which may name a user, and secret=FILE
+	At []string // URLs, optionally with a user, and secret=FILE
 }
 
-const secretOf = "secret=" // begins the file of the registry's secret
+const secretOf = "secret=" // prefix of the file with the registry's secret
 
-// URL is the addresses, "" where there is none.
+// URL returns the addresses; "" if there are none.
 func (r *Registry) URL() string { url, _ := r.parts(); return url }
 
-// SecretFile holds the password of the URL's user, or a token.
+// SecretFile returns the file with the password of the URL's user, or with a token.
 func (r *Registry) SecretFile() string { _, file := r.parts(); return file }
 
 func (r *Registry) parts() (url, secret string) {
@@ -53,7 +53,7 @@ func (r *Registry) faults(*Config) []Fault {
 		problem := ""
 		switch {
 		case err != nil || address.Host == "":
-			problem = "is not a URL such as https://user@registry:8081" // not shown: it may hold a password
+			problem = "is not a URL such as https://user@registry:8081" // not shown: may hold a password
 		case hasPassword(address):
 			problem = "holds a password: give it as a file, schema-registry-secret-file"
 		case address.User != nil && r.SecretFile() == "":

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// instead says what replaces settings that are no more.
+// instead gives the replacement of settings that no command takes any more.
 var instead = []struct {
 	names []string
 	use   string
@@ -32,7 +32,7 @@ var instead = []struct {
 	{[]string{"stall-after"}, "a partition that does not get on for 45 s is told"},
 }
 
-// removed says what replaces a setting that no command takes any more; "" for any other name.
+// removed returns the replacement of a setting that no command takes any more; "" for any other name.
 func removed(name string) string {
 	for _, old := range instead {
 		if slices.Contains(old.names, name) {
@@ -42,7 +42,7 @@ func removed(name string) string {
 	return ""
 }
 
-// Replaced says what a command takes instead of a setting that it once took; "" for any other name.
+// Replaced returns the replacement of a setting that the command no longer takes; "" for any other name.
 func Replaced(command, name string) string {
 	c := &Config{command: command}
 	if c.takes("solver") && !c.takes(name) && name != "for" {
@@ -57,7 +57,8 @@ func Replaced(command, name string) string {
 	return removed(name)
 }
 
-// commands says what replaces settings that the stage on Kafka no longer takes, though other commands do.
+// commands gives the replacement of settings that the stage on Kafka no longer takes, though
+// other commands do.
 var commands = map[string]string{
 	"embedded-listen": "start the broker by itself, slkstream broker --embedded-listen HOST:PORT",
 	"bias-correction": "it is the paper's, eval paper",

@@ -10,29 +10,28 @@ import (
 // Prefix begins the environment variable of every setting.
 const Prefix = "SLKSTREAM_"
 
-// Setting is a setting as one command takes it. Its flag is --Name, its YAML key is Name, its variable is
-// Variable().
+// Setting is a setting of one command. Its flag is --Name, its YAML key Name, its variable Variable().
 type Setting struct {
 	Name    string
-	Section string // the heading it stands under in help
-	Help    string // one sentence without its default, which is added where it is shown
-	Example string // stands for the value in help: TOPIC, FILE; "" shows the kind
-	Needed  bool   // the command cannot do without it
+	Section string // its heading in help
+	Help    string // one sentence without the default, which is added for display
+	Example string // placeholder of the value in help: TOPIC, FILE; "": the kind
+	Needed  bool   // the command requires it
 	field   field
 }
 
-// Variable is the environment variable of the setting.
+// Variable returns the setting's environment variable.
 func (s Setting) Variable() string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Kind names the form of a value: text, whole number, number, duration, size, list, on/off.
+// Kind returns the kind of a value: text, whole number, number, duration, size, list, on/off.
 func (s Setting) Kind() string { return s.field.kind() }
 
-// Bound says what a value must keep to; "" if anything goes.
+// Bound describes the allowed values; "" if any value is allowed.
 func (s Setting) Bound() string { return s.field.bound() }
 
-// Choices are all the values it may have, where they can be counted; else nil.
+// Choices returns all allowed values if they can be listed, else nil.
 func (s Setting) Choices() []string {
 	if s.Kind() == "on/off" {
 		return []string{"true", "false"}
@@ -40,18 +39,18 @@ func (s Setting) Choices() []string {
 	return s.field.choices()
 }
 
-// Value is the present value.
+// Value returns the present value.
 func (s Setting) Value() string { return s.field.show() }
 
-// Values is Value for a setting that holds a list, each element by itself.
+// Values returns the elements of a setting that holds a list.
 func (s Setting) Values() []string { return s.field.list() }
 
-// names are the three names a person may know the setting by.
+// names lists the setting's flag, variable and key, for messages.
 func (s Setting) names() string {
 	return "--" + s.Name + ", " + s.Variable() + ", " + s.Name + " in the file"
 }
 
-// definition is a setting of any kind, for all the commands that take it.
+// definition is a setting of any kind, for all commands that take it.
 type definition interface {
 	name() string
 	of(command string) (s Setting, taken bool)
@@ -61,12 +60,12 @@ type definition interface {
 type defined[T any] struct {
 	Setting
 	target   *T
-	pointer  **T // instead of target where the setting is nil until it is given
+	pointer  **T // instead of target, for a setting that is nil until given
 	needed   []string
-	variants []variant[T] // a command is in one of them
+	variants []variant[T] // each command is in one of them
 }
 
-// variant is what a setting is for some of the commands that take it.
+// variant is a setting's form for some of the commands that take it.
 type variant[T any] struct {
 	commands  []string
 	byDefault T
@@ -83,7 +82,7 @@ func define[T any](name string, target *T, commands []string, byDefault T, help 
 	return &defined[T]{Setting: Setting{Name: name}, target: target, variants: variants}
 }
 
-// optional makes a setting that is nil until it is given: what replaces it is decided elsewhere.
+// optional makes a setting that is nil until it is given; its user decides what replaces nil.
 func optional[T any](name string, pointer **T, commands []string, help string,
 	bounds ...bound[T],
 ) *defined[T] {
@@ -93,8 +92,8 @@ func optional[T any](name string, pointer **T, commands []string, help string,
 	return d
 }
 
-// when lets a further command take the setting with a default of its own. What is left out, help or bounds,
-// is that of the commands in define.
+// when adds a command that takes the setting with its own default. Empty help and nil bounds mean those
+// given to define.
 func (d *defined[T]) when(command string, byDefault T, help string, bounds ...bound[T]) *defined[T] {
 	general := &d.variants[0]
 	if bounds == nil {
@@ -105,13 +104,14 @@ func (d *defined[T]) when(command string, byDefault T, help string, bounds ...bo
 	return d
 }
 
-// example sets what stands for the value in help, where the variant named last does not have its own.
+// example sets the value's placeholder in the help of the last variant. A variant without one has that
+// of the first.
 func (d *defined[T]) example(text string) *defined[T] {
 	d.variants[len(d.variants)-1].example = text
 	return d
 }
 
-// neededBy names the commands that cannot do without the setting.
+// neededBy names the commands that require the setting.
 func (d *defined[T]) neededBy(commands ...string) *defined[T] { d.needed = commands; return d }
 
 func (d *defined[T]) name() string { return d.Name }
@@ -131,7 +131,7 @@ func (d *defined[T]) of(command string) (Setting, bool) {
 
 // field is typed access to one field of Config.
 type field interface {
-	set(raw []string) error // raw has more than one element only for a list
+	set(raw []string) error // raw has several elements only for a list
 	reset()
 	show() string
 	list() []string
@@ -148,7 +148,7 @@ type typed[T any] struct {
 	bounds    []bound[T]
 }
 
-// value is the present one; nil if the setting is optional and was not given.
+// value returns the present value; nil if the setting is optional and was not given.
 func (f *typed[T]) value() *T {
 	if f.pointer != nil {
 		return *f.pointer
@@ -217,11 +217,11 @@ func (f *typed[T]) choices() []string {
 	return nil
 }
 
-// bound is one limit of a value, as a text and as a test.
+// bound is one limit of a value: its description and its test.
 type bound[T any] struct {
 	text    string
 	holds   func(T) bool
-	choices []string // all that are allowed, where they can be counted
+	choices []string // all allowed values, if they can be listed
 }
 
 type ordered interface {
@@ -244,7 +244,7 @@ func atMost[T ordered](high T) bound[T] {
 	return bound[T]{text: "at most " + format(high), holds: func(v T) bool { return v <= high }}
 }
 
-// oneOf allows the empty text too: a setting that must be given says so with neededBy.
+// oneOf allows the empty text too: a required setting says so with neededBy.
 func oneOf(choices ...string) bound[string] {
 	holds := func(v string) bool { return v == "" || slices.Contains(choices, v) }
 	return bound[string]{"one of " + strings.Join(choices, ", "), holds, choices}
@@ -257,14 +257,14 @@ func eachOneOf(choices ...string) bound[[]string] {
 	}, choices}
 }
 
-// exactlyOneOf is a list that holds one of the choices, where other commands take several.
+// exactlyOneOf is a list with one element, which is one of the choices; other commands take several.
 func exactlyOneOf(choices ...string) bound[[]string] {
 	return bound[[]string]{"one of " + strings.Join(choices, ", "), func(v []string) bool {
 		return len(v) == 0 || len(v) == 1 && slices.Contains(choices, v[0])
 	}, choices}
 }
 
-// pairsOf is a list of NAME=VALUE, each name once.
+// pairsOf is a list of NAME=VALUE without repeated names.
 func pairsOf(names []string) bound[[]string] {
 	return bound[[]string]{text: "each NAME=VALUE, NAME one of " + strings.Join(names, ", ") + ", once", holds: func(v []string) bool {
 		seen := map[string]bool{}

@@ -2,12 +2,13 @@ package config
 
 import "slices"
 
-// Solver is the objective and its descent. A nil field was not given: the preset's value holds.
+// Solver holds the settings of the objective and its descent. A nil field was not given: the
+// preset's value holds.
 type Solver struct {
 	File           string   // a solver file, instead of a preset
-	For            string   // what the numbers are for: stream, tasks, file
-	Presets        []string // one, but for the measurements that compare several
-	Methods        []string // none is the preset's
+	For            string   // purpose of the numbers: stream, tasks, file
+	Presets        []string // one, except in measurements that compare several
+	Methods        []string // none: the preset's
 	Lambda         *float64
 	Rho            *int
 	EdgeDecay      *float64
@@ -31,8 +32,8 @@ type Solver struct {
 	Seed           uint64
 }
 
-// The names that presets and methods have. The rivals are for eval stream, the others
-// for the measurement of their name.
+// The names of presets and methods. Rivals are for eval stream only, the others for the measurement
+// of their name.
 var (
 	presets     = []string{"default", "balanced", "clamped", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
@@ -49,7 +50,7 @@ var (
 func (s *Solver) sections() []section {
 	measured := []string{"tune", "eval fewshot", "eval stream", "eval cluster", "eval paper"}
 	solving := with(measured, SolverFile)
-	labelling := with(solving, "label") // what label's own solve has too
+	labelling := with(solving, "label") // settings of label's own solve too
 	byDefault, several := []string{"default"}, eachOneOf(presets...)
 	const compared = "measured settings to start from; several are measured on the same tasks"
 	return []section{{"Solver", []definition{
@@ -115,7 +116,7 @@ func (s *Solver) sections() []section {
 	}}}
 }
 
-// Preset is the preset of a command that takes one.
+// Preset returns the preset of a command that takes one.
 func (s *Solver) Preset() string {
 	if len(s.Presets) == 0 {
 		return ""
@@ -123,7 +124,7 @@ func (s *Solver) Preset() string {
 	return s.Presets[0]
 }
 
-// Method is the method of a command that takes one; "" is the preset's.
+// Method returns the method of a command that takes one; "": the preset's.
 func (s *Solver) Method() string {
 	if len(s.Methods) == 0 {
 		return ""
@@ -141,7 +142,7 @@ func (s *Solver) faults(c *Config) []Fault {
 	return nil
 }
 
-// Index is how neighbours are searched for.
+// Index holds the settings of the neighbour search.
 type Index struct {
 	Method      string
 	RecallFloor float64

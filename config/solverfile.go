@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// SolverFile is the name under which the settings of a solver file are defined. It is no command.
+// SolverFile stands for a command under which the settings of a solver file are defined.
 const SolverFile = "solver"
 
-// Purposes are what the numbers of a solver file may be for.
+// Purposes returns the purposes that a solver file's numbers may have.
 func Purposes() []string { return purposes }
 
-// Numbers lists the settings of a solver file, with the values that c has for them.
+// Numbers returns the settings of a solver file, with their values in c.
 func (c *Config) Numbers() []Setting { return c.settingsOf(SolverFile) }
 
-// readSolver takes every number from the file that the setting solver names, but those that a flag, a variable
-// or the configuration gives itself.
+// readSolver takes every number from the file that the setting solver names, except those that
+// are given themselves.
 func (c *Config) readSolver() Faults {
 	name := c.Solver.File
 	if name == "" || !c.takes("solver") {
@@ -40,9 +40,9 @@ func (c *Config) readSolver() Faults {
 		switch {
 		case !found || len(e.values) == 0:
 			missing = append(missing, s.Name)
-		case c.Given(s.Name) && s.Name != "for": // an eval whose flag says otherwise
-		case s.Name == "method" && c.command == "eval file": // there it names ways to label a file
-		case s.Name == "seed" && c.takes("seed"): // what is drawn, not only how it is solved
+		case c.Given(s.Name) && s.Name != "for": // given for this run
+		case s.Name == "method" && c.command == "eval file": // eval file compares several
+		case s.Name == "seed" && c.takes("seed"): // it decides what is drawn, too
 		default:
 			if err := s.field.set(e.values); err != nil {
 				fail("line %d: %s: %v", e.line, s.Name, err)
@@ -63,7 +63,7 @@ func (c *Config) readSolver() Faults {
 	return faults
 }
 
-// WriteSolver writes a solver file: a heading, and each number with what it means.
+// WriteSolver writes a solver file: a heading, and each number with its help.
 func WriteSolver(w io.Writer, heading string, values map[string]string) error {
 	var text strings.Builder
 	for line := range strings.Lines(heading) {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Stage is how records become episodes.
+// Stage holds the settings for turning records into episodes.
 type Stage struct {
 	StreamBy    string // key, partition, header:NAME, field:NAME
 	Format      string
 	Dimension   int
 	TrackBy     string
-	Fields      []string // NAME=PATH: where JSON of any shape has what an item has
+	Fields      []string // NAME=PATH: path of a field in JSON of any shape
 	Model       string
 	EpisodeSize int
 	EpisodeAge  time.Duration
 	EpisodeIdle time.Duration
 	MaxMemory   Bytes
 	Support     []string
-	// SupportLabels are the classes of the rows of a .npy support file.
+	// SupportLabels is the file of classes for the rows of a .npy support file.
 	SupportLabels string
 }
 
@@ -65,10 +65,10 @@ func (s *Stage) sections() []section {
 	return []section{{"Records in", records}, {"Episodes", episodes}}
 }
 
-// fieldNames are what an item has that JSON of another shape may have elsewhere.
+// fieldNames are the fields of an item whose path in JSON can be set.
 var fieldNames = []string{"vector", "id", "time", "label", "stream", "frame", "track", "attributes"}
 
-// Field is the path of what an item has by this name, "" where none is given.
+// Field returns the path given for a field, "" if none is.
 func (s *Stage) Field(name string) string {
 	for _, pair := range s.Fields {
 		if path, found := strings.CutPrefix(pair, name+"="); found {
@@ -101,7 +101,7 @@ func (s *Stage) faults(c *Config) []Fault {
 	return found
 }
 
-// Memory is what a stream learns and says beyond a label.
+// Memory holds the settings of a stream's memory, and of what it reports beyond labels.
 type Memory struct {
 	Warm             bool
 	Time             bool
@@ -115,8 +115,8 @@ type Memory struct {
 	MaxWrong         float64
 	StateTTL         time.Duration
 	RecoveryTarget   time.Duration
-	Recent           Bytes // 0: none are kept
-	Budget           Bytes // of the process; 0: by GOMEMLIMIT or the control group
+	Recent           Bytes // 0: items are not kept
+	Budget           Bytes // of the process; 0: from GOMEMLIMIT or the control group
 }
 
 func (m *Memory) sections() []section {
@@ -160,7 +160,7 @@ func (m *Memory) sections() []section {
 	}}}
 }
 
-// Backfill is the range a backfill answers. Ends are RFC 3339, an offset, earliest or latest.
+// Backfill is the range that a backfill answers. Ends are RFC 3339, an offset, earliest or latest.
 type Backfill struct {
 	From, To  string
 	Job       string

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a configuration.
+// Fault is one fault of a configuration.
 type Fault struct {
-	Setting string // the name of the setting; "" where none is to blame
-	Problem string // with the value and the bound
-	Missing bool   // nothing is wrong with it, it was only not given
+	Setting string // the setting's name; "": the fault concerns no single setting
+	Problem string // includes the value and the bound
+	Missing bool   // a required setting was not given
 	names   string
 	origin  Origin
 }
@@ -26,7 +26,7 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s %s (%s%s)", f.Setting, f.Problem, f.names, from)
 }
 
-// Faults is everything that is wrong with a configuration, at once.
+// Faults is all the faults of a configuration.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -40,7 +40,7 @@ func (f Faults) Error() string {
 	return fmt.Sprintf("%d settings are wrong:\n%s", len(f), strings.Join(lines, "\n"))
 }
 
-// Validate holds every setting of the command against its bounds and the settings against each other. Its
+// Validate checks each of the command's settings against its bounds, and the settings against each other. Its
 // error is Faults.
 func (c *Config) Validate() error {
 	if found := c.validate(nil); len(found) > 0 {
@@ -49,7 +49,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// validate leaves out settings that are already known to be unreadable.
+// validate skips settings that could not be parsed.
 func (c *Config) validate(unreadable []string) Faults {
 	var found Faults
 	add := func(f Fault) {
@@ -84,7 +84,7 @@ func (c *Config) takes(name string) bool {
 	return slices.ContainsFunc(c.Settings(), func(s Setting) bool { return s.Name == name })
 }
 
-// located adds the names of the fault's setting and where its value came from.
+// located adds the setting's names and the origin of its value to the fault.
 func (c *Config) located(f Fault) Fault {
 	for _, s := range c.Settings() {
 		if s.Name == f.Setting {
