@@ -16,7 +16,7 @@ import (
 
 // batches reads an Arrow IPC file, or stream, batch by batch.
 type batches struct {
-	next    func() (arrow.RecordBatch, error) // io.EOF after the last
+	next    func() (arrow.RecordBatch, error) // returns io.EOF after the last batch
 	close   func() error
 	rows    int64
 	layout  layout
@@ -61,7 +61,7 @@ func openArrow(file *os.File, names Columns) (Source, error) {
 		b.next = func() (arrow.RecordBatch, error) {
 			batch, err := reader.Read()
 			if err == nil {
-				batch.Retain() // the reader keeps its own hold until its next batch
+				batch.Retain() // the reader holds its own reference until its next batch
 			}
 			return batch, err
 		}
@@ -79,8 +79,8 @@ func openArrow(file *os.File, names Columns) (Source, error) {
 	return b, nil
 }
 
-// boundedMemory refuses what a damaged file asks for beyond all proportion to its size. Its panic is caught
-// by guard.
+// boundedMemory panics if a damaged file requests far more memory than its size justifies. guard
+// recovers the panic.
 type boundedMemory struct {
 	memory.Allocator
 	limit int
@@ -134,7 +134,8 @@ func (b *batches) Next() (Row, error) {
 	return row, err
 }
 
-// readVector copies the numbers of the present row: out of a list, out of bytes, or of one column a dimension.
+// readVector copies the numbers of the present row: from a list, from bytes, or from one
+// column per dimension.
 func (b *batches) readVector() (err error) {
 	b.numbers = b.numbers[:0]
 	for _, at := range b.layout.vector {
@@ -203,7 +204,7 @@ func numberAt(values arrow.Array, i int) (float32, bool) {
 	return 0, false
 }
 
-// textAt is a cell as text; "" where there is none.
+// textAt returns a cell as text; "" if the column or the value is missing.
 func textAt(batch arrow.RecordBatch, column, row int) string {
 	if column < 0 || batch.Column(column).IsNull(row) {
 		return ""

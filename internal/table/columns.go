@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Columns name the columns of a file: of Parquet, Arrow and CSV, arrays of .npz, paths in JSON Lines. "" is the
-// usual name. Vector may also be what numbered columns begin with: one column a dimension.
+// Columns names the columns of a file: of Parquet, Arrow and CSV, arrays of .npz, paths in JSON Lines. ""
+// means the usual names. Vector may also be the prefix of numbered columns, one per dimension.
 type Columns struct{ Vector, ID, Label string }
 
-// Names that columns may have where none is given.
+// Usual names, for columns that are not named.
 var (
 	vectorNames = []string{"vector", "embedding", "vectors", "embeddings", "features"}
 	idNames     = []string{"id", "ids"}
@@ -32,7 +32,7 @@ func named(name string, usual []string) []string {
 	return usual
 }
 
-// find is the first of the names that a file has, -1 where it has none.
+// find returns the index in has of the first of names that occurs there; -1 if none does.
 func find(has, names []string) int {
 	for _, name := range names {
 		if at := slices.Index(has, name); at >= 0 {
@@ -42,13 +42,13 @@ func find(has, names []string) int {
 	return -1
 }
 
-// layout is which columns of a file hold what.
+// layout says which columns hold the vector, the id and the label.
 type layout struct {
-	vector    []int // one that holds whole vectors, or one for each dimension
+	vector    []int // one of whole vectors, or one per dimension
 	id, label int   // -1: none
 }
 
-// lay finds the columns among those that a file has. A name that was given and is not there is refused.
+// lay finds the columns among those of a file. A column that was named but is missing is an error.
 func (c Columns) lay(has []string) (layout, error) {
 	l := layout{id: find(has, c.ids()), label: find(has, c.labels())}
 	for _, given := range []struct {
@@ -70,7 +70,7 @@ func (c Columns) lay(has []string) (layout, error) {
 
 var numberedName = regexp.MustCompile(`^(.*?)[_.\[-]?([0-9]{1,6})\]?$`)
 
-// numbered are the columns NAME0, NAME1, ... or NAME1, NAME2, ... in the order of their numbers.
+// numbered returns the columns NAME0, NAME1, ... or NAME1, NAME2, ... in the order of their numbers.
 func numbered(has []string, wanted string) ([]int, error) {
 	groups := map[string]map[int]int{}
 	for at, name := range has {
@@ -124,7 +124,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// bytesVector appends a vector that is one value: little-endian float32, or a text of numbers.
+// bytesVector appends a vector stored in one value: little-endian float32, or a text of numbers.
 func bytesVector(vector []float32, value []byte) ([]float32, error) {
 	if text := strings.TrimSpace(string(value)); strings.HasPrefix(text, "[") {
 		return textVector(vector, text)
@@ -151,7 +151,7 @@ func textVector(vector []float32, text string) ([]float32, error) {
 	return vector, nil
 }
 
-// wrongRow is a row that can be left out: the ones after it can be read.
+// wrongRow is the fault of a row that can be left out: later rows can still be read.
 type wrongRow struct{ error }
 
 func (w wrongRow) Unwrap() error { return w.error }

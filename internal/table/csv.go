@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// sheet reads a CSV file: with a header of names, or numbers alone, which are then the vector.
+// sheet reads a CSV file: with a header of names, or of numbers alone, which are the vector then.
 type sheet struct {
 	in      *csv.Reader
 	layout  layout
-	first   []string // a row that was read to see whether it is a header
+	first   []string // the first row, read to see whether it is a header
 	numbers []float32
 }
 

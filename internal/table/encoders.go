@@ -17,13 +17,13 @@ func (o *Output) beginLines() (encoder, error) { return linesEncoder{json.NewEnc
 func (l linesEncoder) write(a *Answer) error { return l.to.Encode(a) }
 func (l linesEncoder) finish() error         { return nil }
 
-// columnsEncoder holds labels until it is known whether all of them are whole numbers. A row without a label is -1
-// among numbers and empty among texts.
+// columnsEncoder keeps all labels until finish, which knows whether all of them are whole numbers. A row
+// without a label is -1 among numbers and empty among texts.
 type columnsEncoder struct {
 	to     io.Writer
 	finite func(*columnsEncoder) error
 
-	ids    []string // of .npz
+	ids    []string // only for .npz
 	scores []float32
 	number map[string]int32
 	names  []string

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// errLean is what a build for a quick first start says of Parquet and Arrow, whose libraries are a quarter of
-// what a whole build compiles.
+// errLean refuses Parquet and Arrow in a lean build. Their libraries are a quarter of what a full build
+// compiles, so a quick first build omits them.
 var errLean = errors.New(
 	"this program was built with -tags lean, without Parquet and Arrow: go install ./cmd/slkstream")
 

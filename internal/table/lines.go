@@ -13,10 +13,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// lineLimit bounds a line of JSON Lines: 256 Ki numbers of 20 digits are far below.
+// lineLimit bounds a line of JSON Lines. 256 Ki numbers of 20 digits fit easily.
 const lineLimit = 16 << 20
 
-// unnamed is what the decoder calls the stream of a record that names none and has no topic.
+// unnamed is the decoder's stream for a record without a stream and a topic.
 const unnamed = "/0"
 
 // lines reads JSON Lines: each line is the JSON of a record, as on a topic.
@@ -25,11 +25,10 @@ type lines struct {
 	decoder *record.Decoder
 	items   []record.Item
 	number  int64
-	onlyIDs bool // nothing but the id of a line is read
+	onlyIDs bool // only the id of a line is read
 }
 
-// lineError is what is wrong with a line, which says where it is better than the number of a row. It is an
-// ErrFormat.
+// lineError is the fault of a line. It gives the line's number instead of the row's, and is an ErrFormat.
 type lineError struct {
 	number int64
 	reason error
@@ -81,7 +80,7 @@ func (l *lines) Next() (Row, error) {
 			return Row{}, wrongRow{&lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
 		}
 		item := &items[0]
-		if l.decoder.Dimension(item.Model) == 0 { // the first row of a file decides about the others
+		if l.decoder.Dimension(item.Model) == 0 { // the first row sets the dimension
 			l.decoder.Expect(item.Model, len(item.Vector))
 		}
 		row := Row{

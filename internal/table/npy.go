@@ -6,7 +6,7 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// matrix is a .npy file: vectors and nothing else.
+// matrix is a .npy file: vectors only.
 type matrix struct{ rows *array.Rows }
 
 func openNPY(file *os.File, _ Columns) (Source, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// arrays reads a .npz file: an array of vectors, and beside it one of ids and one of labels.
+// arrays reads a .npz file: an array of vectors and optional arrays of ids and labels.
 type arrays struct {
 	matrix
 	ids, labels []string
@@ -66,7 +66,7 @@ func openNPZ(file *os.File, names Columns) (Source, error) {
 	return a, nil
 }
 
-// open reads the array in place where it is not compressed.
+// open opens the array of vectors, in place if it is not compressed.
 func (a *arrays) open(file *os.File, f *zip.File) (*array.Rows, error) {
 	size := int64(f.UncompressedSize64)
 	if f.Method == zip.Store {

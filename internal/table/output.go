@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Answer is what is written of one row.
+// Answer is one row of the output.
 type Answer struct {
 	Row          int64   `json:"row" parquet:"row"`
 	ID           string  `json:"id,omitempty" parquet:"id"`
@@ -22,7 +22,7 @@ type Answer struct {
 	UnknownScore float64 `json:"unknownScore" parquet:"unknownScore"`
 }
 
-// groupOfRows is how many answers are held until they are written together.
+// groupOfRows is how many answers are buffered and written together.
 const groupOfRows = 8192
 
 // encoder writes answers in one form.
@@ -40,8 +40,8 @@ type Output struct {
 	encoder encoder
 }
 
-// Create begins a file of answers, whose form its name tells. A file that exists is left alone unless force
-// is set.
+// Create begins a file of answers; the end of its name selects the form. An existing file is an error unless
+// force is set.
 func Create(path string, force bool) (*Output, error) {
 	o := &Output{path: path, force: force}
 	begin := map[string]func() (encoder, error){
@@ -68,8 +68,8 @@ func Create(path string, force bool) (*Output, error) {
 	return o, nil
 }
 
-// CreateBeside makes a file that replaces path by a rename once it is whole. Its error names path, which
-// is what the user gave.
+// CreateBeside creates a temporary file beside path. The caller renames it to path once it is whole. Errors
+// name path, which is the user's name.
 func CreateBeside(path string) (*os.File, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	var at *os.PathError
@@ -79,7 +79,7 @@ func CreateBeside(path string) (*os.File, error) {
 	return file, err
 }
 
-// Print is answers as JSON Lines on a stream that has no name to wait for.
+// Print returns an Output that writes JSON Lines to a stream, where nothing is renamed.
 func Print(w io.Writer) *Output {
 	o := &Output{path: "output", buffer: bufio.NewWriterSize(w, 1<<16)}
 	o.encoder = linesEncoder{json.NewEncoder(o.buffer)}
@@ -109,7 +109,7 @@ func (o *Output) Write(a *Answer) error {
 	return nil
 }
 
-// Commit gives the file its name. Whether it succeeds or not, nothing else is left behind.
+// Commit renames the file to its final name. In any case it leaves no temporary file behind.
 func (o *Output) Commit() error {
 	defer o.Discard()
 	err := o.encoder.finish()
@@ -129,7 +129,7 @@ func (o *Output) Commit() error {
 		err = o.file.Close()
 	}
 	if err == nil {
-		err = o.mayWrite() // someone else may have been faster
+		err = o.mayWrite() // another process may have created it
 	}
 	if err == nil {
 		err = os.Rename(o.file.Name(), o.path)
@@ -140,7 +140,7 @@ func (o *Output) Commit() error {
 	return nil
 }
 
-// Discard leaves nothing behind. After Commit it does nothing.
+// Discard deletes the temporary file. After Commit it does nothing.
 func (o *Output) Discard() {
 	if o.file == nil {
 		return

@@ -15,16 +15,16 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// table reads a Parquet file row by row. Only the columns it wants are decoded.
+// table reads a Parquet file row by row. It decodes only the columns it needs.
 type table struct {
 	groups    []parquet.RowGroup
-	vector    []*column // one of whole vectors, or one for each dimension
+	vector    []*column // one of whole vectors, or one per dimension
 	id, label *column
 	rows      int64
 	numbers   []float32
 }
 
-// column is a leaf of the file, and the values of it that were read and not used yet.
+// column is a leaf column, with values that were read but not used yet.
 type column struct {
 	index   int
 	float16 bool
@@ -46,7 +46,7 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	t := &table{groups: p.RowGroups(), rows: p.NumRows()}
-	leaves := p.Schema().Columns() // a list has its numbers below itself
+	leaves := p.Schema().Columns() // the numbers of a list are below it
 	has := make([]string, len(leaves))
 	for i, path := range leaves {
 		has[i] = path[0]
@@ -69,8 +69,8 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 	return t, err
 }
 
-// vectorColumn is a leaf of numbers: flat where there is one for each dimension, else a list, or whole vectors as
-// bytes.
+// vectorColumn returns a leaf of numbers. With flat it holds one number per row; otherwise a list, or whole
+// vectors as bytes.
 func vectorColumn(p *parquet.File, path []string, flat bool) (*column, error) {
 	leaf, _ := p.Schema().Lookup(path...)
 	of := leaf.Node.Type()
@@ -92,7 +92,7 @@ func vectorColumn(p *parquet.File, path []string, flat bool) (*column, error) {
 	return c, nil
 }
 
-// textColumn is a leaf of texts or whole numbers, nil where there is none.
+// textColumn returns a leaf of texts or whole numbers; nil if there is none.
 func textColumn(p *parquet.File, leaves [][]string, at int) (*column, error) {
 	if at < 0 {
 		return nil, nil
@@ -151,7 +151,7 @@ func (t *table) Next() (Row, error) {
 	}
 }
 
-// next reads a row of the open group; io.EOF where it ends.
+// next reads a row of the open row group; io.EOF at its end.
 func (t *table) next() (row Row, err error) {
 	if t.vector[0].pages == nil {
 		return Row{}, io.EOF
@@ -169,7 +169,7 @@ func (t *table) next() (row Row, err error) {
 			}
 			c.pending = c.pending[1:]
 			if t.numbers, err = c.append(t.numbers, v); err != nil {
-				wrong = err // the rest of the row is read past
+				wrong = err // skip the rest of the row
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (t *table) next() (row Row, err error) {
 	return row, wrong
 }
 
-// append adds what a value says of the vector.
+// append adds the numbers of a value to a vector.
 func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
 	switch {
 	case v.IsNull():
@@ -204,7 +204,7 @@ func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
 	return append(to, v.Float()), nil
 }
 
-// text is the next value of a column that may not be there.
+// text returns the next value; "" if the column is nil or the value null.
 func (c *column) text() (string, error) {
 	if c == nil {
 		return "", nil
@@ -223,7 +223,7 @@ func (c *column) text() (string, error) {
 	return v.String(), nil
 }
 
-// peek is the next value of the column, left in place.
+// peek returns the next value without consuming it.
 func (c *column) peek() (parquet.Value, error) {
 	for len(c.pending) == 0 {
 		if c.values == nil {

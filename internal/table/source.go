@@ -14,21 +14,22 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ErrFormat is wrapped by the error of a file that is not what its name says, or is damaged.
+// ErrFormat is wrapped by the error of a file that is damaged or does not have the form that
+// its name implies.
 var ErrFormat = array.ErrFormat
 
 // Row is one item of a file.
 type Row struct {
-	ID     string // "" where the file names none
-	Label  string // "" where the file gives none
+	ID     string // "" if the file has none
+	Label  string // "" if the file has none
 	Stream string // JSON Lines only
 	Model  string // JSON Lines only
-	// Attributes are what the row says beside, as JSON; JSON Lines only.
+	// Attributes are the row's other fields, as JSON; JSON Lines only.
 	Attributes json.RawMessage
 	Vector     []float32 // valid until the next call of Next
 }
 
-// BadRow is the error of a row that holds no vector. The rows after it can be read.
+// BadRow is the error of a row without a usable vector. Later rows can still be read.
 type BadRow struct {
 	Row  int64
 	Path string
@@ -45,27 +46,27 @@ func (b *BadRow) Error() string {
 
 func (b *BadRow) Unwrap() error { return b.Err }
 
-// Source streams the rows of a file. An error names the file and the row.
+// Source streams the rows of a file. Errors name the file and the row.
 type Source interface {
-	// Next gives the next row, or io.EOF after the last one. After a BadRow it gives the one behind.
+	// Next returns the next row, or io.EOF after the last one. After a BadRow it returns the row that follows.
 	Next() (Row, error)
-	// Rows is how many rows there are, -1 where only reading tells.
+	// Rows returns the number of rows; -1 if it is known only after reading.
 	Rows() int64
 	Close() error
 }
 
-// Sources names the forms that Open knows by the ends of their names.
+// Sources lists the name endings that Open accepts.
 const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
 
-// opener opens the file that it is given, which belongs to the caller.
+// opener opens a source on a file. The caller closes the file.
 type opener func(*os.File, Columns) (Source, error)
 
-// Open opens a file of embeddings, whose form its name tells. Every row has a vector of the same dimension,
-// of finite numbers that are not all zero.
+// Open opens a file of embeddings; the end of its name selects the form. Every row that Next returns has a
+// vector of the same dimension, of finite numbers that are not all zero.
 func Open(path string, names Columns) (Source, error) { return openAs(path, names, openLines) }
 
-// OpenIDs opens a file for the ids of its rows. Where it is JSON Lines, its objects need hold nothing else,
-// and rows have no vector.
+// OpenIDs opens a file for the ids of its rows. Objects of JSON Lines need no other field, and their rows
+// have no vector.
 func OpenIDs(path string) (Source, error) { return openAs(path, Columns{}, openLineIDs) }
 
 func openAs(path string, names Columns, lines opener) (Source, error) {
@@ -95,7 +96,7 @@ func openAs(path string, names Columns, lines opener) (Source, error) {
 	return &checked{source: source, file: file, path: path}, nil
 }
 
-// guard makes an error of a panic: the libraries that read Parquet and Arrow panic on some damaged files.
+// guard turns a panic into an error: the libraries that read Parquet and Arrow panic on some damaged files.
 func guard(read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,7 +106,7 @@ func guard(read func() error) (err error) {
 	return read()
 }
 
-// checked holds every row to what Open promises.
+// checked enforces what Open promises of every row.
 type checked struct {
 	source    Source
 	file      *os.File
@@ -114,7 +115,7 @@ type checked struct {
 	dimension int
 }
 
-// Note is what a person should know of how a source is read; "" if there is nothing to say.
+// Note describes how a source is read, if a user should know; else "".
 func Note(source Source) string {
 	if c, ok := source.(*checked); ok {
 		if noted, ok := c.source.(interface{ note() string }); ok {
