@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// kind is the type of a .npy file's values, as numpy's descr says it: <f4, >i8, |u1, <U7.
+// kind is the type of a .npy file's values, from numpy's descr: <f4, >i8, |u1, <U7.
 type kind struct {
 	letter byte // f, i, u, b, U or S
-	width  int  // bytes of a value
+	width  int  // bytes per value
 	order  binary.ByteOrder
 }
 
@@ -70,7 +70,7 @@ func (k kind) float(b []byte) float32 {
 	}
 }
 
-// integer is a whole number; one of 64 bits without a sign that is too large for its sign becomes negative.
+// integer returns a whole number. An unsigned one of 64 bits that does not fit an int64 becomes negative.
 func (k kind) integer(b []byte) int64 {
 	bits := k.bits(b)
 	if k.letter == 'i' {
@@ -80,7 +80,7 @@ func (k kind) integer(b []byte) int64 {
 	return int64(bits)
 }
 
-// text is a text without the zeros that fill it up.
+// text returns a text without its padding zeros.
 func (k kind) text(b []byte) string {
 	if k.letter == 'S' {
 		return strings.TrimRight(string(b[:k.width]), "\x00")
@@ -99,7 +99,7 @@ func (k kind) text(b []byte) string {
 	return out.String()
 }
 
-// Float16 is the value of an IEEE half.
+// Float16 returns the value of an IEEE half.
 func Float16(bits uint16) float32 {
 	sign, exponent, fraction := uint32(bits>>15)<<31, int(bits>>10&31), uint32(bits&1023)
 	switch exponent {

@@ -1,4 +1,4 @@
-// Package array reads and writes tables of vectors and labels: .npy here, other formats beside it.
+// Package array reads and writes .npy arrays of vectors and labels.
 package array
 
 import (
@@ -14,24 +14,24 @@ import (
 	"strings"
 )
 
-// ErrFormat is wrapped by the error of a file that is not what its name says, is truncated, or holds a type
-// or an order that is not read.
+// ErrFormat is wrapped by the error of a file that is not a .npy file, is truncated, or has a type or an
+// order that is not supported.
 var ErrFormat = errors.New("not a readable array")
 
-// Array is a .npy file in memory: Floats where it was read as numbers, Integers or Texts where it was read as
-// labels.
+// Array is a .npy file in memory: Floats if it was read as numbers, Integers or Texts if it was
+// read as labels.
 type Array struct {
-	Type     string // as the file says it: <f4, >f2, |u1, <U7 ...
+	Type     string // as in the file: <f4, >f2, |u1, <U7 ...
 	Shape    []int
 	Floats   []float32
 	Integers []int32
 	Texts    []string
 }
 
-// Rows and Columns of a matrix; an array of one axis has one column.
+// Rows is the length of the first axis.
 func (a *Array) Rows() int { return a.Shape[0] }
 
-// Columns is the product of all axes after the first.
+// Columns is the product of all axes after the first: 1 for an array of one axis.
 func (a *Array) Columns() int {
 	columns := 1
 	for _, n := range a.Shape[1:] {
@@ -40,11 +40,10 @@ func (a *Array) Columns() int {
 	return columns
 }
 
-// headerLimit bounds what a file may make us allocate before its data begin; numpy's own headers are below
-// 200 bytes.
+// headerLimit bounds the memory allocated for a header; numpy's own headers are below 200 bytes.
 const headerLimit = 64 << 10
 
-// want is what an array is read as.
+// want says what an array is read as.
 type want int
 
 const (
@@ -56,10 +55,11 @@ const (
 // ReadMatrix reads the rows of a .npy file of numbers of any type; those of 64 bits are rounded.
 func ReadMatrix(path string) (*Array, error) { return readFile(path, numbers) }
 
-// ReadIntegers reads a .npy file of integers of any width that fit an int32.
+// ReadIntegers reads a .npy file of integers of any width; each must fit an int32.
 func ReadIntegers(path string) (*Array, error) { return readFile(path, integers) }
 
-// ReadLabels reads a .npy file of labels as texts: integers, "" where they are below 0, or texts.
+// ReadLabels reads a .npy file of labels, which are texts or integers, as texts. An integer below
+// 0 becomes "".
 func ReadLabels(path string) ([]string, error) {
 	a, err := readFile(path, labels)
 	if err != nil {
@@ -68,7 +68,7 @@ func ReadLabels(path string) ([]string, error) {
 	return a.labels(), nil
 }
 
-// Labels is ReadLabels of what is read to its end.
+// Labels is ReadLabels for a reader, which it reads to the end.
 func Labels(r io.Reader) ([]string, error) {
 	a, err := readNPY(r, labels)
 	if err != nil {
@@ -101,7 +101,7 @@ func readFile(path string, as want) (*Array, error) {
 	return a, nil
 }
 
-// readNPY reads one array to the end of r.
+// readNPY reads one array, to the end of r.
 func readNPY(r io.Reader, as want) (*Array, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	header, _, err := readHeader(in)
@@ -133,7 +133,7 @@ func readNPY(r io.Reader, as want) (*Array, error) {
 	return a, nil
 }
 
-// turned is a matrix that was column by column, row by row.
+// turned returns a matrix in C order that was in Fortran order.
 func turned[T any](values []T, shape []int) []T {
 	out := make([]T, 0, len(values))
 	for row := range shape[0] {
@@ -144,7 +144,7 @@ func turned[T any](values []T, shape []int) []T {
 	return out
 }
 
-// readHeader returns a header and how many bytes lie before the data.
+// readHeader returns the header and the number of bytes before the data.
 func readHeader(in *bufio.Reader) (string, int64, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(in, prefix[:]); err != nil {
@@ -187,8 +187,8 @@ var (
 	headerShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
 )
 
-// parseHeader returns the empty array that a header announces, the type of its values, and whether they come
-// column by column.
+// parseHeader returns the empty array that a header describes, the type of its values, and whether they are
+// in Fortran order.
 func parseHeader(header string, as want) (*Array, kind, bool, error) {
 	fail := func(format string, args ...any) (*Array, kind, bool, error) {
 		return nil, kind{}, false, fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)
@@ -227,8 +227,8 @@ func parseHeader(header string, as want) (*Array, kind, bool, error) {
 	return a, of, fortran, nil
 }
 
-// readValues grows the array as the data arrive, so that a lying shape costs no more memory than the file
-// holds.
+// readValues grows the array as data arrive, so that a false shape allocates no more memory than
+// the file justifies.
 func (a *Array) readValues(in io.Reader, n int, of kind, as want) error {
 	chunk := make([]byte, min(n*of.width, max(1<<20, of.width)))
 	for done := 0; done < n; {

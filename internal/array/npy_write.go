@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a type of number that a .npy file may be written with.
+// Value is a number type that WriteNPY can write.
 type Value interface{ ~float32 | ~int32 | ~uint8 }
 
 // WriteNPY writes values as an array of the given shape, little-endian and in C order.
@@ -38,7 +38,7 @@ func WriteNPY[T Value](w io.Writer, values []T, shape ...int) error {
 	}
 	out := bufio.NewWriterSize(w, 1<<20)
 	writeHeader(out, kind, axes)
-	// binary.Write copies: in parts, so that the copy stays small
+	// binary.Write copies its argument: write in parts, so that the copy stays small
 	for from := 0; from < len(values); from += 1 << 16 {
 		if err := binary.Write(out, binary.LittleEndian, values[from:min(len(values), from+1<<16)]); err != nil {
 			return err
@@ -49,13 +49,13 @@ func WriteNPY[T Value](w io.Writer, values []T, shape ...int) error {
 
 func writeHeader(out *bufio.Writer, kind, axes string) {
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, axes)
-	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n" // the data begin at a multiple of 64
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n" // aligns the data to 64 bytes
 	out.WriteString("\x93NUMPY\x01\x00")
 	binary.Write(out, binary.LittleEndian, uint16(len(header)))
 	out.WriteString(header)
 }
 
-// WriteTexts writes n texts as an array of code points, as wide as the longest.
+// WriteTexts writes n texts as an array of code points, each as wide as the longest.
 func WriteTexts(w io.Writer, n int, text func(int) string) error {
 	widest := 1
 	for i := range n {
@@ -78,7 +78,7 @@ func WriteTexts(w io.Writer, n int, text func(int) string) error {
 	return out.Flush()
 }
 
-// WriteNPYFile writes WriteNPY to a file.
+// WriteNPYFile is WriteNPY to a file.
 func WriteNPYFile[T Value](path string, values []T, shape ...int) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// columnLimit bounds the buffer that a header may make us allocate.
+// columnLimit bounds the buffer allocated for a row.
 const columnLimit = 1 << 20
 
 // Rows streams the rows of a .npy matrix, so that it need not fit in memory.
@@ -18,11 +18,10 @@ type Rows struct {
 	next    int64
 	bytes   []byte
 	vector  []float32
-	columns *columns // of a matrix in Fortran order; else nil
+	columns *columns // for Fortran order; else nil
 }
 
-// NewRows begins to read a .npy matrix of numbers of any type. size is how many bytes there are, -1 where that is
-// not known.
+// NewRows begins to read a .npy matrix of numbers of any type. size is the number of bytes, -1 if unknown.
 func NewRows(from io.Reader, size int64) (*Rows, error) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	header, before, err := readHeader(in)
@@ -40,7 +39,7 @@ func NewRows(from io.Reader, size int64) (*Rows, error) {
 	if d < 1 || d > columnLimit {
 		return nil, fmt.Errorf("%w: %d columns, want 1 to %d", ErrFormat, d, columnLimit)
 	}
-	// Known before hours go into the first rows.
+	// Find a truncated file now, not after hours of work on its first rows.
 	if size >= 0 && int64(a.Rows()) > size/int64(of.width*d) {
 		return nil, fmt.Errorf("%w: %d rows of %d columns are announced, the file has %d bytes", ErrFormat, a.Rows(), d, size)
 	}
@@ -57,7 +56,7 @@ func NewRows(from io.Reader, size int64) (*Rows, error) {
 	return r, nil
 }
 
-// SizeOf is how many bytes a regular file has; -1 for any other.
+// SizeOf returns the size of a regular file in bytes; -1 for any other file.
 func SizeOf(file *os.File) int64 {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		return info.Size()
@@ -65,18 +64,18 @@ func SizeOf(file *os.File) int64 {
 	return -1
 }
 
-// columns are the columns of a matrix in Fortran order, some rows at a time.
+// columns reads a matrix in Fortran order, a block of rows at a time.
 type columns struct {
 	from         io.ReaderAt
 	before, rows int64
-	block        []byte // column by column
+	block        []byte // in Fortran order
 	first, count int64  // rows of the block
 }
 
-// blockBytes bounds what is held of a matrix in Fortran order.
+// blockBytes bounds the block, except that it holds at least one row.
 const blockBytes = 16 << 20
 
-// row reads the numbers of a row.
+// row reads the numbers of row i. Rows must be read in order.
 func (c *columns) row(i int64, of kind, vector []float32) error {
 	width := int64(of.width)
 	if i >= c.first+c.count {
@@ -98,13 +97,13 @@ func (c *columns) row(i int64, of kind, vector []float32) error {
 	return nil
 }
 
-// Rounded says whether the file's numbers are float64, and rounded to float32.
+// Rounded says whether the file's numbers are float64, which are rounded to float32.
 func (r *Rows) Rounded() bool { return r.of.letter == 'f' && r.of.width == 8 }
 
 // Len is the number of rows.
 func (r *Rows) Len() int64 { return r.rows }
 
-// Next is the next row, valid until the next call, or io.EOF after the last one.
+// Next returns the next row, valid until the next call, or io.EOF after the last one.
 func (r *Rows) Next() ([]float32, error) {
 	if r.next == r.rows {
 		return nil, io.EOF
