@@ -9,9 +9,9 @@ const (
 	hogPatches    = 7 // a side
 )
 
-// HOG describes a square grey picture by the directions of its edges, histograms of oriented gradients over
-// five by five cells, each measured against its surroundings, and by how its brightness lies over seven by
-// seven patches. It stands in for a camera's neural network: it sees shape, and little of the light.
+// HOG computes the embedding of a square grey picture: histograms of oriented gradients over 5 x 5 cells,
+// each normalised by its neighbourhood, and the relative brightness of 7 x 7 patches. The demo uses it
+// instead of a camera's neural network. It depends on shapes, and little on lighting.
 func HOG(pixels []byte, side int) []float32 {
 	histogram := gradients(pixels, side)
 	energy := make([]float64, hogCells*hogCells)
@@ -26,8 +26,8 @@ func HOG(pixels []byte, side int) []float32 {
 	for row := range hogCells {
 		for column := range hogCells {
 			const (
-				overall = .3  // of the whole picture in what a cell is measured against, so that empty corners stay quiet
-				noise   = 100 // squared strength below which edges are grain
+				overall = .3  // weight of the picture's mean in a cell's norm, so that empty corners stay quiet
+				noise   = 100 // squared strength below which edges are noise
 			)
 			scale := 1 / math.Sqrt(around(energy, row, column)+overall*mean+noise)
 			from := (row*hogCells + column) * hogDirections
@@ -39,7 +39,7 @@ func HOG(pixels []byte, side int) []float32 {
 	return appendBrightness(out, pixels, side)
 }
 
-// gradients sums the strength of edges by cell and direction; each vote is shared between the two nearest
+// gradients sums the strength of edges by cell and direction. Each edge is shared between the two nearest
 // directions and the four nearest cells.
 func gradients(pixels []byte, side int) []float64 {
 	histogram := make([]float64, hogCells*hogCells*hogDirections)
@@ -76,7 +76,7 @@ func gradients(pixels []byte, side int) []float64 {
 	return histogram
 }
 
-// around is the mean energy of a cell and its neighbours.
+// around returns the mean energy of a cell and its neighbours.
 func around(energy []float64, row, column int) float64 {
 	sum, count := 0., 0.
 	for r := max(row-1, 0); r <= min(row+1, hogCells-1); r++ {
@@ -88,7 +88,7 @@ func around(energy []float64, row, column int) float64 {
 	return sum / count
 }
 
-// appendBrightness adds the brightness of the patches as a share of the picture's.
+// appendBrightness appends the brightness of each patch relative to the picture's mean.
 func appendBrightness(out []float32, pixels []byte, side int) []float32 {
 	var sum, count [hogPatches * hogPatches]float64
 	mean := 0.
@@ -102,8 +102,8 @@ func appendBrightness(out []float32, pixels []byte, side int) []float32 {
 		}
 	}
 	const (
-		weight = .7 // against the edges
-		dark   = 5  // brightness that is none
+		weight = .7 // relative to the edges
+		dark   = 5  // added to the mean, so that dark pictures give small values
 	)
 	for patch := range sum {
 		share := 0.

@@ -1,5 +1,5 @@
-// Package sample holds the small labelled picture sets that the demo shows and tests learn from, and the
-// embedding that a camera without a neural network can compute.
+// Package sample holds the small labelled picture sets of the demo and the tests, and an embedding that needs
+// no neural network.
 //
 // Fashion is a reduced sample of Fashion-MNIST (Zalando SE, MIT licence), Digits one of the UCI handwritten
 // digits (E. Alpaydin and C. Kaynak, CC BY 4.0). LICENCES.md beside this file has the terms; the program in
@@ -18,10 +18,10 @@ import (
 
 // Set is a labelled set of square grey pictures.
 type Set struct {
-	Side   int      // pixels a side
+	Side   int      // pixels per side
 	Pixels []byte   // N x Side x Side
 	Labels []int32  // N, index into Names
-	Names  []string // of the classes
+	Names  []string // class names
 }
 
 // N is the number of pictures.
@@ -33,7 +33,7 @@ func (s *Set) Image(i int) []byte {
 	return s.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Rows returns the pixels as rows of float32, a picture each.
+// Rows returns the pixels as rows of float32, one per picture.
 func (s *Set) Rows() []float32 {
 	rows := make([]float32, len(s.Pixels))
 	for i, p := range s.Pixels {
@@ -68,7 +68,7 @@ var Digits = sync.OnceValue(func() *Set {
 	return mustRead(digitsImages, digitsLabels, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})
 })
 
-// mustRead reads what was embedded when the program was built; a fault in it is a fault of the build.
+// mustRead reads an embedded set. It panics on a fault, which can only come from the build.
 func mustRead(images, labels []byte, names []string) *Set {
 	s, err := read(images, labels, names)
 	if err != nil {
@@ -99,7 +99,7 @@ func read(images, labels []byte, names []string) (*Set, error) {
 	return s, nil
 }
 
-// readIDX reads a compressed array of bytes in the IDX form.
+// readIDX reads a compressed array of bytes in the IDX format.
 func readIDX(b []byte) (shape []int, values []byte, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
