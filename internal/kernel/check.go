@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// check runs every operation of v on small inputs, of lengths that end in every tail, and compares with the portable
-// version. It is what stands between a processor whose registers differ from its word and wrong labels; it takes some
-// tens of microseconds.
+// check runs every operation of v on small inputs, with every length of tail, and compares the results with
+// the portable version's. It keeps a processor whose instructions do not do what its feature flags promise
+// from producing wrong labels, and takes some tens of microseconds.
 func check(v version) error {
 	const most = 37
 	var a, b, got, want [4 * most]float32
@@ -60,7 +60,7 @@ func check(v version) error {
 				d := min(n, 12)
 				v.outer(new(panel), out[:d*d], b[:3*d], 3, d)
 				for i := range d {
-					clear(out[i*d : i*d+i]) // what lies below the diagonal is undefined
+					clear(out[i*d : i*d+i]) // values below the diagonal are undefined
 				}
 			}},
 		} {
@@ -78,7 +78,7 @@ func check(v version) error {
 	return checkScans(v, a[:], b[:])
 }
 
-// checkScans compares the scans, which have exact answers.
+// checkScans compares the scans, whose results are exact.
 func checkScans(v version, norms, products []float32) error {
 	n := len(products) &^ (Groups - 1)
 	var got, want [Groups]float32
@@ -114,7 +114,7 @@ func drawn(state *uint32) float32 {
 	return float32(int32(*state)) / (1 << 31)
 }
 
-// far says whether two results differ by more than rounding on the small inputs of check.
+// far says whether two results differ by more than rounding explains on the small inputs of check.
 func far(got, want float32) bool {
 	return !(math.Abs(float64(got-want)) <= 1e-5*(1+math.Abs(float64(want))))
 }

@@ -3,13 +3,13 @@ package kernel
 import "math"
 
 // A code is 127 sign(r) |r|^.75 of a number r from -1 to 1, in a byte: finer near zero. The operations below
-// keep many numbers so, each as a share of two scales.
+// store many numbers as codes, each relative to the product of two scales.
 
 // codeMost is the code of 1.
 const codeMost = 127
 
-// codeValues are what bytes stand for: first those of the codes from 0 to 127. ToCodes never makes the byte
-// -128, which stands for as much as -127.
+// codeValues are the numbers that bytes stand for, those of codes 0 to 127 first. ToCodes never makes the
+// byte -128, which is decoded like -127.
 var codeValues = func() (table [256]float32) {
 	for b := range table {
 		v := float64(max(int8(b), -codeMost)) / codeMost
@@ -18,11 +18,11 @@ var codeValues = func() (table [256]float32) {
 	return table
 }()
 
-// codeStep is how many codes assembly takes at once.
+// codeStep is how many codes assembly processes at once.
 const codeStep = 16
 
-// ToCodes fills codes with those of values[i] scale scales[i], taken for 1 or -1 where they are beyond it. A
-// number from -.5 to .5 is added before each is rounded. All other slices are at least as long as codes.
+// ToCodes fills codes with the codes of values[i] scale scales[i], clamped to -1 and 1. dither[i], from -.5
+// to .5, is added to each code before it is rounded. All other slices are at least as long as codes.
 func ToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
 	n := len(codes)
 	values, scales, dither = values[:n], scales[:n], dither[:n]
@@ -33,8 +33,8 @@ func ToCodes(codes []byte, values []float32, scale float32, scales, dither []flo
 	portableToCodes(codes[whole:], values[whole:], scale, scales[whole:], dither[whole:])
 }
 
-// FromCodes fills out with what codes stand for, times scale scales[i]. codes and scales are at least as long
-// as out.
+// FromCodes fills out with the numbers of codes, times scale scales[i]. codes and scales are at least as
+// long as out.
 func FromCodes(out []float32, codes []byte, scale float32, scales []float32) {
 	n := len(out)
 	codes, scales = codes[:n], scales[:n]
@@ -49,7 +49,7 @@ func portableToCodes(codes []byte, values []float32, scale float32, scales, dith
 	toCodesBy(portableThreeQuarterPower, codes, values, scale, scales, dither)
 }
 
-// toCodesBy takes the powers from another operation, some at a time.
+// toCodesBy is ToCodes with another operation for the powers, which it calls on blocks.
 func toCodesBy(power func(out, x []float32), codes []byte, values []float32, scale float32, scales,
 	dither []float32,
 ) {
@@ -62,12 +62,12 @@ func toCodesBy(power func(out, x []float32), codes []byte, values []float32, sca
 		}
 		power(powers, powers)
 		for i, v := range powers {
-			if v > 1 { // a branch that is never taken costs less than min
+			if v > 1 { // a branch that is almost never taken costs less than min
 				v = 1
 			} else if v < -1 {
 				v = -1
 			}
-			// Added to so large a number, a float32 keeps whole numbers only: the last byte of its bits is the code.
+			// The sum with so large a number keeps whole numbers only, so the last byte of its bits is the code.
 			codes[i] = byte(math.Float32bits(float32(float32(v*codeMost)+dither[i]) + codeLarge))
 		}
 		n := len(powers)

@@ -8,11 +8,11 @@ import (
 
 //go:generate go run -C generate . ..
 
-// version is one implementation of every operation. Slices that belong together come with equal lengths.
+// version is one implementation of every operation. Callers pass slices of matching lengths.
 type version struct {
 	name              string
-	rows, columns     int // of a tile: blocks are multiples of them
-	tileSums, dotSums int // independent sums that an inner product is made of, in a tile and alone
+	rows, columns     int // of a tile; blocks are multiples of them
+	tileSums, dotSums int // independent partial sums of an inner product, in a tile and alone
 	dot               func(a, b []float32) float32
 	squaredDistance   func(a, b []float32) float32
 	axpy              func(alpha float32, x, y []float32)
@@ -32,13 +32,14 @@ type version struct {
 	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)
-	roundFlops        int // of multiplyAdds
+	roundFlops        int // operations per round of multiplyAdds
 }
 
-// active is the version in use: the best one of this machine that passes its check, until Use says otherwise.
+// active is the version in use: this machine's best one that passes its check, unless Use selects another.
 var active = best()
 
-// best returns the first version that agrees with the portable one. native lists this machine's versions, best first.
+// best returns the first version that agrees with the portable one. native lists this machine's
+// versions, best first.
 func best() version {
 	for _, v := range native() {
 		err := check(v)
@@ -50,7 +51,7 @@ func best() version {
 	return portable
 }
 
-// Name is the version in use: avx512, avx2, neon or portable.
+// Name returns the version in use: avx512, avx2, neon or portable.
 func Name() string { return active.name }
 
 // Available lists the versions that this machine can run, best first. portable is always the last.
@@ -62,8 +63,8 @@ func Available() []string {
 	return append(names, portable.name)
 }
 
-// Use makes a version of Available, or auto, the one in use. It must not run beside other calls of this package. A
-// version that disagrees with the portable one is refused.
+// Use selects a version of Available, or with auto the best one. It must not run concurrently with other
+// calls of this package. A version that disagrees with the portable one is an error.
 func Use(name string) error {
 	switch name {
 	case "", "auto":

@@ -1,10 +1,10 @@
-// Package kernel holds the vector operations everything numeric stands on: inner products one at a time and in tiles,
-// axpy, exponentials, softmax, and the scans that select small distances. The portable Go version of each is the
-// specification; faster ones must agree with it.
+// Package kernel holds the vector operations: inner products one at a time and in tiles, axpy, exponentials,
+// softmax, and the scans that select small distances. The portable Go version of each is the specification;
+// faster ones must agree with it.
 //
-// Every operation is a function of its arguments alone: neither the alignment of a slice, nor the number of cores, nor
-// where a row lies among the others changes a single bit of what Products, Gram and Accumulate say about it. Versions
-// differ among each other in the last bits, because they sum in different orders.
+// Every operation is a function of its arguments alone: neither the alignment of a slice, nor the number of
+// cores, nor the position of a row among the others changes a bit of the results of Products, Gram and
+// Accumulate. Versions differ from each other in the last bits, because they sum in different orders.
 package kernel
 
 import (
@@ -32,25 +32,25 @@ func Scale(alpha float32, x []float32) {
 	active.scale(alpha, x)
 }
 
-// Exp fills out with the exponentials of x, which may be the same slice. The relative error is below 4e-7; above 88.73
-// it is +Inf, below -104 zero, NaN stays NaN.
+// Exp fills out with the exponentials of x. out and x may be the same slice. The relative error is below
+// 4e-7; the result is +Inf above 88.73, zero below -104, and NaN for NaN.
 func Exp(out, x []float32) {
 	active.exp(out[:len(x)], x)
 }
 
-// ThreeQuarterPower fills out with sign(x)|x|^.75 of x, which may be the same slice. NaN stays NaN.
+// ThreeQuarterPower fills out with sign(x)|x|^.75. out and x may be the same slice. NaN stays NaN.
 func ThreeQuarterPower(out, x []float32) {
 	active.threeQuarterPower(out[:len(x)], x)
 }
 
-// Softmax replaces x by exp(x)/sum exp(x), shifted by its maximum so that nothing overflows.
+// Softmax replaces x with exp(x)/sum exp(x), shifted by its maximum so that nothing overflows.
 func Softmax(x []float32) {
 	if len(x) > 0 {
 		active.softmax(x)
 	}
 }
 
-// SoftmaxRows is Softmax of each of the n rows of x, which have k values each.
+// SoftmaxRows is Softmax of each of the n rows of x, of k values each.
 func SoftmaxRows(x []float32, n, k int) {
 	for from := 0; from < n*k; from += k {
 		active.softmax(x[from : from+k])
@@ -64,14 +64,14 @@ func AddRows(out []float32, alpha float32, rows []float32, ids []int32, weights 
 	if k == 0 || len(ids) == 0 {
 		return
 	}
-	for _, id := range ids { // assembly knows no bounds
+	for _, id := range ids { // assembly checks no bounds
 		_ = rows[int(id)*k : int(id)*k+k]
 	}
 	active.addRows(out, alpha, &rows[0], ids, &weights[:len(ids)][0])
 }
 
-// Prefetch asks the memory for the rows of x, of width values each, that ids name: rows far apart that are read a moment
-// later then arrive together, instead of one after the other. It changes nothing, and an id may lie beyond x.
+// Prefetch requests the rows of x, of width values each, that ids name, so that rows which are far apart and
+// read soon arrive in parallel. It changes nothing, and an id may lie beyond x.
 func Prefetch[T any](x []T, width int, ids []int32) {
 	if len(x) > 0 && len(ids) > 0 {
 		active.prefetch((*byte)(unsafe.Pointer(unsafe.SliceData(x))), width*int(unsafe.Sizeof(x[0])), ids)
@@ -86,21 +86,22 @@ func Products(out, a, b []float32, m, n, d int) {
 	productsInto(out, n, a, b, m, n, d)
 }
 
-// Roundings bounds how many roundings, one after the other, an inner product of length d passes through in a tile of the
-// version in use, and in Dot and SquaredDistance: times 2^-24 it is their error, relative to the sum of absolute terms.
+// Roundings bounds the number of successive roundings in an inner product of length d: in a tile of the
+// version in use, and in Dot and SquaredDistance. Times 2^-24 it bounds the error, relative to the sum
+// of absolute terms.
 func Roundings(d int) (tile, dot float64) {
 	const ends = 12 // tails, reduction, and the product or difference itself
 	return float64(min(d, Chunk))/float64(active.tileSums) + float64(d)/Chunk + ends, float64(d)/float64(active.dotSums) + ends
 }
 
-// Gram fills out (n x n, symmetric to the bit) with the inner products of the n rows of x, each of length d. It computes
-// half of them.
+// Gram fills out (n x n, symmetric to the bit) with the inner products of the n rows of x, each of length d.
+// It computes only half of them.
 func Gram(out, x []float32, n, d int) {
 	gram(out[:n*n], x[:n*d], n, d)
 }
 
-// Accumulate adds weights' rows to out (k x d): out[c] += sum_i weights[i,c] rows[i], for n rows of length d and n x k
-// weights. It is how soft assignments make prototypes. Rows are added in their order.
+// Accumulate adds weighted rows to out (k x d): out[c] += sum_i weights[i,c] rows[i], for n rows of length d
+// and n x k weights. Rows are added in their order. Soft assignments make prototypes this way.
 func Accumulate(out, weights, rows []float32, n, k, d int) {
 	if n == 0 || k == 0 || d == 0 {
 		return
@@ -110,8 +111,8 @@ func Accumulate(out, weights, rows []float32, n, k, d int) {
 
 var panels = sync.Pool{New: func() any { return new(panel) }}
 
-// AddOuter adds rows' rows, for n rows of length d, to the upper triangle of out (d x d). What lies below the diagonal is
-// undefined afterwards, until Mirror. Rows are added in their order.
+// AddOuter adds the sum over rows of x x^T, for n rows x of length d, to the upper triangle of out (d x d).
+// Values below the diagonal are undefined until Mirror. Rows are added in their order.
 func AddOuter(out, rows []float32, n, d int) {
 	if n == 0 || d == 0 {
 		return
@@ -126,8 +127,8 @@ func Mirror(x []float32, n int) {
 	mirror(x[:n*n], n)
 }
 
-// MultiplyAdds runs independent multiply-adds in registers and returns how many floating-point operations they were: timed
-// by the caller, it is the peak that the other operations are measured against.
+// MultiplyAdds runs independent multiply-adds in registers and returns the number of floating-point
+// operations. Timed by the caller, it gives the peak with which the other operations are compared.
 func MultiplyAdds(rounds int) (operations float64) {
 	active.multiplyAdds(rounds)
 	return float64(rounds) * float64(active.roundFlops)
@@ -136,8 +137,9 @@ func MultiplyAdds(rounds int) (operations float64) {
 // Groups is the number of groups of GroupMinima.
 const Groups = 16
 
-// GroupMinima deals the values norms[j] - 2 products[j] to 16 groups, j to group j mod 16, and lowers minima[g] to the
-// smallest value of group g. The r-th smallest of the minima bounds the r-th smallest value from above.
+// GroupMinima assigns the values norms[j] - 2 products[j] to 16 groups, j to group j mod 16, and lowers
+// minima[g] to the smallest value of group g. The r-th smallest of the minima bounds the r-th smallest
+// value from above.
 func GroupMinima(minima *[Groups]float32, norms, products []float32) {
 	n := len(products)
 	norms = norms[:n]
@@ -172,8 +174,7 @@ func Below(positions []int32, norms, products []float32, limit float32) int {
 }
 
 // BelowEach writes the positions j where norm - 2 products[j] <= limits[j] to positions, ascending, and
-// returns how many there are: Below seen from the columns of a tile. positions is at least as long as
-// products.
+// returns how many there are: Below for a column of a tile. positions is at least as long as products.
 func BelowEach(positions []int32, norm float32, products, limits []float32) int {
 	n := len(products)
 	limits, positions = limits[:n], positions[:n]

@@ -1,6 +1,6 @@
 package kernel
 
-// native lists the versions that this machine can run: every arm64 processor has NEON.
+// native lists the versions that this machine can run. Every arm64 processor has NEON.
 func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
@@ -15,10 +15,10 @@ func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, colum
 	stripOf(4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1, out, stride, a, b, length, d, rows, columns, add)
 }
 
-// neonSoftmax takes the exponentials from assembly.
+// neonSoftmax computes the exponentials in assembly.
 func neonSoftmax(x []float32) { softmaxBy(neonExp, x) }
 
-// neonToCodes takes the powers from assembly.
+// neonToCodes computes the powers in assembly.
 func neonToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
 	toCodesBy(neonThreeQuarterPower, codes, values, scale, scales, dither)
 }

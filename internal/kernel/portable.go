@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The portable version is the specification. Products are converted to float32 before they are added, so that no
-// compiler fuses them and every machine computes the same bits.
+// The portable version is the specification. Products are converted to float32 before they are added: this
+// keeps compilers from fusing them, so that every machine computes the same bits.
 
 var portable = version{
 	name:              "portable",
@@ -127,7 +127,7 @@ func portableThreeQuarterPower(out, x []float32) {
 	}
 }
 
-// softmaxBy is the softmax of one row with the exponentials of exp.
+// softmaxBy computes the softmax of one row with exp for the exponentials.
 func softmaxBy(exp func(out, x []float32), x []float32) {
 	top := x[0]
 	for _, v := range x[1:] {
@@ -161,7 +161,7 @@ func portableAddRows(out []float32, alpha float32, rows *float32, ids []int32, w
 	}
 }
 
-// portableStrip is one row of a against 4 rows of b at a time.
+// portableStrip multiplies one row of a by 4 rows of b at a time.
 func portableStrip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
 	for i := range rows {
 		for j := range columns {
@@ -230,7 +230,7 @@ func portableTranspose(to, from *float32, stride, blocks int) {
 	}
 }
 
-// sink keeps the compiler from leaving the multiply-adds out.
+// sink keeps the compiler from removing the multiply-adds.
 var sink float32
 
 func portableMultiplyAdds(rounds int) {

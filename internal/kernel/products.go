@@ -1,7 +1,8 @@
 package kernel
 
-// Chunk is how many columns an inner product of a tile is summed over before it is added to what came before, so that
-// tiles of long rows stay in the cache. Chunks depend on the dimension alone: where they end is part of what a product is.
+// Chunk is how many columns of a tile are summed before the sum is added to the earlier ones, so that tiles
+// of long rows stay in the cache. Chunks depend on the dimension alone, because their ends affect the bits
+// of a product.
 const Chunk = 1536
 
 const (
@@ -9,7 +10,7 @@ const (
 	nearFloats  = 6 << 10  // floats of b that stay in the first-level cache
 )
 
-// blocks returns how many rows of a and of b are taken at once for rows of length floats.
+// blocks returns how many rows of a and of b are processed together for rows of length floats.
 func blocks(length int) (rows, columns int) {
 	step := active.rows
 	rows = max(step, cacheFloats/length/step*step)
@@ -34,7 +35,7 @@ func productsInto(out []float32, stride int, a, b []float32, m, n, d int) {
 	}
 }
 
-// gram computes the upper triangle, rounded out to whole tiles, and mirrors it.
+// gram computes the upper triangle, in whole tiles, and mirrors it.
 func gram(out, x []float32, n, d int) {
 	if n == 0 {
 		return
@@ -63,12 +64,12 @@ func gram(out, x []float32, n, d int) {
 	mirror(out, n)
 }
 
-// mirror copies the upper triangle to the lower one, in blocks of 8 x 8 as far as they go.
+// mirror copies the upper triangle to the lower one, in blocks of 8 x 8 where they fit.
 func mirror(out []float32, n int) {
 	const size = 8
 	whole := n &^ (size - 1)
 	for i := 0; i < n; i += size {
-		right := i + size // where the blocks beside the diagonal begin
+		right := i + size // first block right of the diagonal
 		if right < whole {
 			active.transpose(&out[right*n+i], &out[i*n+right], n, (whole-right)/size)
 		}
@@ -83,8 +84,8 @@ func mirror(out []float32, n int) {
 	}
 }
 
-// Sizes of a panel of outerOf: it stays in the first-level cache, and its rows do not all begin in the same of
-// its sets, as those of a matrix whose width is a power of two do.
+// Sizes of a panel of outerOf. It stays in the first-level cache. Its width is not a power of two, so that
+// rows do not all start in the same cache set.
 const (
 	panelRows    = 128
 	panelColumns = 72

@@ -2,12 +2,12 @@
 
 package kernel
 
-// tile fills rows of out, stride apart, with inner products over length of the d columns of rows of a and groups of rows
-// of b; with add they are added to what is there.
+// tile fills rows of out, stride apart, with inner products over length of the d columns of rows of a and
+// groups of rows of b; with add they are added to the values of out.
 type tile func(out *float32, stride int, a, b *float32, d, length, groups, add int)
 
-// stripOf covers rows x columns products with tiles of full x 4, full x 1, 1 x 4 and 1 x 1. A product has the same bits
-// in each of them.
+// stripOf covers rows x columns products with tiles of full x 4, full x 1, 1 x 4 and 1 x 1. All of them give
+// a product the same bits.
 func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
 	if rows == 0 || columns == 0 {
 		return
@@ -20,7 +20,7 @@ func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, str
 		}
 		return
 	}
-	// Assembly knows no bounds: these two lines keep it inside its slices.
+	// Assembly checks no bounds: these two lines keep it inside its slices.
 	_, _ = a[(rows-1)*d+length-1], b[(columns-1)*d+length-1]
 	_ = out[(rows-1)*stride+columns-1]
 	adding := 0
@@ -50,8 +50,9 @@ func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, str
 // weighted adds n weighted rows to rows of out over some of their d columns.
 type weighted func(out, weights *float32, k int, rows *float32, d, n, columns int)
 
-// accumulateOf covers k x d sums with tiles of 4 classes x wide columns and what is left with narrower ones. The rows are
-// taken in blocks that stay in the cache while every tile passes over them; a sum adds the rows in their order all the same.
+// accumulateOf covers k x d sums with tiles of 4 classes x wide columns, and the rest with narrower ones.
+// Rows are processed in blocks that stay in the cache while every tile passes over them. Each sum adds the
+// rows in their order.
 func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, out, weights, rows []float32, n, k, d int) {
 	block := max(16, cacheFloats/d)
 	columns := d / wide * wide
@@ -78,12 +79,12 @@ func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, o
 	}
 }
 
-// outerOf adds rows' rows to the upper triangle of out, panel by panel of columns, with tiles of 4 x wide values. What it
-// writes below the diagonal is nobody's.
+// outerOf adds the outer products of rows to the upper triangle of out, panel by panel of columns, with tiles
+// of 4 x wide values. Values that it writes below the diagonal are undefined.
 func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add func(alpha float32, x, y []float32), out, rows []float32, n, d int) {
 	width := panelColumns / wide * wide
 	step := (n + panelRows - 1) / panelRows
-	step = (n + step - 1) / step // none of the panels is left with a few rows
+	step = (n + step - 1) / step // equal panels: none is left with a few rows
 	for from := 0; from < n; from += step {
 		x := rows[from*d : min(from+step, n)*d]
 		count := len(x) / d
@@ -94,7 +95,7 @@ func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add f
 			}
 			for c := 0; c < left+columns; c += 4 {
 				high := min(4, d-c)
-				skip := max(0, c-left) / wide * wide // what lies left of the diagonal, in whole tiles
+				skip := max(0, c-left) / wide * wide // columns left of the diagonal, in whole tiles
 				sums := t.sums[:(high-1)*panelColumns+columns]
 				clear(sums)
 				whole := skip + (columns-skip)/wide*wide
