@@ -11,18 +11,18 @@ import (
 	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
-// Description is what a topic is made of.
+// Description describes a topic: of an existing one, or of one to create.
 type Description struct {
 	Name       string
 	Partitions int // 0 in a request: the cluster's default
 	Replicas   int // 0 in a request: the cluster's default
-	// as Kafka names them: cleanup.policy, segment.bytes...; nil: no right to see them
+	// Settings by Kafka's names: cleanup.policy, segment.bytes...; nil in an answer: no right to read them.
 	Settings map[string]string
 }
 
-// StateSettings are the settings of a compacted topic that is read to its end at every start: small segments
-// closed early and cleaned early, as only a closed segment is compacted and everything not compacted yet is
-// read again.
+// StateSettings returns the settings of a compacted topic that is read to its end at every start. Segments
+// are small, closed early and cleaned early, because only closed segments are compacted, and every start
+// reads all that is not compacted yet.
 func StateSettings() map[string]string {
 	return map[string]string{
 		"cleanup.policy":            "compact",
@@ -34,10 +34,10 @@ func StateSettings() map[string]string {
 	}
 }
 
-// ErrExists is returned by Create when there is such a topic already.
+// ErrExists is wrapped by Create's error if a topic of that name exists.
 var ErrExists = errors.New("topic exists already")
 
-// Create makes a topic and waits until its partitions have leaders.
+// Create creates a topic and waits until its partitions have leaders.
 func (c *Client) Create(ctx context.Context, d Description) error {
 	request := kafka.TopicConfig{Topic: d.Name, NumPartitions: d.Partitions, ReplicationFactor: d.Replicas}
 	if d.Partitions == 0 {
@@ -68,7 +68,7 @@ func (c *Client) Create(ctx context.Context, d Description) error {
 	return c.awaitLeaders(ctx, d.Name)
 }
 
-// Ensure makes a topic unless it exists; one that exists is left as it is.
+// Ensure creates a topic unless one of that name exists, which it does not change.
 func (c *Client) Ensure(ctx context.Context, d Description) error {
 	if n, err := c.Partitions(ctx, d.Name); err == nil && n > 0 {
 		return nil
@@ -80,7 +80,7 @@ func (c *Client) Ensure(ctx context.Context, d Description) error {
 	return err
 }
 
-// Grow raises the number of a topic's partitions.
+// Grow raises the number of a topic's partitions to partitions.
 func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreatePartitionsResponse, error) {
 		return c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
@@ -97,8 +97,8 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	return nil
 }
 
-// awaitLeaders waits until a new topic is known with leaders everywhere: right after it was made, single
-// partitions still answer that they have none.
+// awaitLeaders waits until all partitions of a new topic have leaders: right after the creation some report
+// that they have none.
 func (c *Client) awaitLeaders(ctx context.Context, name string) error {
 	outage := c.Outage(nil, "making topic "+name)
 	for {
@@ -118,7 +118,7 @@ func (c *Client) awaitLeaders(ctx context.Context, name string) error {
 	}
 }
 
-// Partitions is how many partitions a topic has. The answer may be two seconds old.
+// Partitions returns a topic's number of partitions, which may be up to two seconds old.
 func (c *Client) Partitions(ctx context.Context, name string) (int, error) {
 	t, err := c.layout(ctx, name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Client) Partitions(ctx context.Context, name string) (int, error) {
 	return len(t.Partitions), nil
 }
 
-// Describe gives a topic's partitions, replicas and settings.
+// Describe returns a topic's partitions, replicas and settings.
 func (c *Client) Describe(ctx context.Context, name string) (Description, error) {
 	d := Description{Name: name, Settings: map[string]string{}}
 	t, err := c.layout(ctx, name)
@@ -152,7 +152,7 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 	}
 	for _, r := range answer.Resources {
 		if errors.Is(r.Error, kafka.TopicAuthorizationFailed) {
-			d.Settings = nil // who may see a topic need not be one who may see its settings
+			d.Settings = nil // the right to describe a topic does not include its settings
 			return d, nil
 		}
 		if r.Error != nil {
@@ -196,7 +196,7 @@ func (c *Client) metadata(ctx context.Context, names []string) (*metadata.Respon
 	return answer.(*metadata.Response), nil
 }
 
-// layout is the cached view of one topic; a leader a partition lacks, or has, may have changed since.
+// layout returns the cached metadata of one topic. Leaders may have changed since.
 func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTopic, error) {
 	answer, err := c.metadata(ctx, []string{name})
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 	}
 	t := &answer.Topics[0]
 	code := kafka.Error(t.ErrorCode)
-	if code == kafka.TopicAuthorizationFailed { // an answer for all topics leaves it out
+	if code == kafka.TopicAuthorizationFailed { // metadata of all topics leaves such a topic out
 		code = kafka.UnknownTopicOrPartition
 	}
 	if code != 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16, checksum 17,
-// attributes 21, last offset delta 23, first time 27, highest time 35, producer id 43, epoch 51, base
-// sequence 53, count 57, records 61. The checksum covers everything from the attributes on; the length what
-// follows it.
+// The layout of a record batch, version 2, by byte: base offset 0, length 8, leader epoch 12, magic 16,
+// checksum 17, attributes 21, last offset delta 23, first time 27, highest time 35, producer id 43, epoch 51,
+// base sequence 53, count 57, records 61. The checksum covers the bytes from the attributes on. The length
+// counts the bytes after it.
 const (
 	atLength     = 8
 	atMagic      = 16
@@ -39,8 +39,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Stamp is a producer's identity on a batch. The broker takes a batch of an identified producer only if its
-// sequence follows the last one of that producer and epoch in the partition, and drops a repeat.
+// Stamp is a producer's identity in a batch. For an idempotent producer the broker accepts a batch only if
+// its sequence follows the last one of that producer and epoch in the partition, and drops a repeated one.
 type Stamp struct {
 	Producer      int64
 	Epoch         int16
@@ -48,18 +48,18 @@ type Stamp struct {
 	Transactional bool
 }
 
-// Compression names how batches are compressed: none, lz4 or zstd; "" is none.
+// Compression is the codec of batches: none, lz4 or zstd; "" is none.
 type Compression string
 
 func (c Compression) codec() compress.Compression {
-	// else none, which is 0
+	// any other is compress.None, which is 0
 	return map[Compression]compress.Compression{"lz4": compress.Lz4, "zstd": compress.Zstd}[c]
 }
 
-// Anonymous is the stamp of a producer without an identity.
+// Anonymous is the stamp of a producer that is not idempotent.
 var Anonymous = Stamp{-1, -1, -1, false}
 
-// compressed compresses the records of a batch, unless that makes it larger.
+// compressed returns the batch with its records compressed, or the batch itself if that is not smaller.
 func compressed(batch []byte, how Compression) []byte {
 	codec := how.codec()
 	if codec == compress.None {
@@ -71,7 +71,7 @@ func compressed(batch []byte, how Compression) []byte {
 	w := codec.Codec().NewWriter(&packed)
 	_, err := w.Write(batch[batchHead:])
 	if err = errors.Join(err, w.Close()); err != nil || packed.Len() >= len(batch) {
-		return batch // a buffer takes everything: an error is the codec's, and the batch is good as it is
+		return batch // the error is the codec's, as a buffer has none: send uncompressed
 	}
 	b := packed.Bytes()
 	binary.BigEndian.PutUint16(b[atAttributes:], binary.BigEndian.Uint16(b[atAttributes:])|uint16(codec))
@@ -80,7 +80,7 @@ func compressed(batch []byte, how Compression) []byte {
 	return b
 }
 
-// AppendBatch appends one record batch of records, with stamp, to buffer. A record without a time gets now.
+// AppendBatch appends a batch of records, at least one, to buffer. A record without a time gets now.
 func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {
 	at := len(buffer)
 	buffer = append(buffer, make([]byte, batchHead)...)
@@ -109,7 +109,7 @@ func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time
 		attributes = attributeTransactional
 	}
 	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
-	binary.BigEndian.PutUint32(b[12:], math.MaxUint32) // the leader's epoch is the broker's to fill in
+	binary.BigEndian.PutUint32(b[12:], math.MaxUint32) // leader epoch: the broker sets it
 	b[atMagic] = 2
 	binary.BigEndian.PutUint16(b[atAttributes:], attributes)
 	binary.BigEndian.PutUint32(b[atLastDelta:], uint32(len(records)-1))
@@ -130,7 +130,7 @@ func milliseconds(t, now time.Time) int64 {
 	return max(t.UnixMilli(), 0)
 }
 
-// appendBytes appends a length and the bytes; nil has length -1, which to Kafka is no value at all.
+// appendBytes appends the length and the bytes; nil has length -1, Kafka's null.
 func appendBytes(buffer, b []byte) []byte {
 	if b == nil {
 		return append(buffer, 1) // -1 as a variable-length integer
@@ -147,7 +147,7 @@ func recordSize(r *record.Out, timeDelta int64, offsetDelta int) int {
 	return n
 }
 
-// sizeAtMost bounds what a record takes in a batch.
+// sizeAtMost is an upper bound for the size of a record in a batch.
 func sizeAtMost(r *record.Out) int {
 	return recordSize(r, math.MaxInt64, math.MaxInt32) + binary.MaxVarintLen32
 }

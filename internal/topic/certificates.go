@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// certificates are the files that TLS goes by. They are read again when they change, so that whoever renews
-// them need not restart anything: a new connection goes by the new ones. Files that cannot be used leave
-// those before in force.
+// certificates holds the TLS files. They are read again when they change, so that a renewal needs no restart:
+// new connections use the new files. If these cannot be used, the previous ones stay in force.
 type certificates struct {
 	ca, cert, key string
 	log           *slog.Logger
 
 	mutex sync.Mutex
-	read  [3]time.Time // when the files that are in force were last changed
+	read  [3]time.Time // modification times of the files at the last load
 	pool  *x509.CertPool
 	pair  *tls.Certificate
 }
 
-// config is a TLS configuration that follows the files.
+// config returns a TLS configuration that follows changes of the files.
 func (c *certificates) config() (*tls.Config, error) {
 	if err := c.load(); err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func (c *certificates) config() (*tls.Config, error) {
 		}
 	}
 	if c.ca != "" {
-		config.InsecureSkipVerify = true // verified below, by the authorities of the moment
+		config.InsecureSkipVerify = true // VerifyConnection verifies, with the current authorities
 		config.VerifyConnection = func(state tls.ConnectionState) error {
 			pool, _ := c.current()
 			if len(state.PeerCertificates) == 0 {
@@ -57,7 +56,7 @@ func (c *certificates) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// current are the authorities and the pair in force.
+// current returns the authorities and the key pair, after a reload if the files have changed.
 func (c *certificates) current() (*x509.CertPool, *tls.Certificate) {
 	if changed := c.changed(); changed {
 		if err := c.load(); err != nil {
@@ -78,7 +77,7 @@ func (c *certificates) changed() bool {
 	return now != c.read
 }
 
-// times are when the files were changed last.
+// times returns the files' modification times; zero for a file that is not set or not there.
 func (c *certificates) times() (times [3]time.Time) {
 	for i, path := range []string{c.ca, c.cert, c.key} {
 		if path == "" {
@@ -91,7 +90,7 @@ func (c *certificates) times() (times [3]time.Time) {
 	return times
 }
 
-// load reads the files; on an error those before stay, and it is not tried again until one changes.
+// load reads the files. After an error the previous ones stay in force until a file changes.
 func (c *certificates) load() error {
 	times := c.times()
 	c.mutex.Lock()

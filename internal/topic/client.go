@@ -1,6 +1,6 @@
-// Package topic talks to Kafka below the level of groups: topics and their settings, offsets, batches of
-// records written and acknowledged, and one partition read in order. Everything a process does here shares
-// one kafka-go Transport, and so one pool of connections.
+// Package topic is a Kafka client without consumer groups: it manages topics and their settings, finds
+// offsets, writes batches of records, and reads single partitions in order. A Client uses one kafka-go
+// Transport, and so one pool of connections.
 package topic
 
 import (
@@ -21,12 +21,12 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
-// requestTimeout bounds every request but a waiting fetch, so that a broker that hangs is noticed and another
-// asked.
+// requestTimeout bounds every request except a fetch that waits, so that a hanging broker is noticed and the
+// request repeated.
 const requestTimeout = 10 * time.Second
 
-// Settings says how to reach the brokers. Connect reads the files, and new connections go by what has changed
-// in them.
+// Settings configures the connection to the brokers. Connect reads the files. New connections use their
+// current content.
 type Settings struct {
 	Brokers  []string // host:port, any of the cluster
 	ClientID string
@@ -37,19 +37,19 @@ type Settings struct {
 	SASL     string // "", plain, scram-sha-256, scram-sha-512, oauthbearer
 	User     string
 	Password string
-	// Of oauthbearer one of the two: a file that holds the token, or a command of the shell that prints it.
+	// For oauthbearer, exactly one of the two: a file with the token, or a shell command that prints it.
 	TokenFile, TokenCommand string
-	// Topics are all that are used: the brokers are asked for their layout alone, which a process that lasts
-	// does about once a second. nil: for all topics of the cluster.
+	// Topics lists all topics that the client uses. Only their metadata is fetched, which a long-running process
+	// does about once a second. nil: that of all topics of the cluster.
 	Topics []string
 	Log    *slog.Logger // nil: slog.Default()
-	// Dial opens every connection, for tests that cut, hold and falsify them; nil: plain TCP.
+	// Dial opens every connection; tests set it to cut, delay and corrupt connections. nil: plain TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client is a process's way to its Kafka cluster; any number of goroutines may use it.
+// Client is a connection to a Kafka cluster. It is safe for concurrent use.
 type Client struct {
-	withoutIDs atomic.Bool // the brokers know of no topic ids
+	withoutIDs atomic.Bool // the brokers do not support topic ids
 	kafka      *kafka.Client
 	transport  *kafka.Transport
 	brokers    []string
@@ -61,11 +61,11 @@ type Client struct {
 	failures failures
 
 	mutex   sync.Mutex
-	limits  map[string]messageLimit // of topics that were asked for it
-	refused map[string]int          // the smallest record that each topic has rejected for its size, and had to take as it is
+	limits  map[string]messageLimit // known limits, by topic
+	refused map[string]int          // size of the smallest record that a topic rejected for its size and that has no fallback
 }
 
-// Connect prepares a client; it opens no connection yet, so that brokers that are away are no error here.
+// Connect returns a client. It opens no connection, so unreachable brokers are not an error here.
 func Connect(s Settings) (*Client, error) {
 	if len(s.Brokers) == 0 {
 		return nil, errors.New("no brokers given")
@@ -103,8 +103,8 @@ func Connect(s Settings) (*Client, error) {
 		ClientID: s.ClientID,
 		TLS:      encryption,
 		SASL:     mechanism,
-		// The layout is what a moved leader is found by: stale for six seconds, the default, is six seconds of
-		// silence.
+		// A moved leader is found through the metadata: with the default of six seconds, its partitions would
+		// stand still for that long.
 		MetadataTTL:    2 * time.Second,
 		MetadataTopics: s.Topics,
 		Context:        ctx,
@@ -123,19 +123,19 @@ func Connect(s Settings) (*Client, error) {
 	}, nil
 }
 
-// Close lets go of every connection.
+// Close closes all connections.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.stop()
 }
 
-// Kafka is kafka-go's own client on the same connections.
+// Kafka returns kafka-go's own client, which uses the same connections.
 func (c *Client) Kafka() *kafka.Client { return c.kafka }
 
-// Dialer opens single connections in the same way, for kafka-go's consumer groups.
+// Dialer returns a dialer with the same settings, for kafka-go's consumer groups.
 func (c *Client) Dialer() *kafka.Dialer { return c.dialer }
 
-// Brokers are the addresses the client was given.
+// Brokers returns Settings.Brokers.
 func (c *Client) Brokers() []string { return c.brokers }
 
 func (s *Settings) mechanism() (sasl.Mechanism, error) {
@@ -161,8 +161,8 @@ func (s *Settings) mechanism() (sasl.Mechanism, error) {
 	}
 }
 
-// call gives one request its deadline and asks a second time at once when a connection turned out to be dead,
-// as every pooled one does the first time after its broker restarted. Only for requests that may be repeated.
+// call runs one request with a deadline. It repeats it at once if the connection is broken, as every pooled
+// connection is after its broker has restarted. Only for requests that may be repeated.
 func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	try := func() (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -15,52 +15,52 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ErrCorrupt is returned for bytes in a log that are not what was written: a checksum or a length that does
-// not hold.
+// ErrCorrupt is wrapped by the error for a batch or an answer with a wrong checksum, length or format.
 var ErrCorrupt = errors.New("corrupt record batch")
 
-// aborted is a transaction that was given up, as a fetch tells of it: every transactional batch of the
-// producer from first on, until the marker of the abort, is void.
+// aborted is an aborted transaction, as listed in the answer to a fetch: every transactional batch of the
+// producer from offset first up to the abort marker is void.
 type aborted struct{ producer, first int64 }
 
-// decoder turns fetched bytes into records: those of committed transactions and of no transaction, in order.
-// A batch whose checksum holds is what its sender wrote: what cannot be read of it is rejected, record by
-// record, and reading goes on. One whose checksum does not hold is an error.
+// decoder decodes fetched bytes into records, in order. It skips control batches and those of aborted
+// transactions. In a batch whose checksum is right, unreadable records are what the sender wrote: they become
+// rejected records, and decoding continues. A wrong checksum is an error.
 type decoder struct {
 	topic     string
 	partition int32
-	keys      map[string]string // header names seen, as there are few
+	keys      map[string]string // header names, interned
 	maxRecord int               // bytes of an inflated record that are kept; 0: 16 MiB
-	kept      int               // bytes that the call has inflated and kept
-	stream    *bufio.Reader     // over a batch that is being inflated
-	chunk     []byte            // what is left to hold inflated records
+	kept      int               // bytes of inflated records in the present call of next
+	stream    *bufio.Reader     // of the open batch
+	chunk     []byte            // free memory for inflated records
 
 	data []byte         // fetched and not decoded yet
-	gone []aborted      // transactions to leave out of data, by offset
+	gone []aborted      // aborted transactions in data, by offset
 	void map[int64]bool // producers inside an aborted transaction where data begins
-	open *inflating     // the batch before data, of which only a part was inflated; nil: none
+	open *inflating     // the batch before data, if only a part of it was inflated; nil: none
 }
 
-// load takes what a fetch brought in place of whatever is left of the one before. gone lists the transactions
-// to leave out; it is sorted in offset.
+// load sets the fetched data to decode, and drops the rest of the previous data. gone lists the aborted
+// transactions in it; load sorts it by offset.
 func (d *decoder) load(data []byte, gone []aborted) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.first, b.first) })
 	d.drop()
 	d.data, d.gone, d.void = data, gone, map[int64]bool{}
 }
 
-// drop forgets what is not decoded yet.
+// drop releases the data that is not decoded yet.
 func (d *decoder) drop() {
 	d.open.close()
 	d.data, d.gone, d.void, d.open = nil, nil, nil, nil
 }
 
-// pending says whether something of what was loaded is left to be decoded.
+// pending says whether loaded data is left to decode.
 func (d *decoder) pending() bool { return d.open != nil || len(d.data) >= batchHead }
 
-// next appends the records at position and beyond to records, and returns them with the next position. Only
-// whole batches count, and each moves the position past its last offset, present or not: compaction, control
-// batches and aborted transactions leave gaps. It ends at mostKept bytes; pending says whether to call again.
+// next appends the records from position on to records, and returns them with the next position. It decodes
+// whole batches only. Each moves the position past its last offset, even if that record is missing:
+// compaction, control batches and aborted transactions leave gaps. next stops after mostKept bytes of
+// inflated records; pending says whether to call it again.
 func (d *decoder) next(position int64, records []record.Raw) ([]record.Raw, int64, error) {
 	d.kept = 0
 	if d.open != nil {
@@ -90,14 +90,14 @@ func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, i
 				position, size)
 		}
 		if size > len(data) {
-			break // cut by the size of the answer: comes whole next time
+			break // cut by the fetch's size limit: the next fetch brings it whole
 		}
 		b := data[:size]
 		d.data = data[size:]
 		base := int64(binary.BigEndian.Uint64(b))
 		last := base + int64(int32(binary.BigEndian.Uint32(b[atLastDelta:])))
 		if last < position {
-			continue // the broker may send the batch before the one asked for
+			continue // a broker may send batches before the position
 		}
 		if sum := crc32.Checksum(b[atAttributes:], castagnoli); sum != binary.BigEndian.Uint32(b[atChecksum:]) {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: checksum", ErrCorrupt, d.topic, d.partition, base)
@@ -127,8 +127,7 @@ func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, i
 	return records, position, nil
 }
 
-// abortMarker says whether a control batch's record ends its transaction by giving it up (its key: version,
-// then type 0).
+// abortMarker says whether a control batch's record aborts its transaction (its key: version, then type 0).
 func abortMarker(b []byte) bool {
 	c := cursor{b: b}
 	c.varint() // length
@@ -139,11 +138,11 @@ func abortMarker(b []byte) bool {
 	return !c.bad && len(key) >= 4 && binary.BigEndian.Uint16(key[2:]) == 0
 }
 
-// head is what a batch says of all its records.
+// head holds the fields of a batch's header.
 type head struct {
 	base, last int64 // offsets
 	first      int64 // milliseconds
-	appended   bool  // the broker's time, not the producer's, holds for all records
+	appended   bool  // first is the broker's time, which holds for all records
 	count      int
 }
 
@@ -162,8 +161,7 @@ func headOf(b []byte) head {
 }
 
 // batch appends the records of a batch, from position on, and returns the position after them: the end of the
-// batch, unless it is left open. What the batch holds and cannot be read is not lost: it is appended as
-// rejected records.
+// batch, unless a compressed batch stays open. Unreadable records are appended as rejected ones.
 func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
 	h := headOf(b)
 	codec := compress.Compression(binary.BigEndian.Uint16(b[atAttributes:]) & attributeCompression)
@@ -198,7 +196,7 @@ func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]recor
 	return records, h.last + 1
 }
 
-// record takes a record apart. Its key, value and headers' values are parts of body.
+// record decodes a record. Its key, value and headers' values alias body.
 func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
 	c := cursor{b: body}
 	raw, bad := d.start(h, &c)
@@ -220,7 +218,7 @@ func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
 	return raw, nil
 }
 
-// start reads a record up to its key; bad says that its offset is none of the batch's.
+// start decodes a record up to its key; bad means that its offset is outside the batch.
 func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
 	c.skip(1)
 	delta := c.varint()
@@ -234,11 +232,11 @@ func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
 	return raw, raw.Offset < h.base || raw.Offset > h.last
 }
 
-// most rejected records that stand for their offsets one by one; more stand together for the rest of their
-// batch.
+// mostRejected bounds the rejected records of a batch, one for each offset. If there would be more, a single
+// one stands for the rest of the batch.
 const mostRejected = 1000
 
-// reject appends the rest of a batch, from an offset on, as rejected records.
+// reject appends the rest of a batch, from offset from on, as rejected records.
 func (d *decoder) reject(h head, from int64, why *record.Rejection, records []record.Raw) []record.Raw {
 	if h.last-from >= mostRejected {
 		why = &record.Rejection{Fault: why.Fault, Reason: fmt.Sprintf("offsets %d to %d: %s", from, h.last,
@@ -258,7 +256,7 @@ func unreadable(format string, values ...any) *record.Rejection {
 	return &record.Rejection{Fault: record.Unreadable, Reason: fmt.Sprintf(format, values...)}
 }
 
-// name keeps one string for each header name.
+// name interns a header name.
 func (d *decoder) name(b []byte) string {
 	if s, ok := d.keys[string(b)]; ok {
 		return s
@@ -271,7 +269,7 @@ func (d *decoder) name(b []byte) string {
 	return s
 }
 
-// cursor reads the parts of records; once something does not fit it is bad and reads zeros.
+// cursor reads the parts of records. After the first error bad is true and it returns zero values.
 type cursor struct {
 	b   []byte
 	at  int
@@ -296,7 +294,7 @@ func (c *cursor) skip(n int) {
 	c.at += n
 }
 
-// bytes reads a length and as many bytes, which it does not copy; nil for -1.
+// bytes reads a length and that many bytes without copying them; nil for a length of -1.
 func (c *cursor) bytes() []byte {
 	n := c.varint()
 	if n < 0 || c.bad {

@@ -10,9 +10,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// Ends are where partitions end: their high watermarks, or with committed their last stable offsets. A
-// partition that the brokers say nothing of, as its leader moves or it is missing, is left out. An error
-// means that none was answered.
+// Ends returns the ends of partitions: the high watermarks, or with committed the last stable offsets. A
+// partition without an answer, because its leader moves or it does not exist, is left out. An error means
+// that none was answered.
 func (c *Client) Ends(ctx context.Context, partitions []TopicPartition,
 	committed bool,
 ) (map[TopicPartition]int64, error) {
@@ -45,8 +45,8 @@ func (c *Client) Ends(ctx context.Context, partitions []TopicPartition,
 	return ends, nil
 }
 
-// ProducerAt is the id of the producer that wrote the batch at an offset, whether its transaction has ended
-// or not; -1 for one without an id.
+// ProducerAt returns the id of the producer that wrote the batch at an offset, whether its transaction has
+// ended or not; -1 if the producer has no id.
 func (c *Client) ProducerAt(ctx context.Context, at TopicPartition, offset int64) (int64, error) {
 	message, err := c.transport.RoundTrip(ctx, c.kafka.Addr, &fetchRequest{
 		ctx: ctx, clientID: c.clientID, topic: at.Topic, partition: at.Partition, position: offset,

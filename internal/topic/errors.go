@@ -13,14 +13,14 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// OutOfRange is returned by a Reader whose position is not in the log: older than what retention kept, or
-// past the end (a log that was cut or made anew). The caller decides where to go on, with MoveTo, or gives
-// up; nothing is skipped silently.
+// OutOfRange is returned by Reader.Read if the position is outside the log: deleted by retention, or past the
+// end because the log was truncated or the topic created again. The caller decides where to continue, with a
+// new Reader; nothing is skipped silently.
 type OutOfRange struct {
 	Topic      string
 	Partition  int32
-	Offset     int64 // where the reader stood
-	First, End int64 // what the log holds: First <= offset < End
+	Offset     int64 // the reader's position
+	First, End int64 // the log holds First <= offset < End
 }
 
 func (e *OutOfRange) Error() string {
@@ -28,12 +28,13 @@ func (e *OutOfRange) Error() string {
 		e.Offset, e.First, e.End)
 }
 
-// Undecided is why a reader of what is committed does not get on: a transaction has not ended yet. The broker
-// ends it after its timeout, if it still knows of it; one that hangs stays until somebody ends it.
+// Undecided is reported while an open transaction blocks a reader of committed records. The broker aborts the
+// transaction after its timeout, unless the coordinator no longer knows it: such a hanging transaction stays
+// until an administrator aborts it.
 type Undecided struct {
 	Topic     string
 	Partition int32
-	Offset    int64 // where it begins
+	Offset    int64 // the transaction's first offset
 }
 
 func (e *Undecided) Error() string {
@@ -41,9 +42,9 @@ func (e *Undecided) Error() string {
 		e.Offset)
 }
 
-// Refused is a broker's no to one partition, inside an answer that was a success as a whole.
+// Refused is the error of one partition in an otherwise successful answer.
 type Refused struct {
-	What      string
+	What      string // the operation, such as "write"
 	Topic     string
 	Partition int32
 	Err       error // usually a kafka.Error
@@ -53,12 +54,12 @@ func (e *Refused) Error() string {
 	return fmt.Sprintf("%s %s/%d: %v", e.What, e.Topic, e.Partition, e.Err)
 }
 
-// Unwrap gives the broker's error, so that errors.Is finds kafka's.
+// Unwrap returns the broker's error, for errors.Is and errors.As.
 func (e *Refused) Unwrap() error { return e.Err }
 
-// Temporary says whether waiting may cure an error: a connection lost, a leader or coordinator that moves,
-// replicas that are missing, a topic just made and not yet known everywhere. Rights, sizes and fences are not
-// cured by waiting.
+// Temporary says whether an error may go away by waiting: a lost connection, a leader or coordinator that
+// moves, missing replicas, a new topic that not all brokers know yet. Missing rights, wrong sizes and fencing
+// do not go away.
 func Temporary(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -68,12 +69,12 @@ func Temporary(err error) bool {
 		switch code {
 		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions,
 			kafka.UnstableOffsetCommit,
-			// Unknown stands for a part of a split request that got no answer
+			// Unknown is the error of a part of a split request without an answer.
 			kafka.ThrottlingQuotaExceeded, kafka.Unknown:
 			return true
-		case kafka.InvalidReplicationFactor: // too few brokers are up yet: those of the input's replicas come back
+		case kafka.InvalidReplicationFactor: // too few brokers are up; those with the input's replicas will come
 			return true
-		case kafka.InvalidMessage: // a checksum that fails fails again
+		case kafka.InvalidMessage: // a wrong checksum stays wrong
 			return false
 		}
 		return code.Temporary()
@@ -83,25 +84,24 @@ func Temporary(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
-// Cause is what an error means for whoever wants a record written.
+// Cause classifies the error of a write by what would cure it.
 type Cause int
 
 const (
-	// Away: brokers, leaders or coordinators cannot be had just now; waiting cures it.
+	// Away: brokers, leaders or coordinators are unavailable; waiting cures it.
 	Away Cause = iota
-	// Rejected: this record will never be taken, whatever is done: it is too large, or its time or form is not
-	// allowed.
+	// Rejected: the record will never be accepted: it is too large, or its time or format is not allowed.
 	Rejected
-	// Denied: it could be taken once somebody changes something: rights, a policy, a topic that does not exist.
+	// Denied: an administrator must change something first: rights, a policy, a topic that does not exist.
 	Denied
 	// Broken: anything else.
 	Broken
 )
 
-// String is a word for messages and metrics.
+// String returns the cause's name for messages and metrics.
 func (c Cause) String() string { return [...]string{"away", "rejected", "denied", "broken"}[c] }
 
-// CauseOf says what kind of error err is; nil is Broken.
+// CauseOf classifies err; nil is Broken.
 func CauseOf(err error) Cause {
 	var code kafka.Error
 	switch errors.As(err, &code); code {
@@ -120,12 +120,12 @@ func CauseOf(err error) Cause {
 	return Broken
 }
 
-// forSize says whether a record, or a batch, is rejected because it is too large.
+// forSize says whether err rejects a record or a batch because it is too large.
 func forSize(err error) bool {
 	return errors.Is(err, kafka.MessageSizeTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
 }
 
-// IsMissing says whether the cluster's layout, as last seen, lacks the topic or the partition.
+// IsMissing says whether err means that the topic or the partition is not in the cluster's metadata.
 func IsMissing(err error) bool {
 	return errors.Is(err, protocol.ErrNoTopic) || errors.Is(err, protocol.ErrNoPartition) ||
 		errors.Is(err, kafka.UnknownTopicOrPartition)

@@ -11,14 +11,14 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// correlation tells answers apart where requests are pipelined; here one connection has one request at a
-// time.
+// correlation is the correlation id of every request. One is enough, as a connection has one request
+// in flight.
 const correlation = 1
 
-// maxAnswer bounds the size an answer may claim.
+// maxAnswer bounds the size that an answer may declare.
 const maxAnswer = 1 << 30
 
-// requestHead begins a request; its size is filled in when it is sent.
+// requestHead returns the header of a request. exchange sets the size in it.
 func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
 	w := make([]byte, 4, 256)
 	w = binary.BigEndian.AppendUint16(w, uint16(key))
@@ -27,8 +27,9 @@ func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
 	return appendText(w, clientID)
 }
 
-// exchange sends a request over one of kafka-go's connections and reads the answer behind its head, into
-// buffer where that is large enough. When ctx ends first, the connection is given up at once.
+// exchange sends a request over one of kafka-go's connections and returns the answer without its header, in
+// buffer if that is large enough. If ctx ends first, it returns at once with an error, and the connection is
+// closed.
 func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	limit time.Duration,
 ) ([]byte, error) {
@@ -42,7 +43,7 @@ func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	body, err := sendAndReceive(conn, request, buffer)
 	if !stop() {
-		return nil, context.Cause(ctx) // its deadline may be on the connection: an error makes the pool drop it
+		return nil, context.Cause(ctx) // the past deadline may be set: the error makes the pool drop it
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func appendText(w []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint16(w, uint16(len(s))), s...)
 }
 
-// fields reads the fixed-size parts of an answer; once it runs out it is bad and reads zeros.
+// fields reads the fields of an answer. After the first error bad is true and it returns zero values.
 type fields struct {
 	b   []byte
 	bad bool

@@ -13,9 +13,9 @@ import (
 	"github.com/segmentio/kafka-go/protocol/fetch"
 )
 
-// fetchRequest asks for one partition's batches. kafka-go routes it to the leader over its pooled connections
-// and then leaves the exchange of bytes to it: kafka-go's own decoding of the answer drops where a batch
-// ends, which makes positions wrong over gaps, and allocates for every record.
+// fetchRequest fetches batches of one partition. kafka-go routes it to the leader over a pooled connection,
+// and the request exchanges the bytes itself. kafka-go's own decoder is not used, because it drops the end
+// offset of batches, which makes positions wrong over gaps, and because it allocates for every record.
 type fetchRequest struct {
 	ctx       context.Context
 	clientID  string
@@ -23,13 +23,13 @@ type fetchRequest struct {
 	partition int32
 	position  int64
 	maxBytes  int32
-	wait      time.Duration // how long the broker may hold the request while there is nothing
+	wait      time.Duration // how long the broker may hold the request while there are no records
 	committed bool
 	version   int16
-	buffer    []byte // reused for the answer where large enough
+	buffer    []byte // reused for the answer if large enough
 }
 
-// fetchAnswer is what the partition's leader said; batches aliases body.
+// fetchAnswer is the leader's answer; batches aliases body.
 type fetchAnswer struct {
 	code          kafka.Error
 	highWatermark int64
@@ -40,13 +40,13 @@ type fetchAnswer struct {
 	body          []byte
 }
 
-// The versions of fetch that are spoken: 4 brought transactions, 12 brings another encoding.
+// The supported versions of fetch: transactions came with 4, another encoding comes with 12.
 const (
 	oldestFetch = 4
 	newestFetch = 11
 )
 
-// fetchSlack is how much longer than asked a broker may take before its connection counts as dead.
+// fetchSlack is how much longer than wait a broker may take before its connection counts as dead.
 const fetchSlack = 8 * time.Second
 
 func (r *fetchRequest) ApiKey() protocol.ApiKey { return protocol.Fetch }
@@ -61,14 +61,13 @@ func (r *fetchRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error)
 	return like.Broker(cluster)
 }
 
-// Required always claims the exchange, and learns the version agreed with this broker.
+// Required always returns true, so that RawExchange is used, and stores the version agreed with this broker.
 func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	r.version = versions[protocol.Fetch]
 	return true
 }
 
-// RawExchange sends the request and reads the answer. When ctx ends first, the connection is given up at
-// once.
+// RawExchange sends the request and reads the answer. If ctx ends first, the connection is closed at once.
 func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if r.version < oldestFetch || r.version > newestFetch {
 		return nil, fmt.Errorf("the broker speaks version %d of fetch, not %d to %d", r.version, oldestFetch,
@@ -85,7 +84,7 @@ func (r *fetchRequest) encode() []byte {
 	w := requestHead(protocol.Fetch, r.version, r.clientID)
 	w = appendInt32(w, -1) // no replica
 	w = appendInt32(w, int32(r.wait.Milliseconds()))
-	w = appendInt32(w, 1) // answer as soon as there is anything
+	w = appendInt32(w, 1) // least bytes: answer as soon as there are records
 	w = appendInt32(w, r.maxBytes)
 	if r.committed {
 		w = append(w, 1)
@@ -94,14 +93,14 @@ func (r *fetchRequest) encode() []byte {
 	}
 	if r.version >= 7 {
 		w = appendInt32(w, 0)  // no session
-		w = appendInt32(w, -1) // and none wanted
+		w = appendInt32(w, -1) // and start none
 	}
 	w = appendInt32(w, 1)
 	w = appendText(w, r.topic)
 	w = appendInt32(w, 1)
 	w = appendInt32(w, r.partition)
 	if r.version >= 9 {
-		w = appendInt32(w, -1) // whatever the leader's epoch
+		w = appendInt32(w, -1) // any leader epoch
 	}
 	w = binary.BigEndian.AppendUint64(w, uint64(r.position))
 	if r.version >= 5 {
@@ -149,7 +148,7 @@ func (r *fetchRequest) decode(body []byte) (*fetchAnswer, error) {
 		}
 	}
 	if r.version >= 11 {
-		c.int32() // the replica to prefer
+		c.int32() // preferred replica
 	}
 	if n := c.int32(); n > 0 {
 		a.batches = c.take(int(n))

@@ -9,8 +9,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Identity gets a producer's identity that nobody has had, as a Stamp whose Sequence is for the caller to
-// count. kafka-go's own request would look for the coordinator of a transaction, and here there is none.
+// Identity gets a new producer id, as a Stamp whose Sequence the caller must count. kafka-go's own request
+// cannot be used: it looks for a transaction coordinator, and here there is no transaction.
 func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &identityRequest{ctx, c.clientID})
@@ -24,7 +24,7 @@ func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	return answer.(*identityAnswer).stamp, nil
 }
 
-// identityRequest is InitProducerId in its first version, which every broker speaks.
+// identityRequest is InitProducerId in its first version, which every broker supports.
 type identityRequest struct {
 	ctx      context.Context
 	clientID string

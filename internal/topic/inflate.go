@@ -16,31 +16,31 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// What a sender compressed may inflate without end. These bounds hold before memory is spent, whatever a
-// batch claims.
+// A compressed batch may inflate to any size. These bounds are checked before memory is allocated, whatever
+// the batch declares.
 const (
 	defaultMaxRecord = 16 << 20
-	// mostKept are the bytes of inflated records after which a call of next ends; the next one goes on where
-	// it ended.
+	// mostKept bytes of inflated records end a call of next; the following call continues there.
 	mostKept = 16 << 20
-	// mostInflated are the bytes that one batch is inflated to; what lies behind them is rejected.
+	// mostInflated bytes of one batch are inflated; records beyond that are rejected.
 	mostInflated = 1 << 30
-	// mostOfRejected are the bytes that are kept of a record that is too large.
+	// mostOfRejected bytes of a record that is too large are kept.
 	mostOfRejected = 64 << 10
-	// largestWindow of zstd that is read. Its highest levels use larger ones, for batches larger than this.
+	// largestWindow is the largest zstd window that is accepted. The highest levels use larger ones, but only
+	// for batches above that size.
 	largestWindow = 32 << 20
 	chunkSize     = 256 << 10
 )
 
-// inflating is a compressed batch that is being read. It is inflated once, over as many calls as its records
-// need: a batch of a few megabytes may hold gigabytes.
+// inflating is a compressed batch that is being read. A batch of a few megabytes may hold gigabytes, so it is
+// inflated in parts, over several calls of next.
 type inflating struct {
 	head
 	codec   compress.Compression
 	size    int // of the batch, compressed
 	source  io.ReadCloser
 	left    int   // records
-	claimed int64 // bytes of the records so far
+	claimed int64 // bytes of the records so far, as declared
 }
 
 func (i *inflating) close() {
@@ -49,7 +49,7 @@ func (i *inflating) close() {
 	}
 }
 
-// inflateBatch is batch for a compressed one.
+// inflateBatch is batch for a compressed batch.
 func (d *decoder) inflateBatch(codec compress.Compression, h head, body []byte, position int64,
 	records []record.Raw,
 ) ([]record.Raw, int64) {
@@ -65,7 +65,7 @@ func (d *decoder) inflateBatch(codec compress.Compression, h head, body []byte, 
 	return d.inflate(d.open, position, records)
 }
 
-// inflate appends records of an open batch, and closes it after the last.
+// inflate appends records of the open batch, up to mostKept bytes, and closes it after its last record.
 func (d *decoder) inflate(b *inflating, position int64, records []record.Raw) ([]record.Raw, int64) {
 	next := max(b.base, position)
 	for b.left > 0 {
@@ -83,7 +83,7 @@ func (d *decoder) inflate(b *inflating, position int64, records []record.Raw) ([
 			next = raw.Offset + 1
 		}
 	}
-	d.stream.Reset(nil) // holds on to nothing
+	d.stream.Reset(nil) // release the source
 	b.close()
 	d.open = nil
 	return records, b.last + 1
@@ -107,8 +107,8 @@ func (d *decoder) inflateNext(b *inflating, from int64) (record.Raw, *record.Rej
 	return d.inflateRecord(b.head, n, from)
 }
 
-// inflateRecord reads the next record, of n bytes. Of one before from only the offset is read; one that is
-// too large is cut, and says so.
+// inflateRecord reads the next record, of n bytes. Of a record before from it reads the offset only. A record
+// that is too large is cut and marked as rejected.
 func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Rejection) {
 	beginning, err := d.stream.Peek(int(min(n, 32)))
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	if limit <= 0 {
 		limit = defaultMaxRecord
 	}
-	// for the key and the headers: how long the value may be is asked where it is decoded
+	// Room for key and headers. The length of the value is checked where the record is decoded.
 	limit += mostOfRejected
 	keep := n
 	switch {
@@ -136,7 +136,7 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	if _, err := io.ReadFull(d.stream, body); err != nil {
 		return raw, unreadable("a record of %d bytes: %v", n, noEnd(err))
 	}
-	for left := n - keep; left > 0; { // Discard takes an int, which may be of 32 bits
+	for left := n - keep; left > 0; { // Discard takes an int, which may have 32 bits
 		step := min(left, 1<<30)
 		if _, err := d.stream.Discard(int(step)); err != nil {
 			return raw, unreadable("a record of %d bytes: %v", n, noEnd(err))
@@ -159,7 +159,7 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	return raw, nil
 }
 
-// room is memory for n bytes. Small records share it.
+// room returns memory for n bytes. Small records share a chunk.
 func (d *decoder) room(n int) []byte {
 	d.kept += n
 	if n > chunkSize/4 {
@@ -173,7 +173,7 @@ func (d *decoder) room(n int) []byte {
 	return b
 }
 
-// atMost reads as many bytes as are there of those that the length before them promises.
+// atMost reads a length and that many bytes, or fewer if the data ends before.
 func (c *cursor) atMost() []byte {
 	n := c.varint()
 	if n < 0 || c.bad {
@@ -185,7 +185,7 @@ func (c *cursor) atMost() []byte {
 	return b
 }
 
-// noEnd tells that a batch ends too early, which at its end io.EOF does not.
+// noEnd turns io.EOF into io.ErrUnexpectedEOF: inside a batch the end is an error.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -193,7 +193,7 @@ func noEnd(err error) error {
 	return err
 }
 
-// decompressor reads what a codec has compressed, and spends memory by what is there, not by what is claimed.
+// decompressor returns a reader of the inflated body. It allocates by the data read, not by declared sizes.
 func decompressor(codec compress.Compression, body []byte) (io.ReadCloser, error) {
 	switch codec {
 	case compress.Zstd:
@@ -227,24 +227,25 @@ func newZstd(body []byte) (io.ReadCloser, error) {
 	return zstdReader{d}, nil
 }
 
-// Close hands the decoder back.
+// Close returns the decoder to the pool.
 func (z zstdReader) Close() error {
 	err := z.Reset(nil)
 	zstdDecoders.Put(z.Decoder)
 	return err
 }
 
-// snappyReader reads snappy, plain or in the frames of Java's clients: 16 bytes, then blocks behind their
-// length.
+// snappyReader reads snappy, plain or in the framing of Java's clients: a header of 16 bytes, then blocks,
+// each after its length.
 type snappyReader struct {
-	b       []byte // to be read
-	block   []byte // inflated, to be handed out
+	b       []byte // compressed, to be read
+	block   []byte // inflated, to be returned by Read
 	spare   []byte
 	started bool
 	framed  bool
 }
 
-// mostSnappy is how much longer than its input a block may claim to be; the format allows about 21 times.
+// mostSnappy bounds the declared size of a block, as a multiple of its compressed size; the format reaches
+// about 21.
 const mostSnappy = 64
 
 var (

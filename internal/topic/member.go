@@ -9,9 +9,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Member asks a group whether member belongs to its generation, and returns nil if so; it counts as a sign of
-// life. kafka-go's own heartbeat request cannot be used: it takes the answer's fields in the wrong order, and
-// so sees no error.
+// Member sends a heartbeat and returns nil if member belongs to the group's generation. kafka-go's own
+// heartbeat request cannot be used: it reads the answer's fields in the wrong order, and so misses errors.
 func (c *Client) Member(ctx context.Context, group string, generation int32, member string) error {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &heartbeat{ctx, c.clientID, group, generation, member})
@@ -25,7 +24,7 @@ func (c *Client) Member(ctx context.Context, group string, generation int32, mem
 	return nil
 }
 
-// heartbeat is the request in its first version, which every broker speaks.
+// heartbeat is the request in its first version, which every broker supports.
 type heartbeat struct {
 	ctx        context.Context
 	clientID   string

@@ -12,9 +12,9 @@ import (
 // dialing opens a connection.
 type dialing func(ctx context.Context, network, address string) (net.Conn, error)
 
-// withoutCreating gives connections over which nobody makes a topic by asking for it. kafka-go's consumer
-// group asks for its topics' partitions with leave to make them: an input that was deleted would be made
-// again by its reader. encryption, if not nil, is done here, as the requests are to be seen.
+// withoutCreating wraps dial so that metadata requests over its connections do not create topics. kafka-go's
+// consumer group allows creation when it asks for its topics' partitions, and so would create a deleted input
+// topic again. TLS, if encryption is not nil, is set up here, below the wrapper, which must see the requests.
 func withoutCreating(dial dialing, encryption *tls.Config) dialing {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -28,7 +28,7 @@ func withoutCreating(dial dialing, encryption *tls.Config) dialing {
 			}
 			secure := tls.Client(conn, config)
 			if err := secure.HandshakeContext(ctx); err != nil {
-				_ = conn.Close() // the handshake's error says more
+				_ = conn.Close() // the handshake's error is the one to report
 				return nil, err
 			}
 			conn = secure
@@ -37,25 +37,26 @@ func withoutCreating(dial dialing, encryption *tls.Config) dialing {
 	}
 }
 
-// notCreating takes the leave to make topics out of the metadata requests that are written to it. A request
-// may come in several writes, and one write may hold several; only its head is never cut.
+// notCreating clears allow_auto_topic_creation in the metadata requests that are written to it. A request may
+// come in several writes, and one write may hold several requests, but the first 8 bytes of a request must
+// not be split.
 type notCreating struct {
 	net.Conn
 	left     int  // bytes of the request that is being written
-	metadata bool // that request ends with the leave
+	metadata bool // that request ends with the flag
 }
 
 func (n *notCreating) Write(b []byte) (int, error) {
 	const (
-		head     = 8 // size, kind, version
-		withFlag = 4 // the first version of the metadata request that has the leave; up to 7 it is the last byte
+		head     = 8 // size, API key, version
+		withFlag = 4 // the first metadata version with allow_auto_topic_creation; up to 7 it is the last byte
 		lastFlag = 7
 	)
 	own := b
 	for at := 0; at < len(b); {
 		if n.left == 0 {
 			if len(b)-at < head {
-				break // no request of Kafka's: a step of SASL, say
+				break // not a Kafka request: a step of SASL, for example
 			}
 			kind, version := binary.BigEndian.Uint16(b[at+4:]), binary.BigEndian.Uint16(b[at+6:])
 			n.left = 4 + int(binary.BigEndian.Uint32(b[at:]))

@@ -11,15 +11,15 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// Offsets of a partition that Offset knows besides a time in milliseconds.
+// Earliest and Latest are the ends of a partition, for Client.Offset.
 const (
 	Earliest int64 = -2
 	Latest   int64 = -1
 )
 
-// Offset finds an offset of a partition: Earliest, Latest, or a time in milliseconds since 1970, for which it
-// is the first record at or after it, or Latest where there is none. Latest is the high watermark, or with
-// committed the last stable offset: before it lies everything that a reader of committed records can see now.
+// Offset finds an offset of a partition. at is Earliest, Latest, or a time in milliseconds since 1970: then
+// the result is the first record at or after it, or Latest if there is none. Latest is the high watermark, or
+// with committed the last stable offset, the end of all that a reader of committed records can read now.
 func (c *Client) Offset(ctx context.Context, name string, partition int32, at int64,
 	committed bool,
 ) (int64, error) {
@@ -33,7 +33,7 @@ func (c *Client) Offset(ctx context.Context, name string, partition int32, at in
 	return offset, err
 }
 
-// Bounds are the ends of a partition, Earliest and Latest.
+// Bounds returns the ends of a partition, Earliest and Latest.
 func (c *Client) Bounds(ctx context.Context, name string, partition int32, committed bool,
 ) (first, end int64, err error) {
 	if first, err = c.Offset(ctx, name, partition, Earliest, committed); err != nil {
@@ -43,8 +43,8 @@ func (c *Client) Bounds(ctx context.Context, name string, partition int32, commi
 	return first, end, err
 }
 
-// OffsetNamed finds the offset that a person named, within what the log holds: earliest, latest, an offset,
-// or a time as RFC 3339.
+// OffsetNamed finds the offset for a user's input: earliest, latest, an offset, or a time in RFC 3339. The
+// result is limited to the range that the log holds.
 func (c *Client) OffsetNamed(ctx context.Context, name string, partition int32, named string,
 	committed bool,
 ) (int64, error) {
@@ -113,7 +113,7 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, a
 	return -1, &Refused{"find an offset in", name, partition, kafka.UnknownTopicOrPartition}
 }
 
-// Committed is the offset a group has committed for a partition, -1 where it has none.
+// Committed returns the offset that a group has committed for a partition, -1 if it has none.
 func (c *Client) Committed(ctx context.Context, group, name string, partition int32) (int64, error) {
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.OffsetFetchResponse, error) {
 		return c.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
@@ -125,7 +125,7 @@ func (c *Client) Committed(ctx context.Context, group, name string, partition in
 		err = answer.Error
 	}
 	if errors.Is(err, kafka.GroupIdNotFound) {
-		return -1, nil // never committed anything
+		return -1, nil // the group has never committed
 	}
 	if err != nil {
 		return -1, fmt.Errorf("offset of group %s in %s/%d: %w", group, name, partition, err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Outage says once that something does not work, waits longer from try to try, and says once that it works
-// again.
+// Outage paces the retries of an operation: it waits longer from try to try, and logs once that the operation
+// fails and once that it works again.
 type Outage struct {
 	failures *failures
 	log      *slog.Logger
@@ -21,7 +21,7 @@ type Outage struct {
 	noted    bool
 }
 
-// Outage watches what, which reads like "reading in/0". It tells log; nil: the client's own.
+// Outage returns an Outage for the operation what, such as "reading in/0". log nil: the client's own.
 func (c *Client) Outage(log *slog.Logger, what string) *Outage {
 	if log == nil {
 		log = c.log
@@ -29,8 +29,8 @@ func (c *Client) Outage(log *slog.Logger, what string) *Outage {
 	return &Outage{failures: &c.failures, log: log, what: what}
 }
 
-// Wait is called after a failure, before the next try. The first wait is short, as most faults are a
-// connection that broke or a leader that moved; the longest is two seconds. It returns ctx's error if that
+// Wait must be called after a failure, before the next try. The first wait is short, because most failures
+// are a broken connection or a moved leader; the longest is two seconds. It returns ctx's error if ctx
 // ends first.
 func (o *Outage) Wait(ctx context.Context, err error) error {
 	if o.tries++; o.tries == 1 {
@@ -42,11 +42,11 @@ func (o *Outage) Wait(ctx context.Context, err error) error {
 		o.failures.set(o.what, err)
 	}
 	pause := min(20*time.Millisecond<<min(o.tries-1, 10), 2*time.Second)
-	pause = pause/2 + rand.N(pause/2+1) // not all partitions at once
+	pause = pause/2 + rand.N(pause/2+1) // so that partitions do not retry all at once
 	return Pause(ctx, pause)
 }
 
-// Pause waits for d. It returns ctx's error if that ends first.
+// Pause waits for d. It returns ctx's error if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -58,14 +58,14 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Note keeps a cause for whoever asks what does not work, until Over: something that works, and does not get
-// on.
+// Note registers err for Client.Failing until the next Over. It is for an operation that succeeds but makes
+// no progress.
 func (o *Outage) Note(err error) {
 	o.noted = true
 	o.failures.set(o.what, err)
 }
 
-// Over is called after a success. There is no outage where o is nil.
+// Over must be called after a success. o may be nil.
 func (o *Outage) Over() {
 	if o == nil {
 		return
@@ -81,7 +81,7 @@ func (o *Outage) Over() {
 	o.tries = 0
 }
 
-// Lasting is how long it has not worked.
+// Lasting is the time since the first failure; 0 if there was none since Over, or o is nil.
 func (o *Outage) Lasting() time.Duration {
 	if o == nil || o.tries == 0 {
 		return 0
@@ -89,10 +89,10 @@ func (o *Outage) Lasting() time.Duration {
 	return time.Since(o.since)
 }
 
-// failures are what fails now in a client, so that whoever waits can say what for.
+// failures holds the operations of a client that fail now, for status reports.
 type failures struct {
 	mutex sync.Mutex
-	list  map[string]failure // by what an outage watches
+	list  map[string]failure // by Outage.what
 }
 
 type failure struct {
@@ -100,7 +100,7 @@ type failure struct {
 	at  time.Time // of the last try
 }
 
-// set notes the last error of what an outage watches; nil: it is over.
+// set stores the last error of an operation; nil: it works again.
 func (f *failures) set(what string, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -114,8 +114,8 @@ func (f *failures) set(what string, err error) {
 	f.list[what] = failure{err, time.Now()}
 }
 
-// Failing says what does not work now that concerns a partition, or else one of the topics, and why; "" and
-// nil: nothing.
+// Failing returns an operation that fails now, and its error: one on the partition, or else one on any of the
+// topics. "" and nil: none fails.
 func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err error) {
 	const longest = 10 * time.Second // between two tries
 	f := &c.failures
@@ -123,7 +123,7 @@ func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err 
 	defer f.mutex.Unlock()
 	own := fmt.Sprintf("%s/%d", tp.Topic, tp.Partition)
 	for w, one := range f.list {
-		if time.Since(one.at) > longest { // given up, or over since
+		if time.Since(one.at) > longest { // the operation was abandoned
 			delete(f.list, w)
 			continue
 		}

@@ -11,39 +11,39 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ReaderSettings says what a Reader reads.
+// ReaderSettings configures a Reader.
 type ReaderSettings struct {
 	Topic     string
 	Partition int32
-	Offset    int64 // where to start; see Client.Offset for the ends of the log
-	// Uncommitted also delivers records of transactions that are still open or were given up. Without it a
-	// reader never passes the last stable offset.
+	Offset    int64 // where to start; Client.Offset finds the ends of the log
+	// Uncommitted also returns records of open and aborted transactions. Without it a reader never passes the
+	// last stable offset.
 	Uncommitted bool
 	MaxBytes    int // of one fetch; default 1 MiB
-	// bytes of a compressed record that are inflated; a larger one is Rejected; default 16 MiB
+	// MaxRecord bounds the inflated bytes of a compressed record. A larger one is Rejected. Default 16 MiB.
 	MaxRecord int
-	MaxWait   time.Duration // how long Read waits for a record at the end of the log; default 500 ms
+	MaxWait   time.Duration // how long Read waits at the end of the log; default 500 ms
 }
 
-// Batch is what one Read got.
+// Batch is the result of one Read.
 type Batch struct {
-	// Records in order. Their keys, values and headers' values are parts of one buffer, which lives as long as
-	// any of them is referenced: copy what is kept for long.
+	// Records in order. Their keys, values and headers' values are parts of one buffer, which stays in memory as
+	// long as any of them is referenced: copy those that are kept for long.
 	Records []record.Raw
-	// Next is where the reader stands now. It moves over gaps (compaction, transactions' markers and what they
-	// gave up), so that a bounded read ends when Next reaches its end, whether a record was there or not.
+	// Next is the reader's position after the batch. It moves over gaps (compaction, transaction markers,
+	// aborted records), so a bounded read ends when Next reaches its end, whether there is a record or not.
 	Next int64
-	// HighWatermark is the end of what is replicated, LastStable the end of what is decided, LogStart the oldest
-	// offset kept. -1 where the broker did not say.
+	// HighWatermark is the end of the replicated records, LastStable the first offset of the oldest open
+	// transaction, LogStart the first offset in the log. -1: not reported by the broker.
 	HighWatermark, LastStable, LogStart int64
 
 	buffer []byte
 }
 
-// Undecided says whether a transaction that has not ended is what comes next.
+// Undecided says whether an open transaction blocks the reader.
 func (b *Batch) Undecided() bool { return b.Next == b.LastStable && b.LastStable < b.HighWatermark }
 
-// Reader reads one partition in order. One goroutine uses it.
+// Reader reads one partition in order. It is not safe for concurrent use.
 type Reader struct {
 	client   *Client
 	settings ReaderSettings
@@ -53,10 +53,10 @@ type Reader struct {
 	outage   *Outage
 	spare    []byte
 	records  []record.Raw
-	answer   *fetchAnswer // of which the decoder holds a part that is not decoded yet; nil: none
+	answer   *fetchAnswer // the answer that the decoder has not decoded to its end; nil: none
 }
 
-// NewReader returns a reader that stands at s.Offset; nothing is asked of the brokers yet.
+// NewReader returns a reader at s.Offset, without contacting brokers.
 func (c *Client) NewReader(s ReaderSettings) *Reader {
 	if s.MaxBytes <= 0 {
 		s.MaxBytes = 1 << 20
@@ -71,11 +71,11 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 	}
 }
 
-// Position is the offset of the next record wanted.
+// Position is the offset at which the next Read starts.
 func (r *Reader) Position() int64 { return r.position }
 
-// Recycle hands a batch back whose records are no longer referenced by anything, not even a part of one, so
-// that its memory serves the next Read.
+// Recycle gives a batch's memory to the next Read. Nothing may reference its records any more, nor a part of
+// them.
 func (r *Reader) Recycle(b *Batch) {
 	if cap(b.buffer) > cap(r.spare) {
 		r.spare = b.buffer
@@ -87,17 +87,17 @@ func (r *Reader) Recycle(b *Batch) {
 	b.buffer, b.Records = nil, nil
 }
 
-// Read gets the next records. At the end of the log it waits, MaxWait at most, and then returns an empty
-// batch and no error. While brokers are away or a leader moves it waits for as long as ctx lasts, and says so
-// once. Other errors are final for this position: *OutOfRange, missing rights, ErrCorrupt, and a topic that
-// is unknown for half a minute.
+// Read returns the next records. At the end of the log it waits up to MaxWait, then returns an empty batch
+// and no error. While brokers are away or a leader moves, it retries until ctx ends, and logs that once.
+// Other errors are final for this position: *OutOfRange, missing rights, ErrCorrupt, and a topic that is
+// missing for half a minute.
 func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 	for {
 		b, err := r.read(ctx)
 		switch {
 		case err == nil:
 			r.outage.Over()
-			if !r.settings.Uncommitted && b.Undecided() { // for whoever asks why nothing gets on
+			if !r.settings.Uncommitted && b.Undecided() { // for Client.Failing
 				r.outage.Note(&Undecided{Topic: r.settings.Topic, Partition: r.settings.Partition, Offset: b.LastStable})
 			}
 			return b, nil
@@ -127,7 +127,7 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 		ctx: ctx, clientID: r.client.clientID, topic: s.Topic, partition: s.Partition, position: r.position,
 		maxBytes: int32(r.maxBytes), wait: s.MaxWait, committed: !s.Uncommitted, buffer: r.spare,
 	}
-	r.spare = nil // the exchange owns it until it is answered
+	r.spare = nil // the exchange owns it until the answer
 	message, err := r.client.transport.RoundTrip(ctx, r.client.kafka.Addr, request)
 	if err != nil {
 		return nil, fmt.Errorf("read %s/%d at %d: %w", s.Topic, s.Partition, r.position, err)
@@ -147,7 +147,7 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition,
 				r.position, r.maxBytes)
 		}
-		r.maxBytes *= 2 // not one whole batch fits
+		r.maxBytes *= 2 // not even one batch fits
 		r.spare = a.body
 		return r.read(ctx)
 	}
@@ -155,8 +155,8 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	return r.moved(b), nil
 }
 
-// decoded is what the next call of the decoder makes of an answer. Where something is left of it, records of
-// several batches are parts of its memory, which therefore serves nothing else.
+// decoded returns the next records of an answer. If a part of the answer is left, several batches share its
+// buffer, which therefore must not be recycled.
 func (r *Reader) decoded(a *fetchAnswer) (*Batch, error) {
 	records, next, err := r.decoder.next(r.position, r.records[:0])
 	r.records = nil
@@ -173,7 +173,7 @@ func (r *Reader) decoded(a *fetchAnswer) (*Batch, error) {
 	}, nil
 }
 
-// moved is b, after which the reader stands; nil where there is none.
+// moved sets the position to the end of b and returns b, which may be nil.
 func (r *Reader) moved(b *Batch) *Batch {
 	if b == nil {
 		return nil
@@ -185,9 +185,9 @@ func (r *Reader) moved(b *Batch) *Batch {
 	return b
 }
 
-// outOfRange finds out what the log holds. A position at or past the end right after a leader moved may be
-// the new leader's delay in learning how far the log is replicated; that is no fault, and told apart by
-// asking.
+// outOfRange returns the error for a position that the leader calls out of range. Right after a leader has
+// moved, the new one may not know yet how far the log is replicated, and reject a valid position near the
+// end. That is a temporary error, recognised by asking for the ends of the log.
 func (r *Reader) outOfRange(ctx context.Context) error {
 	s := &r.settings
 	first, err := r.client.Offset(ctx, s.Topic, s.Partition, Earliest, false)

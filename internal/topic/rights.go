@@ -10,14 +10,14 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Rights is what a client may do with a topic.
+// Rights are a client's rights to a topic.
 type Rights struct {
-	Known       bool // false: the broker does not tell
+	Known       bool // false: the broker does not report rights
 	Read, Write bool
 }
 
-// Rights asks the brokers what they would let this client do with a topic, so that a right that is missing is
-// found before anything has to be written.
+// Rights asks the brokers for this client's rights to a topic, so that a missing right is found before the
+// first write.
 func (c *Client) Rights(ctx context.Context, name string) (Rights, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &rightsRequest{ctx: ctx, clientID: c.clientID, topic: name})
@@ -32,8 +32,8 @@ func (c *Client) Rights(ctx context.Context, name string) (Rights, error) {
 	return a.rights, nil
 }
 
-// rightsRequest is a metadata request that asks for rights too: kafka-go answers its own kind from what it
-// last heard, without them.
+// rightsRequest is a metadata request that asks for rights too. kafka-go's own metadata request cannot be
+// used: it is answered from a cache, without rights.
 type rightsRequest struct {
 	ctx      context.Context
 	clientID string
@@ -46,15 +46,14 @@ type rightsAnswer struct {
 	rights Rights
 }
 
-// rightsVersion is the only version that is spoken: before it nothing of rights was told, after it the
-// encoding is another.
+// rightsVersion is the only supported version: earlier ones have no rights, later ones another encoding.
 const rightsVersion = 8
 
 func (r *rightsRequest) ApiKey() protocol.ApiKey { return protocol.Metadata }
 func (a *rightsAnswer) ApiKey() protocol.ApiKey  { return protocol.Metadata }
 
-// Required always claims the exchange, and learns the newest version that this broker and kafka-go have in
-// common.
+// Required always returns true, so that RawExchange is used, and stores the newest version that this broker
+// and kafka-go have in common.
 func (r *rightsRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	r.version = versions[protocol.Metadata]
 	return true
@@ -68,7 +67,7 @@ func (r *rightsRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 	w := requestHead(protocol.Metadata, rightsVersion, r.clientID)
 	w = appendInt32(w, 1)
 	w = appendText(w, r.topic)
-	w = append(w, 0, 0, 1) // make no topic, nothing of the cluster's rights, but the topic's
+	w = append(w, 0, 0, 1) // do not create it; no rights of the cluster, those of the topic
 	body, err := exchange(r.ctx, rw, w, nil, requestTimeout)
 	if err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func decodeRights(body []byte) (*rightsAnswer, error) {
 	topics := f.int32()
 	a.code = kafka.Error(f.int16())
 	text()    // the topic
-	f.take(1) // whether it is Kafka's own
+	f.take(1) // whether it is internal
 	for n := f.int32(); n > 0 && !f.bad; n-- {
 		f.int16() // a partition's error, id, leader and its epoch
 		f.take(12)
@@ -105,7 +104,7 @@ func decodeRights(body []byte) (*rightsAnswer, error) {
 	if f.bad || topics != 1 {
 		return nil, fmt.Errorf("%w: rights to %d topics in %d bytes", ErrCorrupt, topics, len(body))
 	}
-	if bits != math.MinInt32 { // which stands for not told
+	if bits != math.MinInt32 { // MinInt32: not reported
 		a.rights = Rights{Known: true, Read: bits&(1<<3) != 0, Write: bits&(1<<4) != 0}
 	}
 	return a, nil

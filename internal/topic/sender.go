@@ -14,41 +14,41 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Sender writes records to their partitions, in order within each, and sends again whatever was not
-// acknowledged. A record that brokers reject for good is replaced by what its Fallback says. One goroutine
-// uses it.
+// Sender writes records to their partitions, in order within each, and resends what was not acknowledged.
+// A record that brokers reject for good is replaced by its Fallback's record. It is not safe for
+// concurrent use.
 type Sender struct {
 	Client      *Client
 	Log         *slog.Logger // nil: the client's
 	Transaction string       // the transactional id; "": none
-	// Origin is the partition that records without a key go to, modulo how many there are. Who gives the input
-	// partition that the records answer keeps the order of its streams and still spreads the load.
+	// Origin is the partition for records without a key, modulo the number of partitions. Set it to the input
+	// partition of the records' sources, to keep the order of its streams and still spread the load.
 	Origin int32
-	// Compression says how the records of a topic are compressed. nil: not at all.
+	// Compression returns the codec of a topic. nil: no compression.
 	Compression func(topic string) Compression
-	// Stamp gives the next batch for a partition its identity; it is asked once a batch, however often that is
-	// sent. nil: none.
+	// Stamp returns the identity for the next batch of a partition. It is called once for each batch, however
+	// often the batch is sent. nil: no identity.
 	Stamp func(TopicPartition) Stamp
-	// Sent is told of a batch of n records that is written, and written once, and of the offset of its first
-	// record, -1 where the broker did not say. nil: nobody is.
+	// Sent is called once for each written batch of n records. base is the offset of its first record, -1 if the
+	// broker did not report it. nil: not called.
 	Sent func(tp TopicPartition, n int, base int64)
-	// Enlist is called with partitions before anything is written to them for the first time. nil: nobody is.
+	// Enlist is called with the partitions before records are written to them. nil: not called.
 	Enlist func(context.Context, []TopicPartition) error
-	// Patient says whether to wait for an error to go away that has lasted so long. nil: Temporary, and for
-	// topics that nobody knows half a minute.
+	// Patient says whether to retry after an error, given how long the outage has lasted. nil: retry if
+	// Temporary, for missing topics up to half a minute.
 	Patient func(err error, lasting time.Duration) bool
 
-	replaced int       // records since the log was told
-	told     time.Time // when it was
+	replaced int       // records since the last log message
+	told     time.Time // time of that message
 }
 
-// Queue is what remains to be written, cut into batches.
+// Queue holds the records that remain to be written, cut into batches, by partition.
 type Queue map[TopicPartition][][]record.Out
 
-// Partitions are those that q goes to.
+// Partitions returns the partitions that q has records for.
 func (q Queue) Partitions() []TopicPartition { return slices.Collect(maps.Keys(q)) }
 
-// Write is Queue and Send.
+// Write calls Queue and Send.
 func (s *Sender) Write(ctx context.Context, records []record.Out) error {
 	q, err := s.Queue(ctx, records)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Sender) Write(ctx context.Context, records []record.Out) error {
 	return s.Send(ctx, q)
 }
 
-// Queue spreads records over the partitions, and enlists these.
+// Queue distributes records over the partitions, and enlists these. It retries while Patient allows it.
 func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -77,8 +77,8 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 	}
 }
 
-// Send writes q, one batch a partition at a time, and returns when all of it is acknowledged, an error is not
-// one to wait for, or ctx ends. Some of q may have been written then.
+// Send writes q, one batch a partition at a time. It returns when all of q is acknowledged, or with an error
+// that Patient does not wait for, or when ctx ends; after an error some of q may have been written.
 func (s *Sender) Send(ctx context.Context, q Queue) error {
 	encoded := map[TopicPartition]*EncodedBatch{}
 	var outage *Outage
@@ -115,11 +115,11 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 	return nil
 }
 
-// outcome takes in what became of a batch that was sent: it leaves q, or is replaced in it, or its error is
-// returned.
+// outcome handles the result of a sent batch: it removes the batch from q, or replaces it there, or returns
+// its error.
 func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	b.again = false
-	// the acknowledgement of an earlier sending was lost
+	// DuplicateSequenceNumber: the batch was written before, and the acknowledgement was lost.
 	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) {
 		if s.Sent != nil {
 			base := b.Base
@@ -142,14 +142,14 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 	return b.Err
 }
 
-// next are the batches that are first of their partitions. One that no request can hold, or that its topic is
-// known not to take, is replaced before it is sent.
+// next returns the first batch of each partition. A batch that is too large for a request, or for the known
+// limit of its topic, is replaced before it is sent.
 func (s *Sender) next(ctx context.Context, q Queue,
 	encoded map[TopicPartition]*EncodedBatch,
 ) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, tp := range q.Partitions() {
-		// It may become empty: what has moved to another topic comes with the next round.
+		// q[tp] may become empty. Records that move to another topic are sent in the next round.
 		for encoded[tp] == nil && len(q[tp]) > 0 {
 			b := s.encode(tp, q[tp][0])
 			if b.Data == nil || s.tooLarge(ctx, b, q[tp][0]) {
@@ -174,7 +174,7 @@ func (s *Sender) next(ctx context.Context, q Queue,
 	return batches, nil
 }
 
-// encode is the batch of records, without data where no request can hold it.
+// encode returns the batch of records, without Data if it is too large for a request.
 func (s *Sender) encode(tp TopicPartition, records []record.Out) *EncodedBatch {
 	if len(records) == 1 && sizeAtMost(&records[0]) > requestLimit {
 		return &EncodedBatch{TopicPartition: tp}
@@ -190,8 +190,8 @@ func (s *Sender) encode(tp TopicPartition, records []record.Out) *EncodedBatch {
 	return Encode(tp, records, stamp, how)
 }
 
-// tooLarge says whether a large record that has a fallback is known to be more than its topic takes: to send
-// megabytes to be told that costs the brokers as much as to take them.
+// tooLarge says whether a large record with a fallback exceeds the known limit of its topic. Sending it
+// anyway would cost the brokers as much as accepting it.
 func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record.Out) bool {
 	size := len(b.Data) - 4 - batchHead
 	if len(records) != 1 || records[0].Fallback == nil || size <= BatchLimit {
@@ -201,12 +201,12 @@ func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record
 	return limit >= leastLimit && size > limit
 }
 
-// brokenTries is how often a connection may break on a batch of one large record before the record counts as
-// rejected: a broker says of a request beyond its socket's limit only that.
+// brokenTries is how often the connection may break on a large batch before the batch counts as rejected: a
+// broker closes the connection without an error if a request exceeds socket.request.max.bytes.
 const brokenTries = 4
 
-// tooMuch says whether a batch breaks every connection it is sent over because it is larger than a broker's
-// socket takes.
+// tooMuch says whether the batch is likely to be larger than a broker accepts as a request, after brokenTries
+// broken connections.
 func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	if len(b.Data) <= BatchLimit || !brokenConnection(b.Err) {
 		return false
@@ -215,17 +215,17 @@ func (s *Sender) tooMuch(b *EncodedBatch) bool {
 	return b.broken >= brokenTries
 }
 
-// fittingTries is how often a record is rejected for its size, although its topic says that it takes that
-// much, before it is made smaller: the limit may have been raised since the rejection.
+// fittingTries is how often a record that is within its topic's limit is sent again after a rejection for its
+// size, before it is made smaller: the limit may have been raised since the rejection.
 const fittingTries = 4
 
-// leastLimit is what any record needs. A topic that takes less is to take nothing for a while: it is waited
-// for, and no record gives anything up for it.
+// leastLimit is the size that any record needs. A topic with a lower limit is taken as closed for a while:
+// the sender waits, and does not make records smaller.
 const leastLimit = 256
 
-// replace deals with the first batch of b's partition, which is rejected for good. One of many records is
-// taken apart, to find out which it is; a single one gives way to what its Fallback says. False: there is
-// nothing to write instead.
+// replace handles the first batch of b's partition after a permanent rejection. A batch of several records is
+// halved, to find the rejected one. A single record is replaced by its Fallback's record. False: there is no
+// replacement.
 func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
 	first := q[b.TopicPartition][0]
 	if n := len(first) / 2; n > 0 {
@@ -234,7 +234,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	}
 	rejected := first[0]
 	if errors.Is(b.Err, kafka.InvalidTimestamp) && !rejected.Time.IsZero() {
-		rejected.Time = time.Time{} // now, which every topic takes
+		rejected.Time = time.Time{} // the time of writing, which every topic accepts
 		q[b.TopicPartition][0] = []record.Out{rejected}
 		return true, nil
 	}
@@ -248,7 +248,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	if forSize(b.Err) {
 		size := sizeAtMost(&rejected)
 		limit = s.Client.messageLimit(ctx, b.Topic, time.Minute)
-		if limit >= size || limit > 0 && limit < leastLimit { // it may have been changed
+		if limit >= size || limit > 0 && limit < leastLimit { // the limit may have changed
 			limit = s.Client.messageLimit(ctx, b.Topic, 0)
 		}
 		switch {
@@ -257,7 +257,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 			b.again = true
 			return false, nil
 		case limit >= size:
-			limit = size / 2 // it is not the topic's limit that it meets
+			limit = size / 2 // another limit than the topic's is in the way
 		case limit > 0 && limit < leastLimit:
 			return false, nil
 		}
@@ -268,7 +268,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	}
 	s.tell(&rejected, &instead, b.Err)
 	if instead.Topic == b.Topic {
-		instead.Partition = b.Partition // a key that was cut must not move it
+		instead.Partition = b.Partition // a shortened key must not move it to another partition
 		q[b.TopicPartition][0] = []record.Out{instead}
 		return true, nil
 	}
@@ -283,7 +283,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	return true, nil
 }
 
-// tell writes a warning for the first record that was replaced, and then at most one a minute.
+// tell logs replaced records, at most once a minute.
 func (s *Sender) tell(rejected, instead *record.Out, why error) {
 	s.replaced++
 	if time.Since(s.told) < time.Minute {
@@ -317,7 +317,7 @@ func (s *Sender) patient(err error, lasting time.Duration) bool {
 	return Temporary(err) && !(IsMissing(err) && lasting > 30*time.Second)
 }
 
-// pause waits before the next try, or returns err if it is not one to wait for.
+// pause waits before the next try, or returns err if Patient does not wait for it.
 func (s *Sender) pause(ctx context.Context, outage *Outage, err error) error {
 	if !s.patient(err, outage.Lasting()) {
 		return err

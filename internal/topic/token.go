@@ -17,8 +17,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// bearer is SASL OAUTHBEARER (RFC 7628): every new connection shows a token, which is fetched anew before it
-// expires.
+// bearer is the SASL mechanism OAUTHBEARER (RFC 7628). Every new connection sends a token, which is renewed
+// before it expires.
 type bearer struct {
 	file    string
 	command string
@@ -32,18 +32,18 @@ type bearer struct {
 const (
 	// tokenTimeout bounds the command that fetches a token.
 	tokenTimeout = 20 * time.Second
-	// tokenAge is how long a token is used that does not say when it expires.
+	// tokenAge is how long a token without an expiry time is used.
 	tokenAge = time.Minute
-	// longestToken is more than any identity provider gives out.
+	// longestToken bounds a token's size, far above that of any identity provider.
 	longestToken = 1 << 20
 )
 
-// tokenError is a token that cannot be had just now, which the next try may cure.
+// tokenError marks a failure to get a token as temporary.
 type tokenError struct{ error }
 
 func (e tokenError) Unwrap() error { return e.error }
 
-// newBearer fetches the first token, so that settings that cannot work are an error at once.
+// newBearer fetches the first token, so that wrong settings are an error at once.
 func newBearer(file, command string) (*bearer, error) {
 	if (file == "") == (command == "") {
 		return nil, errors.New("sasl oauthbearer needs sasl-token-file or sasl-token-command, and not both")
@@ -67,20 +67,20 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 
 type bearerAnswer struct{ *bearer }
 
-// Next implements sasl.StateMachine: a broker that accepts the token says nothing, one that does not says
-// why.
+// Next implements sasl.StateMachine. An empty challenge accepts the token; otherwise it is the broker's
+// reason for the refusal.
 func (b bearerAnswer) Next(_ context.Context, challenge []byte) (bool, []byte, error) {
 	if len(challenge) == 0 {
 		return true, nil, nil
 	}
 	b.mutex.Lock()
-	b.until = time.Time{} // it may have been revoked
+	b.until = time.Time{} // fetch a new one: this one may have been revoked
 	b.mutex.Unlock()
 	return false, nil, fmt.Errorf("sasl oauthbearer: the broker refuses the token: %.200q", challenge)
 }
 
-// current is a token that has not expired. One that can still be used stands in where no newer one can be
-// had.
+// current returns a valid token, a new one if it is time to renew it. If that fails, the present one is used
+// until it expires.
 func (b *bearer) current(ctx context.Context) (string, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -98,7 +98,7 @@ func (b *bearer) current(ctx context.Context) (string, error) {
 	b.token, b.expiry = token, expiryOf(token)
 	switch {
 	case b.file != "":
-		b.until = time.Time{} // read each time: whoever writes it knows when
+		b.until = time.Time{} // read the file each time, as it may change at any time
 	case b.expiry.IsZero():
 		b.until = now.Add(tokenAge)
 	default:
@@ -138,7 +138,7 @@ func (b *bearer) fetch(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// expiryOf is when a token says that it expires, which a JWT does; zero: it does not say.
+// expiryOf returns the expiry time in a JWT; zero if there is none or the token is not a JWT.
 func expiryOf(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -10,12 +10,13 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// ID tells a topic from another of the same name that was made after it was deleted. The zero ID is not known: brokers
-// before 2.8 have none.
+// ID is Kafka's topic id: it distinguishes a topic from one of the same name that was created after its
+// deletion. The zero ID means unknown: brokers before 2.8 have no ids.
 type ID [16]byte
 
-// ID asks for a topic's id. Brokers that know of no ids give the zero ID and no error; a topic that does not exist is an error.
-// The request never makes a topic. kafka-go's own speaks no version that has ids.
+// ID returns a topic's id, or the zero ID and no error if the brokers have no ids. A topic that does not
+// exist is an error; the request never creates it. kafka-go's own metadata request supports no version
+// with ids.
 func (c *Client) ID(ctx context.Context, name string) (ID, error) {
 	if c.withoutIDs.Load() {
 		return ID{}, nil
@@ -24,7 +25,7 @@ func (c *Client) ID(ctx context.Context, name string) (ID, error) {
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &idRequest{ctx, c.clientID, name})
 	})
 	if err != nil {
-		if c.oldMetadata(ctx) { // a broker that does not speak this version ends the connection; so does one that stops
+		if c.oldMetadata(ctx) { // an old broker closes the connection, but so does one that stops
 			c.withoutIDs.Store(true)
 			return ID{}, nil
 		}
@@ -37,7 +38,7 @@ func (c *Client) ID(ctx context.Context, name string) (ID, error) {
 	return a.id, nil
 }
 
-// oldMetadata says whether the brokers say themselves that they speak no version that has ids.
+// oldMetadata says whether the brokers report that they support no metadata version with ids.
 func (c *Client) oldMetadata(ctx context.Context) bool {
 	answer, err := call(ctx, func(ctx context.Context) (*kafka.ApiVersionsResponse, error) {
 		return c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{Addr: c.kafka.Addr})
@@ -53,7 +54,7 @@ func (c *Client) oldMetadata(ctx context.Context) bool {
 	return false
 }
 
-// idVersion is the first version of the metadata request whose answers have ids.
+// idVersion is the first version of the metadata request with topic ids in its answers.
 const idVersion = 10
 
 type idRequest struct {
@@ -107,7 +108,7 @@ func (r *idRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	return a, nil
 }
 
-// uvarint reads a length of the newer requests.
+// uvarint reads an unsigned varint, as flexible versions use them for lengths.
 func (c *fields) uvarint() uint64 {
 	v, n := binary.Uvarint(c.b)
 	if n <= 0 {
@@ -118,7 +119,7 @@ func (c *fields) uvarint() uint64 {
 	return v
 }
 
-// length is that of a list, at most one for each byte left.
+// length reads the length of a list or text, and fails if it exceeds the bytes left.
 func (c *fields) length() int {
 	n := c.uvarint()
 	if n == 0 || n-1 > uint64(len(c.b)) {
@@ -128,7 +129,7 @@ func (c *fields) length() int {
 	return int(n - 1)
 }
 
-// compact skips a text.
+// compact skips a compact string.
 func (c *fields) compact() { c.take(c.length()) }
 
 // tags skips tagged fields.

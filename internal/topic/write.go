@@ -16,12 +16,12 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// requestLimit is the most bytes that one request holds, below what a broker's socket takes by default (100
-// MiB).
+// requestLimit bounds the bytes of one request, below the brokers' default socket.request.max.bytes
+// (100 MiB).
 const requestLimit = 32 << 20
 
-// BatchLimit is the most bytes that go into one batch, below what brokers take by default (1,048,588). A
-// single larger record goes alone, and it is the broker's to refuse it.
+// BatchLimit bounds the bytes of one batch, below the brokers' default message.max.bytes (1,048,588). A
+// larger record is sent alone, and the broker may refuse it.
 const BatchLimit = 1_000_000
 
 // TopicPartition is a partition of a topic.
@@ -32,19 +32,19 @@ type TopicPartition struct {
 
 func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
 
-// EncodedBatch is a record batch on its way to its partition.
+// EncodedBatch is a record batch to be sent, and the result of sending it.
 type EncodedBatch struct {
 	TopicPartition
-	Data []byte // the batch as AppendBatch writes it, behind its length in four bytes (see Encode)
-	Err  error  // what became of it, after Send
-	Base int64  // the offset it got
+	Data []byte // the length in four bytes, then the batch in AppendBatch's format, maybe compressed
+	Err  error  // after Send; nil: acknowledged
+	Base int64  // after Send: the offset of its first record
 
-	broken  int  // connections that broke on it
-	fitting int  // rejections for its size, although the topic says that it takes that much
-	again   bool // it is to be sent again, whatever the error
+	broken  int  // connections that broke while it was sent
+	fitting int  // rejections for its size although it is within the topic's limit
+	again   bool // send it again, whatever the error
 }
 
-// Encode makes a batch ready to be sent.
+// Encode encodes records, at least one, as a batch for Send.
 func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compression) *EncodedBatch {
 	size := 4 + batchHead
 	for i := range records {
@@ -59,8 +59,8 @@ func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 	return &EncodedBatch{TopicPartition: tp, Data: data}
 }
 
-// Partition chooses the partition of a key, as Java's producer does. Records without a key go to that of
-// their origin.
+// Partition chooses the partition of a key as Java's producer does. A nil key goes to origin
+// modulo partitions.
 func Partition(key []byte, origin int32, partitions int) int32 {
 	if key == nil {
 		return origin % int32(partitions)
@@ -74,9 +74,9 @@ func Partition(key []byte, origin int32, partitions int) int32 {
 
 var byKey = kafka.Murmur2Balancer{Consistent: true}
 
-// Spread sorts records into their partitions, in order, and cuts what goes to one into pieces of at most
-// BatchLimit. The pieces of one partition must be sent one after the other. origin is where records without a
-// key go; see Partition.
+// Spread distributes records to their partitions, in order, and cuts those of a partition into batches of at
+// most BatchLimit, or the topic's lower limit. The batches of a partition must be sent one after the other.
+// origin is the partition of records without a key; see Partition.
 func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
 	type open struct {
 		pieces [][]record.Out
@@ -122,17 +122,17 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 	return spread, nil
 }
 
-// Write writes records and returns when all replicas in sync have them. Records of one partition keep their
-// order, and those of different partitions go together. While brokers are away it waits for as long as ctx
-// lasts, and says so once; it resends only what was not acknowledged, which may repeat records whose
-// acknowledgement was lost. An error is final (a *Refused: too large, no rights; or a topic unknown for half
-// a minute); some records may have been written.
+// Write writes records and returns when all in-sync replicas have them. Records of one partition keep their
+// order; partitions are written in parallel. While brokers are away it retries until ctx ends, and logs that
+// once. It resends only what was not acknowledged, which may repeat records whose acknowledgement was lost.
+// An error is final: a *Refused (too large, no rights), or a topic that is missing for half a minute. Some
+// records may have been written then.
 func (c *Client) Write(ctx context.Context, records []record.Out) error {
 	return (&Sender{Client: c}).Write(ctx, records)
 }
 
-// messageLimit is the size of the largest record that a topic takes alone, as far as that is known; 0: it is
-// not. The answer may be as old as age.
+// messageLimit returns the size of the largest record that a topic's max.message.bytes allows; 0: not known.
+// The answer is at most age old.
 func (c *Client) messageLimit(ctx context.Context, name string, age time.Duration) int {
 	c.mutex.Lock()
 	known := c.limits[name]
@@ -160,8 +160,8 @@ type messageLimit struct {
 	asked time.Time
 }
 
-// RecordLimit is the size of the largest record that a topic takes alone: what its settings say, and below
-// what it has refused; 0: neither is known.
+// RecordLimit returns the size of the largest record that a topic accepts: by its settings, or half of the
+// smallest size that it has refused, if that is within them; 0: neither is known.
 func (c *Client) RecordLimit(ctx context.Context, name string) int {
 	limit := c.messageLimit(ctx, name, 0)
 	c.mutex.Lock()
@@ -172,7 +172,7 @@ func (c *Client) RecordLimit(ctx context.Context, name string) int {
 	return limit
 }
 
-// refuse notes that a topic does not take a record of a size.
+// refuse stores that a topic has refused a record of this size.
 func (c *Client) refuse(name string, size int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -184,8 +184,8 @@ func (c *Client) refuse(name string, size int) {
 	}
 }
 
-// batchLimit is the most bytes that go into one batch for a topic: fewer than BatchLimit where the topic is
-// known to take fewer, which may be out of date after a while.
+// batchLimit returns the most bytes of one batch for a topic: BatchLimit, or less if the topic's limit was
+// found to be lower in the last ten minutes.
 func (c *Client) batchLimit(name string) int {
 	const fresh = 10 * time.Minute
 	c.mutex.Lock()
@@ -196,10 +196,9 @@ func (c *Client) batchLimit(name string) int {
 	return BatchLimit
 }
 
-// Send sends one batch to each of any number of partitions, in one request a leader, wanting the
-// acknowledgement of all replicas in sync, and sets each batch's Err and Base. It tries once: a batch whose
-// Err is a broken connection or a timeout may have been written. transaction is the transactional id, ""
-// outside one.
+// Send sends batches, at most one for each partition, with acks=all, and sets their Err and Base. It tries
+// once: a batch whose Err is a broken connection or a timeout may have been written. transaction is the
+// transactional id, "" outside a transaction.
 func (c *Client) Send(ctx context.Context, transaction string, batches []*EncodedBatch) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -212,7 +211,8 @@ func (c *Client) Send(ctx context.Context, transaction string, batches []*Encode
 	}
 }
 
-// sending is a produce request to any number of leaders; kafka-go splits it and merges the answers.
+// sending is a produce request to any number of leaders, which kafka-go splits with Split and joins
+// with Merge.
 type sending struct {
 	transaction string
 	batches     []*EncodedBatch
@@ -222,8 +222,8 @@ var errNoAnswer = errors.New("the broker's answer leaves the partition out")
 
 func (s *sending) ApiKey() protocol.ApiKey { return protocol.Produce }
 
-// Split makes one request a leader, more where one would be too large. A batch whose leader is not known is
-// left out, with its Err set.
+// Split makes one request for each leader, or more if one would exceed requestLimit. A batch without a known
+// leader is left out, with its Err set.
 func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
 	type message struct {
 		*rawproduce.Request
@@ -257,7 +257,7 @@ func (s *sending) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.
 	return messages, s, nil
 }
 
-// appendTopic keeps each topic once in a request: brokers may answer only the last of two.
+// appendTopic keeps each topic once in a request: if it is listed twice, brokers may answer only the second.
 func appendTopic(topics []rawproduce.RequestTopic, one rawproduce.RequestTopic) []rawproduce.RequestTopic {
 	for i := range topics {
 		if topics[i].Topic == one.Topic {
@@ -268,7 +268,7 @@ func appendTopic(topics []rawproduce.RequestTopic, one rawproduce.RequestTopic) 
 	return append(topics, one)
 }
 
-// Merge hands every batch what its leader said of it.
+// Merge sets every batch's Err and Base from its leader's answer.
 func (s *sending) Merge(messages []protocol.Message, results []interface{}) (protocol.Message, error) {
 	batches := make(map[TopicPartition]*EncodedBatch, len(s.batches))
 	for _, b := range s.batches {
