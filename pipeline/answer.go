@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// encode turns answers into the records that carry them: results, review records and the episode's own. It returns the
-// results and what people are asked, for who looks on.
+// encode turns answers into records: results, review records and the episode's own. It returns results and review
+// items for the observer.
 func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review) {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
@@ -97,7 +97,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
 func (j *job) reject(why error) {
 	if j.stream.partition.stage.options.Compare != nil {
-		return // they are there
+		return // already made
 	}
 	for i := range j.episode.Items {
 		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.stream.partition.stage.options.Dead))
@@ -135,8 +135,8 @@ func (j *job) summary() *record.Episode {
 	return s
 }
 
-// timeHeader is the event time of what a record is about. The record's own timestamp is that of writing: a sender's clock
-// may be years off, and then brokers refuse the record or retention deletes it at once.
+// timeHeader carries the event time. The record's timestamp is the time of writing, because with a sender's clock that
+// is years off brokers would refuse the record, or retention would delete it at once.
 func timeHeader(t time.Time) record.Header {
 	return record.Header{Key: record.TimeHeader, Value: record.AppendTime(nil, t)}
 }

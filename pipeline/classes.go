@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Classes are the labels of the examples in force, of the labels topic and of the support, sorted.
+// Classes returns the labels of the examples in force, of the labels topic and of the support, sorted.
 func (s *Stage) Classes() []string {
 	classes := map[string]bool{}
 	for _, e := range s.labels.current.Load().labels.All() {
@@ -20,8 +20,7 @@ func (s *Stage) Classes() []string {
 	return slices.Sorted(maps.Keys(classes))
 }
 
-// Names are the names that people gave to classes and clusters, and those that are forgotten, the latest
-// last.
+// Names returns the records that name classes and clusters or forget a name, the latest last.
 func (s *Stage) Names() (names []record.Name) {
 	for r := range s.labels.current.Load().said.All() {
 		if r.name != nil {
@@ -31,7 +30,7 @@ func (s *Stage) Names() (names []record.Name) {
 	return names
 }
 
-// Example is the example in force of an id.
+// Example returns the example in force with an ID.
 func (s *Stage) Example(id string) (record.Example, bool) {
 	l := s.labels
 	l.mutex.Lock()
@@ -51,8 +50,8 @@ func (s *Stage) Example(id string) (record.Example, bool) {
 	return out, true
 }
 
-// Examples are those in force: first those of the support, then those of the labels topic, the latest last.
-// Vectors and attributes are not the caller's to change.
+// Examples yields the examples in force: first those of the support, then those of the labels topic, the
+// latest last. The caller must not change vectors and attributes.
 func (s *Stage) Examples() iter.Seq[record.Example] {
 	l := s.labels
 	return func(yield func(record.Example) bool) {
@@ -77,7 +76,8 @@ func (s *Stage) Examples() iter.Seq[record.Example] {
 	}
 }
 
-// supporting are the examples of the support that are in force: the topic says nothing of their ids.
+// supporting returns the examples of the support in force, which are those whose IDs the topic
+// does not mention.
 func (l *labels) supporting(v *view) (list []*stream.Example) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -90,7 +90,7 @@ func (l *labels) supporting(v *view) (list []*stream.Example) {
 	return list
 }
 
-// Rejections are those in force, the latest last.
+// Rejections returns those in force, the latest last.
 func (s *Stage) Rejections() (list []record.NotThis) {
 	for r := range s.labels.current.Load().said.All() {
 		if r.not != nil {
@@ -102,15 +102,15 @@ func (s *Stage) Rejections() (list []record.NotThis) {
 	return list
 }
 
-// classCounts keeps what Counts found, for one version of the labels.
+// classCounts caches the result of Counts for one version of the labels.
 type classCounts struct {
 	mutex                sync.Mutex
 	of                   *view
 	examples, rejections map[string]int
 }
 
-// Counts are how many examples and rejections of each class are in force. They are not the caller's to
-// change.
+// Counts returns how many examples and rejections of each class are in force. The caller must not
+// change the maps.
 func (s *Stage) Counts() (examples, rejections map[string]int) {
 	c := &s.counted
 	c.mutex.Lock()

@@ -9,17 +9,17 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// draft is a commit in the making.
+// draft collects the next commit.
 type draft struct {
 	records     []record.Out
 	answered    []state.Answered
 	snapshots   []*state.Snapshot
-	jobs        []*job               // whose records those are
+	jobs        []*job               // that the records belong to
 	letterBytes int64                // of the dead letters among the records
 	faults      map[record.Fault]int // of the records in those dead letters
-	journal     bool                 // it carries the journal and the offset, besides the records
-	forgotten   bool                 // streams were given up: the next journal takes their snapshots away
-	after       []<-chan struct{}    // first answers on their way that the records wait for
+	journal     bool                 // includes the journal and the offset
+	forgotten   bool                 // streams were evicted: the next journal deletes their snapshots
+	after       []<-chan struct{}    // first answers in flight that must be written before the records
 }
 
 // letter adds the dead letter of a record with that fault and returns its bytes.
@@ -45,14 +45,14 @@ func (d *draft) answer(j *job) {
 	})
 }
 
-// restart is what the next owner of a partition goes by.
+// restart is where the next owner of a partition begins.
 type restart struct {
-	from    record.Position // the lowest position that it has to read again
+	from    record.Position // the lowest position that it must read again
 	high    time.Time       // the highest event time before it
-	decided record.Position // where it has to decide again
+	decided record.Position // before it, closes are read from the journal
 }
 
-// commits makes the commits of one partition, one at a time, from what its owner puts into next.
+// commits writes the commits of one partition, one at a time. Its owner fills next.
 type commits struct {
 	committer producer.Committer
 	keeper    *state.Keeper
@@ -60,12 +60,12 @@ type commits struct {
 	eager     bool          // records need not wait for the journal
 
 	next    draft
-	sending *draft // on its way; nil: none is
+	sending *draft // in flight; nil: none
 	result  chan error
 	due     time.Time       // of the next journal
-	begun   time.Time       // when the commit on its way was begun
-	takes   time.Duration   // what a commit takes: the longest of late
-	last    record.Position // what the last commit said of where to start again
+	begun   time.Time       // when the commit in flight began
+	takes   time.Duration   // duration of a commit: the longest of the last few
+	last    record.Position // restart position of the last commit
 }
 
 func newCommits(committer producer.Committer, keeper *state.Keeper, interval time.Duration, eager bool) *commits {
@@ -77,8 +77,8 @@ func (c *commits) waiting() bool {
 	return c.sending != nil || len(c.next.records) > 0 || len(c.next.answered) > 0
 }
 
-// begin starts the next commit and returns it; nil if there is none to make yet or one is on its way. final is the commit
-// of a hand-over, which does not wait for the interval. journal fills in what the owner knows beside the episodes.
+// begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final, for a
+// hand-over, does not wait for the interval. journal returns what only the owner knows.
 func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() (*state.Journal, restart)) *producer.Commit {
 	if c.sending != nil {
 		return nil
@@ -102,7 +102,7 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	commit.Records = d.records
 	sending := *d
 	c.sending, c.next, c.begun = &sending, draft{}, now
-	if !sending.journal { // what only the journal carries waits for it
+	if !sending.journal { // kept for the next journal
 		c.next.answered, c.next.snapshots, c.next.forgotten = sending.answered, sending.snapshots, sending.forgotten
 	}
 	go func() {
@@ -114,9 +114,8 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	return commit
 }
 
-// ahead is how much sooner than an interval after the last one a journal is begun: results that wait for it
-// are to be there within the interval, not to leave then. What takes longer than half of the interval is left
-// to take longer, as commits would come ever more often.
+// ahead is how much earlier than the interval a journal begins, so that results that wait for it are written within
+// the interval. It is at most half the interval, or slow commits would follow each other ever faster.
 func (c *commits) ahead() time.Duration {
 	if c.eager {
 		return 0
@@ -124,7 +123,7 @@ func (c *commits) ahead() time.Duration {
 	return min(c.takes, c.interval/2)
 }
 
-// wait is how long it is until what waits may be committed; false: nothing does, or a commit is on its way.
+// wait is the time until the next commit may begin; false: nothing waits, or a commit is in flight.
 func (c *commits) wait(now time.Time) (time.Duration, bool) {
 	if c.sending != nil || !c.waiting() {
 		return 0, false
@@ -132,7 +131,7 @@ func (c *commits) wait(now time.Time) (time.Duration, bool) {
 	return max(0, c.due.Sub(now)), true
 }
 
-// acknowledge takes in what became of the commit on its way, and returns it.
+// acknowledge takes the outcome of the commit in flight, and returns it.
 func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 	sent := c.sending
 	c.sending = nil
@@ -144,16 +143,16 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 	return sent, err
 }
 
-// closings keeps the episodes of a partition in the order in which they closed, and so knows what the next owner has to
-// decide again.
+// closings keeps a partition's episodes in the order in which they closed, and so knows which of them the next owner
+// must close again.
 type closings struct {
 	waiting []*job // the first is not answered
-	left    []*job // answered ones that an item closed, the same as the last of them
+	left    []*job // answered episodes that one item closed, the last to close any
 }
 
 func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
 
-// answered takes away the episodes at the front that are answered.
+// answered drops answered episodes from the front.
 func (c *closings) answered() {
 	for len(c.waiting) > 0 && c.waiting[0].answered {
 		first := c.waiting[0]
@@ -168,7 +167,7 @@ func (c *closings) answered() {
 	}
 }
 
-// lower moves a restart, as the open episodes alone would have it, to before what is closed and not answered.
+// lower moves a restart, which the open episodes give, before the first closed and unanswered episode.
 func (c *closings) lower(r restart) restart {
 	if len(c.waiting) == 0 {
 		return r
@@ -182,7 +181,7 @@ func (c *closings) lower(r restart) restart {
 	for _, j := range c.waiting {
 		needs(j)
 	}
-	for _, j := range c.left { // what the same item has closed is decided again with it
+	for _, j := range c.left { // episodes that the same item closed must close again together
 		if j.episode.At == r.decided {
 			needs(j)
 		}

@@ -14,22 +14,22 @@ import (
 type correcting struct {
 	to      *view
 	changes []labelChange  // not applied yet
-	names   []*labelRecord // names given or taken back
-	// recalled says that the topics may call items something else, whatever the labels said since.
+	names   []*labelRecord // records that give or take back a name
+	// recalled is set if items of previous owners were read again, whose labels may have changed since.
 	recalled bool
 }
 
 // namePrefix begins the keys of names.
 var namePrefix = record.NameKey("", "")
 
-// labelChange is what two versions of the labels say differently of one key.
+// labelChange is a key on which two versions of the labels differ.
 type labelChange struct {
 	by  *labelRecord // the record that made the change
-	now scoped       // in force now; its example is nil where it is none
+	now scoped       // in force now; its example is nil if there is none
 }
 
-// changes lists what changed between two versions, in the order of the records that did it. It is false where
-// the process does not hold the records any more.
+// changes lists the differences between two versions, in the order of the records that caused them. It
+// returns false if the process no longer holds those records.
 func (l *labels) changes(from []int64, to *view) ([]labelChange, bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -48,12 +48,11 @@ func (l *labels) changes(from []int64, to *view) ([]labelChange, bool) {
 	return out, true
 }
 
-// correctFor is how long the owner of a partition corrects at a time, before it looks after the rest.
+// correctFor bounds the time that a partition's owner spends on corrections before it does other work.
 const correctFor = 20 * time.Millisecond
 
-// correct makes the corrections of recent items that follow from labels that came since they were answered. They
-// are part of the next commit. Items of a name that was forgotten are dropped. It says whether something is
-// left to do.
+// correct corrects recent items for labels that changed after they were answered. The corrections go into the
+// next commit. Items whose name was forgotten are dropped. It returns whether work remains.
 func (p *partition) correct() (more bool) {
 	if p.recent == nil || !p.caughtUp() {
 		return false
@@ -98,7 +97,8 @@ func (p *partition) correct() (more bool) {
 	return false
 }
 
-// calledBy is the oldest version of the labels that recent items are called by; nil: all are called by now.
+// calledBy returns the oldest version of the labels among the blocks of recent items; nil: all are
+// up to date.
 func (p *partition) calledBy(now *view) (oldest []int64) {
 	for _, b := range p.recent.Blocks() {
 		if position(b.Labels) < position(now.next) && (oldest == nil || position(b.Labels) < position(oldest)) {
@@ -108,8 +108,8 @@ func (p *partition) calledBy(now *view) (oldest []int64) {
 	return oldest
 }
 
-// position is how many offsets of the labels topic come before a version: it grows with each record, and is the
-// revision of what the version corrects.
+// position returns the number of offsets of the labels topic before a version. It grows with each record, and
+// is the revision of the corrections made by that version.
 func position(next []int64) (sum int64) {
 	for _, offset := range next {
 		sum += offset
@@ -123,7 +123,7 @@ func (p *partition) apply(change *labelChange, to *view) {
 		return offsetOf(b.Labels, change.by.partition) > change.by.offset
 	}}
 	kind := "forgotten"
-	if change.by.not != nil { // it replaces an example
+	if change.by.not != nil { // the rejection replaces an example
 		kind = "rejected"
 	}
 	if e := change.now.example; e != nil {
@@ -137,7 +137,7 @@ func (p *partition) apply(change *labelChange, to *view) {
 	p.tellCorrections(p.recent.Correct(c, rival), to, kind, by)
 }
 
-// forgetNames drops the recent items of names that were forgotten since they were answered.
+// forgetNames drops the recent items whose names were forgotten after they were answered.
 func (p *partition) forgetNames(to *view) {
 	since := p.calledBy(to)
 	if since == nil {
@@ -162,7 +162,7 @@ func (p *partition) forgetNames(to *view) {
 	}
 }
 
-// rename makes the corrections of the names that were given or taken back.
+// rename makes the corrections that follow from names given or taken back.
 func (p *partition) rename(c *correcting) {
 	if len(c.names) == 0 && !c.recalled {
 		return
@@ -176,7 +176,7 @@ func (p *partition) rename(c *correcting) {
 			}
 		}
 		if len(c.names) > 0 {
-			return c.names[len(c.names)-1] // one that is at the end of a chain, or was taken back
+			return c.names[len(c.names)-1] // the end of a chain of names, or a name taken back
 		}
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
@@ -184,7 +184,7 @@ func (p *partition) rename(c *correcting) {
 	})
 }
 
-// tellCorrections adds what items are called now to the next commit. by is the record that each follows from.
+// tellCorrections adds corrections to the next commit. by returns the record that caused each.
 func (p *partition) tellCorrections(
 	items []recent.Corrected, to *view, kind string, by func(*recent.Corrected) *labelRecord,
 ) {
@@ -206,8 +206,8 @@ func (p *partition) tellCorrections(
 	p.stage.metrics.corrections.Add(float64(len(items)), kind)
 }
 
-// nearerExample says whether an example other than that of an id lies within a squared distance of an item's unit
-// vector.
+// nearerExample says whether an example with another ID lies within a squared distance of an
+// item's unit vector.
 func nearerExample(labels *stream.Labels, id string, it *recent.Item, unit []float32, within float64) bool {
 	for of, e := range labels.All() {
 		if (of == "" || of == it.Stream) && e.ID != id && (e.Model == "" || e.Model == it.Model) &&

@@ -14,32 +14,33 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// earlier are the latest items that earlier owners of a partition have answered. A new owner reads them from
-// the results, and what they are called since from the corrections, to correct them as its own. They have no
-// vectors: names and their own examples speak for them, what is near them does not.
+// earlier holds the latest items that previous owners of a partition answered. A new owner reads them from
+// the results topic, and their later names from the corrections topic, so that it can correct them like its
+// own items. They have no vectors: new names and new labels of the items themselves correct them, labels of
+// similar items do not.
 type earlier struct {
-	from     record.Position // items from here on are answered again, unless done says that they were
+	from     record.Position // items from here on are answered again, unless done covers them
 	done     map[state.Stream]record.Position
-	relearn  []state.Answered // are read again, and kept as they were answered
+	relearn  []state.Answered // read again, and kept with the answers they had
 	ends     map[topic.TopicPartition]int64
-	read     chan earlierRead  // nil: nothing is on its way
-	called   map[string]string // items that come again, by what the topics call them
-	taken    bool              // they are kept by now
-	recalled bool              // items of those are kept, and not corrected yet
+	read     chan earlierRead  // nil: not reading
+	called   map[string]string // the latest label in the topics, by ID, of items that are read again
+	taken    bool              // the items were added to recent
+	recalled bool              // such items were added to recent and await correction
 }
 
-// earlierRead is what came of reading them.
+// earlierRead is the outcome of reading them.
 type earlierRead struct {
 	items []recent.Earlier
 	err   error
 }
 
-// newEarlier says which of the items that a restored journal covers are not to come again.
+// newEarlier takes from a restored journal which items will be read and answered again.
 func newEarlier(r *state.Restored, from record.Position) *earlier {
 	return &earlier{from: from, done: r.Done, relearn: r.Relearn, called: map[string]string{}}
 }
 
-// again says whether the owner reads an item again and keeps it with the answer that it gets then.
+// again says whether the owner will read an item again and keep it with the answer it gives then.
 func (e *earlier) again(of state.Stream, at record.Position) bool {
 	for i := range e.relearn {
 		if a := &e.relearn[i]; a.Stream == of && !a.First.After(at) && !at.After(a.Last) {
@@ -50,7 +51,7 @@ func (e *earlier) again(of state.Stream, at record.Position) bool {
 	return !e.from.After(at) && (!known || at.After(done))
 }
 
-// readEarlier begins to read the items of earlier owners, as far back as recent items may reach.
+// readEarlier starts reading the items of previous owners, as far back as recent items may reach.
 func (p *partition) readEarlier(ctx context.Context) {
 	e := p.earlier
 	if e == nil || e.taken {
@@ -66,13 +67,13 @@ func (p *partition) readEarlier(ctx context.Context) {
 	}()
 }
 
-// earlierBytes is what an item of an earlier owner takes, near enough.
+// earlierBytes is the approximate size of a previous owner's item.
 const earlierBytes = 512
 
-// earlierItems are the latest items of a partition that have results, in the order of their records.
+// earlierItems returns the latest items of a partition that have results, in the order of their records.
 func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]recent.Earlier, error) {
 	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
-	id := fmt.Appendf(nil, `"%s/%d/`, p.topic, p.number) // how ids of the partition's items begin in a record
+	id := fmt.Appendf(nil, `"%s/%d/`, p.topic, p.number) // the start of the partition's item IDs in a record
 	var items []recent.Earlier
 	at := map[string]int{}
 	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
@@ -121,7 +122,7 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 			it.Class, it.Cause = it.Said, ""
 		case "forgotten":
 			if it.Class, it.Cause = it.Said, ""; c.New.Label == "" {
-				it.Class = "" // its name was forgotten, and nothing brings it back
+				it.Class = "" // its name was forgotten, and no other name replaces it
 			}
 		}
 	})
@@ -136,8 +137,8 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 	return items[max(0, len(items)-int(most)):], err
 }
 
-// readLast reads the last records of each partition of a topic, up to where it ended when the partition was
-// taken over, and calls take with the JSON of those that contain some bytes.
+// readLast reads the last records of each partition of a topic, up to its end when this partition was
+// assigned, and calls take with the JSON of those that contain the given bytes.
 func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
 	take func(r *record.Raw, value []byte),
 ) error {
@@ -172,7 +173,7 @@ func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlie
 	return err
 }
 
-// earlierEnds notes where results and corrections end before the owner writes to them.
+// earlierEnds records the end offsets of results and corrections before the owner writes to them.
 func (p *partition) earlierEnds(ctx context.Context) error {
 	e, o := p.earlier, &p.stage.options
 	e.ends = map[topic.TopicPartition]int64{}
@@ -192,7 +193,7 @@ func (p *partition) earlierEnds(ctx context.Context) error {
 	return nil
 }
 
-// readOfEarlier is where the items of earlier owners come from, when they can be taken.
+// readOfEarlier returns the channel of previous owners' items, or nil while they must not be taken.
 func (p *partition) readOfEarlier() <-chan earlierRead {
 	if p.earlier == nil || p.correcting != nil {
 		return nil
@@ -200,8 +201,8 @@ func (p *partition) readOfEarlier() <-chan earlierRead {
 	return p.earlier.read
 }
 
-// takeEarlier keeps what was read of earlier owners' items before the owner's own, and corrects what the
-// labels of now call something else.
+// takeEarlier puts previous owners' items before the owner's own recent items, and corrects those to which
+// the current labels give another name.
 func (p *partition) takeEarlier(read earlierRead) {
 	e := p.earlier
 	e.read = nil
@@ -242,8 +243,9 @@ func (p *partition) takeEarlier(read earlierRead) {
 	}
 }
 
-// settle has the labels of now say what an item of an earlier owner is called, and why that is; without a
-// class it is forgotten. alive are the names that examples in force have.
+// settle sets an item's label by the current labels, and returns the kind of correction and the record
+// that caused it. An item whose name was forgotten is left without a class. alive holds the names of
+// examples in force.
 func (p *partition) settle(
 	to *view, it *recent.Earlier, alive map[string]bool,
 ) (kind string, by *labelRecord) {
@@ -289,8 +291,8 @@ func (p *partition) settle(
 	return kind, by
 }
 
-// naming is the record that says by what name one of these is called in a stream, or that it is not called so
-// any more; an empty one where the process holds none.
+// naming returns the record that names, or no longer names, one of these classes in a stream; an empty record
+// if the process holds none.
 func (l *labelRecords) naming(to *view, in string, names ...string) *labelRecord {
 	for _, name := range names {
 		for _, of := range []string{in, ""} {
@@ -302,8 +304,8 @@ func (l *labelRecords) naming(to *view, in string, names ...string) *labelRecord
 	return &labelRecord{}
 }
 
-// recall has the items of a block that earlier owners answered called as the topics call them, so that what
-// they are called now is a correction.
+// recall sets the labels of a block's items that previous owners had answered to their last known ones, so
+// that any other label is a correction.
 func (p *partition) recall(b *recent.Block) {
 	if p.earlier != nil && len(p.earlier.called) > 0 && p.recent.Recall(b, p.earlier.called) {
 		p.earlier.recalled = true

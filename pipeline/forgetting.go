@@ -17,12 +17,12 @@ import (
 // NameTopics are the topics that may hold a name.
 type NameTopics struct {
 	Labels, State string
-	Others        []string // "" among them stands for none
+	Others        []string // "" entries are skipped
 }
 
-// ForgetName takes a name out of the labels topic, with everything that is called by it, and returns a
-// receipt: what was taken back, which streams' saved state holds the name, and which topics may still hold
-// records with it. It wraps record.ErrNoName where nothing is called so.
+// ForgetName removes a name and all labels with it from the labels topic. It returns a receipt: the records
+// taken back, the streams whose saved state holds the name, and the topics that may still hold records with
+// it. The error wraps record.ErrNoName if the name is not in use.
 func ForgetName(
 	ctx context.Context, client *topic.Client, topics NameTopics, n record.Name, log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
@@ -76,7 +76,7 @@ func ForgetName(
 	return receipt, nil
 }
 
-// remains says up to which offset a topic may hold records with a name, and until when.
+// remains lists the offsets before which a topic may hold records with a name, and until when.
 func remains(ctx context.Context, client *topic.Client, name string) (rows []record.Receipt, err error) {
 	d, err := client.Describe(ctx, name)
 	if topic.IsMissing(err) {
@@ -100,7 +100,7 @@ func remains(ctx context.Context, client *topic.Client, name string) (rows []rec
 	return rows, nil
 }
 
-// until says when a topic's records of today are gone, by its settings.
+// until says when records that a topic holds now will be deleted, by its settings.
 func until(settings map[string]string) string {
 	if settings == nil {
 		return "not known: its settings cannot be read"
@@ -121,16 +121,16 @@ func until(settings map[string]string) string {
 	return strings.Join(when, "; ")
 }
 
-// forgetting is what it takes to forget a name.
+// forgetting holds the records that forget a name.
 type forgetting struct {
-	records []record.Out // to be written to the labels topic, in this order
-	// What they take back:
+	records []record.Out // written to the labels topic in this order
+	// Counts of records taken back.
 	examples, rejections, names int
-	classes                     []string // whose examples they are: the name, and what was called by it
+	classes                     []string // the name, and the classes that were called by it
 }
 
-// newForgetting works out how a name is forgotten: by a record that cuts what was said of it before, and by
-// tombstones, so that compaction takes what is left of it.
+// newForgetting computes how to forget a name: a record that cuts everything said about it before, and
+// tombstones, so that compaction deletes the rest.
 func newForgetting(labels string, entries []LabelEntry, n record.Name) forgetting {
 	n.Into, n.Stream = "", ""
 	f := forgetting{records: []record.Out{record.NameRecord(labels, &n)}, classes: []string{n.Name}}
@@ -161,7 +161,7 @@ func newForgetting(labels string, entries []LabelEntry, n record.Name) forgettin
 		case e.Name != nil && e.Name.Into != "" && slices.Contains(e.Called, n.Name):
 			f.names++
 			if e.Key == record.NameKey(n.Name, "") {
-				continue // the record that forgets the name replaces it
+				continue // replaced by the record that forgets the name
 			}
 		default:
 			continue

@@ -19,11 +19,11 @@ type LabelEntry struct {
 	Offset    int64
 	Written   time.Time // the record's timestamp
 	Key       string
-	Holds     bool     // no later record of its key has replaced it, and nothing of it was forgotten since
-	Called    []string // the names of its class, from its own to the one it is called by; nil: it has none
+	Holds     bool     // in force: neither replaced by a later record of its key nor forgotten
+	Called    []string // the names of its class, from the given one to the one in use; nil: no other name
 }
 
-// Class is what the entry speaks of: a label, the rejected classes, or a name.
+// Class is the entry's label, name or reset class; "" for rejections and orders.
 func (e *LabelEntry) Class() string {
 	switch {
 	case e.Teach != nil:
@@ -36,7 +36,7 @@ func (e *LabelEntry) Class() string {
 	return ""
 }
 
-// Stream is the one stream that the entry is for; "": all.
+// Stream is the stream that the entry applies to; "": all.
 func (e *LabelEntry) Stream() string {
 	switch {
 	case e.Teach != nil:
@@ -53,8 +53,8 @@ func (e *LabelEntry) Stream() string {
 	return ""
 }
 
-// ReadLabelEntries lists what a labels topic holds, oldest first. Records that cannot be used are logged and
-// left out.
+// ReadLabelEntries lists the records of a labels topic, oldest first. Records that cannot be used are
+// logged and skipped.
 func ReadLabelEntries(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, log *slog.Logger,
 ) ([]LabelEntry, error) {

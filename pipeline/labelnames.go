@@ -7,20 +7,19 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// naming is what the names and rejections of the labels topic come to.
+// naming holds the names and rejections that follow from the records of the labels topic.
 type naming struct {
 	names      *stream.Names
 	rejections *stream.Rejections
-	// forgotten are the records that forget a name, by the name. What was said of the name before is not in
-	// force.
+	// forgotten maps a name to the record that forgets it. Earlier records about the name are not in force.
 	forgotten map[string]*labelRecord
-	given     *stream.Names          // all names, those that were forgotten since among them
+	given     *stream.Names          // all names, including those forgotten since
 	faults    map[*labelRecord]error // why a name is not in force
-	leftOut   int                    // rejections that are too many
-	resets    []reset                // streams forget what they have learned of a forgotten name
+	leftOut   int                    // rejections beyond the bound
+	resets    []reset                // streams forget what they learned of a forgotten name
 }
 
-// newNaming works out names and rejections from their records, oldest first.
+// newNaming computes names and rejections from their records, oldest first.
 func newNaming(records []*labelRecord) *naming {
 	n := &naming{forgotten: map[string]*labelRecord{}, faults: map[*labelRecord]error{}}
 	var named, inForce []stream.Name
@@ -77,8 +76,8 @@ func newNaming(records []*labelRecord) *naming {
 	return n
 }
 
-// cut says whether what a record says of a class was said before the class, or one that it was called by, was
-// forgotten. nil stands for the support, which was there before everything.
+// cut says whether a record about a class came before that class, or a name given to it, was forgotten. A nil
+// record stands for the support, which is older than every record.
 func (n *naming) cut(in, class string, r *labelRecord) bool {
 	if len(n.forgotten) == 0 {
 		return false

@@ -10,30 +10,31 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// labelRecord is a record of the labels topic: an example, a rejection, a name, or the tombstone of one.
+// labelRecord is a record of the labels topic: an example, a rejection, a name, or the tombstone of
+// any of these.
 type labelRecord struct {
 	key       string
 	partition int
 	offset    int64
 	at        time.Time // the record's timestamp
-	stream    string    // the one it is for; "": every one
+	stream    string    // the stream that it applies to; "": all
 	teach     *stream.Example
 	not       *record.NotThis
 	name      *record.Name
-	by        string // who said it
-	// attributes of an example, for its picture; nil where they are long or many have some.
+	by        string // its author
+	// attributes of an example, to show its picture; nil if they are long, or too many examples have some
 	attributes []byte
-	told       bool // that it cannot be in force
+	told       bool // reported as one that cannot be in force
 }
 
-// before orders records by timestamp, then by partition and offset: the order does not depend on who reads
-// which partition first.
+// before orders records by timestamp, then by partition and offset, so that the order does not depend on
+// which partition is read first.
 func (r *labelRecord) before(x *labelRecord) int {
 	return cmp.Or(r.at.Compare(x.at), cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset))
 }
 
-// precedes orders examples as they give way where there are too many: machines' before people's, whose
-// records say who they are, then the oldest.
+// precedes orders examples by which leave first when there are too many: those without an author (machines'
+// examples) before people's, then the oldest.
 func (r *labelRecord) precedes(x *labelRecord) int {
 	people := func(r *labelRecord) int {
 		if r.by != "" {
@@ -49,33 +50,32 @@ func (r *labelRecord) speaks() bool { return r != nil && (r.not != nil || r.name
 
 func (r *labelRecord) atOffset(offset int64) int { return cmp.Compare(r.offset, offset) }
 
-// labelRecords are the records of the labels topic that this process has read: those that hold, and those
-// that they have replaced for as long as there is room. Versions of the labels are made from them, for any
-// offsets.
+// labelRecords holds the records of the labels topic that this process has read: those in force, and replaced
+// ones while there is room. Versions of the labels can be made from them for any offsets they reach.
 type labelRecords struct {
 	support map[string]*stream.Example
-	most    int // examples of the topic that are in force, the latest; 0: all
+	most    int // most examples of the topic in force, the latest; 0: no bound
 	next    []int64
 	keys    map[string]labelKey
 	log     [][]*labelRecord // of each partition, by offset
-	since   []int64          // of each partition, the first offset that a version can be made for
+	since   []int64          // of each partition, the first offset for which a version can be made
 	resets  []reset
-	given   map[string]given // the orders, by key; those that were taken back too
-	orders  *orders          // what they come to; nil: it is to be made
-	root    *view            // the support alone
+	given   map[string]given // orders by key, including cancelled ones
+	orders  *orders          // computed from given; nil: to be computed
+	root    *view            // the version with the support only
 
-	replaced, room int // bytes of the records that others have replaced, and the most they may take
-	attributes     int // bytes of those of records that hold
+	replaced, room int // bytes of replaced records, and their bound
+	attributes     int // bytes of attributes of records that hold
 }
 
 // labelKey holds the records of one key, partition by partition, by offset.
 type labelKey [][]*labelRecord
 
-// mostReplaced is how many bytes of replaced records are kept: what has to be learned again since a snapshot
-// was taken is learned by them.
+// mostReplaced bounds the bytes of replaced records. They are kept because replay after a snapshot uses the
+// labels in force at that time.
 const mostReplaced = 64 << 20
 
-// Attributes of examples are kept up to so many bytes of one and of all.
+// Bounds of the attributes kept with examples, in bytes: of one example and of all.
 const (
 	longestAttributes = 4 << 10
 	mostAttributes    = 16 << 20
@@ -100,8 +100,8 @@ func newLabelRecords(partitions int, support []stream.Example, most int) *labelR
 	return l
 }
 
-// add takes in one record of a partition, in the order of its offsets, and returns it; nil: it is no
-// example's.
+// add adds one record of a partition, in the order of its offsets, and returns it. It returns nil for resets
+// and orders, which are kept apart.
 func (l *labelRecords) add(partition int, offset int64, at time.Time, what record.Label) *labelRecord {
 	r := &labelRecord{key: what.Forget, partition: partition, offset: offset, at: at, by: what.By}
 	switch {
@@ -142,7 +142,7 @@ func (l *labelRecords) add(partition int, offset int64, at time.Time, what recor
 	return r
 }
 
-// size is what a record holds in memory, near enough.
+// size is the record's approximate size in memory.
 func (r *labelRecord) size() int {
 	n := 224 + len(r.key) + len(r.attributes)
 	if r.teach != nil {
@@ -154,7 +154,7 @@ func (r *labelRecord) size() int {
 	return n
 }
 
-// trim gives up the older half of the longest log, and what others have replaced in it.
+// trim drops the older half of the longest log, and the records replaced within it.
 func (l *labelRecords) trim() {
 	partition := 0
 	for p := range l.log {
@@ -178,9 +178,9 @@ func (l *labelRecords) trim() {
 	l.log[partition] = slices.Clone(log[n:])
 }
 
-// holds is the record of a key that holds at these offsets: in a partition the last, of several partitions
-// the one with the latest timestamp, of equals the one in the highest partition. So it depends on what the
-// topic holds, and compaction changes nothing. nil: there is none.
+// holds returns the record of a key in force at these offsets; nil: none. In a partition it is the last one;
+// of several partitions, the one with the latest timestamp, then of the highest partition. This depends on
+// the topic's contents only, and compaction does not change it.
 func (l *labelRecords) holds(key string, next []int64) (best *labelRecord) {
 	for _, list := range l.keys[key] {
 		if list[0].partition >= len(next) {
@@ -197,7 +197,7 @@ func (l *labelRecords) holds(key string, next []int64) (best *labelRecord) {
 	return best
 }
 
-// changed are the keys that have records between two positions.
+// changed returns the keys that have records between two positions.
 func (l *labelRecords) changed(a, b []int64) map[string]bool {
 	keys := map[string]bool{}
 	for p, log := range l.log {
@@ -210,7 +210,7 @@ func (l *labelRecords) changed(a, b []int64) map[string]bool {
 	return keys
 }
 
-// offsetOf is the offset of a partition; 0 where the position does not know it.
+// offsetOf returns the offset of a partition; 0 if the position does not cover it.
 func offsetOf(next []int64, partition int) int64 {
 	if partition < len(next) {
 		return next[partition]
@@ -218,7 +218,7 @@ func offsetOf(next []int64, partition int) int64 {
 	return 0
 }
 
-// reaches says whether the records that a version at these offsets is made of are all kept.
+// reaches says whether all records needed for a version at these offsets are kept.
 func (l *labelRecords) reaches(next []int64) bool {
 	for p, since := range l.since {
 		if offsetOf(next, p) < since {
@@ -228,8 +228,8 @@ func (l *labelRecords) reaches(next []int64) bool {
 	return true
 }
 
-// version makes the version at these offsets from another one, at the price of the records between the two.
-// It is the same one whatever it is made from.
+// version makes the version at these offsets from another one, at a cost proportional to the records between
+// them. The result does not depend on from.
 func (l *labelRecords) version(from *view, next []int64) *view {
 	if !l.reaches(from.next) {
 		from = l.root
@@ -261,7 +261,7 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 	if len(said) > 0 {
 		v.naming = newNaming(slices.Collect(v.said.All()))
 		if len(v.naming.forgotten)+len(from.naming.forgotten) > 0 && from != l.root {
-			return l.version(l.root, next) // any example may be concerned
+			return l.version(l.root, next) // any example may be affected
 		}
 	}
 	if len(v.naming.forgotten) > 0 {
@@ -314,7 +314,7 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 	return v
 }
 
-// between are the keys of the standing examples from one record to another, whichever comes first; nil is
+// between returns the keys of standing examples from one record to the other, in either order; nil comes
 // before all others.
 func between(standing ordered.List[*labelRecord], a, b *labelRecord) (keys []string) {
 	if a != nil && (b == nil || b.precedes(a) < 0) {
@@ -336,14 +336,14 @@ func between(standing ordered.List[*labelRecord], a, b *labelRecord) (keys []str
 	return keys
 }
 
-// scoped is an example and the one stream that it is for; "": every one.
+// scoped is an example and the stream that it applies to; "": all.
 type scoped struct {
 	stream  string
 	example *stream.Example
 }
 
-// inForce is the example of a key that is in force in a version: what the topic says of an id stands before
-// the support.
+// inForce returns the example of a key that is in force in a version. Records of the topic
+// override the support.
 func (l *labelRecords) inForce(v *view, key string) scoped {
 	r := l.holds(key, v.next)
 	switch {
@@ -359,11 +359,11 @@ func (l *labelRecords) inForce(v *view, key string) scoped {
 	return scoped{r.stream, r.teach}
 }
 
-// resetsBefore are the orders to reset that a version at these offsets knows.
+// resetsBefore returns the resets that a version at these offsets covers.
 func (l *labelRecords) resetsBefore(next []int64) []reset {
 	known := func(r reset) bool { return r.offset < offsetOf(next, r.partition) }
 	if !slices.ContainsFunc(l.resets, func(r reset) bool { return !known(r) }) {
-		return slices.Clip(l.resets) // as nearly always: shared
+		return slices.Clip(l.resets) // the usual case: shared
 	}
 	return slices.DeleteFunc(slices.Clone(l.resets), func(r reset) bool { return !known(r) })
 }

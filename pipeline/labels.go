@@ -19,44 +19,44 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// labels follows the labels topic for the whole process. The topic is read once: all streams, and all that is
-// learned again, go by versions of what it holds.
+// labels follows the labels topic for the whole process. The topic is read once; all streams and replays use
+// versions made from it.
 type labels struct {
 	client  *topic.Client
-	topic   string // "": there is none
+	topic   string // "": none
 	dead    string
 	decode  record.Options
 	support []stream.Example
-	most    int                        // examples of the topic that are in force, the latest; 0: all
-	shown   func(inForce, leftOut int) // is called with each current version; nil: nobody asks
+	most    int                        // most examples of the topic in force, the latest; 0: no bound
+	shown   func(inForce, leftOut int) // called with each current version; nil: not called
 	warned  warnings
 	log     *slog.Logger
 	current atomic.Pointer[view]
-	fixed   bool // of a backfill: what is current stays
+	fixed   bool // of a backfill: current does not change
 	agreed  agreed
-	watch   time.Duration // how often new partitions of the topic, and a new topic of that name, are looked for
+	watch   time.Duration // how often to check for new partitions and for a recreated topic
 
 	mutex   sync.Mutex
 	records *labelRecords // nil: the topic is not read yet
-	last    *view         // that at made last
-	trouble error         // why the topic cannot be read now; nil: it can
+	last    *view         // the version that at made last
+	trouble error         // why the topic cannot be read now; nil: it can be
 }
 
-// view is one version of the labels: what the topic said at one moment. It is never changed, only replaced.
+// view is an immutable version of the labels: the topic's contents at given offsets.
 type view struct {
 	labels *stream.Labels
-	// next holds, of each partition of the topic, the offset of the first record that the view does not know.
+	// next holds, for each partition of the topic, the offset after the last record that the view covers.
 	next     []int64
 	resets   []reset
-	standing ordered.List[*labelRecord] // examples that nothing has replaced or taken back, by precedes
-	oldest   *labelRecord               // the first of them that is in force; nil: all are
-	leftOut  int                        // the number of those before it
+	standing ordered.List[*labelRecord] // examples neither replaced nor deleted, in the order of precedes
+	oldest   *labelRecord               // the first of them in force; nil: all are
+	leftOut  int                        // the number of standing examples before oldest
 	said     ordered.List[*labelRecord] // names and rejections, oldest first
-	naming   *naming                    // what they come to
-	orders   *orders                    // to whoever answers; nil: none
+	naming   *naming                    // computed from said
+	orders   *orders                    // to the process that answers; nil: none
 }
 
-// dimensions are those of the examples, by model.
+// dimensions returns the dimensions of the examples, by model.
 func (v *view) dimensions() map[string]labelledDimension {
 	all := labelledDimensions{}
 	for _, e := range v.labels.All() {
@@ -65,8 +65,8 @@ func (v *view) dimensions() map[string]labelledDimension {
 	return all.most()
 }
 
-// reset is an order to forget, at its position in the labels topic: a stream obeys it once, before the first
-// episode that it answers by a view which knows the order.
+// reset is an order to forget, at its position in the labels topic. A stream obeys it once, before the first
+// episode that it answers with a view that covers the order.
 type reset struct {
 	partition int
 	offset    int64
@@ -78,7 +78,7 @@ func (r reset) compare(x reset) int {
 		cmp.Compare(r.Class, x.Class), cmp.Compare(r.Stream, x.Stream))
 }
 
-// after tells whether the order is news to a stream that last answered by a view of these offsets.
+// after says whether the order is new to a stream whose last view ended at these offsets.
 func (r reset) after(next []int64) bool { return r.offset >= offsetOf(next, r.partition) }
 
 func newLabels(
@@ -97,15 +97,15 @@ func (l *labels) begin(partitions int) *labelRecords {
 	return newLabelRecords(partitions, l.support, l.most)
 }
 
-// errGrown is returned when the labels topic has more partitions than are read, errRemade when another topic
-// has replaced it.
+// errGrown is returned when the labels topic has more partitions than are read, errRemade when it was deleted
+// and created again.
 var (
 	errGrown  = errors.New("the labels topic has more partitions")
 	errRemade = errors.New("the labels topic was deleted and made again")
 )
 
-// follow reads the topic to its end, calls ready, and goes on reading until ctx ends. What goes wrong after
-// that is reported, and streams go on with the labels that are held.
+// follow reads the topic to its end, calls ready, and keeps reading until ctx ends. An error before ready is
+// returned. Errors after it are reported, and streams continue with the labels in memory.
 func (l *labels) follow(ctx context.Context, ready func()) error {
 	if l.topic == "" || l.fixed {
 		ready()
@@ -143,14 +143,14 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 	}
 }
 
-// failing notes why the topic cannot be read; nil: it can.
+// failing stores why the topic cannot be read; nil: it can be.
 func (l *labels) failing(err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.trouble = err
 }
 
-// failed reports that the topic cannot be read, if so.
+// failed reports a topic that cannot be read.
 func (l *labels) failed() (t Trouble, failed bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -164,7 +164,7 @@ func (l *labels) failed() (t Trouble, failed bool) {
 	}, true
 }
 
-// partitions waits until the topic is there and says how many it has.
+// partitions waits until the topic exists and returns its number of partitions.
 func (l *labels) partitions(ctx context.Context) (int, error) {
 	return waitFor(ctx, l.client, l.log, "looking for the labels topic "+l.topic, func() (int, error) {
 		n, err := l.client.Partitions(ctx, l.topic)
@@ -175,8 +175,8 @@ func (l *labels) partitions(ctx context.Context) (int, error) {
 	})
 }
 
-// read follows the topic once from its start, and calls ready when it has come to its end; it returns when
-// reading fails for good, the topic has grown or another one has replaced it.
+// read follows the topic once from its start and calls ready at its end. It returns on a permanent error, and
+// when the topic has more partitions or was created again.
 func (l *labels) read(ctx context.Context, ready func()) error {
 	n, err := l.partitions(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	defer publish.Stop()
 	watch := time.NewTicker(l.watch)
 	defer watch.Stop()
-	changed, pause := false, 20*time.Millisecond // many at once are one change
+	changed, pause := false, 20*time.Millisecond // records that arrive together become one version
 	for {
 		select {
 		case <-ctx.Done():
@@ -237,7 +237,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 		case <-publish.C:
 			begin := time.Now()
 			l.writeLetters(ctx, l.show(records))
-			pause = max(20*time.Millisecond, 20*time.Since(begin)) // however many there are, a twentieth of a core
+			pause = max(20*time.Millisecond, 20*time.Since(begin)) // publishing takes at most a twentieth of a core
 			changed = false
 		case <-watch.C:
 			if now, err := l.client.Partitions(ctx, l.topic); err == nil && now > n {
@@ -273,7 +273,8 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	}
 }
 
-// show makes what the records say now current, and returns the dead letters of names that cannot be in force.
+// show makes a version of the records read so far current, and returns dead letters for names that cannot
+// be in force.
 func (l *labels) show(records *labelRecords) (letters []record.Out) {
 	l.mutex.Lock()
 	from := l.current.Load()
@@ -307,7 +308,7 @@ func (l *labels) show(records *labelRecords) (letters []record.Out) {
 	return letters
 }
 
-// take takes in a batch and returns the dead letters of what cannot be used.
+// take adds a batch and returns dead letters for records that cannot be used.
 func (l *labels) take(
 	ctx context.Context, records *labelRecords, decoder *record.Decoder, partition int, batch *topic.Batch,
 ) (letters []record.Out, err error) {
@@ -334,8 +335,8 @@ func (l *labels) take(
 	return letters, nil
 }
 
-// writeLetters writes dead letters. Every process reads the topic to its end when it starts, so that a letter
-// may be there more than once; what a topic refuses for good is said, and keeps no label from taking effect.
+// writeLetters writes dead letters. Every process reads the topic to its end at startup, so a letter may be
+// written more than once. A letter that cannot be written is logged; the labels take effect all the same.
 func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 	for i := range letters {
 		if err := l.client.Write(ctx, letters[i:i+1]); err != nil && ctx.Err() == nil {
@@ -344,9 +345,9 @@ func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 	}
 }
 
-// at is the version that ended at these offsets: what a stream has to learn again, it learns by the labels
-// that it answered with. It is made from what the process holds, or, where that does not reach so far back,
-// read again from the topic.
+// at returns the version that ended at these offsets: a stream replays its episodes with the labels it
+// answered them with. The version is made from the records in memory, or, if those do not reach back far
+// enough, read from the topic again.
 func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 	if v, ok := l.held(next); ok {
 		return v, nil
@@ -375,7 +376,7 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 	return records.version(records.root, next), nil
 }
 
-// fewer reports that the topic has lost partitions: what they held cannot be learned by again.
+// fewer reports that the topic has lost partitions: replay cannot use the labels they held.
 func (l *labels) fewer(had, has int) {
 	if has >= had {
 		return
@@ -386,7 +387,7 @@ func (l *labels) fewer(had, has int) {
 	})
 }
 
-// held is the version at these offsets, if the process holds the records that it is made of.
+// held returns the version at these offsets, if the process still has its records.
 func (l *labels) held(next []int64) (*view, bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -409,7 +410,7 @@ func (l *labels) held(next []int64) (*view, bool) {
 	return from, true
 }
 
-// apart is how many offsets lie between two positions.
+// apart returns the number of offsets between two positions.
 func apart(a, b []int64) (n int64) {
 	for p := range max(len(a), len(b)) {
 		n += max(offsetOf(a, p)-offsetOf(b, p), offsetOf(b, p)-offsetOf(a, p))
@@ -417,7 +418,7 @@ func apart(a, b []int64) (n int64) {
 	return n
 }
 
-// fix makes one view the only one: nothing is followed.
+// fix makes one view permanent, so that the topic is not followed.
 func (l *labels) fix(v *view) {
 	l.current.Store(v)
 	l.fixed = true

@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// Metrics are a stage's figures.
+// Metrics are a stage's metrics.
 type Metrics struct {
 	set   *telemetry.Set
 	ready atomic.Bool
@@ -123,8 +123,7 @@ func newMetrics() *Metrics {
 		"learned metrics of streams that were given up for memory")
 	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are too many", "state")
 	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
-	// Shown as 0 before the first event, so that a dashboard or an alert that asks for them is answered from the
-	// start.
+	// Start at 0 before the first event, so that dashboards and alerts find the series at once.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
 	}
@@ -146,16 +145,16 @@ func newMetrics() *Metrics {
 // ServeHTTP answers a scrape.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.set.ServeHTTP(w, r) }
 
-// Summary is the stage in a few figures, for a person to look at.
+// Summary is the stage's state in a few figures.
 type Summary struct {
 	Answered, Unknown, Refused, Episodes, Streams int64
-	Lag                                           int64 // records not read yet; -1: not known
+	Lag                                           int64 // records not read yet; -1: unknown
 	LagSeconds                                    float64
-	Reasons                                       map[string]int64 // dead letters of records that could not be used, by fault
-	CutOff                                        time.Duration    // since when nothing is read; see slkstream_cut_off_seconds
+	Reasons                                       map[string]int64 // dead letters of unusable records, by fault
+	CutOff                                        time.Duration    // time without reading; see slkstream_cut_off_seconds
 }
 
-// Summary adds the metrics up.
+// Summary sums up the metrics.
 func (m *Metrics) Summary() Summary {
 	lag, behind := m.lag.Sum(), m.behind.Max()
 	cutOff := time.Duration(m.cutOff.Sum() * float64(time.Second))
@@ -178,7 +177,7 @@ func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(
 
 func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
 
-// progress shows how the partitions get on.
+// progress updates the gauges of the partitions' progress.
 func (m *Metrics) progress(p *progress, now time.Time) {
 	m.rejectingFor.Set(m.rejecting.lasting(now).Seconds())
 	p.mutex.Lock()
@@ -270,15 +269,15 @@ func (m *Metrics) committed(err error) {
 	m.commits.Add(1, outcome)
 }
 
-// acknowledged counts an episode that took this long from its close; traceparent is that of its first item,
-// "" for none.
+// acknowledged observes the time from an episode's close to its acknowledgement. traceparent is that of its
+// first item; "": none.
 func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
 	m.delay.ObserveTraced(took.Seconds(), traceparent)
 }
 
 func (m *Metrics) own(p *partition) { m.size(p) }
 
-// released forgets what is known of a partition that belongs to another process now.
+// released drops the series of a partition that is owned by another process now.
 func (m *Metrics) released(tp topic.TopicPartition) {
 	for _, g := range []telemetry.Gauge{m.lag, m.undecided, m.behind, m.buffered, m.inflight, m.streams, m.restoring, m.recovery, m.oldest, m.commitAge, m.takeover} {
 		g.Drop(tags(tp)...)

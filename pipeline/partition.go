@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// partition is one ownership of one input partition, from claim to hand-over. One goroutine owns everything in it but
-// the inbox; episodes are answered by the stage's workers and commits made by a goroutine each, one at a time.
+// partition is one ownership of one input partition, from claim to hand-over. One goroutine owns all of it
+// except the inbox. The stage's workers answer its episodes; commits run one at a time, each on a goroutine.
 type partition struct {
 	stage    *Stage
 	topic    string
@@ -34,8 +34,8 @@ type partition struct {
 	recent   *recent.Partition // nil: recent items are not kept
 	earlier  *earlier          // nil: those of earlier owners are not corrected
 
-	correcting *correcting   // nil: recent items are called by the labels of now, as far as is known
-	works      func()        // called when something was acknowledged
+	correcting *correcting   // nil: recent items already carry the names of the labels in force
+	works      func()        // called after an acknowledged commit
 	first      *firstAnswers // nil: none are given
 
 	handed bool // all is committed, or on its way: closing waits for it
@@ -46,28 +46,28 @@ type partition struct {
 	statesMade int64 // of the stage, when all streams were last known to be in the state topic, or asked to be
 
 	stateID  topic.ID // of the state topic as it was read; zero: not known
-	stateEnd int64    // of the partition's state: nobody but this owner has written before it since it was read
+	stateEnd int64    // of the partition's state: since it was read, only this owner has written before it
 
-	position   record.Position // what is read next
-	rejected   int64           // bad records below are in the dead letters, or will be by the next commit
-	dimensions map[string]int  // of each model's vectors, as records agree; replaced, never changed
+	position   record.Position // of the next record
+	rejected   int64           // bad records below are in the dead letters, or in the next commit
+	dimensions map[string]int  // of each model's vectors, as most records have them; replaced, never changed
 	rejections tally           // what could not be used
 	empty      tally           // what held nothing to answer
-	jobs       int             // given to the workers and not taken back
+	jobs       int             // submitted to the workers and not collected
 	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
-	unsolved   int64           // bytes of closed episodes that no worker has done yet
+	unsolved   int64           // bytes of closed episodes that wait for a worker
 
-	retired   retired      // streams given up
-	hung      []state.Hung // episodes that kept earlier owners busy for ever
-	fetchedAt time.Time    // when the partition last answered
-	endSince  time.Time    // since when it has been read to its end; zero: it is not
-	resting   bool         // nothing is open, being answered or being written: the clock is looked at less often
-	aside     aside        // what pauses keep from being answered
+	retired   retired      // evicted streams
+	hung      []state.Hung // episodes whose solve did not end for earlier owners
+	fetchedAt time.Time    // when brokers last answered a fetch
+	endSince  time.Time    // since when reading has been at the end; zero: it is not
+	resting   bool         // nothing is open, being answered or written: ticks are rarer
+	aside     aside        // records that a pause leaves unanswered
 }
 
 var errAnew = errors.New("the input was deleted and made again")
 
-// run works until ctx ends, and then hands the partition over as its cause asks for.
+// run works until ctx ends, then hands the partition over as the context's cause requires.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
 	defer func() {
 		p.rejections.tell(time.Now(), true, p.log)
@@ -117,8 +117,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 				p.first.stop()
 				return errors.Join(err, p.handOver(err))
 			}
-			fetched = nil // the end of the range: what is closed still has to be answered
-		case <-p.anew: // nobody can read again what is in memory
+			fetched = nil // the end of the range: closed episodes must still be answered
+		case <-p.anew: // the items in memory cannot be read again
 			endFetch()
 			p.first.stop()
 			return errors.Join(errAnew, p.handOver(errAnew))
@@ -153,23 +153,23 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	}
 }
 
-// full says that nothing more is to be read for now: what is closed has to leave first, or the workers have
-// enough to do. What is read long before it is solved is memory for nothing, and gone from the caches then.
-// Where few streams are ready, as when a topic holds their items in long runs, it is worth reading on for
-// others. A partition with something unsolved is woken when that is done, and looks again.
+// full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
+// do. Reading far ahead of the workers only fills memory. If few streams are ready, as when a topic holds
+// items of one stream in long runs, reading continues to find others. A partition with unsolved episodes is
+// woken when a worker is done and checks again.
 func (p *partition) full() bool {
 	return p.inFlight >= p.stage.inFlightMost() || p.stage.memory.paused.Load() ||
 		p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
 }
 
-// unsolvedMost are bytes of closed episodes that may wait in a partition however busy the workers are: about
-// what a fetch brings. Beyond, readyMost streams a worker that are ready to be worked on are enough.
+// unsolvedMost bytes of closed episodes may wait in a partition however busy the workers are: about one
+// fetch. Beyond that, reading waits once each worker has readyMost streams to work on.
 const (
 	unsolvedMost = 1 << 20
 	readyMost    = 2
 )
 
-// take puts a batch into episodes.
+// take adds a batch to the open episodes.
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
 	p.fetchedAt = now
@@ -201,12 +201,12 @@ func (p *partition) take(b *consumer.Batch) {
 		a.read(b.Next, now)
 		a.ends(b.End, b.Waiting, now)
 		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
-			a.moved(now) // reading is all there is to do
+			a.moved(now) // nothing but reading is to be done
 		}
 	})
 }
 
-// follow tells the stage how the partition gets on.
+// follow updates the partition's progress.
 func (p *partition) follow(change func(*advance)) {
 	p.stage.progress.of(topic.TopicPartition{Topic: p.topic, Partition: p.number}, change)
 }
@@ -239,7 +239,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	p.position = record.Start(r.Offset + 1)
 }
 
-// relearn has an episode learned again that was answered by an earlier owner.
+// relearn replays an episode that an earlier owner answered: it is learned without emitting results.
 func (p *partition) relearn(key consumer.Key, e *relearning) {
 	var size int64
 	for i := range e.items {
@@ -259,7 +259,7 @@ func (p *partition) relearn(key consumer.Key, e *relearning) {
 	p.submit(j)
 }
 
-// close is told of each episode that the buffer closes.
+// close is called with each episode that the buffer closes.
 func (p *partition) close(e *consumer.Episode) {
 	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now(), poison: p.poisoned(e)}
 	p.closings.add(j)
@@ -286,7 +286,7 @@ func (p *partition) stream(key consumer.Key) *liveStream {
 	return s
 }
 
-// collect takes in the jobs that the workers have done.
+// collect takes the jobs that workers have done.
 func (p *partition) collect() {
 	for _, j := range p.inbox.take() {
 		p.jobs--
@@ -300,7 +300,7 @@ func (p *partition) collect() {
 	}
 }
 
-// done takes in what came of a job.
+// done takes a job's outcome into the next commit.
 func (p *partition) done(j *job) {
 	s := j.stream
 	switch {
@@ -324,7 +324,7 @@ func (p *partition) done(j *job) {
 		s.episodes = max(s.episodes, j.report.Episode)
 		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
 		s.answeredTime = e.Reached
-		const several = 3 // records of one dimension are no accident
+		const several = 3 // records of one dimension are taken as the feed's own
 		if j.rejected == nil && len(e.Items) >= several {
 			p.stage.labels.agreed.seen(e.Key.Model, len(e.Items[0].Vector))
 		}
@@ -349,7 +349,7 @@ func (p *partition) done(j *job) {
 	}
 }
 
-// caughtUp says whether the replay has come to where decisions are taken.
+// caughtUp says whether the replay is over, so that episodes may close by the clock and commits may be made.
 func (p *partition) caughtUp() bool { return p.replay.over(p.position) }
 
 // inputName is the input's id as the journal writes it; "" if it is not known.
@@ -360,7 +360,7 @@ func (p *partition) inputName() string {
 	return string(p.input[:])
 }
 
-// restart is what the next owner has to go by, if it takes over now.
+// restart is where the next owner would begin if it took over now.
 func (p *partition) restart() restart {
 	r := restart{p.position, p.buffer.High(), p.position}
 	if oldest, before, ok := p.buffer.Oldest(); ok {
@@ -369,9 +369,9 @@ func (p *partition) restart() restart {
 	return p.aside.lower(p.closings.lower(r))
 }
 
-// commit starts the next commit if there is one to make and none on its way, and says whether it did. At least once,
-// results leave as soon as they are there, and the journal and the offset with the commit interval; in a transaction all
-// of it goes together.
+// commit starts the next commit if there is one to make and none in flight, and says whether it did. At least
+// once, results are written as soon as they are ready, journal and offset at the commit interval. In a
+// transaction all of it is written together.
 func (p *partition) commit(final bool) bool {
 	if !p.caughtUp() {
 		return false
@@ -386,7 +386,7 @@ func (p *partition) commit(final bool) bool {
 	return true
 }
 
-// acknowledge takes in what became of a commit.
+// acknowledge takes the outcome of a commit.
 func (p *partition) acknowledge(err error) error {
 	p.stage.metrics.committed(err)
 	now := time.Now()
@@ -423,12 +423,12 @@ func (p *partition) acknowledge(err error) error {
 	return nil
 }
 
-// tick does what the clock asks for and says when to look again.
+// tick does the work that depends on the clock and returns when to call it again.
 func (p *partition) tick() time.Duration {
 	now := time.Now()
 	o := &p.stage.options
 	if now.Sub(p.fetchedAt) > staleAfter {
-		p.endSince = time.Time{} // brokers that do not answer are not silence
+		p.endSince = time.Time{} // brokers that do not answer do not make a stream silent
 	}
 	if o.Limits.Idle > 0 && !p.endSince.IsZero() && p.caughtUp() {
 		if before := now.Add(-o.Limits.Idle); !p.endSince.After(before) {
@@ -436,7 +436,7 @@ func (p *partition) tick() time.Duration {
 		}
 	}
 	if p.stage.memory.paused.Load() && p.caughtUp() && !o.Bounded {
-		p.buffer.Silent(now, p.position) // what is open is memory too
+		p.buffer.Silent(now, p.position) // open episodes are memory too
 	}
 	p.rejections.tell(now, false, p.log)
 	p.empty.tell(now, false, p.log)
@@ -462,13 +462,13 @@ func (p *partition) tick() time.Duration {
 	return min(restingTick, o.StallAfter/4)
 }
 
-// The clock is looked at so often, and not as often while there is nothing that it could end.
+// Ticks come at tickEvery, and at restingTick while nothing can end by time.
 const (
 	tickEvery   = 100 * time.Millisecond
 	restingTick = time.Second
 )
 
-// report tells how the partition gets on where nothing else does.
+// report updates the progress of a partition that neither reads nor commits.
 func (p *partition) report(now time.Time) {
 	p.stage.metrics.size(p)
 	doing := "reading"
@@ -497,17 +497,17 @@ func (p *partition) report(now time.Time) {
 	})
 }
 
-// recovery is how long a new owner would be busy with what is in no snapshot.
+// recovery is how long a new owner would take to replay what no snapshot covers.
 func (p *partition) recovery() time.Duration {
 	return p.saver.recovery(p.stage.options.Workers, int(p.stage.owned.Load()))
 }
 
-// save asks for snapshots of the streams whose time has come, as far as state may be written now.
+// save requests snapshots of streams that are due, within the allowance for state.
 func (p *partition) save(now time.Time) {
 	p.saver.refill(now)
 	// Half of the target is for reading the snapshots themselves.
 	hurry := func() bool { return p.recovery() > p.stage.options.RecoveryTarget/2 }
-	const most = 64 // at a time, so that episodes are not kept waiting
+	const most = 64 // at a time, so that episodes do not wait
 	for range most {
 		if !p.caughtUp() {
 			return
@@ -521,7 +521,7 @@ func (p *partition) save(now time.Time) {
 	}
 }
 
-// fetchWait is how long a fetch waits at the end of a partition, and staleAfter well beyond that.
+// fetchWait is how long a fetch waits at the end of a partition; staleAfter is well beyond it.
 const (
 	fetchWait  = 2 * time.Second
 	staleAfter = 5 * time.Second

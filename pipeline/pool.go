@@ -8,19 +8,19 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// pool does the jobs of all streams on a few workers, each with an engine of its own. Jobs of one stream
-// are done in order; a stream with many waiting gives way to the others after each.
+// pool runs the jobs of all streams on a few workers, each with its own engine. Jobs of one stream run in
+// order. A stream with many waiting jobs goes to the back of the queue after each.
 type pool struct {
 	mutex   sync.Mutex
 	wake    sync.Cond
-	ready   []*liveStream // with a job to do and none being done
+	ready   []*liveStream // streams with a waiting job and none running
 	closed  bool
 	workers sync.WaitGroup
-	busy    []busy // what each worker does now
+	busy    []busy // each worker's running job
 }
 
 type busy struct {
-	job   *job // nil: nothing
+	job   *job // nil: none
 	since time.Time
 }
 
@@ -67,7 +67,7 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 	}
 }
 
-// do does the first job that is ready, under the lock but for the job itself.
+// do runs the first ready job. The lock is held except while the job runs.
 func (p *pool) do(worker int, engine *stream.Engine) {
 	s := p.ready[0]
 	p.ready[0] = nil
@@ -84,8 +84,8 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 		j.attempt(s.partition.ctx, engine)
 	}
 	s.partition.inbox.put(j)
-	// A worker with much to do would keep its core for ten milliseconds, and whoever fetches, writes or waits
-	// for an acknowledgement needs one several times for each commit.
+	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need
+	// one several times for each commit.
 	runtime.Gosched()
 	s.learn()
 	j.follow()
@@ -103,14 +103,14 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 	}
 }
 
-// busyFor says whether so many streams for each worker, and more, are ready to be worked on.
+// busyFor says whether at least so many streams for each worker are ready.
 func (p *pool) busyFor(each int) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return len(p.ready) > each*len(p.busy)
 }
 
-// hung is the job that a worker has been busy with for longer than limit; nil: none.
+// hung is a job that has run for longer than limit; nil: none.
 func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -122,7 +122,7 @@ func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
 	return nil, 0
 }
 
-// close stops the workers, each after the job it does.
+// close stops each worker after its running job.
 func (p *pool) close() {
 	p.mutex.Lock()
 	p.closed = true

@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// waitFor does something until it succeeds or fails for good: brokers that are away are waited for, and said once.
+// waitFor retries until success or a permanent error. An outage of brokers is logged once.
 func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger, what string, do func() (T, error)) (T, error) {
 	outage := client.Outage(log, what)
 	for {
@@ -27,9 +27,9 @@ func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger,
 	}
 }
 
-// readTo reads a partition from its start to end, -1 for where it ends now, and returns that: its very end, not only what
-// is decided, as a transaction of another owner may be open before what this one has committed, and is waited for. The
-// position decides, not the records: there are gaps where records were compacted away.
+// readTo reads a partition from its start to end, -1 for the present end, and returns that offset. It waits for open
+// transactions before the end, because another owner's may lie before records that this one committed. Reaching the
+// offset ends it, not a record: compaction leaves gaps.
 func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64) error) (int64, error) {
 	first, last, err := client.Bounds(ctx, name, partition, false)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// keep makes the recent items of an episode, which its partition keeps once it is told of the answers.
+// keep makes the block of an episode's recent items. The partition adds it when it gets the answers.
 func (j *job) keep(answers []stream.Answer) {
 	if j.stream.partition.recent == nil {
 		return
@@ -25,7 +25,7 @@ func (j *job) keep(answers []stream.Answer) {
 	j.kept.Labels = j.labels
 }
 
-// keep keeps the items of an episode.
+// keep adds an episode's block to the recent items; nil: nothing to add.
 func (p *partition) keep(b *recent.Block) {
 	if b != nil {
 		p.recall(b)
@@ -33,14 +33,14 @@ func (p *partition) keep(b *recent.Block) {
 	}
 }
 
-// openRecent begins to keep the partition's items.
+// openRecent opens the partition's recent items.
 func (p *partition) openRecent() {
 	if s := p.stage.options.Recent; s != nil {
 		p.recent = s.Open(recentName(topic.TopicPartition{Topic: p.topic, Partition: p.number}))
 	}
 }
 
-// keepRecent forgets the items of partitions that others own now.
+// keepRecent drops the items of partitions that are no longer assigned here.
 func (s *Stage) keepRecent(assigned []topic.TopicPartition) {
 	if s.options.Recent == nil {
 		return

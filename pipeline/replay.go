@@ -6,23 +6,23 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 )
 
-// replay is what a new owner does before it decides anything: it reads again what the last one had read, puts open
-// episodes together again, and learns the episodes that were answered and that no snapshot covers.
+// replay is a new owner's first work: it reads again what the previous owner had read, rebuilds the open episodes,
+// and learns answered episodes that no snapshot covers, without emitting results.
 type replay struct {
-	from     record.Position // items before it were answered: they are at most learned again
-	decided  record.Position // before it nothing is closed by the clock and nothing is committed
+	from     record.Position // items before it were answered: they are only learned
+	decided  record.Position // before it nothing closes by the clock and nothing is committed
 	episodes map[consumer.Key][]relearning
-	left     int // episodes still to be learned again
+	left     int // episodes still to be learned
 }
 
-// relearning is an answered episode that is put together again, with the labels that it was answered by.
+// relearning is an answered episode that is rebuilt, with the labels in force when it was answered.
 type relearning struct {
 	state.Answered
 	view  *view
 	items []record.Item
 }
 
-// newReplay is a replay of nothing: everything read is new.
+// newReplay is empty: every record read is new.
 func newReplay() *replay {
 	return &replay{
 		from: record.NoPosition, decided: record.NoPosition,
@@ -30,21 +30,21 @@ func newReplay() *replay {
 	}
 }
 
-// add asks for an episode to be learned again. Those of a stream are added in the order of their items.
+// add queues an episode for learning. Episodes of a stream are added in the order of their items.
 func (r *replay) add(a state.Answered, v *view) {
 	key := consumer.Key{Stream: a.Stream.Name, Model: a.Stream.Model}
 	r.episodes[key] = append(r.episodes[key], relearning{Answered: a, view: v})
 	r.left++
 }
 
-// over says whether reading has come to where decisions are taken.
+// over says whether reading has passed the replay.
 func (r *replay) over(position record.Position) bool { return !r.decided.After(position) }
 
-// answered says whether what stands at position was answered before, and belongs into no episode any more.
+// answered says whether the item at position was answered before and enters no episode.
 func (r *replay) answered(position record.Position) bool { return r.from.After(position) }
 
-// take gives the item to its stream's next episode and hands each episode that is whole by then to learn. Items that
-// retention took are not waited for.
+// take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait for
+// items that retention has deleted.
 func (r *replay) take(it *record.Item, learn func(consumer.Key, *relearning)) {
 	if r.left == 0 {
 		return

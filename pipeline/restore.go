@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// claim takes a partition over: first it fences whoever had it, then it reads the committed offset, then the
-// state, and only then does it write.
+// claim restores a partition after its assignment: it fences the previous owner, then reads the committed
+// offset, then the state, and only then writes.
 func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
@@ -40,11 +40,11 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 	return p, reader, decoder, nil
 }
 
-// open prepares to read the input from where p stands.
+// open prepares to read the input from p's position.
 //
-// The group refuses its commit if another member owns the partition by now. It comes before anything is
-// written to the state topic and after everything was read from it, so that of two owners the one that sees
-// more of the state, or else has the later generation, is also the one that owns the partition.
+// It commits first, which the group refuses if another member owns the partition by now. The commit comes
+// after all state was read and before any is written, so that of two owners the one that sees more of the
+// state, or else has the later generation, is the one that owns the partition.
 func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, error) {
 	decoder, err := p.newDecoder()
 	if err != nil {
@@ -137,9 +137,9 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	return p, nil
 }
 
-// turn waits until less than one partition a worker is being restored, and returns what ends this one's turn:
-// while it is restored a partition's state is in memory twice, as it was read and as it is used. It does not
-// wait for ever, as a partition whose brokers are away must not keep the others waiting.
+// turn waits until fewer partitions are being restored than there are workers, and returns the function that
+// ends this one's turn. A partition's state is in memory twice while it is restored. The wait is bounded, so
+// that a partition whose brokers are away does not block the others.
 func (s *Stage) turn(ctx context.Context) (done func()) {
 	const patience = 5 * time.Second
 	timer := time.NewTimer(patience)
@@ -153,10 +153,10 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 	return func() {}
 }
 
-// load reads the partition's state, the group's or with "" that of any, to its end, which it returns. Where
-// it stands before a transaction that does not end, it calls giveUp once: longer than a moment no owner of
-// another input that shares the state's partition is likely to keep one open, and giving up is right at any
-// time. Where giveUp is nil, it is waited for.
+// load reads the partition's state, of the group or with "" of any, to its end, and returns that offset. If
+// an open transaction blocks it, load calls giveUp once, which aborts the transaction: an owner of another
+// input that shares the partition keeps one open only for a moment, and an abort is safe at any time. If
+// giveUp is nil, load waits.
 func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string,
 	giveUp func(context.Context, topic.TopicPartition) error,
 ) (*state.Loader, int64, error) {
@@ -189,8 +189,8 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 	return loader, end, nil
 }
 
-// ensureState gives the state topic as many partitions as the input has: a partition's state lies under its
-// own number.
+// ensureState gives the state topic as many partitions as the input, because a partition's state is kept
+// under the same number.
 func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 	have, err := s.client.Partitions(ctx, s.options.State)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// remember brings the streams' memories back.
+// remember restores the memories of the streams.
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
 		for model, d := range r.Journal.Dimensions {
@@ -242,8 +242,8 @@ func (p *partition) remember(r *state.Restored) {
 	}
 }
 
-// memory decodes a snapshot; one that cannot be read, and one that was reset by hand and holds only a
-// position, is a stream that starts cold.
+// memory decodes a snapshot. If it cannot be read, or was reset by hand and holds a position only, the stream
+// starts cold.
 func (p *partition) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
@@ -256,8 +256,7 @@ func (p *partition) memory(snapshot *state.Snapshot) (memory *stream.Stream, rea
 	return stream.New(name, p.stage.options.Memory), len(snapshot.Pieces) == 0
 }
 
-// inherit starts streams with what another group's state holds of them. It comes before what is this group's
-// own.
+// inherit starts streams from another group's state. It runs before this group's own state is restored.
 func (p *partition) inherit(ctx context.Context) error {
 	from := p.stage.options.FromState
 	if n, err := p.stage.client.Partitions(ctx, from); err != nil {
@@ -285,7 +284,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	return nil
 }
 
-// resume works out where to read from, and what to make of what is read again.
+// resume decides where to read from, and prepares the replay.
 func (p *partition) resume(ctx context.Context, r *state.Restored, committed, first, end int64) (int64, error) {
 	j := r.Journal
 	if j == nil {
@@ -363,8 +362,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	return start, nil
 }
 
-// trustTimes gives streams whose last item has a time that cannot be true, as older versions kept the
-// sender's, the partition's own: they would be retired at once, or never.
+// trustTimes replaces an impossible time of a stream's last item, as older versions took from senders, by the
+// partition's own. Otherwise the stream would be evicted at once, or never.
 func (p *partition) trustTimes() {
 	ttl, high := p.stage.options.StateTTL, p.buffer.High()
 	for _, s := range p.streams {
@@ -374,7 +373,7 @@ func (p *partition) trustTimes() {
 	}
 }
 
-// within moves a start that the log does not hold any more to what it holds, and says so.
+// within moves a start outside the log to its nearest end, and logs it.
 func (p *partition) within(start, first, end int64) int64 {
 	switch {
 	case start < first:

@@ -11,20 +11,20 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 )
 
-// retired is what is left of streams that were given up.
+// retired tracks evicted streams until their state is deleted.
 type retired struct {
-	at      time.Time // when silent streams were last looked for
-	leaving []leaving // whose state is still to be deleted
+	at      time.Time // when silent streams were last searched for
+	leaving []leaving // streams whose state must still be deleted
 }
 
-// leaving is a stream of which the state holds nothing but up to where it was answered.
+// leaving is an evicted stream whose state holds its last answered position only.
 type leaving struct {
 	key  consumer.Key
 	last record.Position
 }
 
-// retire gives up streams that have been silent for longer than the state is kept, by event time, so that
-// it is a function of the input, and where there are too many the ones that have been silent longest.
+// retire evicts streams that have been silent for longer than StateTTL, by event time, so that eviction is a
+// function of the input. If there are too many streams, those worth least go.
 func (p *partition) retire(now time.Time) {
 	o := &p.stage.options
 	if p.commits.sending != nil || !p.caughtUp() || p.replay.left > 0 {
@@ -60,16 +60,15 @@ func (p *partition) retire(now time.Time) {
 	}
 }
 
-// quiet says whether nothing is under way for a stream: what the next owner may read again still needs its
-// place.
+// quiet says whether a stream has no job, no open episode and nothing uncommitted. Only then may it be
+// evicted, as the next owner may have to read its items again.
 func (p *partition) quiet(s *liveStream, from record.Position) bool {
 	return !s.saving && s.pending == 0 && from.After(s.learned)
 }
 
-// worth orders streams by what giving them up would lose: the square of their episodes for each record that
-// has passed since the last one. A stream that was taught counts a hundredfold, as what people said of it
-// does not come back. So keys that come once push out one another, and not a camera that was there for long
-// and pauses.
+// worth orders streams by what eviction would lose: the square of their episodes, divided by the records
+// since their last one. A stream that was taught counts a hundredfold, because people's labels do not come
+// back. So keys that come once evict each other, not a long-lived camera that pauses.
 func (s *liveStream) worth(now int64) float64 {
 	weight := float64(max(s.episodes*s.episodes, 1))
 	if s.taught {
@@ -78,7 +77,7 @@ func (s *liveStream) worth(now int64) float64 {
 	return weight / float64(max(now-s.learned.Offset, 1))
 }
 
-// leastWorth are the streams for which nothing is under way, those of the least worth first.
+// leastWorth returns the quiet streams, those of least worth first.
 func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
 	from := p.restart().from
 	list := slices.Collect(maps.Values(p.streams))
@@ -91,8 +90,8 @@ func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
 	return list
 }
 
-// giveUp gives up streams for which nothing is under way. A snapshot of nothing replaces what they
-// remember at once; it goes when no journal names the stream any more.
+// giveUp evicts quiet streams. An empty snapshot replaces their memory at once; it is deleted when no journal
+// names the stream any more.
 func (p *partition) giveUp(list []*liveStream, reason, why string) {
 	if len(list) == 0 {
 		return
@@ -112,7 +111,7 @@ func (p *partition) giveUp(list []*liveStream, reason, why string) {
 	})
 }
 
-// forget deletes the state of streams that were given up.
+// forget deletes the state of evicted streams.
 func (p *partition) forget(from record.Position) {
 	left := p.retired.leaving[:0]
 	for _, l := range p.retired.leaving {

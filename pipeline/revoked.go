@@ -12,21 +12,21 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// How a partition is taken over, as the metric says it.
+// How a partition was restored, for the metric.
 const (
 	fromMemory = "kept"
 	fromState  = "restored"
 )
 
-// revoked holds the partitions that the group has taken back, with all that they have in memory, until the group says who
-// owns them next: at each change of its members it takes all partitions back, and most of them stay where they were. Nothing
-// is held beside the partitions of the next generation, so that it never takes memory in addition to theirs.
+// revoked keeps partitions that the group has revoked, with their memory, until the next assignment: a rebalance
+// revokes all partitions, and most return to the same member. It is emptied before other partitions are restored,
+// so that it takes no memory beside theirs.
 type revoked struct {
 	mutex      sync.Mutex
 	partitions map[topic.TopicPartition]*partition
 }
 
-// keep holds a partition that was handed over in full.
+// keep stores a partition that was handed over completely.
 func (r *revoked) keep(p *partition) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -36,7 +36,7 @@ func (r *revoked) keep(p *partition) {
 	r.partitions[topic.TopicPartition{Topic: p.topic, Partition: p.number}] = p
 }
 
-// take hands out the partition, once; nil: it is not held.
+// take removes and returns the partition; nil: it is not kept.
 func (r *revoked) take(tp topic.TopicPartition) *partition {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -45,7 +45,7 @@ func (r *revoked) take(tp topic.TopicPartition) *partition {
 	return p
 }
 
-// assigned lets go of the partitions that the group has not given back.
+// assigned drops the partitions that were not assigned again.
 func (r *revoked) assigned(partitions []topic.TopicPartition) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -58,15 +58,15 @@ func (r *revoked) assigned(partitions []topic.TopicPartition) {
 	r.partitions = left
 }
 
-// settled says whether all that the partition has in memory is also in its state, its committed offset and its input, so
-// that a new owner would come to the same. It is asked when the last commit has ended.
+// settled says whether state, committed offset and input together hold all that the partition has in memory, so
+// that a new owner would restore the same. It is valid after the last commit has ended.
 func (p *partition) settled() bool {
 	next := &p.commits.next
 	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 && p.commits.sending == nil &&
 		len(next.records) == 0 && len(next.answered) == 0 && len(next.snapshots) == 0 && !next.forgotten && p.inFlight == 0
 }
 
-// handedOver keeps the partition in memory if what it is now is what its last commit says.
+// handedOver keeps the partition in memory if it equals its last commit.
 func (p *partition) handedOver() {
 	end, known := p.commits.committer.StateEnd()
 	if !known || !p.settled() {
@@ -76,19 +76,18 @@ func (p *partition) handedOver() {
 	p.stage.revoked.keep(p)
 }
 
-// found is what an owner finds of a partition that it has kept in memory, once it has fenced whoever had it in between.
+// found describes a kept partition's topics, read after the claim has fenced any owner in between.
 type found struct {
 	input, state topic.ID
 	committed    int64 // offset
 	first, end   int64 // of the input
 
 	stateFirst, stateEnd int64 // of the state topic's partition
-	written              bool  // the state of the partition, by anybody, since it was kept
+	written              bool  // somebody wrote the partition's state since it was kept
 }
 
-// outdated says why the partition must not go on with what it has in memory; "" if nobody can have owned it in between.
-// An owner that has answered anything has written state before it could commit an offset, and one that has written
-// neither leaves a new owner nothing that it would restore: then what is in memory is what restoring would come to.
+// outdated returns why the partition must not continue from memory; "" if nobody can have owned it in between. An
+// owner writes state before it commits an offset. If it wrote neither, restoring would give what is in memory.
 func (p *partition) outdated(f found) string {
 	switch {
 	case f.input != p.input:
@@ -105,9 +104,9 @@ func (p *partition) outdated(f found) string {
 	return ""
 }
 
-// proceed makes this process the owner again of a partition that it owned last and that nobody has owned since: all that
-// is in memory stays, open episodes too, and nothing is read again. nil: there is none, and the partition has to be
-// restored. It comes after the claim has fenced earlier owners, as restoring does: see claim.
+// proceed continues a kept partition that nobody has owned in between: its memory and open episodes stay, and
+// nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has fenced
+// earlier owners: see claim.
 func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
 	p := s.revoked.take(topic.TopicPartition{Topic: a.Topic, Partition: a.Partition})
 	if p == nil {
@@ -133,7 +132,7 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 	return p, nil
 }
 
-// look finds out what has become of the partition since it was kept.
+// inspect reads what has changed since the partition was kept.
 func (p *partition) look(ctx context.Context, committed int64) (f found, err error) {
 	client, o := p.stage.client, &p.stage.options
 	f.committed = committed

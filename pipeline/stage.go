@@ -1,6 +1,6 @@
-// Package pipeline is the straight line: partition, episode, graph, solve, remember, results. consumer feeds
-// it, producer carries its answers away, and what it promises about repeats is kept here: see partition, and
-// internal/state.
+// Package pipeline runs the labelling stage: it reads partitions, gathers episodes, has each stream's
+// memory answer them, and commits results, state and offsets. It keeps the guarantees about repeats: see
+// partition, and internal/state.
 package pipeline
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Options say what a stage reads, writes and promises. Zero values get the defaults where one is stated.
+// Options configure a stage. A zero value means the default where one is stated.
 type Options struct {
 	Group    string
 	In       []string
@@ -32,26 +32,26 @@ type Options struct {
 	Labels   string // "": none
 	Episodes string // "": none
 	Review   string // "": none
-	// Corrections gets what recent items are called since, when labels say so; "": none, and they keep their names
-	// unless those are forgotten.
+	// Corrections is the topic for new names of recent items after labels have changed; "": none, and recent
+	// items keep their names unless those are forgotten.
 	Corrections string
-	Now         string // where items get a first answer when they are read; "": none do
+	Now         string // topic of first answers, given when items are read; "": none
 
 	Delivery producer.Delivery
-	// Eager hands results over as soon as they are there, ahead of the commit that covers them: at least once.
-	// Without it all of a commit goes together.
+	// Eager writes results as soon as they are ready, before the commit that covers them: at least once.
+	// Without it a commit is written as a whole.
 	Eager          bool
-	Committed      bool          // leave out records of transactions that are open or were given up
+	Committed      bool          // skip records of open or aborted transactions
 	CommitInterval time.Duration // default 100 ms
 	StateInterval  time.Duration // default 10 s
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
-	NowWithin      time.Duration // of an item being read, for a first answer; default 2 s
-	StateTTL       time.Duration // of event time without an item, after which a stream is forgotten; 0: never
-	MaxLabels      int           // examples of the labels topic that are in force, the latest; default 100,000
-	MaxStreams     int           // of a partition; beyond, the longest silent are forgotten; default 20,000
+	NowWithin      time.Duration // of reading an item, or it gets no first answer; default 2 s
+	StateTTL       time.Duration // event time without an item after which a stream is evicted; 0: never
+	MaxLabels      int           // examples of the labels topic in force, the latest; default 100,000
+	MaxStreams     int           // of a partition; beyond that, streams idle longest are evicted; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
-	Recent         *recent.Store // where the last answered items are kept; nil: nowhere
+	Recent         *recent.Store // keeps the last answered items; nil: not kept
 
 	Form       record.ResultForm // of results; the zero value is ResultJSON
 	WithVector bool              // results carry their items' vectors
@@ -63,40 +63,39 @@ type Options struct {
 
 	Workers    int   // default: one a core
 	InFlight   int64 // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
-	Budget     int64 // of bytes of the process; 0: none
+	Budget     int64 // bytes the process may use; 0: no bound
 	FetchBytes int   // of one fetch, default 1 MiB
-	// RecoveryTarget is how long a new owner may be busy with what it has to learn again, default 30 s: where it
-	// would take longer, state is written beyond its share of the results' bytes.
+	// RecoveryTarget bounds how long a new owner may take to replay what no snapshot covers, default 30 s. Where
+	// it would take longer, more state is written than its usual share of the results' bytes.
 	RecoveryTarget time.Duration
-	StallAfter     time.Duration // without getting on, after which a partition with input is stuck, default 45 s
+	StallAfter     time.Duration // without progress, until a partition with input counts as stuck; default 45 s
 	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
 	Advertise                 string        // where other processes send whoever asks for a stream of this one
 
-	// Bounded says that the input ends, as a backfill's does: silence closes nothing, the end closes what is
-	// open.
+	// Bounded marks an input that ends, as a backfill's does: silence closes no episode, the end closes the open
+	// ones.
 	Bounded bool
 	// Compare makes a backfill write corrections instead of results; nil: results.
 	Compare *Comparison
-	// FromState is another group's state topic: a stream of which nothing is known starts with what it holds
-	// there.
+	// FromState is another group's state topic. A stream that has no state of its own starts from the one there.
 	FromState string
 
-	Observer Observer // nil: nobody watches
-	// Acknowledged is told how long it took from the close of an episode, of whatever stream, to the
-	// acknowledgement of its results, from several goroutines; nil: nobody asks.
+	Observer Observer // nil: none
+	// Acknowledged is called with the time from an episode's close to the acknowledgement of its results, from
+	// several goroutines; nil: not called.
 	Acknowledged func(episode int64, took time.Duration)
 	// AnsweredFirst is told how long it took from reading an item to the acknowledgement of its first answer,
 	// from several goroutines; nil: nobody asks.
 	AnsweredFirst func(took time.Duration)
-	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: nobody asks.
+	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
 	Traced func(*Trace)
 	Log    *slog.Logger
 }
 
-// Observer is told what the stage does, from several goroutines, in order within a stream. It must not keep
-// the stage waiting, nor change what it is given.
+// Observer sees each answered episode. It is called from several goroutines, in order within a stream. It
+// must not block, nor change its argument.
 type Observer interface {
 	Answered(*Answered)
 }
@@ -107,8 +106,8 @@ type Answered struct {
 	Results []record.Result
 	Reviews []record.Review // of items whose label would teach most; vectors and attributes are the items' own
 	Report  stream.Report
-	Solved  *solver.Result // the solve itself, for as long as the call lasts
-	Labels  *stream.Labels // that it was answered by
+	Solved  *solver.Result // the solve itself, valid during the call only
+	Labels  *stream.Labels // in force when it was answered
 	Unknown int
 	Took    time.Duration
 }
@@ -162,7 +161,7 @@ func (o *Options) group() consumer.GroupSettings {
 	}
 }
 
-// Stage labels the partitions that its group gives it.
+// Stage labels the partitions that its group assigns to it.
 type Stage struct {
 	options    Options
 	client     *topic.Client
@@ -176,7 +175,7 @@ type Stage struct {
 	producers  openers
 	revoked    revoked
 	owned      atomic.Int32  // partitions of this process
-	restores   chan struct{} // one for each restore that is going on; see turn
+	restores   chan struct{} // one for each running restore; see turn
 	firsts     firstMemory
 	grouped    grouped
 	counted    classCounts
@@ -187,14 +186,13 @@ type Stage struct {
 	memory     *budget
 	labelBytes labelBytes
 	embeddings embeddings
-	ranges     map[topic.TopicPartition]Range // what a backfill answers; nil: everything, for ever
+	ranges     map[topic.TopicPartition]Range // what a backfill answers; nil: everything, without end
 }
 
-// ErrHung is returned when an episode does not end: the process is of no use any more, and its partitions
-// belong to others.
+// ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
 var ErrHung = errors.New("an episode does not end")
 
-// New prepares a stage; nothing is asked of the brokers yet.
+// New prepares a stage without contacting brokers.
 func New(client *topic.Client, o Options) (*Stage, error) {
 	o.fill()
 	if o.Bounded {
@@ -230,7 +228,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	return s, nil
 }
 
-// inFlightMost is how many bytes a partition may have unacknowledged: all of them an eighth of the budget.
+// inFlightMost bounds a partition's unacknowledged bytes: all partitions together an eighth of the budget.
 func (s *Stage) inFlightMost() int64 {
 	if s.memory.limit == 0 {
 		return s.options.InFlight
@@ -241,8 +239,9 @@ func (s *Stage) inFlightMost() int64 {
 // Metrics are the stage's figures.
 func (s *Stage) Metrics() *Metrics { return s.metrics }
 
-// Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot go on
-// at all: brokers that are away, topics that refuse, records that are rubbish are waited for and said.
+// Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot
+// continue at all. It waits for brokers that are away and topics that refuse, and reports them; bad records
+// go to the dead letters.
 func (s *Stage) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -317,7 +316,7 @@ func (s *Stage) work(ctx context.Context) error {
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }
 
-// own answers one partition for as long as the group leaves it to this process.
+// own answers one partition while the group assigns it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	tp := topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}
 	s.progress.assign(tp, time.Now())
@@ -351,7 +350,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			s.untilChanged(ctx, b)
 			continue
 		}
-		if claimed || !topic.Temporary(err) { // else a coordinator that is not ready yet, a leader that moves
+		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
 			s.warned.once(fmt.Sprintf("restart %s/%d", a.Topic, a.Partition), func(times int) {
 				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "times", times, "error", err)
@@ -364,9 +363,9 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	return nil
 }
 
-// hold is one ownership from claim to hand-over; claimed says whether the claim came through. Only an answer
-// that is acknowledged ends an outage: a partition that can be claimed and not answered is claimed again ever
-// more slowly.
+// hold is one ownership from claim to hand-over; claimed says whether the claim succeeded. Only an
+// acknowledged answer ends an outage: a partition that can be claimed but not answered is claimed again
+// with growing delays.
 func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (claimed bool, err error) {
 	p, reader, decoder, err := s.claim(ctx, a)
 	if err != nil {
@@ -397,8 +396,8 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	return true, err
 }
 
-// leave waits until no commit is on its way. A worker may still be busy with an episode of the partition:
-// nobody wants what becomes of it.
+// leave waits until no commit is in flight. A worker may still be busy with an episode of the partition; its
+// result is discarded.
 func (p *partition) leave(limit time.Duration) bool {
 	if p.commits.sending == nil {
 		return true
@@ -413,7 +412,7 @@ func (p *partition) leave(limit time.Duration) bool {
 	}
 }
 
-// watch looks for a worker that hangs: signs of life to the group go on without it.
+// watch finds a worker that hangs: heartbeats continue without it, so the group would never notice.
 func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 	ticker := time.NewTicker(min(time.Second, s.options.Watchdog/4))
 	defer ticker.Stop()

@@ -16,67 +16,66 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// liveStream is one stream's queue. Its jobs are done one after the other, by whichever worker
-// is free; its memory and labels belong to the job that is being done. The partition is told of a job before
-// all of it is learned: working is held until it is.
+// liveStream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
+// belong to the running job. The partition gets a job's answers before the job has learned from them; the
+// lock working is held until it has.
 type liveStream struct {
 	working     sync.Mutex
 	key         consumer.Key
 	partition   *partition
 	memory      *stream.Stream
 	learned     record.Position // the last item of the last episode
-	labels      []int64         // the labels it last answered by
-	learning    time.Duration   // what it took to learn of the last episode, after its answers
+	labels      []int64         // the labels in force at its last answer
+	learning    time.Duration   // time to learn from the last episode, after its answers
 	learnedTime time.Time       // event time of the last item of the last episode
 
-	first atomic.Pointer[firstStream] // nil: none of its items was answered at once
+	first atomic.Pointer[firstStream] // nil: no first answer yet
 
-	bytes, metricBytes atomic.Int64 // about what its memory holds, and its metric of that
+	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
 
 	// Of the pool, under its lock.
 	jobs    []*job
 	running bool
 
 	// Of the partition's owner.
-	unsaved      bool // has learned what no snapshot holds or will hold
+	unsaved      bool // has learned something that no snapshot holds or will hold
 	saving       bool // a snapshot is being taken
-	gone         bool // given up
+	gone         bool // evicted
 	saved        time.Time
-	size         int       // of its last snapshot, or what one is thought to take; 0: not known
+	size         int       // bytes of its last snapshot, or an estimate; 0: not known
 	pending      int       // jobs given to the workers and not taken back
 	answeredTime time.Time // event time of the partition at its last answered item
 	episodes     int64     // that it has answered
 	taught       bool      // its own items have taught it
 }
 
-// job is something to do for a stream: answer an episode, learn it again without answering, or take a
-// snapshot.
+// job is one task of a stream: answer an episode, replay one without emitting results, or take a snapshot.
 type job struct {
 	stream  *liveStream
 	episode *consumer.Episode // nil: take a snapshot
-	relearn *view             // the labels that the episode was answered by: it is learned without a word
-	poison  error             // why the episode must not be solved; nil: it may
+	relearn *view             // the labels with which the episode was answered: it is replayed without results
+	poison  error             // why the episode must not be solved; nil: it may be
 	closed  time.Time         // when the episode closed, by the wall clock
 
-	// What came of it.
+	// The outcome.
 	records  []record.Out
 	bytes    int64 // of records
 	labels   []int64
 	snapshot *state.Snapshot
 	report   stream.Report
 	took     time.Duration
-	learned  time.Duration // how long that took of the episode before
+	learned  time.Duration // time spent learning from the episode before
 	kept     *recent.Block // its recent items; nil: none are kept
 	unknown  int
 	answered bool
-	rejected error // why the memory could not answer: the items are in the dead letters
+	rejected error // why it could not be answered: its items go to the dead letters
 
-	items   []stream.Item // for first answers, until they have followed
+	items   []stream.Item // for first answers, until they know the episode
 	answers []stream.Answer
 }
 
-// attempt does the job on a worker. A panic, and an episode that hung its owners before, is the fault of
-// this job alone: its items go to the dead letters and the others go on.
+// attempt runs the job on a worker. If it panics, or hung earlier owners, only this job fails: its items go
+// to the dead letters.
 func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -90,7 +89,7 @@ func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
 	j.do(ctx, engine)
 }
 
-// fail makes dead letters of an episode's items.
+// fail makes dead letters from an episode's items.
 func (j *job) fail(err error) {
 	j.rejected = err
 	if j.episode == nil {
@@ -116,7 +115,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	begin := time.Now()
 	answers, err := j.answer(ctx, engine, v)
 	if ctx.Err() != nil {
-		return // given up: the partition's next owner answers
+		return // the partition is released: its next owner answers
 	}
 	j.took, j.learned, s.learning = time.Since(begin), s.learning, 0
 	j.labels = v.next
@@ -142,7 +141,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	}
 }
 
-// tell tells an observer, whose panics are not the episode's.
+// tell calls the observer. A panic there does not fail the episode.
 func (p *partition) tell(watching Observer, a *Answered) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -152,7 +151,7 @@ func (p *partition) tell(watching Observer, a *Answered) {
 	watching.Answered(a)
 }
 
-// answer asks the memory. A panic below is an error of this episode alone: the others go on.
+// answer lets the memory answer. A panic below fails this episode only.
 func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answers []stream.Answer, err error) {
 	s := j.stream
 	defer func() {
@@ -162,14 +161,14 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	}()
 	for _, r := range v.resets {
 		if slices.Equal(s.labels, v.next) {
-			break // as mostly: there is nothing new
+			break // the usual case: no new labels
 		}
 		if s.learned != record.NoPosition && r.after(s.labels) && (r.Stream == "" || r.Stream == s.key.Stream) {
 			s.memory.Reset(r.Class)
 		}
 	}
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
-		s.memory.Reset("") // what it learned is of a dimension that records do not agree on any more
+		s.memory.Reset("") // what it learned has another dimension than the records have now
 	}
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range items {
@@ -182,7 +181,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	return answers, err
 }
 
-// streamItem is an item as a stream knows it.
+// streamItem converts a record's item to the stream's form.
 func streamItem(it *record.Item) stream.Item {
 	return stream.Item{
 		ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model,
@@ -190,7 +189,7 @@ func streamItem(it *record.Item) stream.Item {
 	}
 }
 
-// learn does what an answered episode has left to learn. What panics is not learned: answers stand.
+// learn lets the memory learn from an answered episode. After a panic the answers stand.
 func (s *liveStream) learn() {
 	begin := time.Now()
 	defer func() {
@@ -204,7 +203,7 @@ func (s *liveStream) learn() {
 	s.memory.Learn()
 }
 
-// snapshot is what the stream remembers now.
+// snapshot encodes the stream's memory.
 func (s *liveStream) snapshot() *state.Snapshot {
 	return &state.Snapshot{
 		Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
