@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// encode turns answers into records: results, review records and the episode's own. It returns results and review
-// items for the observer.
+// encode turns answers into records: results, review records and the episode's own. It returns results and
+// review items for the observer.
 func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review) {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
@@ -94,10 +94,11 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	return results, reviews
 }
 
-// reject sends the items of an episode that could not be answered to the dead letters, as JSON that can be fed again.
+// reject sends the items of an episode that could not be answered to the dead letters, as JSON that can
+// be fed again.
 func (j *job) reject(why error) {
 	if j.stream.partition.stage.options.Compare != nil {
-		return // already made
+		return // the dead letters exist already
 	}
 	for i := range j.episode.Items {
 		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.stream.partition.stage.options.Dead))
@@ -109,7 +110,7 @@ func (j *job) add(r record.Out) {
 	j.bytes += int64(len(r.Key) + len(r.Value))
 }
 
-// summary is the episode's record.
+// summary makes the episode's record.
 func (j *job) summary() *record.Episode {
 	e, r := j.episode, &j.report
 	s := &record.Episode{
@@ -135,8 +136,8 @@ func (j *job) summary() *record.Episode {
 	return s
 }
 
-// timeHeader carries the event time. The record's timestamp is the time of writing, because with a sender's clock that
-// is years off brokers would refuse the record, or retention would delete it at once.
+// timeHeader carries the event time. The record's timestamp is the time of writing, because with a sender's
+// clock that is years off brokers would refuse the record, or retention would delete it at once.
 func timeHeader(t time.Time) record.Header {
 	return record.Header{Key: record.TimeHeader, Value: record.AppendTime(nil, t)}
 }

@@ -17,22 +17,23 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Backfill labels a range of a topic that is already there, once. Its processes work from one plan.
+// Backfill is a job that labels a range of existing records once. All its processes share one plan.
 type Backfill struct {
 	Job      string
 	From, To string // RFC 3339, an offset, earliest, latest
-	Asked    string // how From was asked for, where that is not From itself, as with 24h
-	// Progress is told now and then how many of all records are done, by position.
+	Asked    string // From as the user gave it, if From was computed from it, as with 24h
+	// Progress is called about five times a second with the records done and in all, counted by offsets;
+	// nil: not called.
 	Progress func(done, all int64)
 }
 
-// Plan is what all processes of a job go by, whenever they are started: it is written once.
+// Plan is written once and followed by all processes of a job, whenever they start.
 type Plan struct {
 	Job      string
 	Ranges   []Range
-	Labels   []int64   // next offsets of the labels topic's partitions: what comes later is not seen
+	Labels   []int64   // next offsets of the labels topic's partitions; later records are not used
 	At       time.Time // when it was made
-	Since    string    // where the ranges begin, as it was asked for
+	Since    string    // Backfill.From
 	Settings json.RawMessage
 }
 
@@ -46,12 +47,12 @@ type Range struct {
 // ErrOtherSettings is returned when a job was planned with settings that would give other answers.
 var ErrOtherSettings = errors.New("the job was planned with other settings")
 
-// planKey begins the keys of plans in the state topic, where every other key begins with a topic. Each process that finds none writes one under a key of its own; the
-// first in the topic is the plan.
+// planKey begins the keys of plans in the state topic, where every other key begins with a topic's name. Each
+// process that finds no plan writes one under its own key; the first in the topic is used.
 const planKey = "/plan/"
 
-// Backfill answers the job's range, together with whichever other processes do the same, and returns when all of it is
-// answered and committed, whoever did it. finished says that there was nothing left to do.
+// Backfill answers the job's range together with the job's other processes. It returns when the whole range
+// is answered and committed. finished is true if there was nothing to do.
 func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return false, err
@@ -117,7 +118,7 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	return false, errors.Join(err, <-checked)
 }
 
-// left is how many records, by position, are not committed.
+// left returns how many records of the plan are not committed, counted by offsets.
 func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
 	var left int64
 	for _, r := range plan.Ranges {
@@ -171,8 +172,8 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 	return plan, nil
 }
 
-// settings are what the answers depend on, besides the input. The ends of the range are among them as they were asked
-// for: latest means the same offset to all processes of a job.
+// settings encodes all settings that the answers depend on besides the input. The range is included as the
+// user gave it: latest is the same offset for all processes of a job.
 func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 	o := &s.options
 	examples := sha256.New()
@@ -237,7 +238,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 	return plan, nil
 }
 
-// offset finds one end of the range in a partition, within what the log holds.
+// offset returns the offset of a named position in a partition, within the offsets that the log holds.
 func (s *Stage) offset(ctx context.Context, name string, partition int32, named string) (int64, error) {
 	what := fmt.Sprintf("finding %s in %s/%d", named, name, partition)
 	return waitFor(ctx, s.client, s.log, what, func() (int64, error) {

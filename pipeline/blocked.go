@@ -9,10 +9,10 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// blocked is why a partition is not taken over: its journal cannot be read.
+// blocked is the error of a partition that cannot be restored because its journal cannot be read.
 type blocked struct {
 	state topic.TopicPartition // of the partition's state
-	end   int64                // of that state, as it was read
+	end   int64                // of that state when it was read
 	err   error
 }
 
@@ -20,8 +20,8 @@ func (b *blocked) Error() string { return fmt.Sprintf("state %s: %v", b.state, b
 
 func (b *blocked) Unwrap() error { return b.err }
 
-// untilChanged waits until something was written to the state that blocks a partition, as reading it again
-// would find the same.
+// untilChanged waits for a write to the state that blocks a partition. Reading it again before that
+// would fail again.
 func (s *Stage) untilChanged(ctx context.Context, b *blocked) {
 	for {
 		if topic.Pause(ctx, 2*time.Second) != nil {
@@ -36,7 +36,7 @@ func (s *Stage) untilChanged(ctx context.Context, b *blocked) {
 	}
 }
 
-// DiscardState deletes the records of a group's state that this build cannot read, of all partitions, and
+// DiscardState deletes the records of a group's state that this build cannot read, in all partitions, and
 // returns how many. The group may be running.
 func DiscardState(ctx context.Context, client *topic.Client, group, name string) (int, error) {
 	n, err := client.Partitions(ctx, name)

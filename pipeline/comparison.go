@@ -14,14 +14,14 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Comparison makes a backfill compare: of what it answers, only what results and corrections call something
-// else is written, as corrections. It holds what they say of the range, 8 bytes a record.
+// Comparison makes a backfill compare. It writes no results: only corrections, for items whose label differs
+// from the one in results and corrections. It keeps those labels in memory, 8 bytes a record.
 type Comparison struct {
-	DryRun bool // differences are counted, and not written
-	// Events says that results are CloudEvents.
+	DryRun bool // count differences without writing them
+	// Events is set if results are CloudEvents.
 	Events bool
 
-	since    string // where results and corrections are read from
+	since    string // where to start reading results and corrections
 	cause    record.Cause
 	at       time.Time // of the corrections
 	revision int64
@@ -33,7 +33,7 @@ type Comparison struct {
 	pages   map[pageAt]*[pageSize]calledBefore
 	objects map[record.Source]calledBefore // of records with several items
 	bytes   int64
-	ends    map[topic.TopicPartition]int64 // of the corrections that were read
+	ends    map[topic.TopicPartition]int64 // end offsets of the corrections that were read
 	changes map[Relabelled]int64
 	unknown int64
 }
@@ -41,18 +41,18 @@ type Comparison struct {
 // Relabelled is one kind of difference.
 type Relabelled struct{ Was, Is string }
 
-// calledBefore is what an item is called by the topics. The zero value is nothing.
+// calledBefore is an item's label in the topics. The zero value means none.
 type calledBefore struct {
-	label      uint32 // inChanges is set where the job's correction of the item is in changes
+	label      uint32 // with inChanges set if the job's correction of the item is counted in changes
 	confidence float32
 }
 
 const (
 	pageSize     = 4096
 	inChanges    = 1 << 31
-	objectBytes  = 64        // an entry of objects, near enough
+	objectBytes  = 64        // approximate bytes of an entry of objects
 	comparedMost = 1 << 30   // bytes
-	clocksApart  = time.Hour // that senders' clocks may be ahead of the brokers'
+	clocksApart  = time.Hour // how far senders' clocks may be ahead of the brokers'
 )
 
 type pageAt struct {
@@ -64,19 +64,19 @@ func pageOf(at record.Source) pageAt {
 	return pageAt{topic.TopicPartition{Topic: at.Topic, Partition: at.Partition}, at.Offset / pageSize}
 }
 
-// ErrTooLong is returned where a range has more results than can be compared at once.
+// ErrTooLong is returned if a range has more results than fit in memory for the comparison.
 var ErrTooLong = errors.New("the range has too many results to be compared at once")
 
-// Differences are how many items the job calls something else, by what they were called and are: those of all
-// its processes, except in a dry run. unknown items have no result to compare with. It is called once the
-// backfill is over.
+// Differences returns how many items the job labels differently, by old and new label, from all its
+// processes, or in a dry run from this one. unknown counts items without a result to compare with. Call it
+// after the backfill.
 func (c *Comparison) Differences() (changes map[Relabelled]int64, unknown int64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.changes, c.unknown
 }
 
-// load reads what results and corrections say of the plan's ranges.
+// load reads the labels of the plan's ranges from results and corrections.
 func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 	c.cause, c.at = record.Cause{Kind: "answered again", ID: plan.Job}, plan.At
 	c.revision, c.since = position(plan.Labels), "earliest"
@@ -115,7 +115,8 @@ func (c *Comparison) finish(ctx context.Context, s *Stage) error {
 	return err
 }
 
-// readAll reads a topic to its end, and returns that. from is where to begin; nil: at since.
+// readAll reads a topic to its end and returns the end offsets. from holds the first offsets; nil: read
+// from since on.
 func (c *Comparison) readAll(
 	ctx context.Context, s *Stage, name string, from map[topic.TopicPartition]int64,
 	take func(*record.Raw) error,
@@ -151,7 +152,7 @@ func (c *Comparison) readAll(
 	return ends, nil
 }
 
-// result takes in a result; what is none is passed over.
+// result adds a result, and ignores a record that is none.
 func (c *Comparison) result(r *record.Raw) error {
 	var said struct {
 		ID         string  `json:"id"`
@@ -164,7 +165,7 @@ func (c *Comparison) result(r *record.Raw) error {
 	return c.put(said.ID, said.Label, said.Confidence)
 }
 
-// correction takes in a correction, and counts it if it is the job's.
+// correction adds a correction, and counts it if it is the job's.
 func (c *Comparison) correction(r *record.Raw) error {
 	var said record.Correction
 	if json.Unmarshal(r.Value, &said) != nil {
@@ -187,14 +188,14 @@ func (c *Comparison) count(at record.Source, was, is string) {
 	}
 }
 
-// within takes the id of a result apart, if its item is in the range.
+// within parses the ID of a result, and says whether the item is in the range.
 func (c *Comparison) within(id string) (at record.Source, ok bool) {
 	at, ok = record.ParseID(id)
 	r, known := c.ranges[topic.TopicPartition{Topic: at.Topic, Partition: at.Partition}]
 	return at, ok && known && at.Offset >= r.From && at.Offset < r.To
 }
 
-// put notes what an item is called; what is put last stands.
+// put stores an item's label, replacing an earlier one.
 func (c *Comparison) put(id, label string, confidence float64) error {
 	at, ok := c.within(id)
 	if !ok {
@@ -217,7 +218,7 @@ func (c *Comparison) put(id, label string, confidence float64) error {
 	return nil
 }
 
-// set is called under the lock, as get is.
+// set and get are called with the lock held.
 func (c *Comparison) set(at record.Source, entry calledBefore) {
 	if at.Object >= 0 {
 		before := len(c.objects)
@@ -245,7 +246,7 @@ func (c *Comparison) get(at record.Source) calledBefore {
 	return calledBefore{}
 }
 
-// compare is the correction that an answer makes; nil: none.
+// compare returns the correction that follows from an answer; nil: none.
 func (c *Comparison) compare(it *record.Item, r *record.Result) *record.Correction {
 	c.mutex.Lock()
 	was := c.get(it.Source)

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// contact follows whether this process takes part in its group and whether the brokers answer it. Without
-// either it gets no records, and nothing that it knows of its partitions holds any more.
+// contact tracks whether this process takes part in its group and whether the brokers answer. Without either
+// it gets no records, and what it knows of its partitions may be out of date.
 type contact struct {
 	mutex    sync.Mutex
 	group    string
-	limit    time.Duration // that may pass without contact; the group's session
-	left     time.Time     // since when it takes part in no generation; zero: it does
+	limit    time.Duration // time without contact before it is reported; the group's session timeout
+	left     time.Time     // since when it is in no generation; zero: it is in one
 	whyLeft  error         // the last failure to join
-	silent   time.Time     // since when the brokers answer nothing; zero: they do
+	silent   time.Time     // since when the brokers do not answer; zero: they do
 	whyQuiet error
 	missing  []string  // inputs that the brokers do not have
-	lacking  time.Time // since when there are any
+	lacking  time.Time // since when inputs are missing
 }
 
-// lacks notes which inputs are missing.
+// lacks records which inputs are missing.
 func (c *contact) lacks(missing []string, now time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -31,7 +31,7 @@ func (c *contact) lacks(missing []string, now time.Time) {
 	c.missing = missing
 }
 
-// inputs says that inputs have been missing for longer than the limit, if so.
+// inputs reports inputs that have been missing for longer than the limit.
 func (c *contact) inputs(now time.Time) (Trouble, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -46,14 +46,14 @@ func (c *contact) inputs(now time.Time) (Trouble, bool) {
 	}, true
 }
 
-// joined notes a generation of the group.
+// joined records a generation of the group.
 func (c *contact) joined() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.left, c.whyLeft = time.Time{}, nil
 }
 
-// lost notes that this process takes part in no generation, and why, as far as that is known.
+// lost records that this process is in no generation, and why, if that is known.
 func (c *contact) lost(err error, now time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -65,7 +65,7 @@ func (c *contact) lost(err error, now time.Time) {
 	}
 }
 
-// asked notes what came of a question to the brokers that was asked at begin.
+// asked records the outcome of a request to the brokers that was sent at begin.
 func (c *contact) asked(err error, begin time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -79,7 +79,7 @@ func (c *contact) asked(err error, begin time.Time) {
 	}
 }
 
-// lasting is for how long there has been no contact: 0 below the limit.
+// lasting returns for how long there has been no contact; 0 below the limit.
 func (c *contact) lasting(now time.Time) time.Duration {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -87,7 +87,7 @@ func (c *contact) lasting(now time.Time) time.Duration {
 	return longest
 }
 
-// longest is lasting, and why, for the holder of the mutex.
+// longest is lasting with the error, for callers that hold the mutex.
 func (c *contact) longest(now time.Time) (longest time.Duration, why error) {
 	if !c.left.IsZero() {
 		longest, why = now.Sub(c.left), c.whyLeft
@@ -101,7 +101,7 @@ func (c *contact) longest(now time.Time) (longest time.Duration, why error) {
 	return longest, why
 }
 
-// trouble says that there has been no contact for longer than the limit, if so.
+// trouble reports that there has been no contact for longer than the limit.
 func (c *contact) trouble(now time.Time) (Trouble, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

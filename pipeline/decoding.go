@@ -4,8 +4,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// newDecoder makes the decoder of the partition: it expects the dimensions that the state has, and the labelled examples'
-// unless records say otherwise.
+// newDecoder makes the partition's decoder. It expects the dimensions stored in the state, and those of
+// labelled examples until records show another.
 func (p *partition) newDecoder() (*record.Decoder, error) {
 	o := p.stage.options.Decode
 	o.DimensionGivenUp = p.dimensionGivenUp
@@ -22,14 +22,15 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	return decoder, nil
 }
 
-// dimensionGivenUp says which of the dead letters are good after all. It is called while the partition is read, on another
-// goroutine than the partition's.
+// dimensionGivenUp logs which dead letters hold good records after all. It is called from the goroutine that
+// reads the partition, not from the partition's own.
 func (p *partition) dimensionGivenUp(c record.DimensionChange) {
 	p.log.Error("the dimension of the vectors proved wrong and is given up: records that were refused for it are good, replay them from the dead letters",
 		"model", c.Model, "was", c.From, "is", c.To, "first", c.First.Offset, "last", c.Last.Offset, "refused", c.Refused)
 }
 
-// labelledDimension is what most of a model's labelled examples have, and how many do.
+// labelledDimension is the most frequent dimension among a model's labelled examples, and its
+// number of examples.
 type labelledDimension struct{ dimension, examples int }
 
 // labelledDimensions counts the examples of each model and dimension.
@@ -42,7 +43,7 @@ func (l labelledDimensions) add(model string, dimension int) {
 	l[model][dimension]++
 }
 
-// most is, of each model, the dimension that most examples have; of equals, the smallest.
+// most returns, for each model, the dimension of most examples; of equals, the smallest.
 func (l labelledDimensions) most() map[string]labelledDimension {
 	all := make(map[string]labelledDimension, len(l))
 	for model, counts := range l {

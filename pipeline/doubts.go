@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A stream counts as doubtful for doubtLasts after its last episode that was; no more than doubtsKept are
-// remembered.
+// A stream counts as doubtful for doubtLasts after its last doubtful episode. At most doubtsKept
+// streams are tracked.
 const (
 	doubtLasts = 5 * time.Minute
 	doubtsKept = 100
 )
 
-// doubts are the streams that lately answered fewer than half of the items right that people labelled.
+// doubts tracks the streams that recently answered fewer than half of their labelled items right.
 type doubts struct {
 	mutex   sync.Mutex
 	streams map[string]doubt
@@ -39,12 +39,12 @@ func (d *doubts) add(stream string, right, all int, now time.Time) {
 	}
 }
 
-// forget drops what is over.
+// forget drops expired entries.
 func (d *doubts) forget(now time.Time) {
 	maps.DeleteFunc(d.streams, func(_ string, x doubt) bool { return now.Sub(x.at) > doubtLasts })
 }
 
-// list says of each doubtful stream what is known, in the order of their names.
+// list returns one trouble for each doubtful stream, by name.
 func (d *doubts) list(now time.Time) []Trouble {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

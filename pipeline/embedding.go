@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// embeddings are the streams whose vectors are of another embedder than before, and, while there are any,
-// others that were answered.
+// embeddings tracks streams whose embedder changed and, while there are any, the other streams
+// that were answered.
 type embeddings struct {
 	mutex   sync.Mutex
 	streams map[embedded]embedding
@@ -35,7 +35,7 @@ const (
 	embeddingsKept = 4096
 )
 
-// answered notes an episode of a stream.
+// answered records an episode of a stream.
 func (e *embeddings) answered(of embedded, changed bool, now time.Time) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -54,7 +54,7 @@ func (e *embeddings) answered(of embedded, changed bool, now time.Time) {
 	}
 }
 
-// release forgets the streams of a partition that belongs to another process now.
+// release drops the streams of a partition that is no longer owned here.
 func (e *embeddings) release(tp topic.TopicPartition) {
 	e.drop(func(of embedded, _ embedding) bool { return of.TopicPartition == tp })
 }
@@ -74,8 +74,8 @@ func (e *embeddings) drop(which func(embedded, embedding) bool) {
 	}
 }
 
-// troubles are the inputs with streams whose embedding changed: whole, where these are half and more of
-// the streams that are answered.
+// troubles lists the inputs with streams whose embedding changed. With whole it lists the inputs where these
+// are at least half of the streams answered, without it the other ones.
 func (e *embeddings) troubles(now time.Time, whole bool) []Trouble {
 	e.drop(func(_ embedded, x embedding) bool { return now.Sub(x.at) > embeddingLasts })
 	e.mutex.Lock()

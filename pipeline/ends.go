@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// lookAtEnds asks where the partitions end, so that lag is known of those too that cannot be read, and
-// whether the inputs are the topics that they were.
+// lookAtEnds queries the ends of the partitions, so that lag is known even of those that cannot be read, and
+// whether the input topics were created again.
 func (s *Stage) lookAtEnds(ctx context.Context) {
 	partitions := s.progress.assigned()
 	if len(partitions) == 0 {
@@ -37,7 +37,7 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 	for _, tp := range partitions {
 		id, asked := ids[tp.Topic]
 		if !asked {
-			id, _ = s.client.ID(limited, tp.Topic) // one that is missing is waited for
+			id, _ = s.client.ID(limited, tp.Topic) // a missing topic has the zero ID and is waited for
 			ids[tp.Topic] = id
 		}
 		end, known := ends[tp]
@@ -56,8 +56,8 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 	}
 }
 
-// lookAtState makes the state topic again if somebody has deleted it, and has partitions save all streams
-// again if it is another one than before.
+// lookAtState creates the state topic again if it was deleted. If its ID has changed, partitions save
+// all streams again.
 func (s *Stage) lookAtState(ctx context.Context) {
 	id, err := s.client.ID(ctx, s.options.State)
 	if topic.IsMissing(err) {
@@ -88,7 +88,7 @@ func (s *Stage) lookAtState(ctx context.Context) {
 type behindTransaction struct {
 	topic.TopicPartition
 	lasting time.Duration
-	offset  int64 // where the transaction begins
+	offset  int64 // the transaction's first
 	records int64 // from there on
 }
 
@@ -105,7 +105,7 @@ func (p *progress) behindTransactions(now time.Time, limit time.Duration) []behi
 	return list
 }
 
-// openTransactions are the troubles of inputs whose records wait for the end of somebody else's transaction.
+// openTransactions lists inputs whose records wait for the end of a transaction.
 func (s *Stage) openTransactions(now time.Time) []Trouble {
 	var list []Trouble
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
@@ -121,18 +121,18 @@ func (s *Stage) openTransactions(now time.Time) []Trouble {
 	return list
 }
 
-// opener is who opened a transaction.
+// opener is the producer of a transaction.
 type opener struct {
 	offset, producer int64
 }
 
-// askProducers finds out who opened the transactions that records wait for.
+// askProducers finds the producers of the transactions that records wait for.
 func (s *Stage) askProducers(ctx context.Context, now time.Time) {
-	limited, cancel := context.WithTimeout(ctx, 2*time.Second) // all of them: the survey goes on beside them
+	limited, cancel := context.WithTimeout(ctx, 2*time.Second) // for all of them: survey waits for this call
 	defer cancel()
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
 		if limited.Err() != nil {
-			return // the rest another time
+			return // the next call asks for the rest
 		}
 		if s.producers.knows(b.TopicPartition, b.offset) {
 			continue
@@ -143,7 +143,7 @@ func (s *Stage) askProducers(ctx context.Context, now time.Time) {
 	}
 }
 
-// openers are the producers of transactions that records wait for, by partition.
+// openers holds the producers of transactions that records wait for, by partition.
 type openers struct {
 	mutex sync.Mutex
 	known map[topic.TopicPartition]opener
@@ -165,7 +165,7 @@ func (o *openers) note(tp topic.TopicPartition, one opener) {
 	o.known[tp] = one
 }
 
-// of names the producer of the transaction at an offset; "" where it is not known.
+// of describes the producer of the transaction at an offset; "" if it is not known.
 func (o *openers) of(tp topic.TopicPartition, offset int64) string {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()

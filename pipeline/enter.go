@@ -11,8 +11,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Enter writes vectors, which are of one moment, to the end of the input partition of a stream that this
-// process owns, as Ask has it. They are items like all others. It wraps ErrNoStream.
+// Enter writes vectors, all of one moment, as records to the end of a stream's input partition. It finds the
+// stream like Ask: this process must own it, otherwise the error wraps ErrNoStream. The records are treated
+// like all others.
 func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float32) error {
 	if model == "" {
 		model = s.options.Decode.Model
@@ -45,8 +46,9 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	return s.client.Write(ctx, out)
 }
 
-// Owner is where the process that owns a stream serves HTTP, as it advertises, by the key of its records; ""
-// where keys do not say which partition it is in, nobody says, or it is this process.
+// Owner returns the advertised HTTP address of the process that owns a stream, found by the key of its
+// records. It returns "" if keys do not determine the partition, no address is advertised, or this process
+// owns the stream.
 func (s *Stage) Owner(ctx context.Context, name string) (string, error) {
 	if by := s.options.Decode.StreamBy; by != "" && by != "key" {
 		return "", nil

@@ -16,7 +16,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// exportVersion is that of the form of exported memory, which is JSON Lines: an exportHead, then an Exported
+// exportVersion is the version of the export format, which is JSON Lines: an exportHead, then an Exported
 // for each stream.
 const exportVersion = 1
 
@@ -25,17 +25,16 @@ type exportHead struct {
 	Streams int `json:"streams"`
 }
 
-// Exported is what a stream remembers, without the offsets that it was learned from: they say nothing in
-// another topic.
+// Exported is a stream's memory, without the offsets of its records, which mean nothing in another topic.
 type Exported struct {
 	Topic      string         `json:"topic"` // the input
 	Partition  int32          `json:"partition"`
-	Partitions int            `json:"partitions"` // of the input; 0: it is gone
+	Partitions int            `json:"partitions"` // of the input; 0: it was deleted
 	Stream     string         `json:"stream"`
 	Model      string         `json:"model,omitempty"`
 	Episodes   int64          `json:"episodes"`
 	Seen       time.Time      `json:"seen"`  // event time of its last item
-	Saved      time.Time      `json:"saved"` // when it reached the state topic
+	Saved      time.Time      `json:"saved"` // when it was written to the state topic
 	Memory     []stream.Piece `json:"memory"`
 	Sum        uint32         `json:"crc32c"` // of the memory's bytes
 }
@@ -52,11 +51,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // ErrExport is wrapped by the error of a file of exported memory that cannot be used.
 var ErrExport = errors.New("not usable as exported state")
 
-// ErrNewer is wrapped by the error of an import that would put older memory above newer.
+// ErrNewer is wrapped by the error of an import that would replace newer memory by older.
 var ErrNewer = errors.New("the state topic has newer memory")
 
-// ExportState returns what a state topic holds of a group's streams: of one or, with "", of all of them. The
-// group may be running.
+// ExportState returns the memory of a group's streams from a state topic: of one or, with "", of all of them.
+// The group may be running.
 func ExportState(
 	ctx context.Context, client *topic.Client, group, name, only string,
 ) (list []Exported, err error) {
@@ -94,7 +93,7 @@ func ExportState(
 	return list, nil
 }
 
-// WriteExport writes what ReadExport reads.
+// WriteExport writes the form that ReadExport reads.
 func WriteExport(w io.Writer, list []Exported) error {
 	encoder := json.NewEncoder(w)
 	if err := encoder.Encode(exportHead{exportVersion, len(list)}); err != nil {
@@ -108,8 +107,8 @@ func WriteExport(w io.Writer, list []Exported) error {
 	return nil
 }
 
-// ReadExport reads exported memory, of one stream or, with "", of all, and checks that it is whole and that
-// this build can read it.
+// ReadExport reads exported memory, of one stream or, with "", of all. It checks that the memory is complete
+// and that this build can read it.
 func ReadExport(r io.Reader, only string) ([]Exported, error) {
 	decoder := json.NewDecoder(bufio.NewReaderSize(r, 1<<20))
 	var head exportHead
@@ -139,9 +138,9 @@ func ReadExport(r io.Reader, only string) ([]Exported, error) {
 	return list, nil
 }
 
-// ImportState has streams of a group that is not running remember what was exported; where they are and what
-// they have answered stays. input takes the place of the exported input topic; "": it is the same. Where a
-// stream was saved after it was exported nothing at all is imported, unless replace is set.
+// ImportState imports exported memory into streams of a stopped group. Their positions and answered items
+// stay. input replaces the exported input topic; "": the same topic. If any stream was saved after its
+// export, nothing is imported, unless replace is set.
 func ImportState(
 	ctx context.Context, client *topic.Client, group, name, input string, list []Exported, replace bool,
 ) error {
@@ -176,7 +175,7 @@ func ImportState(
 		}
 		commits = append(commits, records)
 	}
-	for _, records := range commits { // only now is nothing left that could be refused
+	for _, records := range commits { // written only after all checks have passed
 		if err := client.Write(ctx, records); err != nil {
 			return err
 		}
@@ -184,7 +183,7 @@ func ImportState(
 	return nil
 }
 
-// importInto is the commit that brings memory into one partition.
+// importInto returns the state records that bring memory into one partition.
 func importInto(
 	ctx context.Context, client *topic.Client, group, name string, tp topic.TopicPartition, list []Exported,
 	replace bool,
@@ -237,7 +236,7 @@ func importInto(
 			learned = record.NoPosition
 		}
 		if e.Seen.Before(journal.High) {
-			e.Seen = journal.High // it is not silent for as long as it lay in a file
+			e.Seen = journal.High // time in a file does not count as idle time
 		}
 		snapshots = append(snapshots, &state.Snapshot{
 			Stream: key, Learned: learned, Labels: last(restored, key), Seen: e.Seen, Pieces: e.Memory,

@@ -9,17 +9,18 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// handOverSpeed is how many bytes of state a second a hand-over counts on writing.
+// handOverSpeed is the assumed speed of writing state in a hand-over, in bytes a second.
 const handOverSpeed = 16 << 20
 
-// gone says whether the input does not hold any more what was read of it, by what ended reading.
+// gone says whether the error that ended reading means that the records are no longer in the input.
 func gone(cause error) bool {
 	var outOfRange *topic.OutOfRange
 	return errors.Is(cause, errAnew) || errors.As(cause, &outOfRange) || topic.IsMissing(cause)
 }
 
-// handOver ends the ownership: it answers what is closed, commits, and leaves open episodes to the next owner unless they
-// are to be answered now, as the input may not hold their items any more.
+// handOver ends the ownership: it answers closed episodes and commits. Open episodes are left to the
+// next owner, unless they must be answered now because DrainOpen is set or the input may no longer
+// hold their items.
 func (p *partition) handOver(cause error) error {
 	o := &p.stage.options
 	limit := o.DrainTimeout
@@ -45,7 +46,7 @@ func (p *partition) handOver(cause error) error {
 		} else if time.Since(begin) < limit/2 {
 			p.commit(false)
 		} else {
-			p.commit(true) // what is not answered by now is left to the next owner
+			p.commit(true) // the next owner answers the rest
 		}
 		select {
 		case <-deadline.C:
@@ -60,8 +61,7 @@ func (p *partition) handOver(cause error) error {
 	}
 }
 
-// saveAll takes snapshots of all streams that have learned something, as many as there is time for: the journal holds
-// the rest.
+// saveAll takes snapshots of as many changed streams as there is time for. The journal covers the rest.
 func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 	room := int(handOverSpeed * (limit - time.Since(begin)).Seconds() / 2)
 	for room > 0 && time.Since(begin) < limit/2 {
@@ -69,7 +69,7 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		if s == nil {
 			return
 		}
-		s.working.Lock() // the last of its jobs may still be learned from
+		s.working.Lock() // it may still be learning from its last job
 		snapshot := s.snapshot()
 		s.working.Unlock()
 		room -= snapshot.Bytes()

@@ -2,9 +2,9 @@ package pipeline
 
 import "sync"
 
-// inbox is where workers leave the jobs that they have done.
+// inbox collects finished jobs from the workers.
 type inbox struct {
-	wake  chan struct{} // holds one where something was left
+	wake  chan struct{} // holds one value if there are jobs
 	mutex sync.Mutex
 	jobs  []*job
 }

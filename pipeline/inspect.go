@@ -18,20 +18,21 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Remembered is what a state topic holds of one stream.
+// Remembered is one stream's state in a state topic.
 type Remembered struct {
 	Topic     string // of the input
 	Partition int32
 	Stream    string
 	Model     string
-	Learned   record.Position // up to where a snapshot has learned
-	Answered  record.Position // up to where results are committed
-	Saved     time.Time       // when the snapshot was written; zero where there is none
-	Memory    stream.Summary  // zero where the snapshot was reset or there is none yet
+	Learned   record.Position // the last item covered by the snapshot
+	Answered  record.Position // the last item with committed results
+	Saved     time.Time       // when the snapshot was written; zero: there is none
+	Memory    stream.Summary  // zero: the snapshot was reset, or there is none yet
 	Err       error           // why the snapshot cannot be read
 }
 
-// loadAll reads a partition of a state topic, which may hold the state of several inputs: the group's, or with "" that of any.
+// loadAll reads a partition of a state topic, by input topic: the state of the group or, with "",
+// of any group.
 func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
 	_, err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
@@ -53,8 +54,8 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 	return restored, err
 }
 
-// ReadState lists what a state topic holds of a group, or with "" of any, by input, partition and stream. faults are records
-// that cannot be read.
+// ReadState lists the streams in a group's state or, with "", in that of any group, by input, partition and
+// stream. faults are the errors of records that cannot be read.
 func ReadState(ctx context.Context, client *topic.Client, name, group string) (list []Remembered, faults []error, err error) {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
@@ -85,7 +86,7 @@ func ReadState(ctx context.Context, client *topic.Client, name, group string) (l
 	return list, faults, nil
 }
 
-// firstOf is the first comparison that tells two things apart.
+// firstOf returns the first comparison that is not 0.
 func firstOf(comparisons ...int) int {
 	for _, c := range comparisons {
 		if c != 0 {
@@ -95,12 +96,12 @@ func firstOf(comparisons ...int) int {
 	return 0
 }
 
-// ErrRunning is returned when state is to be changed while the group that owns it is at work.
+// ErrRunning is returned when state must not be changed because the group that owns it has members.
 var ErrRunning = errors.New("the group is running")
 
-// ResetState makes the streams of a group that is not running forget what they have learned, one stream or,
-// with "", all of them; their positions and what they have answered stay. It returns how many streams it has
-// reset. A running group is told by a control record on its labels topic instead.
+// ResetState makes streams of a stopped group forget what they learned: one stream or, with "", all. Their
+// positions and answered items stay. It returns the number of streams. For a running group, write a control
+// record to its labels topic instead.
 func ResetState(ctx context.Context, client *topic.Client, group, name, stream string) (int, error) {
 	if err := idle(ctx, client, group); err != nil {
 		return 0, err
@@ -141,7 +142,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 	return count, nil
 }
 
-// last are the labels that a stream last answered with.
+// last returns the labels in force at a stream's last answer.
 func last(r *state.Restored, key state.Stream) []int64 {
 	var labels []int64
 	if s := r.Snapshots[key]; s != nil {
@@ -155,7 +156,7 @@ func last(r *state.Restored, key state.Stream) []int64 {
 	return labels
 }
 
-// idle makes sure that a group has no members.
+// idle returns ErrRunning if a group has members.
 func idle(ctx context.Context, client *topic.Client, group string) error {
 	answer, err := client.Kafka().DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
 	if err != nil {
@@ -169,8 +170,8 @@ func idle(ctx context.Context, client *topic.Client, group string) error {
 	return nil
 }
 
-// ReadLabels reads a labels topic to its present end: what a stage with this support that starts now would answer by. Records
-// that cannot be used are logged and left out.
+// ReadLabels reads a labels topic to its present end and returns the labels that a stage with this support
+// would use if it started now. Records that cannot be used are logged and skipped.
 func ReadLabels(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, support []stream.Example, log *slog.Logger,
 ) (*stream.Labels, error) {

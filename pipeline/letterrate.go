@@ -10,22 +10,21 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// The dead letters of a process hold as many bytes a second as this of records that nothing can read. Beyond
-// it they keep only the beginning: each bad record still has its letter, but what one sender sends, and
-// inflates, is not written out at the cost of everybody else.
+// letterRate bounds the bytes a second of unreadable records in a process's dead letters. Beyond it, letters
+// keep only a record's beginning: each bad record still has its letter, but one sender's bad records do not
+// slow down the others.
 const (
 	letterRate  = 4 << 20 // bytes a second
-	letterStart = 4 << 10 // bytes that are kept beyond
-	// letterUseful is the size up to which a record that cannot be read may be of another format than the
-	// settings say, and good once they are right.
+	letterStart = 4 << 10 // bytes kept beyond the rate
+	// letterUseful is the size up to which an unreadable record may be good, in a format other than the one set.
 	letterUseful = 64 << 10
 )
 
-// letters counts what the dead letters hold.
+// letters measures the rate of bytes in dead letters.
 type letters struct {
 	mutex sync.Mutex
 	at    time.Time
-	debt  float64 // bytes that are written and not paid for by the time since
+	debt  float64 // bytes written, reduced over time by letterRate
 }
 
 // whole says whether a letter of n bytes may be written whole.
@@ -42,8 +41,8 @@ func (l *letters) whole(n int, now time.Time) bool {
 	return true
 }
 
-// letter is the dead letter of a record. One that a replay could make something of is never cut: only what is
-// too large, and what cannot be read and is larger than embeddings are.
+// letter returns a record's dead letter. Letters that a replay could use are never cut, only those of records
+// that are too large, or unreadable and larger than embeddings are.
 func (s *Stage) letter(log *slog.Logger, r *consumer.Record, now time.Time) record.Out {
 	limit, size := 0, len(r.Raw.Value)
 	useless := r.Rejected.Fault == record.TooLarge && size > letterStart ||
@@ -58,7 +57,7 @@ func (s *Stage) letter(log *slog.Logger, r *consumer.Record, now time.Time) reco
 	}
 	out := record.DeadLetter(s.options.Dead, r.Raw, r.Rejected.Error(), limit)
 	if limit > 0 {
-		out.Value = bytes.Clone(out.Value) // lets go of the rest
+		out.Value = bytes.Clone(out.Value) // frees the rest
 	}
 	return out
 }

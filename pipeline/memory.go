@@ -12,31 +12,30 @@ import (
 	"time"
 )
 
-// Of the budget in use, metrics are given up beyond the first of these shares and no new ones are made,
-// streams beyond the second, and beyond the third nothing more is read. What is left is for what the
-// collector has not freed yet.
+// Shares of the budget. Above the first, metrics are dropped and no new ones are made; above the second,
+// streams are evicted; above the third, reading pauses. The rest is for garbage not collected yet.
 const (
-	metricShare = 60 // of a hundred
+	metricShare = 60 // percent
 	streamShare = 70
 	pauseShare  = 80
-	// enoughGiven is how far below a share something is given up: another byte would ask for it again.
+	// enoughGiven is how far below a share memory is freed, so that the next byte does not exceed it again.
 	enoughGiven = 5
 )
 
-// budget keeps a process below its bytes of memory. What lives on the heap is measured, so that nothing is
-// left out; what large steps will take is reserved before.
+// budget keeps a process within its bytes of memory. It measures the live heap, so that nothing is left out,
+// and large allocations reserve their bytes in advance.
 type budget struct {
 	limit    int64        // 0: none
-	live     func() int64 // bytes that lived at the last collection
+	live     func() int64 // bytes live at the last collection
 	collect  func()
 	reserved atomic.Int64
 
-	used    atomic.Int64 // live and reserved, at the last check
-	metrics atomic.Int64 // bytes of metrics that partitions are to give up
-	streams atomic.Int64 // bytes of streams that partitions are to give up
+	used    atomic.Int64 // live bytes at the last check
+	metrics atomic.Int64 // bytes of metrics that partitions must drop
+	streams atomic.Int64 // bytes of streams that partitions must evict
 	paused  atomic.Bool
 	held    atomic.Pointer[usage]
-	refused atomic.Int64 // reservations for metrics, since the last check
+	refused atomic.Int64 // reservations for metrics since the last check
 
 	collected time.Time
 }
@@ -66,12 +65,12 @@ func (b *budget) Reserve(bytes int) (release func(), ok bool) {
 
 func (b *budget) share(percent int64) int64 { return b.limit * percent / 100 }
 
-// tight says whether so many bytes more are too many for metrics to be kept.
+// tight says whether metrics must not be kept if so many more bytes are used.
 func (b *budget) tight(more int64) bool {
 	return b.limit > 0 && b.used.Load()+more > b.share(metricShare)
 }
 
-// check measures, and asks for what is to be given up.
+// check measures memory and sets how much must be freed.
 func (b *budget) check(now time.Time) {
 	if b.limit == 0 {
 		return
@@ -92,7 +91,7 @@ func (b *budget) check(now time.Time) {
 		return min(used-b.share(share-enoughGiven), most)
 	}
 	b.metrics.Store(over(metricShare, used, ofMetrics))
-	// Streams are not given up for what is held by something else.
+	// If evicting all streams would not be enough, something else holds the memory: evict none.
 	asked := over(streamShare, used-ofMetrics, used)
 	if asked > ofStreams {
 		asked = 0
@@ -105,7 +104,7 @@ func (b *budget) check(now time.Time) {
 	}
 }
 
-// usage is about what a process holds, by what for.
+// usage is the approximate memory of a process, by kind.
 type usage struct{ labels, streams, metrics, episodes, first, recent int64 }
 
 func (u *usage) each(show func(kind string, bytes int64)) {
@@ -136,7 +135,7 @@ func (s *Stage) usage() usage {
 	return u
 }
 
-// labelBytes is about what labels hold.
+// labelBytes is the approximate size of the labels, cached for one version.
 type labelBytes struct {
 	view  *view
 	bytes int64
@@ -149,7 +148,7 @@ func (l *labelBytes) of(labels *labels) int64 {
 	}
 	l.view, l.bytes = v, 0
 	for id, e := range v.labels.All() {
-		const copies = 3 // as it came, made ready, and its products
+		const copies = 3 // the original, the prepared vector, and its products
 		l.bytes += int64(copies*4*len(e.Vector) + len(id) + 400)
 	}
 	return l.bytes
@@ -186,7 +185,7 @@ func (s *Stage) guard(ctx context.Context) {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", n>>20) }
 
-// trouble says that nothing is read for want of memory.
+// trouble reports that reading is paused because memory is used up.
 func (b *budget) trouble() (Trouble, bool) {
 	if !b.paused.Load() {
 		return Trouble{}, false
@@ -206,8 +205,8 @@ func (b *budget) trouble() (Trouble, bool) {
 	}, true
 }
 
-// relieve gives up what the budget asks for: metrics first, those of the largest streams before others, then
-// streams that are worth least for their bytes.
+// relieve frees what the budget asks for: first metrics, the largest first, then the streams of least worth
+// for their bytes.
 func (p *partition) relieve(now time.Time) {
 	b := p.stage.memory
 	if b.metrics.Load() > 0 {
@@ -228,7 +227,7 @@ func (p *partition) relieve(now time.Time) {
 	p.giveUp(list, "memory", "streams given up, the least lasting for their bytes first: memory is used up")
 }
 
-// dropMetrics gives up metrics of streams that no worker is busy with.
+// dropMetrics drops metrics of streams that no worker is using.
 func (p *partition) dropMetrics(now time.Time) {
 	list := slices.SortedFunc(maps.Values(p.streams), func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(b.metricBytes.Load(), a.metricBytes.Load()),
@@ -259,7 +258,7 @@ func (p *partition) dropMetrics(now time.Time) {
 	})
 }
 
-// measure notes what the stream holds. The caller holds working.
+// measure stores the size of the stream's memory. The caller holds working.
 func (s *liveStream) measure() {
 	rest, ofMetric := s.memory.Bytes()
 	s.bytes.Store(int64(rest + ofMetric))

@@ -9,15 +9,15 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// agreed are the dimensions that the feed's records agree on, by model.
+// agreed holds the dimensions on which the feed's records agree, by model.
 type agreed struct {
 	mutex      sync.Mutex
 	dimensions map[string]int
-	changed    chan struct{} // holds one when they have changed
+	changed    chan struct{} // holds one value after a change
 }
 
-// agree is told by partitions what their records agree on. Examples of another dimension are of no use to
-// anybody.
+// agree sets the dimensions on which a partition's records agree. Examples of another dimension
+// cannot be used.
 func (a *agreed) agree(dimensions map[string]int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -36,7 +36,8 @@ func (a *agreed) agree(dimensions map[string]int) {
 	}
 }
 
-// seen is told the dimension of records that were answered: it holds where partitions have told none.
+// seen is called with the dimension of answered records. It sets the dimension if none is known
+// for the model.
 func (a *agreed) seen(model string, dimension int) {
 	if a.of(model) == 0 {
 		a.agree(map[string]int{model: dimension})
@@ -49,8 +50,8 @@ func (a *agreed) of(model string) int {
 	return a.dimensions[model]
 }
 
-// misfit makes the dead letter of an example or a rejection whose dimension is not the feed's, once. It is
-// not in force anywhere, as streams leave it out; the others are.
+// misfit returns the dead letter of an example or rejection whose dimension is not the feed's, once for each
+// record. Streams leave out such a record and use the others.
 func (l *labels) misfit(r *labelRecord) (letter record.Out, bad bool) {
 	var what, model string
 	var dimension int
@@ -72,7 +73,7 @@ func (l *labels) misfit(r *labelRecord) (letter record.Out, bad bool) {
 		what, dimension, strconv.Quote(model), d)), true
 }
 
-// letter makes the dead letter of a record that cannot be in force, once.
+// letter makes the dead letter of a record that cannot be in force, and marks the record as reported.
 func (l *labels) letter(r *labelRecord, reason string) record.Out {
 	r.told = true
 	l.log.Warn("a record of the labels topic is not in force", "topic", l.topic, "partition", r.partition,
@@ -95,7 +96,7 @@ func (l *labels) letter(r *labelRecord, reason string) record.Out {
 	return record.DeadLetter(l.dead, &raw, reason, 0)
 }
 
-// misfits are the dead letters of all examples that do not fit the feed and have none yet.
+// misfits returns the dead letters of all examples and rejections that do not fit the feed and have none yet.
 func (l *labels) misfits(v *view) (letters []record.Out) {
 	for _, list := range []ordered.List[*labelRecord]{v.standing, v.said} {
 		for r := range list.All() {

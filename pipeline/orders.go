@@ -12,26 +12,25 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// given is the latest record of an order's key; order is nil where it was taken back.
+// given is the latest record of an order's key; order is nil if it was cancelled.
 type given struct {
 	at    time.Time // the record's timestamp
 	order *record.Order
 }
 
-// orders are the pauses and the skipped records that hold. nil is none. They are replaced, never
-// changed.
+// orders holds the pauses and skipped records in force. nil means none. It is immutable.
 type orders struct {
 	paused     []*record.Order // by key
 	all        bool
-	partitions map[topic.TopicPartition]bool // topic "" is every input's
+	partitions map[topic.TopicPartition]bool // topic "": every input
 	streams    map[string]bool
 	skipped    map[record.Source]bool
 }
 
-// mostOrders bounds what is kept of orders; the oldest skipped records give way.
+// mostOrders bounds the orders kept; the oldest skipped records are dropped first.
 const mostOrders = 10_000
 
-// order takes an order in, or with nil the end of the one that has the key.
+// order adds an order, or with nil cancels the one of the key.
 func (l *labelRecords) order(key string, at time.Time, o *record.Order) {
 	if o != nil {
 		key = o.Key()
@@ -45,7 +44,7 @@ func (l *labelRecords) order(key string, at time.Time, o *record.Order) {
 	}
 }
 
-// dropOrders forgets what was taken back, then the older half of the skipped records.
+// dropOrders drops cancelled orders, then skipped records among the older half.
 func (l *labelRecords) dropOrders() {
 	maps.DeleteFunc(l.given, func(_ string, g given) bool { return g.order == nil })
 	if len(l.given) <= mostOrders {
@@ -61,7 +60,7 @@ func (l *labelRecords) dropOrders() {
 	}
 }
 
-// standing are the orders that hold; nil: none do.
+// standing returns the orders in force; nil: none.
 func (l *labelRecords) standing() *orders {
 	if l.orders != nil || len(l.given) == 0 {
 		return l.orders
@@ -92,7 +91,7 @@ func (l *labelRecords) standing() *orders {
 	return l.orders
 }
 
-// pauses says whether nothing of a partition is to be read.
+// pauses says whether reading a partition is paused.
 func (o *orders) pauses(name string, number int32) bool {
 	return o != nil && (o.all || o.partitions[topic.TopicPartition{Partition: number}] ||
 		o.partitions[topic.TopicPartition{Topic: name, Partition: number}])
@@ -111,7 +110,7 @@ func (o *orders) skips(s record.Source) bool {
 	return o.skipped[s]
 }
 
-// list says what is paused, for a person to read.
+// list describes the pauses, for display.
 func (o *orders) list(labels string) (out []Trouble) {
 	if o == nil {
 		return nil
@@ -145,28 +144,27 @@ func (o *orders) list(labels string) (out []Trouble) {
 	return out
 }
 
-// Paused is what somebody has told the stage to leave unanswered for now.
+// Paused lists the pauses in force.
 func (m *Metrics) Paused() []Trouble { return m.pauses() }
 
-// errResumed ends an ownership in which records of a stream were left aside that go on now.
+// errResumed ends an ownership when a stream resumes whose records were set aside.
 var errResumed = errors.New("a stream goes on: the partition is read again from where it was paused")
 
-// aside are the streams of one partition whose records are read and left unanswered.
+// aside holds the streams of one partition whose records are read but left unanswered.
 type aside struct {
-	from map[string]record.Position // the first one of each
-	high map[string]time.Time       // the highest event time before it
+	from map[string]record.Position // the first item of each
+	high map[string]time.Time       // the highest event time before that item
 }
 
 func (p *partition) orders() *orders { return p.stage.labels.current.Load().orders }
 
-// paused says whether nothing of the partition is to be read. A bounded range has an end, which a pause would
-// lose.
+// paused says whether reading the partition is paused. Bounded ranges are not paused, because they must
+// reach their end.
 func (p *partition) paused() bool {
 	return !p.stage.options.Bounded && p.orders().pauses(p.topic, p.number)
 }
 
-// leaves says whether an item that is read, and was not answered, is left aside: skipped for good, or until
-// its stream goes on.
+// leaves says whether an unanswered item is set aside: skipped for good, or until its stream resumes.
 func (p *partition) leaves(it *record.Item) bool {
 	o := p.orders()
 	if o.skips(it.Source) {
@@ -175,7 +173,7 @@ func (p *partition) leaves(it *record.Item) bool {
 		return true
 	}
 	if _, begun := p.aside.from[it.Stream]; begun {
-		return true // whatever holds by now: what lies before it comes first
+		return true // even if it has resumed: items set aside come first
 	}
 	if p.stage.options.Bounded || !o.pausesStream(it.Stream) {
 		return false
@@ -187,7 +185,7 @@ func (p *partition) leaves(it *record.Item) bool {
 	return true
 }
 
-// resumed says whether a stream goes on of which something was left aside.
+// resumed says whether a stream with items set aside has resumed.
 func (p *partition) resumed() bool {
 	o := p.orders()
 	for name := range p.aside.from {
@@ -198,7 +196,7 @@ func (p *partition) resumed() bool {
 	return false
 }
 
-// lower moves a restart to before what is left aside.
+// lower moves a restart to before the items set aside.
 func (a *aside) lower(r restart) restart {
 	for name, from := range a.from {
 		if r.from.After(from) {
@@ -208,8 +206,8 @@ func (a *aside) lower(r restart) restart {
 	return r
 }
 
-// endReplay ends a replay of so much that nothing more can be read, as only commits make room: what a stream
-// holds that was paused may be any number of items.
+// endReplay ends a replay that has filled the partition. Only commits make room, and a replay makes none,
+// while a paused stream may hold any number of items.
 func (p *partition) endReplay() {
 	if p.full() && p.jobs == 0 && !p.caughtUp() {
 		p.replay.decided = p.position

@@ -10,11 +10,11 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 )
 
-// mostHangs is how often an episode may keep an owner busy for ever: then it is not solved any more.
+// mostHangs is how many hangs an episode may cause before it is no longer solved.
 const mostHangs = 2
 
-// poisoned says why an episode must not be solved; nil if it may: it holds the first item of one that has hung its owners
-// before, whatever else closed it this time.
+// poisoned returns why an episode must not be solved; nil: it may be. It must not if it contains the first
+// item of an episode that hung earlier owners, even if it was closed elsewhere this time.
 func (p *partition) poisoned(e *consumer.Episode) error {
 	for i := range p.hung {
 		h := &p.hung[i]
@@ -25,7 +25,7 @@ func (p *partition) poisoned(e *consumer.Episode) error {
 	return nil
 }
 
-// noteHung writes down which episode does not end, for the next owner.
+// noteHung writes to the state which episode hangs, for the next owner.
 func (s *Stage) noteHung(j *job) {
 	if j.episode == nil {
 		return

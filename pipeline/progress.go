@@ -16,28 +16,27 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// progress follows how the partitions of this process get on, from the day the group assigns them: over all
-// the restarts that something may force upon them. It is what tells a stage that waits from one that is
-// stuck.
+// progress tracks the partitions assigned to this process, across restarts of their ownership. It
+// distinguishes a stage that waits from one that is stuck.
 type progress struct {
 	mutex      sync.Mutex
 	partitions map[topic.TopicPartition]*advance
 }
 
-// advance is how far one partition has come.
+// advance is the progress of one partition.
 type advance struct {
-	since     time.Time // when it last got on, or had nothing to do
+	since     time.Time // when it last made progress, or had nothing to do
 	commit    time.Time // when an offset was last committed, or the partition assigned
 	assigned  time.Time
-	took      time.Duration // from the assignment until new records were answered; 0: not yet
+	took      time.Duration // from the assignment until new records could be answered; 0: not yet
 	committed int64         // offset; -1: not known
 	end       int64         // of the input; -1: not known
-	endAt     time.Time     // when the end was last known
-	waiting   int64         // records before end that wait for the end of a transaction
-	stableAt  time.Time     // since when waiting ones begin where they do
-	input     topic.ID      // as it was taken over
-	anew      chan struct{} // told when the topic is another one
-	last      time.Time     // of the last record read, where others follow it; zero: none do
+	endAt     time.Time     // when end was last updated
+	waiting   int64         // records before end that are part of, or behind, an open transaction
+	stableAt  time.Time     // since when the last stable offset has not moved
+	input     topic.ID      // the topic's ID at the assignment
+	anew      chan struct{} // receives when the topic was created again
+	last      time.Time     // time of the last record read, if more records follow; zero: none do
 	doing     string
 	cause     error     // of the last failure, while it lasts
 	reads     []reading // records read and not committed, oldest first
@@ -51,7 +50,7 @@ type reading struct {
 
 func newProgress() *progress { return &progress{partitions: map[topic.TopicPartition]*advance{}} }
 
-// of changes what is known of a partition, if it is assigned.
+// of calls change with a partition's progress, if it is assigned.
 func (p *progress) of(tp topic.TopicPartition, change func(*advance)) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -68,7 +67,7 @@ func (p *progress) assign(tp topic.TopicPartition, now time.Time) {
 	}
 }
 
-// assigned are the partitions of this process.
+// assigned returns the partitions of this process.
 func (p *progress) assigned() []topic.TopicPartition {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -81,11 +80,11 @@ func (p *progress) release(tp topic.TopicPartition) {
 	delete(p.partitions, tp)
 }
 
-// moved notes that the partition got on, or has nothing to do.
+// moved records progress, or that there is nothing to do.
 func (a *advance) moved(now time.Time) { a.since, a.cause = now, nil }
 
-// ends notes where the input may be read to, and how many records behind that wait for the end of a
-// transaction.
+// ends records up to which offset the input may be read, and how many records from there on wait for the end
+// of a transaction.
 func (a *advance) ends(decided, waiting int64, now time.Time) {
 	if waiting == 0 || a.waiting == 0 || decided != a.end-a.waiting {
 		a.stableAt = now
@@ -93,13 +92,13 @@ func (a *advance) ends(decided, waiting int64, now time.Time) {
 	a.end, a.waiting, a.endAt = decided+waiting, waiting, now
 }
 
-// known says whether the end of the input is known at a moment, and not only remembered.
+// known says whether the end of the input is up to date.
 func (a *advance) known(now time.Time) bool {
 	const stale = 15 * time.Second
 	return a.end >= 0 && now.Sub(a.endAt) < stale
 }
 
-// read notes that records below next were read. Reads within a second count as one.
+// read records that records below next were read. Reads within a second count as one.
 func (a *advance) read(next int64, now time.Time) {
 	if n := len(a.reads); n > 0 && (next <= a.reads[n-1].next || now.Sub(a.reads[n-1].at) < time.Second) {
 		a.reads[n-1].next = max(a.reads[n-1].next, next)
@@ -110,7 +109,7 @@ func (a *advance) read(next int64, now time.Time) {
 	}
 }
 
-// acknowledged notes a commit of the offset.
+// acknowledged records a commit of the offset.
 func (a *advance) acknowledged(offset int64, now time.Time) {
 	a.committed, a.commit = offset, now
 	for len(a.reads) > 0 && a.reads[0].next <= offset {
@@ -118,7 +117,7 @@ func (a *advance) acknowledged(offset int64, now time.Time) {
 	}
 }
 
-// unacknowledged is how long ago the oldest record was read whose offset is not committed.
+// unacknowledged returns how long ago the oldest record was read whose offset is not committed.
 func (a *advance) unacknowledged(now time.Time) time.Duration {
 	if len(a.reads) == 0 {
 		return 0
@@ -126,7 +125,7 @@ func (a *advance) unacknowledged(now time.Time) time.Duration {
 	return now.Sub(a.reads[0].at)
 }
 
-// stuck is a partition that has not got on for some time although there is something to do.
+// stuck is a partition with work to do and no progress for some time.
 type stuck struct {
 	topic.TopicPartition
 	lasting time.Duration
@@ -134,7 +133,7 @@ type stuck struct {
 	cause   error
 }
 
-// stuck lists the partitions that have not got on for longer than limit, the longest first.
+// stuck lists the partitions without progress for longer than limit, the longest first.
 func (p *progress) stuck(now time.Time, limit time.Duration) []stuck {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -154,12 +153,12 @@ func (s stuck) String() string {
 	return fmt.Sprintf("%s/%d has not got on for %v while %s", s.Topic, s.Partition, s.lasting.Round(time.Second), s.doing)
 }
 
-// survey shows how the partitions get on until ctx ends: in metrics, and once a minute in the log while one
-// is stuck.
+// survey reports the partitions' progress until ctx ends: in metrics, and in the log once a minute while
+// one is stuck.
 func (s *Stage) survey(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	const apart = 5 // seconds from one look at the brokers to the next
+	const apart = 5 // seconds between queries of the brokers
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -194,7 +193,7 @@ func (s *Stage) survey(ctx context.Context) {
 	}
 }
 
-// notePauses shows the pauses in the metric, and once a minute in the log.
+// notePauses reports the pauses in the metric, and once a minute in the log.
 func (s *Stage) notePauses() {
 	o := s.labels.current.Load().orders
 	if o == nil || len(o.paused) == 0 {
@@ -211,7 +210,7 @@ func (s *Stage) notePauses() {
 
 func (s *Stage) sayTrouble(t Trouble) { s.log.Error(t.What, "cause", t.Cause, "do", t.Do) }
 
-// sayStuck says which partitions are stuck, why, and what may be done.
+// sayStuck logs which partitions are stuck, why, and the remedy.
 func (s *Stage) sayStuck(list []stuck) {
 	names := make([]string, 0, min(len(list), 5))
 	for _, one := range list[:cap(names)] {
@@ -223,7 +222,7 @@ func (s *Stage) sayStuck(list []stuck) {
 		"for", longest.lasting.Round(time.Second), "doing", failing, "error", cause, "do", remedy(cause))
 }
 
-// remedy is what a person can do about an error that keeps a partition from getting on.
+// remedy returns what a person can do about an error that blocks a partition.
 func remedy(err error) string {
 	if err == nil {
 		return "look at the CPU and at slow solves: slkstream_solve_seconds"

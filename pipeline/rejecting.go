@@ -6,20 +6,22 @@ import (
 	"time"
 )
 
-// fewRejected records may be rejected in a row without a word about the feed: a sender may err for a moment.
+// fewRejected is how many records in a row must be rejected before a problem with the feed is reported: a
+// sender may fail briefly.
 const fewRejected = 20
 
-// rejecting follows whether anything of the input can be used. A feed of another dimension, a support that does not fit it, or a
-// sender that was changed send every record to the dead letters: the stage gets on, and answers nothing.
+// rejecting tracks whether any of the input can be used. If the feed has another dimension, the support
+// does not match it, or a sender has changed, all records go to the dead letters: the stage makes progress
+// but answers nothing.
 type rejecting struct {
 	mutex    sync.Mutex
-	since    time.Time // of the first rejection since something could be used
+	since    time.Time // the first rejection after the last usable record
 	records  int64     // rejected since then
-	why      string    // the last was
-	unsolved bool      // the last episode was rejected as a whole: that its records can be read says nothing
+	why      string    // the reason of the last rejection
+	unsolved bool      // the last episode was rejected as a whole, so readable records do not end the outage
 }
 
-// used notes that a record could be read and has items; answered, that an episode was.
+// used is called when a record could be read and has items, answered when an episode was answered.
 func (r *rejecting) used() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -34,7 +36,7 @@ func (r *rejecting) answered() {
 	r.unsolved, r.records = false, 0
 }
 
-// rejected notes a record that cannot be used; unsolved, the n items of an episode that could not be solved.
+// rejected is called for an unusable record, notSolved for the n items of an episode that could not be solved.
 func (r *rejecting) rejected(why string, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -56,14 +58,15 @@ func (r *rejecting) add(n int, why string, now time.Time) {
 	r.why = why
 }
 
-// lasting is for how long every record has been rejected: 0 where some could be used, or too few came to tell.
+// lasting returns for how long every record has been rejected: 0 if some could be used, or too
+// few were rejected.
 func (r *rejecting) lasting(now time.Time) time.Duration {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.lasted(now)
 }
 
-// lasted is lasting, for who holds the mutex.
+// lasted is lasting for callers that hold the mutex.
 func (r *rejecting) lasted(now time.Time) time.Duration {
 	if r.records < fewRejected {
 		return 0
@@ -71,7 +74,7 @@ func (r *rejecting) lasted(now time.Time) time.Duration {
 	return now.Sub(r.since)
 }
 
-// trouble says that every record has been rejected for longer than limit, if so.
+// trouble reports that every record has been rejected for longer than limit.
 func (r *rejecting) trouble(now time.Time, limit time.Duration) (Trouble, bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

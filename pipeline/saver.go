@@ -6,41 +6,42 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 )
 
-// State may take a tenth of what results take, and a little always, so that slow streams are saved too.
+// State may take a share of the results' bytes, plus a small constant rate, so that slow streams
+// are saved too.
 const (
 	stateShare = .08
 	stateFloor = 64 << 10 // bytes a second
 	stateMost  = 64 << 20
 )
 
-// saver says which stream is to be saved next: the one that has waited longest, as far as state may be
-// written now.
+// saver chooses the next stream to save: the one that has waited longest, within the bytes of state that may
+// be written now.
 type saver struct {
-	waiting   []unsaved // streams that have learned what no snapshot holds, in the order in which they are to be saved
+	waiting   []unsaved // changed since their snapshot, in the order in which they will be saved
 	allowance float64   // bytes of state that may be written now
 	at        time.Time // when the allowance last grew by time; zero: never
 	spent     effort
-	perByte   float64 // seconds in which the brokers hand over a byte, as was measured of late; 0: it was not
-	typical   int     // bytes of a snapshot, of those taken of late
+	perByte   float64 // seconds to read a byte that the brokers have ready, a moving average; 0: not measured
+	typical   int     // bytes of a snapshot, a moving average
 }
 
 type unsaved struct {
 	stream *liveStream
 	due    time.Time
-	since  effort // that had been spent on the input when the stream began to differ from its snapshot
+	since  effort // the effort spent when the stream first differed from its snapshot
 }
 
-// effort is what it took to read and answer the input so far, and would take again.
+// effort is the time spent to read and answer the input so far, which a replay would take again.
 type effort struct {
-	reading time.Duration // and decoding, one batch after the other
+	reading time.Duration // reading and decoding, one batch after the other
 	solves  time.Duration // of all workers
 }
 
-// unmeasured is the speed of reading before any was measured, bytes a second.
+// unmeasured is the assumed reading speed before the first measurement, in bytes a second.
 const unmeasured = 50 << 20
 
-// read notes what it took to read a batch. Where records were waited for, a new owner, for whom they are
-// there, reads them as fast as others were read that were there.
+// read adds the time to read a batch. If the batch had to wait for new records, the measured speed of other
+// batches is used, because a new owner would not have to wait for them.
 func (s *saver) read(b *consumer.Batch) {
 	took := b.Read
 	switch {
@@ -60,8 +61,8 @@ func (s *saver) read(b *consumer.Batch) {
 	s.spent.reading += took + b.Decoded
 }
 
-// recovery is how long a new owner would be busy with what is not saved, where so many workers are shared by
-// the streams of so many partitions.
+// recovery estimates how long a new owner would replay unsaved episodes, if the streams of so many partitions
+// share so many workers.
 func (s *saver) recovery(workers, partitions int) time.Duration {
 	if len(s.waiting) == 0 {
 		return 0
@@ -74,8 +75,8 @@ func (s *saver) recovery(workers, partitions int) time.Duration {
 // changed queues a stream for its next snapshot, not before due, unless it is queued already.
 func (s *saver) changed(stream *liveStream, due time.Time) { s.queue(stream, due, s.spent) }
 
-// relearned queues a stream that has learned again what no snapshot holds, for its next snapshot. The next
-// owner would have to read and learn from where this one has begun.
+// relearned queues a stream that has replayed episodes not covered by a snapshot. The next owner would have
+// to replay from where this one began.
 func (s *saver) relearned(stream *liveStream, now time.Time) { s.queue(stream, now, effort{}) }
 
 func (s *saver) queue(stream *liveStream, due time.Time, since effort) {
@@ -88,7 +89,7 @@ func (s *saver) queue(stream *liveStream, due time.Time, since effort) {
 // earn lets state be written for so many bytes of results.
 func (s *saver) earn(results int64) { s.allowance += stateShare * float64(results) }
 
-// settle corrects what next took off for a stream's snapshot to its true bytes.
+// settle replaces the estimate that next subtracted for a stream's snapshot by its true size.
 func (s *saver) settle(stream *liveStream, bytes int) {
 	s.allowance -= float64(bytes - stream.size)
 	stream.size = bytes
@@ -107,10 +108,10 @@ func (s *saver) refill(now time.Time) {
 	s.at = now
 }
 
-// next takes the stream from the queue that is to be saved now; nil if none is due or nothing may be written.
-// What its snapshot will take, as far as is known, is taken off what may be written at once: a snapshot takes
-// its time, and many could be asked for meanwhile. hurry is when a new owner would be busy for too long: then
-// what may be written does not count.
+// next removes the stream to save now from the queue; nil if none is due or nothing may be written. It
+// subtracts the snapshot's estimated size from the allowance at once, because more snapshots may be
+// requested before this one is taken. hurry ignores the allowance: it is set when a new owner would have to
+// replay for too long.
 func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	s.skip()
 	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) {
@@ -124,7 +125,7 @@ func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	return stream
 }
 
-// take takes the first stream from the queue, due or not; nil if there is none.
+// take removes the first stream from the queue, due or not; nil if there is none.
 func (s *saver) take(now time.Time) *liveStream {
 	s.skip()
 	if len(s.waiting) == 0 {
@@ -137,7 +138,7 @@ func (s *saver) take(now time.Time) *liveStream {
 	return first
 }
 
-// skip takes streams off the front of the queue that were given up.
+// skip drops evicted streams from the front of the queue.
 func (s *saver) skip() {
 	for len(s.waiting) > 0 && s.waiting[0].stream.gone {
 		s.waiting[0].stream = nil

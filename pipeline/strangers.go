@@ -10,10 +10,10 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-const mostStrangers = 2000 // that are grouped, the latest
+const mostStrangers = 2000 // most items to group, the latest
 
-// Strangers are the recent items that were answered unknown, in the groups that a stream without labels
-// makes of them. Groups are numbered from 0; items of different embedders are in different groups.
+// Strangers returns the recent items that were answered unknown, grouped into the clusters that a stream
+// without labels finds. Groups are numbered from 0; items of different models are in different groups.
 func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	if s.options.Recent == nil {
 		return nil, nil
@@ -49,14 +49,14 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	return all, nil
 }
 
-// grouped keeps what became of strangers, so that pages which ask again cost nothing while they are the same.
+// grouped caches the groups of the last call, so that repeated calls with the same items cost nothing.
 type grouped struct {
 	mutex  sync.Mutex
 	ids    []string
 	groups []int
 }
 
-// again gives strangers the groups that they had; false where they are others.
+// again sets the cached groups; false if the items have changed.
 func (g *grouped) again(all []recent.Stranger) bool {
 	if len(all) != len(g.ids) {
 		return false
@@ -79,7 +79,7 @@ func (g *grouped) keep(all []recent.Stranger) {
 	}
 }
 
-// group numbers the groups of strangers of one space, from first on, and returns how many there are.
+// group numbers the groups of strangers of one space, starting at first, and returns how many there are.
 func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (int, error) {
 	engine, err := stream.NewEngine(s.options.Memory)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (
 		for i, it := range part {
 			items[i] = stream.Item{Vector: it.Vector, Model: it.Model, Track: it.Track}
 			if it.Track != "" {
-				items[i].Track = it.Stream + "/" + it.Track // streams number their tracks alike
+				items[i].Track = it.Stream + "/" + it.Track // streams may use the same track names
 			}
 		}
 		answers, _, err := clusters.Answer(ctx, engine, items, nil)
@@ -111,7 +111,7 @@ func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (
 	return len(numbers), nil
 }
 
-// WouldCorrect are the recent items that would be called something else if the examples were taught, by the
+// WouldCorrect returns the recent items whose label would change if the examples were taught, by the
 // rule of --corrections.
 func (s *Stage) WouldCorrect(examples []record.Example) (out []recent.Corrected) {
 	if s.options.Recent == nil {

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// tally counts records that were of no use, by reason, and tells it: at the first one of a reason at once, then what was
-// counted once a minute. One goroutine uses it.
+// tally counts unusable records by reason and logs them: the first of each reason at once, then the counts
+// once a minute. It must be used by one goroutine only.
 type tally struct {
-	what   string // the message: what became of the records
+	what   string // the log message
 	counts map[string]*counted
 	told   time.Time
 }
 
-// counted are the records of one reason.
+// counted holds the records of one reason.
 type counted struct {
-	records int64 // since they were last told of
+	records int64 // since they were last logged
 	latest  string
 	offset  int64 // of the latest
 }
 
 const tallyEvery = time.Minute
 
-// add counts a record. detail says more than the reason does, "" if there is nothing to say.
+// add counts a record. detail adds to the reason; "": nothing to add.
 func (t *tally) add(log *slog.Logger, reason, detail string, offset int64) {
 	c := t.counts[reason]
 	if c == nil {
@@ -43,7 +43,7 @@ func (t *tally) add(log *slog.Logger, reason, detail string, offset int64) {
 	c.latest, c.offset = detail, offset
 }
 
-// tell logs what was counted since it last did, if a minute has passed or nothing will be counted any more.
+// tell logs the counts since the last call that logged, if a minute has passed or this is the last call.
 func (t *tally) tell(now time.Time, last bool, log *slog.Logger) {
 	if t.told.IsZero() {
 		t.told = now

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// prepare waits for the input and makes the topics that are the stage's own.
+// prepare waits for the input and creates the stage's own topics.
 func (s *Stage) prepare(ctx context.Context) error {
 	o := &s.options
 	partitions, err := s.awaitAny(ctx)
@@ -36,12 +36,12 @@ func (s *Stage) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	s.stateID, _ = s.client.ID(ctx, o.State) // else the first look finds it
+	s.stateID, _ = s.client.ID(ctx, o.State) // on error, the first check of the state topic sets it
 	return nil
 }
 
-// awaitAny waits until one of the inputs is there and says how many partitions the largest has that is. An input that is
-// missing is waited for beside the work on the others.
+// awaitAny waits until one of the inputs exists, and returns the largest number of partitions among those
+// that do. Other inputs may appear later, while the stage works.
 func (s *Stage) awaitAny(ctx context.Context) (int, error) {
 	return waitFor(ctx, s.client, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
 		missing := error(kafka.UnknownTopicOrPartition)
@@ -58,7 +58,7 @@ func (s *Stage) awaitAny(ctx context.Context) (int, error) {
 	})
 }
 
-// end is where the work on a partition ends, -1: never.
+// end returns the offset at which work on a partition ends; -1: never.
 func (s *Stage) end(a consumer.Assignment) int64 {
 	if s.ranges == nil {
 		return -1
@@ -66,7 +66,7 @@ func (s *Stage) end(a consumer.Assignment) int64 {
 	return s.ranges[topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}].To
 }
 
-// await waits until a topic is there and says how many partitions it has.
+// await waits until a topic exists and returns its number of partitions.
 func (s *Stage) await(ctx context.Context, name string) (int, error) {
 	return waitFor(ctx, s.client, s.log, "looking for topic "+name, func() (int, error) {
 		n, err := s.client.Partitions(ctx, name)

@@ -6,7 +6,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Trace is an answered episode as a tracer sees it.
+// Trace is an answered episode for a tracer.
 type Trace struct {
 	Stream       string
 	Episode      int64
@@ -15,7 +15,7 @@ type Trace struct {
 	Closed       time.Time
 	Solve        time.Duration
 	Acknowledged time.Time
-	Items        []record.TraceContext // of the items whose senders gave one
+	Items        []record.TraceContext // of items whose senders set one
 }
 
 func (j *job) trace(now time.Time) *Trace {

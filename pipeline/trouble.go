@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Trouble is what keeps a stage from doing its work, for a person to read.
+// Trouble describes a fault that stops part of a stage's work, for display.
 type Trouble struct {
 	What  string `json:"what"`
 	Cause string `json:"cause"` // "": not known
-	Do    string `json:"do"`    // what may be done
+	Do    string `json:"do"`    // the remedy
 }
 
-// troubles is what keeps the stage from doing its work at a moment, by the limit of its options.
+// troubles lists the faults that stop the stage's work now.
 func (s *Stage) troubles(now time.Time) []Trouble {
 	var list []Trouble
 	if t, ok := s.contact.trouble(now); ok {
@@ -45,7 +45,8 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 	return list
 }
 
-// failing is what a stuck partition waits for, and the error that it waits to go away; nil: none is known.
+// failing returns the operation that a stuck partition waits for, and the error that blocks it;
+// nil: none known.
 func (s *Stage) failing(one stuck) (doing string, cause error) {
 	if waits, ok := s.options.Decode.Schemas.(interface{ Waiting() error }); ok && one.doing == "reading" {
 		if err := waits.Waiting(); err != nil {
@@ -62,7 +63,7 @@ func (s *Stage) failing(one stuck) (doing string, cause error) {
 	return doing, cause
 }
 
-// Troubles are what keeps the stage from doing its work now; none where all is well.
+// Troubles lists the faults that stop the stage's work now.
 func (m *Metrics) Troubles() []Trouble {
 	if !m.ready.Load() {
 		return nil
@@ -70,16 +71,16 @@ func (m *Metrics) Troubles() []Trouble {
 	return m.troubles()
 }
 
-// Doubts are the streams that lately answered fewer than half of the items right that people labelled. The
-// stage does its work on them; that it may be of no use is for a person to know. So are streams whose
-// embedding changed, where most streams of their input go on.
+// Doubts lists streams that recently answered fewer than half of their labelled items right. The stage still
+// answers them, but the answers may be useless. It also lists streams whose embedding changed, if most
+// streams of their input are unchanged.
 func (m *Metrics) Doubts() []Trouble {
 	now := time.Now()
 	return append(m.doubts.list(now), m.embeddings.troubles(now, false)...)
 }
 
-// Ready says whether the labels are read, the stage takes part in its group, no partition is stuck, and
-// something of the input can be used: "" if so, else why not.
+// Ready returns "" if the labels are read, the stage takes part in its group, no partition is stuck and some
+// of the input can be used; otherwise the reasons why not, one a line.
 func (m *Metrics) Ready() string {
 	if !m.ready.Load() {
 		return "reading labels, or stopping"

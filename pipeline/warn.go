@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// sayEvery is how often a trouble that lasts is told again.
+// sayEvery is the interval at which a lasting problem is logged again.
 const sayEvery = time.Minute
 
-// warnings says each trouble at once, and then once a minute for as long as it comes back.
+// warnings logs each problem at once, then once a minute while it recurs.
 type warnings struct {
 	mutex sync.Mutex
 	last  map[string]*warning
@@ -19,8 +19,8 @@ type warning struct {
 	times int
 }
 
-// once calls say, with how many times the trouble came since it was last said, unless it was said within a minute. name
-// tells troubles apart; there are few.
+// once calls say with the number of times the problem occurred since it was last logged, unless that was less
+// than a minute ago. name identifies the problem; there are few names.
 func (w *warnings) once(name string, say func(times int)) {
 	w.mutex.Lock()
 	if w.last == nil {
