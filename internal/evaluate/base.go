@@ -9,9 +9,9 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// learnBase is what tasks may know beforehand, all of it from classes that no task draws: the mean of the
-// base rows, and the metric that earlier base tasks leave behind, from their support labels and solved S.
-// With no base rows it is nil.
+// learnBase learns what tasks may know beforehand, only from classes that no task draws: the mean of the
+// base rows, and a metric from earlier base tasks, by their support labels and solved S. Without base rows
+// it returns nil.
 func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	s solver.Settings,
 ) (*solver.Embedding, error) {
@@ -51,7 +51,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	return e, nil
 }
 
-// powerMean is the mean of sign(x)|x|^power over the rows.
+// powerMean returns the mean of sign(x)|x|^power over the rows.
 func powerMean(set *Set, rows []int32, power float64) []float32 {
 	sum := make([]float64, set.D)
 	for _, row := range rows {

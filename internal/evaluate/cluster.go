@@ -13,16 +13,17 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// ClusterMethods are the names that Cluster knows: the solver's that need no label, and the baselines of the paper.
+// ClusterMethods are the methods of Cluster: those of the solver that need no labels, and
+// the paper's baselines.
 var ClusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 
-// Cluster parts the rows of a set without labels, which only score the answer.
+// Cluster clusters the rows of a set without labels, which only score the answer.
 type Cluster struct {
-	K        int // 0: as many as the graph falls into
+	K        int // 0: as many as the graph has communities
 	Methods  []string
 	Seed     uint64
 	Settings func(method string) (solver.Settings, error) // nil: solver.Clustering
-	Index    string                                       // how neighbours are searched for; "" is auto
+	Index    string                                       // how neighbours are searched; "": auto
 	Progress func(stage string, done, total int64)
 }
 
@@ -35,18 +36,18 @@ type ClusterResult struct {
 	NMI            float64 `json:"nmi"`
 	ARI            float64 `json:"ari"`
 	Accuracy       float64 `json:"accuracy"`
-	Energy         float64 `json:"energy"`    // E of the answer, prototypes fitted to it
-	Objective      float64 `json:"objective"` // R at the end; of a baseline, R of its one-hot answer
+	Energy         float64 `json:"energy"`    // E of the answer, with prototypes fitted to it
+	Objective      float64 `json:"objective"` // R at the end; for a baseline, R of its one-hot answer
 	GraphSeconds   float64 `json:"graph_seconds"`
 	SolveSeconds   float64 `json:"solve_seconds"`
 	ObjectiveRises int     `json:"objective_rises"`
-	OneCluster     float64 `json:"one_cluster"` // accuracy of putting everything into one cluster
+	OneCluster     float64 `json:"one_cluster"` // accuracy of one cluster for all rows
 
 	Labels []int32   `json:"-"`
 	Trace  []float64 `json:"-"` // R after every half-step
 }
 
-// Space is a set made ready for clustering: unit rows and their graph, the same for every method.
+// Space is a set prepared for clustering: unit rows and their graph, shared by all methods.
 type Space struct {
 	set          *Set
 	rows         []float32
@@ -73,7 +74,7 @@ func NewSpace(ctx context.Context, set *Set, rho int, method string, progress fu
 	return s, nil
 }
 
-// Run clusters the set by every method, over the same graph.
+// Run clusters the set by every method, on the same graph.
 func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 	if c.K < 0 || c.K == 1 || c.K > set.N {
 		return nil, fmt.Errorf("data %s: k %d: between 2 and its %d rows", set.Name, c.K, set.N)
@@ -108,7 +109,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 	return results, nil
 }
 
-// settings are those of the solver for a method; of a baseline, those of the energy it is measured by.
+// settings returns the solver's settings for a method; for a baseline, those of the energy that measures it.
 func (c *Cluster) settings(method string) (solver.Settings, error) {
 	of := method
 	switch method {
@@ -133,7 +134,7 @@ func (c *Cluster) Solve(ctx context.Context, space *Space, method string) (Clust
 	}
 	s.Seed = c.Seed
 	energies := s
-	if method == "kmeans" || method == "kmodes" { // the graph is no part of the method, yet part of what E compares
+	if method == "kmeans" || method == "kmodes" { // the method does not use the graph, but E does
 		if energies, err = c.settings(map[string]string{"kmeans": "slk-means", "kmodes": "slk-ms"}[method]); err != nil {
 			return r, err
 		}
@@ -148,7 +149,7 @@ func (c *Cluster) Solve(ctx context.Context, space *Space, method string) (Clust
 	case "ncut":
 		r.Labels, err = normalisedCut(ctx, space.graph, c.K, random)
 	case "kernel-kmeans":
-		var start []int32 // the solution of k-means: from less, the sparse kernel sees too little to get anywhere
+		var start []int32 // k-means' solution: the sparse kernel needs a good start
 		if start, err = c.kmeansStart(ctx, space); err == nil {
 			r.Labels = kernelKMeans(space.graph, c.K, start)
 		}
@@ -156,7 +157,7 @@ func (c *Cluster) Solve(ctx context.Context, space *Space, method string) (Clust
 		r.Labels, objective, err = c.slk(ctx, space, s, nil, nil)
 	}
 	r.SolveSeconds = time.Since(from).Seconds()
-	if err == nil && objective != 0 { // once more to watch R, which no method is charged for
+	if err == nil && objective != 0 { // again, to record R without adding to the method's time
 		_, _, err = c.slk(ctx, space, s, nil, &r)
 	}
 	if err != nil {
@@ -182,8 +183,8 @@ func (c *Cluster) kmeansStart(ctx context.Context, space *Space) ([]int32, error
 	return labels, err
 }
 
-// slk runs the solver on the space, from a given start or its own, and returns labels and R. It fills in the trace of R and its
-// rises where r is not nil, which takes longer.
+// slk runs the solver on the space, from the given start or, if nil, its own, and returns labels and R. If r
+// is not nil it also records the trace of R and its rises, which takes longer.
 func (c *Cluster) slk(ctx context.Context, space *Space, s solver.Settings, start []int32, r *ClusterResult) ([]int32, float64, error) {
 	s.Check = r != nil
 	solve, err := solver.New(s)
@@ -204,7 +205,7 @@ func (c *Cluster) slk(ctx context.Context, space *Space, s solver.Settings, star
 	return slices.Clone(result.Labels), result.ObjectiveAfter, nil
 }
 
-// nearestSpread is a k-means++ start: the nearest of k centres that are spread over the rows.
+// nearestSpread returns a k-means++ start: each row's nearest of k spread centres.
 func (m *model) nearestSpread(random *rand.Rand) []int32 {
 	labels, near := make([]int32, m.n), make([]float32, m.n)
 	next := random.IntN(m.n)
@@ -229,7 +230,7 @@ func (m *model) nearestSpread(random *rand.Rand) []int32 {
 	return labels
 }
 
-// known leaves out the rows whose class is not known.
+// known drops the rows of unknown class.
 func known(truth, answer []int32) (t, a []int32) {
 	for i, y := range truth {
 		if y >= 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// CorrectionsResult says what labels that come after the answer corrected among the last items.
+// CorrectionsResult counts the corrections that later labels made to recently answered items.
 type CorrectionsResult struct {
 	Data      string  `json:"data"`
 	Seed      uint64  `json:"seed"`
 	Shots     int     `json:"shots"`
 	TeachBy   string  `json:"teach_by"`
-	Items     int     `json:"items"`   // whose label nobody gave
-	Wrong     int     `json:"wrong"`   // of them, as they were answered
+	Items     int     `json:"items"`   // items without a given label
+	Wrong     int     `json:"wrong"`   // of them, as answered
 	Taught    int     `json:"taught"`  // labels given
 	Right     int     `json:"right"`   // corrections from wrong to right
 	Spoiled   int     `json:"spoiled"` // corrections from right to wrong
@@ -23,8 +23,8 @@ type CorrectionsResult struct {
 	Corrected float64 `json:"corrected_accuracy"`
 }
 
-// Corrections answers a stream whose labels come with the next episode, and corrects the last items by each of
-// them, as the stage does. Protocol.TeachBy is later or review.
+// Corrections answers a stream whose labels come with the next episode, and corrects recent items after each
+// of them, as the stage does. Protocol.TeachBy is later or review.
 func (s *Stream) Corrections(ctx context.Context, set *Set, seed uint64) (CorrectionsResult, error) {
 	const window = 1000
 	out := CorrectionsResult{Data: set.Name, Seed: seed, Shots: s.Protocol.Shots, TeachBy: s.Protocol.TeachBy}

@@ -8,25 +8,24 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// DiscoveryStream is a stream without labels, in which clusters are to be found.
+// DiscoveryStream is an unlabelled stream in which clusters are to be found.
 type DiscoveryStream struct {
 	Name     string
 	Kind     string // one of DiscoveryKinds
 	Set      *Set
 	Protocol StreamProtocol
-	Same     bool // it is the same stream with every seed
+	Same     bool // every seed draws the same stream
 }
 
 // DiscoveryKinds are the kinds of streams of DiscoveryStreams.
 var DiscoveryKinds = []string{"cameras with frames", "cameras without frames", "bursts"}
 
-// DiscoveryStreams makes streams that differ in pace, length and number of classes out of labelled sets, so
-// that a rule is not chosen on one of them. A camera, which is a set with frames, comes whole, as its two
-// halves in time, with every second and every fourth frame only, and with a random half of its identities,
-// each with its frames and without them; another set comes in bursts, whole and with a random half of its
-// classes.
+// DiscoveryStreams makes streams of different pace, length and number of classes from labelled sets, so that
+// a rule is not chosen on one of them. A set with frames is a camera. It gives the whole stream, its two
+// halves in time, every second and every fourth frame, and a random half of its identities, each with and
+// without frames. Any other set comes in bursts, whole and with a random half of its classes.
 func DiscoveryStreams(sets []*Set, seed uint64) []DiscoveryStream {
-	const least = 20 // rows of a class, of every frame
+	const least = 20 // rows of a class, counted over every frame
 	var out []DiscoveryStream
 	for _, set := range sets {
 		ids, classes := set.classes()
@@ -70,9 +69,9 @@ func DiscoveryStreams(sets []*Set, seed uint64) []DiscoveryStream {
 	return out
 }
 
-// Leaders is the rival of discovery: each row joins the nearest leader within a squared distance, else it
-// leads a cluster of its own; a leader is the running mean of what joined it. The mean of all rows is taken
-// off first, which a stream could not know: that is in its favour.
+// Leaders is the rival of discovery: each row joins the nearest leader within a squared distance, or starts a
+// cluster. A leader is the running mean of its rows. The mean of all rows is subtracted first; a stream could
+// not know it, which favours the rival.
 const Leaders = "leaders"
 
 func (t *Trial) leaders() []stream.Answer {

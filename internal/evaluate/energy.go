@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// model is what E and R measure a partition by: rows, graph, and the cost of a row in a cluster.
+// model holds the terms of E and R of a partition: rows, graph, and the cost of a row in a cluster.
 type model struct {
 	rows          []float32
 	n, d, k       int
@@ -29,7 +29,7 @@ func newModel(rows []float32, n, d, k int, graph *index.Affinity, s solver.Setti
 
 func (m *model) row(p int) []float32 { return m.rows[p*m.d : p*m.d+m.d] }
 
-// oneHot is S of a partition.
+// oneHot returns S of a partition.
 func (m *model) oneHot(labels []int32) []float64 {
 	s := make([]float64, m.n*m.k)
 	for p, c := range labels {
@@ -38,7 +38,7 @@ func (m *model) oneHot(labels []int32) []float64 {
 	return s
 }
 
-// prototypes fits C to S: the weighted means, and for modes the mean-shift fixed point from there.
+// prototypes fits C to S: weighted means, and for modes the mean-shift fixed point from there.
 func (m *model) prototypes(s []float64, from []float32) []float32 {
 	centres := append([]float32(nil), from...)
 	if centres == nil || !m.modes {
@@ -55,9 +55,9 @@ func (m *model) prototypes(s []float64, from []float32) []float32 {
 	return centres
 }
 
-// shift moves each centre to the mean of the rows weighted by S and, where near is set, by the kernel at the
-// centre. It returns the largest relative move. Clusters are computed apart, so that sums do not depend on
-// the number of cores.
+// shift moves each centre to the mean of the rows weighted by S and, if near is set, by the kernel at the
+// centre. It returns the largest relative move. Each cluster is computed on one goroutine, so that sums do
+// not depend on the number of cores.
 func (m *model) shift(centres []float32, s []float64, near bool) float64 {
 	moves := make([]float64, m.k)
 	inParallel(m.k, func(from, to int) {
@@ -99,7 +99,7 @@ func (m *model) shift(centres []float32, s []float64, near bool) float64 {
 	return worst
 }
 
-// costs is a_pk for all rows and centres.
+// costs returns a_pk for all rows and centres.
 func (m *model) costs(centres []float32) []float64 {
 	a := make([]float64, m.n*m.k)
 	inParallel(m.n, func(from, to int) {
@@ -117,9 +117,9 @@ func (m *model) costs(centres []float32) []float64 {
 	return a
 }
 
-// discrete is E of a partition, with prototypes fitted to it: sum_p a + (lambda/4) sum_pq w |s_p - s_q|^2;
-// and R of the same one-hot S, which is E without the constant (lambda/2) sum_pq w. graphPart is the second
-// term of E, of which the paper counts twice as much.
+// discrete returns E of a partition, with prototypes fitted to it: sum_p a + (lambda/4) sum_pq w |s_p -
+// s_q|^2; R of the same one-hot S, which is E without the constant (lambda/2) sum_pq w; and graphPart, the
+// second term of E, which the paper weighs twice as much.
 func (m *model) discrete(labels []int32) (energy, objective, graphPart float64) {
 	a := m.costs(m.prototypes(m.oneHot(labels), nil))
 	var data, cut, all float64

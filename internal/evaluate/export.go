@@ -10,10 +10,10 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// ExportTasks writes the drawn tasks of a set, so that any other tool can be scored on them:
-// folder/SET/base.npy, the rows that any method may look at beforehand, and for each cell,
-// folder/SET/1-shot-balanced and so on, three arrays of one row a task: rows.npy (of X), truth.npy (0 to
-// ways-1), support.npy (1 where the class may be seen, 0 for a query).
+// ExportTasks writes the drawn tasks of a set, so that other tools can be scored on them:
+// folder/SET/base.npy, the rows that any method may use beforehand, and for each cell,
+// folder/SET/1-shot-balanced and so on, three arrays of one row per task: rows.npy (of X), truth.npy (0 to
+// ways-1), support.npy (1 if the class is given, 0 for a query).
 func ExportTasks(folder string, set *Set, split *Split, cells []Cell) error {
 	root := filepath.Join(folder, set.Name)
 	if err := os.MkdirAll(root, 0o755); err != nil {
@@ -30,7 +30,7 @@ func ExportTasks(folder string, set *Set, split *Split, cells []Cell) error {
 		}
 		var rows, truth []int32
 		var support []uint8
-		n := len(cell.Tasks[0].Rows) // every task of a cell has the same number of rows
+		n := len(cell.Tasks[0].Rows) // all tasks of a cell have the same number of rows
 		for _, task := range cell.Tasks {
 			rows, truth = append(rows, task.Rows...), append(truth, task.Truth...)
 			mask := make([]uint8, n)
@@ -51,16 +51,15 @@ func ExportTasks(folder string, set *Set, split *Split, cells []Cell) error {
 	return nil
 }
 
-// Name is the cell's name as a folder: 5-shot-dirichlet-2.
+// Name returns the cell's name as a folder: 5-shot-dirichlet-2.
 func (c Cell) Name() string {
 	return fmt.Sprintf("%d-shot-%s", c.Shots, strings.ReplaceAll(c.Mix.Name, ":", "-"))
 }
 
-// ExportStream writes a drawn stream, so that any other tool can be scored on it: folder/SET/seed-N with
-// X.npy, the vectors in the order of the stream (drift and noise applied), rows.npy (of the set's X, -1 for
-// noise), truth.npy, taught.npy (1 where an item carries its label and is not scored), known.npy (1 where its
-// class has labelled rows), episode.npy, and support.npy with support-labels.npy, the labelled rows before
-// the start.
+// ExportStream writes a drawn stream, so that other tools can be scored on it: folder/SET/seed-N with X.npy,
+// the vectors in the order of the stream (drift and noise applied), rows.npy (of the set's X, -1 for noise),
+// truth.npy, taught.npy (1 if an item carries its label and is not scored), known.npy (1 if its class has
+// labelled rows), episode.npy, and support.npy with support-labels.npy, the labelled rows before the start.
 func ExportStream(folder string, trial *Trial, seed uint64) error {
 	into := filepath.Join(folder, trial.Name, fmt.Sprintf("seed-%d", seed))
 	if err := os.MkdirAll(into, 0o755); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Candidate is one way to solve: the settings, and the names that results carry. A method of Updates goes by
-// its own numbers.
+// Candidate is one configuration to measure: the settings, and the names that results carry. A method of
+// Updates ignores the settings' numbers.
 type Candidate struct {
 	Method, Preset string
 	Settings       solver.Settings
@@ -28,11 +28,11 @@ type FewShot struct {
 	Tasks          int
 	Seed           uint64
 	SplitSeed      uint64
-	Novel          []int32 // classes that tasks draw from, instead of the set's own
-	MetricEpisodes int     // earlier base tasks that the metric learns from; 0 leaves every task cold
+	Novel          []int32 // classes from which tasks are drawn, instead of the set's own
+	MetricEpisodes int     // earlier base tasks from which the metric is learned; 0: none
 	Candidates     []Candidate
-	Workers        int                // 0 is one for each core
-	Progress       func(done, of int) // called from one goroutine at a time
+	Workers        int                // 0: one per core
+	Progress       func(done, of int) // called by one goroutine at a time
 }
 
 // FewShotResult is one cell of one candidate.
@@ -55,7 +55,7 @@ type FewShotResult struct {
 	PerTask []float64 `json:"-"` // accuracy of each task, in the order drawn
 }
 
-// Versus is the paired difference to the first candidate of the run, on the same tasks.
+// Versus is the paired difference from the first candidate of the run, on the same tasks.
 type Versus struct {
 	Method     string  `json:"method"`
 	Preset     string  `json:"preset"`
@@ -63,7 +63,7 @@ type Versus struct {
 	CI95       float64 `json:"ci95"`
 }
 
-// Validate reports a setting that no data could serve.
+// Validate reports settings that fail on any data.
 func (f *FewShot) Validate() error {
 	if f.Tasks < 1 || len(f.Shots) == 0 || len(f.Mixes) == 0 || len(f.Candidates) == 0 || f.MetricEpisodes < 0 {
 		return fmt.Errorf("few-shot: tasks %d, %d shots, %d mixes, %d methods, metric-episodes %d: need at least one of each", f.Tasks, len(f.Shots), len(f.Mixes), len(f.Candidates), f.MetricEpisodes)
@@ -83,8 +83,7 @@ type Cell struct {
 	Tasks []*Task
 }
 
-// Draw parts the set and draws the tasks of every cell. The same seed draws the same tasks whatever the
-// candidates.
+// Draw splits the set and draws the tasks of every cell. A seed draws the same tasks for all candidates.
 func (f *FewShot) Draw(set *Set) (*Split, []Cell, error) {
 	split, err := NewSplit(set, f.Novel, f.SplitSeed)
 	if err != nil {
@@ -111,7 +110,7 @@ func (f *FewShot) Draw(set *Set) (*Split, []Cell, error) {
 	return split, cells, nil
 }
 
-// randomFor gives each named purpose its own sequence.
+// randomFor returns a separate random sequence for each named purpose.
 func randomFor(seed uint64, purpose ...string) *rand.Rand {
 	h := fnv.New64a()
 	for _, p := range purpose {
@@ -166,9 +165,9 @@ func (f *FewShot) Run(ctx context.Context, set *Set) ([]FewShotResult, error) {
 	return results, nil
 }
 
-// outcome is what one solved task says.
+// outcome is the result of one solved task.
 type outcome struct {
-	accuracy    float64 // per cent of the queries
+	accuracy    float64 // percentage of the queries
 	iterations  int
 	rises, lost int
 }
@@ -233,10 +232,10 @@ func (f *FewShot) cell(ctx context.Context, set *Set, cell Cell, c Candidate, e 
 	return r, err
 }
 
-// timedTasks bounds how many tasks are solved again, alone, for their time.
+// timedTasks bounds how many tasks are solved again, one at a time, to measure their time.
 const timedTasks = 60
 
-// timeTasks is the median wall time of one task in microseconds, one task at a time on one goroutine.
+// timeTasks returns the median wall time of one task in microseconds, one task at a time on one goroutine.
 func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Settings,
 	e *solver.Embedding,
 ) (float64, error) {
@@ -257,7 +256,7 @@ func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Set
 	return float64(times[len(times)/2].Nanoseconds()) / 1e3, nil
 }
 
-// Problem is the task as the solver sees it: the classes of the support, and -1 for every query.
+// Problem returns the task as the solver's problem: the classes of the support, and -1 for every query.
 func (t *Task) Problem(set *Set, e *solver.Embedding) *solver.Problem {
 	p := &solver.Problem{
 		N: len(t.Rows), D: set.D, K: t.Ways, Embedding: e,
@@ -303,7 +302,7 @@ func updateTask(ctx context.Context, method string, set *Set, t *Task, e *solver
 	return outcome{accuracy: t.accuracy(labels)}, nil
 }
 
-// accuracy is the per cent of the queries that are labelled right.
+// accuracy returns the percentage of queries labelled right.
 func (t *Task) accuracy(labels []int32) float64 {
 	right := 0
 	for i := t.Support; i < len(t.Rows); i++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// FileMethods are the ways to label a whole file that File knows: default is label's, episodes the stage over
-// the file as a stream.
+// FileMethods are the methods of File that label a whole file: default is label's, episodes runs the stage
+// over the file as a stream.
 var FileMethods = append([]string{"default", "episodes"}, file.Baselines...)
 
 // File labels a drawn stream as one file.
@@ -40,7 +40,7 @@ type FileResult struct {
 	UnknownAUROC   *float64 `json:"unknown_auroc,omitempty"`
 	UnknownFalse   *float64 `json:"unknown_false,omitempty"`
 	UnknownFound   *float64 `json:"unknown_found,omitempty"`
-	Code           int      `json:"code"` // bytes kept of a row; 0: all
+	Code           int      `json:"code"` // bytes kept per row; 0: all
 	Seconds        float64  `json:"seconds"`
 	ObjectiveRises int      `json:"objective_rises"`
 }
@@ -89,7 +89,7 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 	return out, nil
 }
 
-// file is the trial as one problem, and the class of each row in it, -1 for one without support.
+// file returns the trial as one problem, and the class of each row in it, -1 for a class without support.
 func (t *Trial) file() (*file.Problem, []int32) {
 	truth, classes := make([]int32, len(t.Items)), t.labelled()
 	number := func(y int32) int32 { return int32(slices.Index(classes, y)) }
@@ -114,14 +114,14 @@ func (t *Trial) file() (*file.Problem, []int32) {
 	return p, truth
 }
 
-// labelled are the classes that have support, ascending.
+// labelled returns the classes that have support, ascending.
 func (t *Trial) labelled() []int32 {
 	classes := slices.Clone(t.SupportLabels)
 	slices.Sort(classes)
 	return slices.Compact(classes)
 }
 
-// scoreDoubts fills in what the confidence and the unknown score are worth.
+// scoreDoubts scores the confidence and the unknown score.
 func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
 	if r.Confidence == nil {
 		return

@@ -7,8 +7,8 @@ import (
 )
 
 // kernelKMeans is weighted kernel k-means from a given start, in the form whose objective is the normalised
-// cut (Dhillon, Guan and Kulis): weights are the degrees and the kernel is D^-1 + D^-1 W D^-1, which is
-// positive, so that the objective falls with every step. Nothing larger than the graph is kept.
+// cut (Dhillon, Guan and Kulis): weights are the degrees and the kernel is D^-1 + D^-1 W D^-1. The kernel is
+// positive, so the objective falls with every step. It allocates nothing larger than the graph.
 func kernelKMeans(graph *index.Affinity, k int, start []int32) []int32 {
 	n := graph.N()
 	degree := make([]float64, n)

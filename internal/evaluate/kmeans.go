@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// inParallel runs work over 0 to n-1 in one range for each core.
+// inParallel runs work over 0 to n-1, in one range per core.
 func inParallel(n int, work func(from, to int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	var group sync.WaitGroup
@@ -17,7 +17,7 @@ func inParallel(n int, work func(from, to int)) {
 	group.Wait()
 }
 
-// kmeans is Lloyd's algorithm from k-means++ starts, the best of restarts by its sum of squares.
+// kmeans is Lloyd's algorithm from k-means++ starts. It returns the restart with the least sum of squares.
 func kmeans(rows []float64, d, k, restarts int, random *rand.Rand) []int32 {
 	n := len(rows) / d
 	var best []int32
@@ -66,8 +66,8 @@ func kmeans(rows []float64, d, k, restarts int, random *rand.Rand) []int32 {
 	return best
 }
 
-// spread draws k-means++ centres: each a row drawn with probability proportional to its squared distance from
-// those before.
+// spread draws k-means++ centres: rows drawn with probability proportional to the squared distance
+// from earlier ones.
 func spread(rows []float64, d, k int, random *rand.Rand) []float64 {
 	n := len(rows) / d
 	near := make([]float64, n)

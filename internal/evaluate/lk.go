@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// laplacianKModes is LK, the convex relaxation that the paper compares SLK with (Wang and Carreira-Perpinan):
-// the same data and graph terms, (lambda/2) tr(S'LS) minimised over the simplex by accelerated projected
-// gradient for fixed modes, and mean shift for fixed S, in turn. It starts from a partition.
+// laplacianKModes is LK, the convex relaxation with which the paper compares SLK (Wang and
+// Carreira-Perpinan). It has the same data and graph terms, and alternates between minimising (lambda/2)
+// tr(S'LS) over the simplex by accelerated projected gradient for fixed modes, and mean shift for fixed S. It
+// starts from a partition.
 func laplacianKModes(ctx context.Context, m *model, start []int32) ([]int32, error) {
 	s := m.oneHot(start)
 	degree := make([]float64, m.n)
@@ -38,8 +39,8 @@ func laplacianKModes(ctx context.Context, m *model, start []int32) ([]int32, err
 	return m.hardest(s), nil
 }
 
-// relax minimises sum s.a + (lambda/2) tr(S'LS) over the simplex, from s, by steps of the length given with
-// Nesterov's momentum, begun anew where it overshoots.
+// relax minimises sum s.a + (lambda/2) tr(S'LS) over the simplex, from s, by steps of the given length with
+// Nesterov's momentum, which restarts after an overshoot.
 func (m *model) relax(s, a, degree []float64, step float64) {
 	k := m.k
 	ahead, old, gradient := slices.Clone(s), make([]float64, len(s)), make([]float64, len(s))
@@ -90,7 +91,7 @@ func (m *model) relax(s, a, degree []float64, step float64) {
 	}
 }
 
-// toSimplex projects a row onto the probability simplex; sorted is scratch.
+// toSimplex projects a row onto the probability simplex; sorted is scratch space.
 func toSimplex(row, sorted []float64) {
 	copy(sorted, row)
 	slices.Sort(sorted)
@@ -106,7 +107,7 @@ func toSimplex(row, sorted []float64) {
 	}
 }
 
-// relaxed is sum s.a + (lambda/2) tr(S'LS).
+// relaxed returns sum s.a + (lambda/2) tr(S'LS).
 func (m *model) relaxed(s, a, degree []float64) (sum float64) {
 	for p := range m.n {
 		row := s[p*m.k : p*m.k+m.k]
@@ -123,7 +124,7 @@ func (m *model) relaxed(s, a, degree []float64) (sum float64) {
 	return sum
 }
 
-// hardest is the label of each row: its largest s.
+// hardest returns the label of each row: its largest s.
 func (m *model) hardest(s []float64) []int32 {
 	labels := make([]int32, m.n)
 	for p := range labels {

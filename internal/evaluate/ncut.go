@@ -33,7 +33,7 @@ func normalisedCut(ctx context.Context, graph *index.Affinity, k int, random *ra
 	return kmeans(vectors, k, k, 10, random), nil
 }
 
-// normalised is D^-1/2 W D^-1/2 of a graph; its eigenvalues are between -1 and 1.
+// normalised returns D^-1/2 W D^-1/2 of a graph; its eigenvalues are between -1 and 1.
 func normalised(graph *index.Affinity) *index.Affinity {
 	n := graph.N()
 	scale := make([]float32, n)
@@ -59,10 +59,10 @@ func normalised(graph *index.Affinity) *index.Affinity {
 	return out
 }
 
-// leadingEigenvectors are the k eigenvectors of largest eigenvalue of a symmetric sparse matrix with
-// eigenvalues between -1 and 1, as rows of k a point, and their eigenvalues: subspace iteration, each step a
-// Chebyshev polynomial that damps everything below the subspace. A block finds eigenvalues that occur several
-// times, as those of a graph in pieces do.
+// leadingEigenvectors returns the k eigenvectors of largest eigenvalue of a symmetric sparse matrix with
+// eigenvalues between -1 and 1, as k values per point, and their eigenvalues. It uses subspace iteration;
+// each step applies a Chebyshev polynomial that damps everything below the subspace. A block finds repeated
+// eigenvalues, such as those of a graph of several components.
 func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int,
 	random *rand.Rand,
 ) ([]float64, []float64, error) {
@@ -77,12 +77,12 @@ func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int,
 		return nil, nil, err
 	}
 	const degree, most, enough = 16, 100, 1e-5
-	floor := 0. // everything below is damped
+	floor := 0. // eigenvalues below are damped
 	for step := range most {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		// T_degree of (A - centre)/half maps [-1, floor] into [-1, 1] and grows fast above.
+		// T_degree of (A - centre)/half maps [-1, floor] into [-1, 1] and grows fast above it.
 		centre, half := (floor-1)/2, (floor+1)/2
 		apply := func(into, of, minus []float64, twice float64) {
 			multiply(a, into, of, width)
@@ -109,7 +109,7 @@ func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int,
 		if err != nil {
 			return nil, nil, err
 		}
-		// Ritz vectors, largest first, and what A leaves of them.
+		// Ritz vectors, largest first, and their residuals under A.
 		rotate(x, turn, width)
 		rotate(y, turn, width)
 		worst := 0.
@@ -137,7 +137,7 @@ func leadingEigenvectors(ctx context.Context, a *index.Affinity, k int,
 	return nil, nil, fmt.Errorf("no eigenvectors after %d steps", most)
 }
 
-// multiply sets into to a times of, both with width values a row.
+// multiply sets into to a times of, both with width values per row.
 func multiply(a *index.Affinity, into, of []float64, width int) {
 	inParallel(a.N(), func(from, to int) {
 		for p := from; p < to; p++ {
@@ -154,7 +154,7 @@ func multiply(a *index.Affinity, into, of []float64, width int) {
 	})
 }
 
-// gram is x'y.
+// gram returns x'y.
 func gram(x, y []float64, width int) *mat.SymDense {
 	sums := make([]float64, width*width)
 	for p := 0; p < len(x); p += width {
@@ -173,8 +173,8 @@ func gram(x, y []float64, width int) *mat.SymDense {
 	return out
 }
 
-// orthonormalise makes the columns of x orthonormal, twice, as once leaves rounding where they were nearly
-// dependent.
+// orthonormalise makes the columns of x orthonormal. It does so twice, as one pass leaves rounding errors for
+// nearly dependent columns.
 func orthonormalise(x []float64, width int) error {
 	for range 2 {
 		values, turn, err := ascending(gram(x, x, width), width)
@@ -196,7 +196,7 @@ func orthonormalise(x []float64, width int) error {
 	return nil
 }
 
-// ascending are the eigenvalues of a small symmetric matrix and its eigenvectors as columns.
+// ascending returns the eigenvalues of a small symmetric matrix and its eigenvectors as columns.
 func ascending(m *mat.SymDense, width int) ([]float64, []float64, error) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(m, true) {

@@ -19,15 +19,15 @@ type NeighbourResult struct {
 	D            int     `json:"d"`
 	Index        string  `json:"index"`
 	Chosen       string  `json:"chosen"`
-	Recall       float64 `json:"recall"` // counted by distance, so that ties are right
+	Recall       float64 `json:"recall"` // by distance, so that ties count as found
 	BuildSeconds float64 `json:"build_seconds"`
-	QuerySeconds float64 `json:"query_seconds"` // median of one search in an index.Memory that holds all rows
+	QuerySeconds float64 `json:"query_seconds"` // median time of a search in an index.Memory with all rows
 }
 
-// checkedRows is how many rows the recall is checked on, by a search that looks at every row.
+// checkedRows is how many rows recall is checked on, by exhaustive search.
 const checkedRows = 500
 
-// MeasureNeighbours builds the neighbours of every row and checks a sample of them.
+// MeasureNeighbours finds the neighbours of every row and checks a sample of them.
 func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Options,
 	seed uint64,
 ) (NeighbourResult, error) {
@@ -49,7 +49,7 @@ func MeasureNeighbours(ctx context.Context, set *Set, neighbours int, o index.Op
 	return r, err
 }
 
-// Nearest knows, for a sample of the rows of a matrix, how far their last neighbour is.
+// Nearest holds, for a sample of the rows of a matrix, the distance of their last neighbour.
 type Nearest struct {
 	Rows   []int32   // the sample
 	Limits []float32 // squared distance of the last neighbour of each
@@ -58,8 +58,8 @@ type Nearest struct {
 	neighbours int
 }
 
-// SampleNearest draws at most count rows and compares each with every other one. There must be more rows than
-// neighbours.
+// SampleNearest draws at most count rows and compares each with every other row. There must be more
+// rows than neighbours.
 func SampleNearest(all vector.Matrix, neighbours, count int, seed uint64) *Nearest {
 	random := rand.New(rand.NewPCG(seed, 0x4eca11))
 	t := &Nearest{all: all, neighbours: neighbours}
@@ -75,7 +75,7 @@ func SampleNearest(all vector.Matrix, neighbours, count int, seed uint64) *Neare
 	return t
 }
 
-// limit is the squared distance of row p's last neighbour.
+// limit returns the squared distance of row p's last neighbour.
 func (t *Nearest) limit(p int) float32 {
 	row := t.all.Row(p)
 	nearest := make([]float32, 0, t.neighbours+1) // ascending
@@ -94,12 +94,12 @@ func (t *Nearest) limit(p int) float32 {
 	return nearest[len(nearest)-1]
 }
 
-// Recall is the share of the true neighbours that are found, counted by distance, so that ties are right.
-// found returns the neighbours found of a row; those below 0 are none.
+// Recall returns the share of the true neighbours that are found, by distance, so that ties count as found.
+// found returns the neighbours found of a row; those below 0 are ignored.
 func (t *Nearest) Recall(found func(p int32) []int32) float64 {
 	right := 0
 	for i, p := range t.Rows {
-		limit := t.Limits[i] * (1 + 1e-5) // for float32 sums in another order
+		limit := t.Limits[i] * (1 + 1e-5) // tolerance for float32 sums in another order
 		for _, q := range found(p) {
 			if q >= 0 && kernel.SquaredDistance(t.all.Row(int(p)), t.all.Row(int(q))) <= limit {
 				right++
@@ -109,7 +109,7 @@ func (t *Nearest) Recall(found func(p int32) []int32) float64 {
 	return float64(right) / float64(len(t.Rows)*t.neighbours)
 }
 
-// searchSeconds is the median time of one search among all rows.
+// searchSeconds returns the median time of one search among all rows.
 func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours int,
 	cosine bool,
 ) (float64, error) {

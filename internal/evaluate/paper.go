@@ -10,10 +10,10 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// PaperSet is a data set of the paper: where it is looked for, and why it may not be there.
+// PaperSet is a data set of the paper: its folder, and why it may be missing.
 type PaperSet struct {
-	Name   string // as the paper calls it
-	Folder string // under the root, "" where the features were never published
+	Name   string // the paper's name
+	Folder string // under the root; "": the features were never published
 	K      int
 	Reason string // why it cannot be run without the folder
 }
@@ -29,10 +29,10 @@ var PaperSets = []PaperSet{
 	{"Reuters", "", 4, "the authors' auto-encoder features are not public"},
 }
 
-// PaperMethods are the rows of the table that we can run, as Cluster names them.
+// PaperMethods are the rows of the table that we can run, by Cluster's names.
 var PaperMethods = []string{"kmeans", "kmodes", "ncut", "kernel-kmeans", "lk", "slk-ms", "slk-means"}
 
-// paperFigures is the table itself: NMI and accuracy; what the paper leaves out is not there.
+// paperFigures is the paper's table: NMI and accuracy. Figures that the paper omits are missing.
 var paperFigures = map[string]map[string][2]float64{
 	"MNIST": {
 		"kmeans": {.53, .55}, "kmodes": {.56, .60}, "ncut": {.74, .61}, "kernel-kmeans": {.53, .55},
@@ -65,15 +65,15 @@ var paperFigures = map[string]map[string][2]float64{
 	"Reuters": {"kmeans": {.48, .73}, "kmodes": {.48, .72}, "slk-ms": {.43, .74}, "slk-means": {.56, .77}},
 }
 
-// PaperRow is one cell of the paper's clustering table beside ours.
+// PaperRow is one cell of the paper's clustering table beside our result.
 type PaperRow struct {
 	Table         string   `json:"table"` // clustering
 	Data          string   `json:"data"`
 	Method        string   `json:"method"`
-	NMI           *float64 `json:"nmi,omitempty"` // ours, the median of the trials; none where it cannot be run
+	NMI           *float64 `json:"nmi,omitempty"` // ours, the median of the trials; nil if it cannot be run
 	Accuracy      *float64 `json:"accuracy,omitempty"`
 	ARI           *float64 `json:"ari,omitempty"`
-	OneCluster    *float64 `json:"one_cluster,omitempty"` // accuracy of putting everything into one cluster
+	OneCluster    *float64 `json:"one_cluster,omitempty"` // accuracy of one cluster for all rows
 	Trials        int      `json:"trials,omitempty"`
 	PaperNMI      *float64 `json:"paper_nmi,omitempty"`
 	PaperAccuracy *float64 `json:"paper_accuracy,omitempty"`
@@ -81,35 +81,35 @@ type PaperRow struct {
 	Reason        string   `json:"reason,omitempty"` // why it cannot be run
 }
 
-// EnergyRow compares the discrete objective E at one lambda. Every E is of the final labels, with modes
+// EnergyRow compares the discrete objective E at one lambda. Each E is that of the final labels, with modes
 // fitted to them.
 type EnergyRow struct {
 	Table       string  `json:"table"` // energy
 	Data        string  `json:"data"`
 	Lambda      float64 `json:"lambda"`
 	LK          float64 `json:"lk"`               // from a k-means++ start, the paper's
-	LKGraph     float64 `json:"lk_graph_start"`   // from the start that ours takes
+	LKGraph     float64 `json:"lk_graph_start"`   // from the start of ours
 	SLKPlusPlus float64 `json:"slk_ms_plus_plus"` // from the same k-means++ start
 	SLK         float64 `json:"slk_ms"`           // from the graph, the best of energyStarts
-	OneCluster  float64 `json:"one_cluster"`      // everything in one cluster
+	OneCluster  float64 `json:"one_cluster"`      // of one cluster for all rows
 	PaperLK     float64 `json:"lk_paper_convention"`
-	PaperSLK    float64 `json:"slk_ms_paper_convention"` // the paper weighs the graph twice as much
+	PaperSLK    float64 `json:"slk_ms_paper_convention"` // with the graph weighed twice, as in the paper
 	Rises       int     `json:"objective_rises"`
 }
 
-// Paper runs what can be run of the paper's clustering experiments.
+// Paper runs those of the paper's clustering experiments that can be run.
 type Paper struct {
 	Root     string
 	Seed     uint64
-	Trials   int     // of ours; baselines run once
-	Index    string  // how neighbours are searched for
-	Kappa    float64 // of the energies; 0 is energyKappa
+	Trials   int     // trials of ours; baselines run once
+	Index    string  // how neighbours are searched
+	Kappa    float64 // of the energies; 0: energyKappa
 	Note     func(text string)
 	Settings func(method string) (solver.Settings, error)
 }
 
-// mostLK is how many rows LK is run on: N x K variables at once, hundreds of projections each step; the
-// paper, too, leaves its large sets out.
+// mostLK bounds the rows that LK is run on. It needs N x K variables at once and hundreds of projections per
+// step; the paper omits its large sets too.
 const mostLK = 5000
 
 // Clustering fills one column of the clustering table.
@@ -168,7 +168,7 @@ func (p *Paper) Clustering(ctx context.Context, column PaperSet) ([]PaperRow, []
 	return rows, trace, nil
 }
 
-// set reads a column's data, nil if it is not there.
+// set reads a column's data; nil if it is missing.
 func (p *Paper) set(column PaperSet) (*Set, error) {
 	if column.Folder == "" {
 		return nil, nil
@@ -187,18 +187,18 @@ func middle(values []float64) *float64 {
 }
 
 // energyKappa is the height of a mode's kernel where energies are compared. The paper does not say how it
-// weighs the two terms; at height 1 one cluster that holds everything has the least E of all over most of the
-// lambdas below, at 10 over none.
+// weighs the two terms. At height 1, one cluster for all rows has the least E for most of the lambdas below;
+// at 10, for none.
 const energyKappa = 10
 
-// energyStarts is how many starts from the graph SLK has.
+// energyStarts is the number of SLK's starts from the graph.
 const energyStarts = 8
 
-// paperLambdas are five of the range that the paper tunes over.
+// paperLambdas are five values of the range that the paper tunes over.
 var paperLambdas = []float64{1, 1.5, 2, 3, 4}
 
-// Energies compares SLK-MS with LK on MNIST (small): 200 random rows of each class; nil without mnist under
-// the root.
+// Energies compares SLK-MS with LK on MNIST (small): 200 random rows of each class. It returns nil if the
+// root has no folder mnist.
 func (p *Paper) Energies(ctx context.Context) ([]EnergyRow, error) {
 	set, err := p.set(PaperSets[0])
 	if set == nil || err != nil {
@@ -222,8 +222,8 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if settings.Seed, settings.Kappa = p.Seed, p.Kappa; p.Kappa == 0 {
 		settings.Kappa = energyKappa
 	}
-	// Both methods go on until they stand still, which is what an energy is compared at. Of a few starts from
-	// the graph the one that ends lowest counts: together they take a fraction of what LK takes from one.
+	// Both methods run until they converge, because converged energies are compared. Of a few starts from the
+	// graph the one of least energy counts: together they take a fraction of LK's time from one start.
 	settings.Tolerance, settings.Outer = .001, 50
 	settings.Clustering.Restarts, settings.Clustering.Choice = energyStarts, solver.ByEnergy
 	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)

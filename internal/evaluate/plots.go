@@ -45,7 +45,7 @@ func PlotTrace(path, title string, trace []float64) error {
 	return p.save(path)
 }
 
-// linePlot is a picture of lines over two axes, as SVG.
+// linePlot is an SVG picture of lines over two axes.
 type linePlot struct {
 	title, x, y string
 	lines       []plotLine
@@ -144,10 +144,10 @@ func (p *linePlot) span(axis int) axisSpan {
 
 type axisSpan struct{ low, high float64 }
 
-// at is where a value lies, from 0 to 1.
+// at returns the position of a value on the axis, from 0 to 1.
 func (s axisSpan) at(v float64) float64 { return (v - s.low) / (s.high - s.low) }
 
-// ticks are about six round values.
+// ticks returns about six round values.
 func (s axisSpan) ticks() []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((s.high-s.low)/5)))
 	for _, factor := range []float64{2, 2.5, 2} { // 1, 2, 5, 10

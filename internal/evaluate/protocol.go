@@ -11,15 +11,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Mix says how the queries of a task spread over its classes.
+// Mix says how the queries of a task are distributed over its classes.
 type Mix struct {
 	Name  string  // balanced, dirichlet:A, absent, few:FROM-TO or few:FROM-TO:N
 	Alpha float64 // of dirichlet
-	// few: N queries, or all there are, of From to To of the task's classes
+	// few: N queries, or all if there are fewer, of From to To of the task's classes
 	From, To, Queries int
 }
 
-// fewQueries is N where few does not say it.
+// fewQueries is N if few does not give it.
 const fewQueries = 64
 
 // ParseMix reads balanced, absent, dirichlet:A, few:FROM-TO or few:FROM-TO:N.
@@ -49,8 +49,8 @@ func ParseMix(name string) (Mix, error) {
 	return Mix{}, fmt.Errorf("mix %q: not balanced, absent, dirichlet:A with A above 0, or few:FROM-TO:N", name)
 }
 
-// Split is a set parted for few-shot tasks: tasks draw from the novel classes, the mean and the metric from
-// the rows of all other classes.
+// Split is a set split for few-shot tasks: tasks draw from the novel classes, the mean and the metric are
+// learned from the rows of all other classes.
 type Split struct {
 	set        *Set
 	rows       map[int32][]int32 // of each class
@@ -58,11 +58,11 @@ type Split struct {
 	base       []int32           // classes, ascending
 	BaseRows   []int32
 	small      bool // m = 10
-	fewQueries bool // m = 20, yet the median novel class has fewer than 30 rows
+	fewQueries bool // m = 20, but the median novel class has fewer than 30 rows
 }
 
-// NewSplit parts the set: by the novel classes given, else those that the set names, else half of the classes
-// with enough rows, at least five, by seed.
+// NewSplit splits the set: by the novel classes given, else by those that the set names, else by half of the
+// classes with enough rows, at least five, drawn by seed.
 func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 	ids, rows := set.classes()
 	p := &Split{set: set, rows: rows}
@@ -104,9 +104,9 @@ func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 	return p, nil
 }
 
-// leastRows is m: 20 rows a class where the set has enough such classes to be typical of it, else 10.
+// leastRows returns m: 20 rows per class if the set has enough such classes to be typical of it, else 10.
 func leastRows(ids []int32, rows map[int32][]int32) int {
-	var sizes []int // of the classes with 10 rows
+	var sizes []int // of the classes with at least 10 rows
 	twenty := 0
 	for _, id := range ids {
 		if n := len(rows[id]); n >= 10 {
@@ -122,7 +122,8 @@ func leastRows(ids []int32, rows map[int32][]int32) int {
 	return 20
 }
 
-// Median is the middle of values, the mean of the two in the middle where their number is even; 0 of none.
+// Median returns the middle value, or the mean of the two middle ones if their number is even; 0 if
+// there are none.
 func Median[T int | float64](values []T) float64 {
 	if len(values) == 0 {
 		return 0
@@ -131,20 +132,19 @@ func Median[T int | float64](values []T) float64 {
 	return float64(sorted[(len(sorted)-1)/2]+sorted[len(sorted)/2]) / 2
 }
 
-// Task is one few-shot task: rows of the set, the support first, and what class of the task each is. The
-// class of a query is for scoring only.
+// Task is one few-shot task: rows of the set, the support first, and the task's class of each. The class of a
+// query is for scoring only.
 type Task struct {
 	Ways    int
-	Support int     // how many of Rows are labelled
+	Support int     // number of labelled rows, the first of Rows
 	Rows    []int32 // of the set
 	Truth   []int32 // 0 to Ways-1 for each row
 }
 
-// drawAttempts bounds the drawing of a task: a set whose classes are nearly all too small would otherwise go
-// on for ever.
+// drawAttempts bounds the attempts to draw a task, which would not end if nearly all classes were too small.
 const drawAttempts = 100_000
 
-// Draw draws one task of the novel classes; a draw in which a class is too small is drawn again.
+// Draw draws one task of the novel classes. It draws again if a class is too small.
 func (p *Split) Draw(random *rand.Rand, ways, shots int, mix Mix) (*Task, error) {
 	for range drawAttempts {
 		classes := choose(random, p.novel, ways)
@@ -194,13 +194,13 @@ func (p *Split) queryCounts(random *rand.Rand, ways int, mix Mix) []int {
 		for c := range counts {
 			counts[c] = size(15, 15, 5)
 		}
-	// the classes of a task are in random order, so the last two may be the absent ones
+	// classes are in random order, so the last two may be the absent ones
 	case mix.Name == "absent":
 		for c := range counts[:ways-absentClasses] {
 			counts[c] = size(25, 15, 5)
 		}
 	default:
-		share, sum := make([]float64, ways), 0. // gammas over their sum are Dirichlet
+		share, sum := make([]float64, ways), 0. // normalised gammas are Dirichlet
 		for c := range share {
 			share[c] = distuv.Gamma{Alpha: mix.Alpha, Beta: 1, Src: random}.Rand()
 			sum += share[c]
@@ -217,11 +217,11 @@ func (p *Split) queryCounts(random *rand.Rand, ways int, mix Mix) []int {
 	return counts
 }
 
-// absentClasses is how many classes of a task with mix absent have no query.
+// absentClasses is the number of classes without a query in a task of mix absent.
 const absentClasses = 2
 
-// take draws rows of each class, shots for the support and counts[c] for the queries; nil where a class has
-// too few.
+// take draws rows of each class, shots for the support and counts[c] for the queries; nil if a class
+// has too few.
 func (p *Split) take(random *rand.Rand, classes []int32, shots int, counts []int) *Task {
 	task := &Task{Ways: len(classes), Support: shots * len(classes)}
 	var queries, truth []int32
@@ -240,7 +240,7 @@ func (p *Split) take(random *rand.Rand, classes []int32, shots int, counts []int
 			truth = append(truth, int32(c))
 		}
 	}
-	random.Shuffle(len(queries), func(i, j int) { // the order must tell nothing of the class
+	random.Shuffle(len(queries), func(i, j int) { // the order must not reveal the class
 		queries[i], queries[j] = queries[j], queries[i]
 		truth[i], truth[j] = truth[j], truth[i]
 	})
@@ -258,8 +258,8 @@ func choose(random *rand.Rand, from []int32, n int) []int32 {
 	return out[:n]
 }
 
-// baseTask draws one earlier 5-shot, 15-query task of the base classes; nil where fewer than two have seven
-// rows.
+// baseTask draws one earlier 5-shot, 15-query task of the base classes; nil if fewer than two
+// have seven rows.
 func (p *Split) baseTask(random *rand.Rand, ways int) *Task {
 	var usable []int32
 	for _, id := range p.base {
@@ -279,7 +279,7 @@ func (p *Split) baseTask(random *rand.Rand, ways int) *Task {
 	return p.take(random, classes, 5, counts)
 }
 
-// Check says early what would make every draw fail.
+// Check reports, before drawing, faults that would make every draw fail.
 func (p *Split) Check(ways, shots int, mix Mix) error {
 	if ways < 2 || shots < 1 {
 		return fmt.Errorf("ways %d and shots %d: at least 2 and 1", ways, shots)

@@ -7,16 +7,16 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// RejectionResult compares a stream with the same stream where people reject some of its wrong answers.
+// RejectionResult compares a stream with the same stream after some of its wrong answers were rejected.
 type RejectionResult struct {
 	Items, Rejected   int
 	Wrong, WrongAfter int // answers
-	RightLost         int // right without the rejections, wrong with them
+	RightLost         int // answers right without the rejections and wrong with them
 	ObjectiveRises    int
 }
 
-// RunRejections answers the stream of a seed, rejects a share of its wrong answers, drawn at random, and
-// answers it again: each rejection is in force from the episode after its item's.
+// RunRejections answers the stream of a seed, rejects a random share of its wrong answers, and answers it
+// again. Each rejection is in force from the episode after its item's.
 func (s *Stream) RunRejections(
 	ctx context.Context, set *Set, seed uint64, share float64,
 ) (out RejectionResult, err error) {
@@ -26,7 +26,7 @@ func (s *Stream) RunRejections(
 	}
 	random := rand.New(rand.NewPCG(seed, 0x726a63))
 	rejected := map[int]bool{}
-	var before []bool // right
+	var before []bool // right without the rejections
 	for _, again := range []bool{false, true} {
 		engine, err := stream.NewEngine(s.Settings)
 		if err != nil {

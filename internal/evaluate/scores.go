@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// contingency counts the items of each (truth, answer) pair. Names of classes and clusters are arbitrary.
+// contingency counts the items of each (truth, answer) pair. Numbers of classes and clusters are arbitrary.
 type contingency struct {
 	n              float64
 	truth, answers []float64     // totals
@@ -52,10 +52,10 @@ func (c contingency) each(visit func(truth, answer int, count float64)) {
 	}
 }
 
-// pairs is how many pairs v items make.
+// pairs returns the number of pairs of v items.
 func pairs(v float64) float64 { return v * (v - 1) / 2 }
 
-// together counts the pairs of items that are one in both, in truth, in answers.
+// together counts the pairs of items that are together in both, in truth, and in answers.
 func (c contingency) together() (both, truth, answers float64) {
 	c.each(func(_, _ int, v float64) { both += pairs(v) })
 	for _, v := range c.truth {
@@ -67,8 +67,8 @@ func (c contingency) together() (both, truth, answers float64) {
 	return both, truth, answers
 }
 
-// NMI is the mutual information of truth and answer over the mean of their entropies; 1 where both are one
-// cluster.
+// NMI is the mutual information of truth and answer divided by the mean of their entropies; 1 if each is
+// a single cluster.
 func NMI(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
 	entropy := func(totals []float64) (h float64) {
@@ -97,8 +97,8 @@ func ARI(truth, answer []int32) float64 {
 	return 1
 }
 
-// ClusterAccuracy is the share of items that are right under the best one-to-one naming of clusters by
-// classes.
+// ClusterAccuracy is the share of items that are right under the best one-to-one assignment of
+// clusters to classes.
 func ClusterAccuracy(truth, answer []int32) float64 {
 	c := countPairs(truth, answer)
 	size := max(len(c.truth), len(c.answers))
@@ -114,8 +114,8 @@ func ClusterAccuracy(truth, answer []int32) float64 {
 	return right / c.n
 }
 
-// assign gives each row of a square cost matrix its own column at the least total cost (Kuhn-Munkres with
-// potentials).
+// assign assigns each row of a square cost matrix its own column at the least total cost
+// (Kuhn-Munkres with potentials).
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowPrice, columnPrice := make([]float64, n+1), make([]float64, n+1)

@@ -1,5 +1,5 @@
 // Package evaluate measures the stage and its peers on labelled data: the protocols, their scores, and the
-// baselines of the paper. Nothing that answers in production is here.
+// baselines of the paper. Production code does not use it.
 package evaluate
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// Set is labelled data: N rows of dimension D, Labels -1 where the class is not known.
+// Set is labelled data: N rows of dimension D, Labels -1 for an unknown class.
 type Set struct {
 	Name   string
 	Rows   []float32
 	N, D   int
 	Labels []int32
-	Novel  []int32 // the task pool that the set itself names, nil for none
-	Frames []int32 // the frame of each row, nil where the set has none
+	Novel  []int32 // the set's own novel classes; nil: none
+	Frames []int32 // the frame of each row; nil: no frames
 }
 
-// ReadSets reads every folder before any work starts, so that a fault in the last is known at once.
+// ReadSets reads every folder before any work starts, so that a fault in the last is reported at once.
 func ReadSets(folders []string) ([]*Set, error) {
 	var sets []*Set
 	for _, folder := range folders {
@@ -35,7 +35,7 @@ func ReadSets(folders []string) ([]*Set, error) {
 	return sets, nil
 }
 
-// ReadSet reads a folder of X.npy and y.npy, and novel.npy and frame.npy where they are there.
+// ReadSet reads a folder of X.npy and y.npy, and of novel.npy and frame.npy if they exist.
 func ReadSet(folder string) (*Set, error) {
 	rows, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
 	if err != nil {
@@ -86,10 +86,10 @@ func (s *Set) validate() error {
 	return nil
 }
 
-// Row is row i.
+// Row returns row i.
 func (s *Set) Row(i int32) []float32 { return s.Rows[int(i)*s.D : int(i+1)*s.D] }
 
-// classes lists the rows of each class, classes and rows ascending. Rows of unknown class are in none.
+// classes lists the rows of each class, classes and rows ascending. Rows of unknown class are omitted.
 func (s *Set) classes() (ids []int32, rows map[int32][]int32) {
 	rows = map[int32][]int32{}
 	for i, l := range s.Labels {

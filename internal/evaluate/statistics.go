@@ -2,8 +2,8 @@ package evaluate
 
 import "math"
 
-// Estimate is a mean and the half width of its 95 % confidence interval (normal, from the sample's own
-// spread).
+// Estimate is a mean and the half width of its 95 % confidence interval (normal, from the
+// sample's own variance).
 type Estimate struct{ Mean, CI95 float64 }
 
 // Average estimates the mean of the values.
@@ -26,7 +26,7 @@ func Average(values []float64) Estimate {
 	return Estimate{mean, 1.96 * math.Sqrt(squares/(n-1)/n)}
 }
 
-// Paired estimates the mean of a - b, value by value: both saw the same tasks.
+// Paired estimates the mean of a - b, value by value. Both must come from the same tasks.
 func Paired(a, b []float64) Estimate {
 	difference := make([]float64, len(a))
 	for i := range a {

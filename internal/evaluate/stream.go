@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// StreamResult is one stream, scored. What a run does not have is nil and left out.
+// StreamResult is the scores of one stream. Those that do not apply are nil and omitted.
 type StreamResult struct {
 	Data         string   `json:"data"`
 	N            int      `json:"n"`
@@ -21,27 +21,27 @@ type StreamResult struct {
 	Shots        int      `json:"shots"`
 	Classes      int      `json:"classes"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
-	AccuracyAll  *float64 `json:"accuracy_all,omitempty"` // with the items whose label came after their answer
+	AccuracyAll  *float64 `json:"accuracy_all,omitempty"` // includes items whose label came after their answer
 	FirstTenth   *float64 `json:"first_tenth,omitempty"`
 	LastTenth    *float64 `json:"last_tenth,omitempty"`
-	Iterations   float64  `json:"iterations"` // sweeps an episode
-	Admitted     float64  `json:"admitted"`   // share of the unlabelled items that was learned from
-	Taught       int      `json:"taught"`     // items whose label was given, with them or later
+	Iterations   float64  `json:"iterations"` // sweeps per episode
+	Admitted     float64  `json:"admitted"`   // share of the unlabelled items that were learned from
+	Taught       int      `json:"taught"`     // items whose label was given, at once or later
 	UnknownAUROC *float64 `json:"unknown_auroc,omitempty"`
 	// shares called unknown: of the items of unlabelled classes, and of those of labelled ones; and the share of
-	// the former that lies above the score which leaves 5 % of the latter above
+	// the former above the score that 5 % of the latter exceed
 	UnknownFound *float64 `json:"unknown_found,omitempty"`
 	UnknownFalse *float64 `json:"unknown_false,omitempty"`
 	UnknownBest  *float64 `json:"unknown_best,omitempty"`
-	// share of the items of unlabelled classes that are answered with a confidence above .9
+	// share of the items of unlabelled classes answered with a confidence above .9
 	UnknownSure *float64 `json:"unknown_sure,omitempty"`
-	// With MaxWrong: the share of the items, those of unlabelled classes among them, whose answer is sure, and
-	// of those the share that is wrong; and the same for a confidence of 1 - MaxWrong or more.
+	// With MaxWrong: the share of items with a sure answer, items of unlabelled classes included, and the share
+	// of wrong ones among them; then both for answers with a confidence of 1 - MaxWrong or more.
 	Sure       *float64 `json:"sure,omitempty"`
 	SureWrong  *float64 `json:"sure_wrong,omitempty"`
 	Plain      *float64 `json:"plain,omitempty"`
 	PlainWrong *float64 `json:"plain_wrong,omitempty"`
-	// accuracy of the tenths of the items before and after classes come for the first time
+	// accuracy over the tenth of the items before, and after, new classes first come
 	BeforeHalf *float64 `json:"before_half,omitempty"`
 	AfterHalf  *float64 `json:"after_half,omitempty"`
 	// share of the items without a class that are called unknown or nobody
@@ -49,13 +49,13 @@ type StreamResult struct {
 	// share of the items of labelled classes called nobody
 	FalseNobody *float64 `json:"false_nobody,omitempty"`
 	ECE         *float64 `json:"ece,omitempty"`
-	Calibrated  float64  `json:"calibrated"` // share of the answers that say so
+	Calibrated  float64  `json:"calibrated"` // share of the answers marked calibrated
 	NMI         *float64 `json:"nmi,omitempty"`
 	ARI         *float64 `json:"ari,omitempty"`
 	PairF1      *float64 `json:"pair_f1,omitempty"`
 	Clusters    int      `json:"clusters,omitempty"`
 	IDSwitches  *int     `json:"id_switches,omitempty"`
-	// The same of first answers, given when an item came.
+	// The same scores for first answers, given when an item came.
 	NowAccuracy    *float64 `json:"now_accuracy,omitempty"`
 	NowECE         *float64 `json:"now_ece,omitempty"`
 	NowAUROC       *float64 `json:"now_unknown_auroc,omitempty"`
@@ -69,10 +69,10 @@ type Stream struct {
 	Protocol StreamProtocol
 	Settings stream.Settings
 	Method   string // one of the solver's, or of Rivals
-	First    bool   // first answers are scored too
+	First    bool   // score first answers too
 }
 
-// Learners are what a person would try first: they learn as they go, from the same labels.
+// Learners are simple online methods, which learn from the same labels.
 var Learners = []string{"1nn", "running-mean", "ridge", "logistic"}
 
 // Rivals are the methods of Stream that are not the stage.
@@ -106,7 +106,7 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	if s.Settings.MaxWrong > 0 && len(trial.Supports) > 0 {
 		trial.scoreSure(answers, s.Settings.MaxWrong, &out)
 	}
-	if slices.Contains(Rivals, s.Method) { // none has a limit of the unknown, and one alone a score
+	if slices.Contains(Rivals, s.Method) { // rivals have no threshold for unknown, and only one has a score
 		out.UnknownFound, out.UnknownFalse, out.UnknownSure = nil, nil, nil
 		if s.Method != "1nn" {
 			out.UnknownAUROC, out.UnknownBest = nil, nil
@@ -118,8 +118,8 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	return out, nil
 }
 
-// remember answers the stream as the stage does: episode by episode, in order. No label reaches it but those
-// of the supports, of taught items, and, with review, of the items it asked for, one episode later.
+// remember answers the stream as the stage does: episode by episode, in order. It gets only the labels of the
+// supports, of taught items and, with review, one episode later those of the items it asked for.
 func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) ([]stream.Answer, error) {
 	settings := s.Settings
 	if s.Protocol.TeachBy == "review" {
@@ -194,8 +194,8 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	return answers, nil
 }
 
-// Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels that
-// are given before the start.
+// Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels given
+// before the start.
 func (p *StreamProtocol) Episodes(set *Set, seed uint64) ([][]stream.Item, *stream.Labels, error) {
 	trial, err := p.Draw(set, seed)
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *StreamProtocol) Episodes(set *Set, seed uint64) ([][]stream.Item, *stre
 	return episodes, trial.labels(), nil
 }
 
-// items are those of an episode as the stage gets them.
+// items returns the items of an episode as the stage gets them.
 func (p *StreamProtocol) items(trial *Trial, episode []int) []stream.Item {
 	items := make([]stream.Item, len(episode))
 	for i, at := range episode {
@@ -225,7 +225,7 @@ func (p *StreamProtocol) items(trial *Trial, episode []int) []stream.Item {
 	return items
 }
 
-// labels are the supports of the stream.
+// labels returns the supports of the stream.
 func (t *Trial) labels() *stream.Labels {
 	labels := &stream.Labels{}
 	for i, row := range t.Supports {
@@ -236,7 +236,7 @@ func (t *Trial) labels() *stream.Labels {
 	return labels
 }
 
-// named is the number of a row as a name, "" where it has none.
+// named returns a row's number as a name; "" if it has none.
 func (p *StreamProtocol) named(numbers []int32, row int32) string {
 	if numbers == nil || row < 0 || numbers[row] < 0 {
 		return ""
@@ -254,17 +254,17 @@ func className(class int32) string {
 	return strconv.Itoa(int(class))
 }
 
-// score fills what the answers, one for each item in order, are worth.
+// score scores the answers, one for each item in order.
 func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	if len(t.Supports) == 0 {
 		t.scoreClusters(answers, out)
 		return
 	}
-	var right, correct []bool // of classes; of all that confidence speaks of
+	var right, correct []bool // of items with a class; of all items that confidence covers
 	var stated, scores []float64
 	var unknown []bool
 	var calibrated, called, sure [2]float64
-	half := 0 // right ones before the second half
+	half := 0 // number of elements of right before the second half
 	var without, found, mistaken float64
 	for i, item := range t.Items {
 		a := answers[i]
@@ -272,7 +272,7 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 			if without++; a.Unknown || a.Label == nobody {
 				found++
 			}
-			if t.NobodyTaught { // a class of its own, of which confidence speaks too
+			if t.NobodyTaught { // a class of its own, which confidence covers too
 				stated, correct = append(stated, a.Confidence), append(correct, a.Label == nobody)
 			}
 		}
@@ -339,8 +339,9 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 	}
 }
 
-// accuracyAll counts every item of a labelled class, for streams in which each was answered before its label
-// came: who asks for the labels of hard items gains nothing by their not being scored.
+// accuracyAll returns the accuracy over every item of a labelled class, for streams in which each is
+// answered before its label comes. A method that asks for the labels of hard items gains nothing here, as
+// these are scored too.
 func (t *Trial) accuracyAll(answers []stream.Answer) *float64 {
 	right, all := 0., 0.
 	for i, item := range t.Items {

@@ -4,7 +4,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// firstAnswers are what the items of a stream are answered when they come, beside what their episodes answer.
+// firstAnswers collects the answers that items get when they come, before their episode is answered.
 type firstAnswers struct {
 	memory  *stream.Stream
 	now     stream.Now
@@ -12,7 +12,7 @@ type firstAnswers struct {
 	answers []stream.Answer
 }
 
-// come answers the items of an episode one record after the other, as far as the stream knows them before.
+// come answers the items of an episode one by one, from the stream's knowledge before it.
 func (f *firstAnswers) come(items []stream.Item, labels *stream.Labels) error {
 	if f.knows == nil {
 		if err := f.follow(items, nil, labels); err != nil {
@@ -21,7 +21,7 @@ func (f *firstAnswers) come(items []stream.Item, labels *stream.Labels) error {
 	}
 	for i := range items {
 		given := f.now.Answer(items[i : i+1])
-		if given == nil { // nothing is known yet
+		if given == nil { // no knowledge yet
 			given = []stream.Answer{{}}
 		}
 		f.answers = append(f.answers, given...)
@@ -29,7 +29,7 @@ func (f *firstAnswers) come(items []stream.Item, labels *stream.Labels) error {
 	return nil
 }
 
-// follow takes in what an episode answered, and what the stream knows after it.
+// follow updates the knowledge after an episode was answered.
 func (f *firstAnswers) follow(items []stream.Item, answers []stream.Answer, labels *stream.Labels) (err error) {
 	if f.knows, err = f.memory.Knowledge(&items[0], labels, f.knows); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (f *firstAnswers) follow(items []stream.Item, answers []stream.Answer, labe
 	return nil
 }
 
-// score fills in what the first answers are worth.
+// score scores the first answers.
 func (f *firstAnswers) score(trial *Trial, out *StreamResult) {
 	var first StreamResult
 	trial.score(f.answers, &first)

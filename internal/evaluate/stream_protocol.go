@@ -15,27 +15,26 @@ type StreamProtocol struct {
 	Order     string  // rows, bursts, class, shuffled, dirichlet, or given
 	Alpha     float64 // of order dirichlet, above 0
 	Given     []int32 // the row order of order given
-	Episode   int     // items an episode
-	Shots     int     // labelled items a class before the start; 0: none, clusters are scored
+	Episode   int     // items per episode
+	Shots     int     // labelled items per class before the start; 0: none, clusters are scored
 	SupportBy string  // class, first, group
 	Groups    []int32 // the group of each row, for support-by group
-	Frames    []int32 // the frame of each row, below 0: none; nil: no frames
-	Tracks    []int32 // the track of each row, below 0: none; nil: no tracks
+	Frames    []int32 // the frame of each row; below 0: none; nil: no frames
+	Tracks    []int32 // the track of each row; below 0: none; nil: no tracks
 	MinRows   int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
 
-	Drift float64 // how far each class slides towards another one's mean by the end
-	Teach float64 // share of the items that carry their label, or may be asked for
-	// random: the item carries its label; later, review: it comes with the next episode
+	Drift float64 // how far each class moves towards another one's mean by the end
+	Teach float64 // share of the items that carry their label, or that may be asked about
+	// random: the item carries its label; later, review: the label comes with the next episode
 	TeachBy           string
-	UnlabelledClasses float64 // share of the classes that have no support
-	Newcomers         float64 // share of the classes besides that have none and come in the second half only
+	UnlabelledClasses float64 // share of the classes without support
+	Newcomers         float64 // share of further classes without support that come in the second half only
 	Absent            float64 // share of the classes that never come
 	Garbage           int     // episodes of noise
 	WrongSupports     float64 // share of the supports with another class's label
 
-	// Nobody says what becomes of rows without a class, such as false detections. "" or out: they never come;
-	// unknown: they come, and no label names them; taught: Teach gives labels to some of them as well, of a
-	// class "nobody".
+	// Nobody decides about rows without a class, such as false detections. "" or out: they are left out;
+	// unknown: they come without labels; taught: Teach also labels some of them, as a class "nobody".
 	Nobody string
 }
 
@@ -79,25 +78,25 @@ func (p *StreamProtocol) Validate() error {
 	return errors.Join(faults...)
 }
 
-// firstRows is how many rows of each class support-by first draws from and takes out of the stream.
+// firstRows is how many rows of each class support-by first draws from and removes from the stream.
 const firstRows = 10
 
 // StreamItem is one item of a drawn stream.
 type StreamItem struct {
-	Row    int32 // of the set, -1 for noise
+	Row    int32 // of the set; -1 for noise
 	Vector []float32
 	Truth  int32 // -1 for noise and for rows without a class
 	Known  bool  // its class has support
-	Taught bool  // its label is given, with it or with the next episode, and it is not scored
+	Taught bool  // its label is given, at once or with the next episode, and it is not scored
 }
 
-// Class tells whether the item is of any class at all.
+// Class reports whether the item has a class.
 func (i *StreamItem) Class() bool { return i.Truth >= 0 }
 
-// Nobody tells whether the item is a row without a class.
+// Nobody reports whether the item is a row without a class.
 func (i *StreamItem) Nobody() bool { return i.Truth < 0 && i.Row >= 0 }
 
-// Trial is a drawn stream: what the method sees, and what it is scored on.
+// Trial is a drawn stream: the method's input, and the truth that scores it.
 type Trial struct {
 	Name          string
 	D             int
@@ -107,12 +106,12 @@ type Trial struct {
 	Supports      [][]float32
 	SupportRows   []int32
 	SupportLabels []int32
-	NobodyTaught  bool // items without a class are taught as one
-	Half          int  // the first item of the second half; 0: there are no newcomers
+	NobodyTaught  bool // items without a class are taught as one class
+	Half          int  // the first item of the second half; 0: no newcomers
 }
 
-// Draw draws the stream of a seed. Each choice has its own random source, so that a trial of harm changes
-// nothing but what it is about.
+// Draw draws the stream of a seed. Each choice has its own random source, so that changing one setting
+// changes nothing else.
 func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -207,7 +206,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	return t, nil
 }
 
-// order lists the rows of the classes in the order in which they would come.
+// order lists the rows of the classes in their order of arrival.
 func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32,
 	random *rand.Rand,
 ) ([]int32, error) {
@@ -253,14 +252,14 @@ func (p *StreamProtocol) order(set *Set, ids []int32, rows map[int32][]int32,
 }
 
 // correlated spreads the rows of each class over as many stretches as there are episodes, by proportions
-// drawn from a Dirichlet: the smaller Alpha, the fewer of them hold a class.
+// drawn from a Dirichlet: the smaller Alpha, the fewer stretches hold a class.
 func (p *StreamProtocol) correlated(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32) {
 	all := 0
 	for _, id := range ids {
 		all += len(rows[id])
 	}
 	stretches := make([][]int32, (all+p.Episode-1)/p.Episode)
-	share := make([]float64, len(stretches)) // logarithms: a gamma of a small Alpha is below what a float holds
+	share := make([]float64, len(stretches)) // logarithms: a gamma of small Alpha underflows
 	for _, id := range ids {
 		for i := range share {
 			g := distuv.Gamma{Alpha: p.Alpha + 1, Beta: 1, Src: random}.Rand()
@@ -282,7 +281,7 @@ func (p *StreamProtocol) correlated(ids []int32, rows map[int32][]int32, random 
 	return out
 }
 
-// bursts mixes three classes at a time; each stays for 8 to 20 items and then makes room for another.
+// bursts mixes three classes at a time. Each stays for 8 to 20 items, then another replaces it.
 func bursts(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32) {
 	const atOnce, shortest, longest = 3, 8, 20
 	left := map[int32][]int32{}
@@ -321,7 +320,7 @@ func bursts(ids []int32, rows map[int32][]int32, random *rand.Rand) (out []int32
 	}
 }
 
-// supports draws the labelled items of each class and returns the rows that leave the stream for it.
+// supports draws the labelled items of each class and returns the rows that leave the stream for that.
 func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled map[int32]bool,
 	random *rand.Rand,
 ) map[int32]bool {
@@ -370,7 +369,7 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 	return out
 }
 
-// wrong gives a share of the supports the label of another class.
+// wrong gives some of the supports another class's label.
 func (p *StreamProtocol) wrong(t *Trial, random *rand.Rand) {
 	var labels []int32
 	for _, y := range t.SupportLabels {
@@ -393,13 +392,13 @@ func (p *StreamProtocol) wrong(t *Trial, random *rand.Rand) {
 	}
 }
 
-// drift slides each class's rows over the stream towards the mean of another class.
+// drift moves each class's rows over the stream towards the mean of another class.
 func (p *StreamProtocol) drift(set *Set, t *Trial, ids []int32, rows map[int32][]int32, random *rand.Rand) {
 	mean := map[int32][]float32{}
 	for _, id := range ids {
 		mean[id] = powerMean(set, rows[id], 1)
 	}
-	ring := choose(random, ids, len(ids)) // each slides towards the next one
+	ring := choose(random, ids, len(ids)) // each moves towards the next one
 	towards := map[int32]int32{}
 	for i, id := range ring {
 		towards[id] = ring[(i+1)%len(ring)]
@@ -416,8 +415,8 @@ func (p *StreamProtocol) drift(set *Set, t *Trial, ids []int32, rows map[int32][
 	}
 }
 
-// garbage puts episodes of noise, with the mean and spread of each column of the data, before episodes drawn
-// by seed; never first, so that there is something to harm.
+// garbage inserts episodes of noise, with the mean and spread of each column of the data, before random
+// episodes; never first, so that there is something to harm.
 func (p *StreamProtocol) garbage(set *Set, t *Trial, random *rand.Rand) {
 	mean, square := make([]float64, set.D), make([]float64, set.D)
 	for _, item := range t.Items {
@@ -441,7 +440,7 @@ func (p *StreamProtocol) garbage(set *Set, t *Trial, random *rand.Rand) {
 		at := min(1+random.IntN(max(1, len(t.Episodes))), len(t.Episodes))
 		t.Episodes = slices.Insert(t.Episodes, at, episode)
 	}
-	// Items stand in the order in which they come.
+	// Items are in their order of arrival.
 	var items []StreamItem
 	for _, episode := range t.Episodes {
 		for i, at := range episode {

@@ -14,8 +14,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// rival answers the stream with one of Rivals: unit rows, the labels of the supports from the start, those of
-// an episode's taught items before any item of it is answered, as the stage has them.
+// rival answers the stream with one of Rivals. It sees unit rows, the labels of the supports from the start,
+// and those of an episode's taught items before it answers any item of the episode, as the stage does.
 func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, error) {
 	if slices.Contains(Updates, method) {
 		return t.updates(ctx, method)
@@ -72,7 +72,7 @@ func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, erro
 	return answers, nil
 }
 
-// updates answers each episode by itself, from the labels before the start and in it.
+// updates answers each episode separately, from the labels before the start and in the episode.
 func (t *Trial) updates(ctx context.Context, method string) ([]stream.Answer, error) {
 	number := map[int32]int32{}
 	var classes []int32
@@ -124,7 +124,7 @@ func unitRow(row []float32) []float32 {
 type nearestLabelled struct {
 	rows     [][]float32
 	class    []int
-	distance float32 // of the row last answered, 1 less the cosine
+	distance float32 // of the last answered row: 1 less the cosine
 }
 
 func (n *nearestLabelled) learn(row []float32, class int) {
@@ -168,17 +168,15 @@ func (m *runningMean) answer(row []float32) int {
 	return at
 }
 
-// ridge is least squares on one-hot targets, kept up to date exactly: (X'X + penalty I)^-1 by rank-one
-// updates.
+// ridge is least squares on one-hot targets, updated exactly: (X'X + penalty I)^-1 by rank-one updates.
 type ridge struct {
 	d       int
 	inverse *mat.SymDense
 	targets [][]float64 // X'y of each class
-	weights [][]float64 // nil: to be computed
+	weights [][]float64 // nil: not computed yet
 }
 
-// penalty beside rows of unit length: with 1 instead ridge was three to nine points worse on a street
-// camera with 3 % taught.
+// penalty suits rows of unit length. 1 costs ridge three to nine points on a street camera with 3 % taught.
 const penalty = .1
 
 func newRidge(d, classes int) *ridge {
@@ -238,11 +236,11 @@ func (r *ridge) answer(row []float32) int {
 	return at
 }
 
-// logistic is multinomial logistic regression by stochastic gradient steps: a few passes over all labelled
-// rows seen, in random order, whenever there are new ones. In the order in which they came the last class
+// logistic is multinomial logistic regression by stochastic gradient descent: a few passes over all labelled
+// rows seen, whenever there are new ones. The order is random, because in order of arrival the last class
 // would be learned best.
 type logistic struct {
-	rows    [][]float32 // the constant of the intercept last
+	rows    [][]float32 // the intercept's constant last
 	class   []int
 	weights [][]float32
 	stale   bool

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// AUROC is the chance that an item which is positive has a higher score than one which is not; ties count
-// half. NaN where one kind is missing.
+// AUROC is the probability that a positive item has a higher score than a negative one; ties count half. NaN
+// if either kind is missing.
 func AUROC(scores []float64, positive []bool) float64 {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -44,8 +44,8 @@ func AUROC(scores []float64, positive []bool) float64 {
 	return (ranks - positives*(positives+1)/2) / (positives * negatives)
 }
 
-// foundAt is the share of the positive items above the score that leaves a share of the others above. NaN
-// where one kind is missing.
+// foundAt returns the share of positive items above the score that the given share of negative items exceeds.
+// NaN if either kind is missing.
 func foundAt(scores []float64, positive []bool, share float64) float64 {
 	var others []float64
 	found, all := 0., 0.
@@ -72,8 +72,8 @@ func foundAt(scores []float64, positive []bool, share float64) float64 {
 // calibrationBins is the usual number of equal-width bins.
 const calibrationBins = 15
 
-// ECE is the expected calibration error: the mean distance, over bins of confidence weighed by their items,
-// of confidence and share of right answers.
+// ECE is the expected calibration error: the mean difference between confidence and share of right answers,
+// over bins of confidence weighted by their items.
 func ECE(confidence []float64, right []bool) float64 {
 	var sum, hits, count [calibrationBins]float64
 	for i, c := range confidence {
@@ -91,7 +91,7 @@ func ECE(confidence []float64, right []bool) float64 {
 	return e / float64(len(confidence))
 }
 
-// PairF1 is the harmonic mean of precision and recall over pairs of items put together.
+// PairF1 is the harmonic mean of precision and recall over pairs of items in one cluster.
 func PairF1(truth, answer []int32) float64 {
 	both, t, a := countPairs(truth, answer).together()
 	if t+a == 0 {
@@ -100,7 +100,7 @@ func PairF1(truth, answer []int32) float64 {
 	return 2 * both / (t + a)
 }
 
-// IDSwitches counts how often an identity's id is another than at its last appearance.
+// IDSwitches counts how often an identity's id differs from that of its last appearance.
 func IDSwitches(truth, answer []int32) int {
 	last := map[int32]int32{}
 	switches := 0

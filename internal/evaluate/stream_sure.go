@@ -2,7 +2,8 @@ package evaluate
 
 import "github.com/slkstream/slkstream/solver/stream"
 
-// scoreSure scores sure answers beside a limit on confidence alone. Where nothing is sure, nothing is wrong.
+// scoreSure scores sure answers, and those above a threshold on confidence alone. If no answer is sure,
+// none is wrong.
 func (t *Trial) scoreSure(answers []stream.Answer, most float64, out *StreamResult) {
 	var items, sure, wrong, plain, plainWrong float64
 	for i := range t.Items {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Summary gathers few-shot results into the means that a comparison quotes: over sets with equal weight, then
+// Summary averages few-shot results into the means used in comparisons: over sets with equal weight, then
 // over regimes (shots and mix).
 type Summary struct {
 	regimes []regime
-	order   []string // candidates, the first is what others are compared with
+	order   []string // candidates; the others are compared with the first
 	names   map[string]Candidate
 	cells   map[string]map[regime][]Estimate // candidate -> regime -> sets
 	versus  map[string]map[regime][]Estimate
@@ -45,16 +45,16 @@ func (s *Summary) Add(r FewShotResult) {
 	}
 }
 
-// MeanResult is one mean of one candidate.
+// MeanResult is a mean for one candidate.
 type MeanResult struct {
 	Cells          string // "1-shot balanced", "core", "all"
 	Preset, Method string
 	Accuracy       Estimate
-	Versus         *Estimate // paired difference to the first candidate
+	Versus         *Estimate // paired difference from the first candidate
 }
 
-// Means are the means a regime and, where their regimes are all there, of core (1- and 5-shot, balanced and
-// Dirichlet(2)), of skewed (1- and 5-shot, Dirichlet(0.5) and absent), and of everything.
+// Means returns the means of each regime and, if all their regimes are present, of core (1- and 5-shot,
+// balanced and Dirichlet(2)), of skewed (1- and 5-shot, Dirichlet(0.5) and absent), and of everything.
 func (s *Summary) Means() []MeanResult {
 	var out []MeanResult
 	add := func(name string, regimes []regime) {
@@ -89,7 +89,7 @@ func (s *Summary) Means() []MeanResult {
 	return out
 }
 
-// mean is the mean over sets, then over regimes; cells are independent, so their variances add.
+// mean returns the mean over sets, then over regimes. Cells are independent, so their variances add.
 func mean(cells map[regime][]Estimate, regimes []regime) Estimate {
 	var out Estimate
 	for _, r := range regimes {

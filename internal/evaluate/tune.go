@@ -15,13 +15,13 @@ import (
 )
 
 // Tune chooses lambda, rho, tau and beta by successive halving: many settings on few units, the better third
-// of them on more, until few are left on all. Every setting sees the same units, so that differences are
-// paired. The settings it starts from are always among the last, and stay unless another beats them beyond
-// its confidence interval.
+// of them on more, until few are left on all. Every setting is measured on the same units, so that
+// differences are paired. The starting settings always reach the last rung, and are kept unless another's
+// gain exceeds its confidence interval.
 type Tune struct {
 	Start solver.Settings
 	Drawn int // settings tried at first
-	Units int // that the last are measured on: tasks of each cell, or streams, or files
+	Units int // units of the last rung: tasks of each cell, or streams, or files
 	Seed  uint64
 
 	// Measure returns the accuracy, in per cent, of settings on each of the first units.
@@ -29,16 +29,16 @@ type Tune struct {
 	Progress func(done, of int)
 }
 
-// TuneRow is one setting at the last rung that it reached.
+// TuneRow is one setting at the last rung it reached.
 type TuneRow struct {
 	Rung       int     `json:"rung"`
-	Units      int     `json:"units"` // tasks of each set, shots and mix; streams or files of each set and shots
+	Units      int     `json:"units"` // tasks per set, shots and mix; streams or files per set and shots
 	Lambda     float64 `json:"lambda"`
 	Rho        int     `json:"rho"`
 	Tau        float64 `json:"tau"`
 	Beta       float64 `json:"beta"`
-	Accuracy   float64 `json:"accuracy"`   // per cent
-	Difference float64 `json:"difference"` // to the start, pair by pair
+	Accuracy   float64 `json:"accuracy"`   // percentage
+	Difference float64 `json:"difference"` // from the start, paired
 	CI95       float64 `json:"ci95"`       // of the difference
 	Chosen     bool    `json:"chosen"`
 
@@ -46,11 +46,11 @@ type TuneRow struct {
 	scores   []float64
 }
 
-// Run measures, and returns every setting, the chosen one first, then by how far it came and how well it did.
+// Run measures the settings and returns all of them: the chosen one first, then by rung reached and accuracy.
 func (t *Tune) Run(ctx context.Context) ([]TuneRow, error) {
 	rows := t.draw(t.Drawn)
 	rungs := []int{}
-	// three times the units for a third of the settings: each rung costs the same
+	// three times the units for a third of the settings, so that each rung costs the same
 	for n := t.Units; ; n /= 3 {
 		rungs = append(rungs, max(1, n))
 		if len(rungs) == 4 || n < 3 {
@@ -78,7 +78,7 @@ func (t *Tune) Run(ctx context.Context) ([]TuneRow, error) {
 				t.Progress(min(done, total), total)
 			}
 		}
-		// The start stays first; the others follow by accuracy.
+		// The start stays first; the others are sorted by accuracy.
 		slices.SortStableFunc(rows[1:], func(a, b TuneRow) int { return compareDown(a.Accuracy, b.Accuracy) })
 		if rung < len(rungs)-1 {
 			keep := min(len(rows), max(3, len(rows)/3))
@@ -105,14 +105,14 @@ func compareDown(a, b float64) int {
 	return 0
 }
 
-// draw returns the start and settings around it: each number up to four times larger or smaller, evenly in
-// its logarithm.
+// draw returns the start and settings around it: each number up to four times larger or smaller, uniform
+// in its logarithm.
 func (t *Tune) draw(n int) []TuneRow {
 	start, random := t.Start, rand.New(rand.NewPCG(t.Seed, 0x7e5e))
 	rows := []TuneRow{{Settings: start}}
 	around := func(v, least float64) float64 {
 		exact := max(v, least) * math.Exp2(4*random.Float64()-2)
-		// more digits would claim what was not measured
+		// more digits would suggest a precision that was not measured
 		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(exact, 'g', 2, 64), 64)
 		return rounded
 	}
@@ -129,8 +129,8 @@ func (t *Tune) draw(n int) []TuneRow {
 	return rows
 }
 
-// TaskMeasure draws the tasks of sets, and returns what measures settings on the first of each cell. The metric
-// is learned with the settings of the start.
+// TaskMeasure draws the tasks of sets and returns a function that measures settings on the first ones of each
+// cell. The metric is learned with the settings of the start.
 func (f *FewShot) TaskMeasure(ctx context.Context, sets []*Set, start solver.Settings) (
 	func(context.Context, solver.Settings, int) ([]float64, error), error,
 ) {

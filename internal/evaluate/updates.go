@@ -9,20 +9,20 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// The updates of two papers for batches of rows and a few labelled ones, which stand where the papers have
-// class names read by a text encoder: TransCLIP (Zanella, Gérin, Ben Ayed 2024), Gaussians of one diagonal
-// covariance, and StatA (Zanella, Fuchs, De Vleeschouwer, Ben Ayed 2025), Gaussians of one each that are held
-// to what the labelled rows say by a divergence. They go by a batch alone.
+// The updates of two papers for batches of rows with a few labelled ones, which replace the papers' class
+// names read by a text encoder: TransCLIP (Zanella, Gérin, Ben Ayed 2024) fits Gaussians of one shared
+// diagonal covariance; StatA (Zanella, Fuchs, De Vleeschouwer, Ben Ayed 2025) fits Gaussians with one
+// covariance each, and a divergence keeps them near anchors from the labelled rows. They use the batch alone.
 const (
 	TransCLIP = "transclip"
 	StatA     = "stata"
 )
 
-// Updates lists them.
+// Updates lists the updates.
 var Updates = []string{TransCLIP, StatA}
 
-// The papers' numbers, but for sharpness: theirs, 100, is for the cosines of texts and images. For labelled
-// rows in the place of texts 30 is the best of 10, 30, 100 and 300 for StatA, and TransCLIP hardly minds.
+// The papers' numbers, except for sharpness: their 100 is for cosines of texts and images. With labelled rows
+// in place of texts, 30 is the best of 10, 30, 100 and 300 for StatA, and TransCLIP hardly depends on it.
 const (
 	updateSharpness  = 30
 	updateSteps      = 10
@@ -30,10 +30,10 @@ const (
 	updateNeighbours = 3
 	updateLabelled   = .02 // TransCLIP: weight of the mean labelled row against the mean row of the batch
 	updateFirst      = .5  // TransCLIP: weight of the first answers
-	updateAnchor     = 1.  // StatA: rows that what the labelled rows say counts for
+	updateAnchor     = 1.  // StatA: weight of the anchors, in rows
 )
 
-// update answers the unlabelled ones of unit rows; labels are -1 there, 0 to k-1 elsewhere.
+// update answers the unlabelled rows among unit rows; labels are -1 for them, else 0 to k-1.
 func update(method string, rows []float32, d int, labels []int32, k int) []int32 {
 	n := len(labels)
 	row := func(i int) []float32 { return rows[i*d : i*d+d] }
@@ -72,7 +72,7 @@ func update(method string, rows []float32, d int, labels []int32, k int) []int32
 	}
 	neighbours := alike(rows, labels, d)
 	anchors := slices.Clone(means)
-	spread := make([]float64, k*d) // variances, of each class the same for TransCLIP
+	spread := make([]float64, k*d) // variances; for TransCLIP the same for every class
 	for i := range spread {
 		spread[i] = 1 / float64(d)
 	}
@@ -125,7 +125,7 @@ func update(method string, rows []float32, d int, labels []int32, k int) []int32
 	return out
 }
 
-// gaussians fills in the logarithm of each class's density at each unlabelled row.
+// gaussians computes the logarithm of each class's density at each unlabelled row.
 func gaussians(out []float64, rows []float32, labels []int32, means, spread []float64, d, k int, own bool) {
 	for c := range k {
 		mean, variance, constant := means[c*d:c*d+d], spread[c*d:c*d+d], 0.
@@ -152,9 +152,9 @@ func gaussians(out []float64, rows []float32, labels []int32, means, spread []fl
 	}
 }
 
-// fitGaussians moves means and variances to where the objective is least. TransCLIP: weighted means, the
-// labelled rows together weighing updateLabelled of the batch. StatA: those of the batch, drawn to the
-// anchors as by updateAnchor rows.
+// fitGaussians sets means and variances to minimise the objective. TransCLIP: weighted means; the
+// labelled rows together weigh updateLabelled of the batch. StatA: those of the batch, with the anchors
+// added as updateAnchor rows.
 func fitGaussians(method string, rows []float32, labels []int32, z, means, spread, anchors,
 	anchored []float64, d, k int,
 ) {
@@ -223,13 +223,13 @@ func fitGaussians(method string, rows []float32, labels []int32, z, means, sprea
 	}
 }
 
-// pull is how much a row speaks for another.
+// pull is the weight of a row in the answer of another.
 type pull struct {
 	at     int
 	weight float64
 }
 
-// alike are the updateNeighbours rows most like each unlabelled one, with their cosines where above 0.
+// alike returns the updateNeighbours rows most similar to each unlabelled one, with cosines above 0.
 func alike(rows []float32, labels []int32, d int) [][]pull {
 	out := make([][]pull, len(labels))
 	for i, y := range labels {
@@ -264,7 +264,7 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// softmaxInto writes exp(scores), brought to sum 1.
+// softmaxInto writes the softmax of scores to out.
 func softmaxInto(out, scores []float64) {
 	most, sum := slices.Max(scores), 0.
 	for i, v := range scores {
