@@ -77,8 +77,8 @@ func (c *commits) waiting() bool {
 	return c.sending != nil || len(c.next.records) > 0 || len(c.next.answered) > 0
 }
 
-// begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final, for a
-// hand-over, does not wait for the interval. journal returns what only the owner knows.
+// begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final,
+// for a hand-over, does not wait for the interval. journal returns the state known only to the owner.
 func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() (*state.Journal, restart)) *producer.Commit {
 	if c.sending != nil {
 		return nil
@@ -114,8 +114,8 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	return commit
 }
 
-// ahead is how much earlier than the interval a journal begins, so that results that wait for it are written within
-// the interval. It is at most half the interval, or slow commits would follow each other ever faster.
+// ahead is how much earlier than the interval a journal begins, so that results that wait for it are written
+// within the interval. It is at most half the interval, or slow commits would follow each other ever faster.
 func (c *commits) ahead() time.Duration {
 	if c.eager {
 		return 0
@@ -143,8 +143,8 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 	return sent, err
 }
 
-// closings keeps a partition's episodes in the order in which they closed, and so knows which of them the next owner
-// must close again.
+// closings keeps a partition's episodes in the order in which they closed, and so knows which of them the
+// next owner must close again.
 type closings struct {
 	waiting []*job // the first is not answered
 	left    []*job // answered episodes that one item closed, the last to close any

@@ -22,7 +22,7 @@ type partition struct {
 	topic    string
 	number   int32
 	log      *slog.Logger
-	ctx      context.Context // ends when the partition is given up, not when it is drained
+	ctx      context.Context // ends when the partition is released, not when it drains
 	buffer   *consumer.Buffer
 	streams  map[consumer.Key]*liveStream
 	replay   *replay
@@ -38,22 +38,22 @@ type partition struct {
 	works      func()        // called after an acknowledged commit
 	first      *firstAnswers // nil: none are given
 
-	handed bool // all is committed, or on its way: closing waits for it
+	handed bool // everything is committed or in flight; closing waits for it
 
 	input topic.ID      // zero: not known
-	anew  chan struct{} // holds one when the topic was deleted and made again
+	anew  chan struct{} // holds one value when the topic was deleted and created again
 
-	statesMade int64 // of the stage, when all streams were last known to be in the state topic, or asked to be
+	statesMade int64 // Stage.statesMade when all streams were last in the state topic, or queued for saving
 
-	stateID  topic.ID // of the state topic as it was read; zero: not known
-	stateEnd int64    // of the partition's state: since it was read, only this owner has written before it
+	stateID  topic.ID // of the state topic when it was read; zero: not known
+	stateEnd int64    // of the partition's state: only this owner has written before it since it was read
 
 	position   record.Position // of the next record
 	rejected   int64           // bad records below are in the dead letters, or in the next commit
-	dimensions map[string]int  // of each model's vectors, as most records have them; replaced, never changed
-	rejections tally           // what could not be used
-	empty      tally           // what held nothing to answer
-	jobs       int             // submitted to the workers and not collected
+	dimensions map[string]int  // of most records' vectors, by model; replaced, never changed
+	rejections tally           // unusable records
+	empty      tally           // records without anything to answer
+	jobs       int             // given to the workers and not collected
 	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
 	unsolved   int64           // bytes of closed episodes that wait for a worker
 
@@ -113,7 +113,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			return p.handOver(context.Cause(ctx))
 		case err := <-fetched:
 			fetchEnded = true
-			if err != nil && ctx.Err() == nil { // what it has in memory may be nowhere else by now
+			if err != nil && ctx.Err() == nil { // the input may no longer hold the items in memory
 				p.first.stop()
 				return errors.Join(err, p.handOver(err))
 			}
@@ -201,7 +201,7 @@ func (p *partition) take(b *consumer.Batch) {
 		a.read(b.Next, now)
 		a.ends(b.End, b.Waiting, now)
 		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
-			a.moved(now) // nothing but reading is to be done
+			a.moved(now) // reading is all that remains
 		}
 	})
 }
@@ -360,7 +360,7 @@ func (p *partition) inputName() string {
 	return string(p.input[:])
 }
 
-// restart is where the next owner would begin if it took over now.
+// restart returns where the next owner would begin if it took the partition now.
 func (p *partition) restart() restart {
 	r := restart{p.position, p.buffer.High(), p.position}
 	if oldest, before, ok := p.buffer.Oldest(); ok {
@@ -369,9 +369,9 @@ func (p *partition) restart() restart {
 	return p.aside.lower(p.closings.lower(r))
 }
 
-// commit starts the next commit if there is one to make and none in flight, and says whether it did. At least
-// once, results are written as soon as they are ready, journal and offset at the commit interval. In a
-// transaction all of it is written together.
+// commit starts the next commit, unless there is nothing to commit or one is in flight, and says whether it
+// did. At least once, results are written as soon as they are ready, journal and offset at the commit
+// interval. In a transaction all of it is written together.
 func (p *partition) commit(final bool) bool {
 	if !p.caughtUp() {
 		return false

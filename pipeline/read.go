@@ -27,9 +27,9 @@ func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger,
 	}
 }
 
-// readTo reads a partition from its start to end, -1 for the present end, and returns that offset. It waits for open
-// transactions before the end, because another owner's may lie before records that this one committed. Reaching the
-// offset ends it, not a record: compaction leaves gaps.
+// readTo reads a partition from its start to end, -1 for the present end, and returns that offset. It waits
+// for open transactions before the end, because another owner's may lie before records that this one
+// committed. Reaching the offset ends it, not a record: compaction leaves gaps.
 func readTo(ctx context.Context, client *topic.Client, name string, partition int32, end int64, take func(b *topic.Batch, first, end int64) error) (int64, error) {
 	first, last, err := client.Bounds(ctx, name, partition, false)
 	if err != nil {

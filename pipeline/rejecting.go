@@ -36,7 +36,8 @@ func (r *rejecting) answered() {
 	r.unsolved, r.records = false, 0
 }
 
-// rejected is called for an unusable record, notSolved for the n items of an episode that could not be solved.
+// rejected is called for an unusable record, notSolved for the n items of an episode that could
+// not be solved.
 func (r *rejecting) rejected(why string, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 )
 
-// replay is a new owner's first work: it reads again what the previous owner had read, rebuilds the open episodes,
-// and learns answered episodes that no snapshot covers, without emitting results.
+// replay is a new owner's first work: it reads again what the previous owner had read, rebuilds the open
+// episodes, and learns answered episodes that no snapshot covers, without emitting results.
 type replay struct {
 	from     record.Position // items before it were answered: they are only learned
 	decided  record.Position // before it nothing closes by the clock and nothing is committed
@@ -43,8 +43,8 @@ func (r *replay) over(position record.Position) bool { return !r.decided.After(p
 // answered says whether the item at position was answered before and enters no episode.
 func (r *replay) answered(position record.Position) bool { return r.from.After(position) }
 
-// take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait for
-// items that retention has deleted.
+// take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait
+// for items that retention has deleted.
 func (r *replay) take(it *record.Item, learn func(consumer.Key, *relearning)) {
 	if r.left == 0 {
 		return

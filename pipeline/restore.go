@@ -302,11 +302,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	shorter := j.From.Offset > end || committed > end
 	known := j.Input != "" && p.inputName() != ""
 	if shorter || known && j.Input != p.inputName() {
-		// Offsets mean other records now. What the streams remember still holds, the positions where they learned
-		// it do not.
+		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
+		// which they learned.
 		start := first
 		if known && j.Input == p.inputName() {
-			// Brokers have lost the end of the log: what is left of it was answered.
+			// Brokers have lost the end of the log: the records left in it were answered.
 			start = end
 			p.log.Error("the brokers have lost records at the end of the input that were answered: it is read on "+
 				"from where it ends now, memories stay", "was", max(j.From.Offset, committed), "end", end)

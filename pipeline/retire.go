@@ -81,7 +81,8 @@ func (s *liveStream) worth(now int64) float64 {
 func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
 	from := p.restart().from
 	list := slices.Collect(maps.Values(p.streams))
-	// Workers change what busy streams have learned, and one of these may be worth least: their share waits.
+	// Busy streams are left out, because workers change their memory. If they are worth least,
+	// their eviction waits.
 	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !p.quiet(s, from) })
 	slices.SortFunc(list, func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)),
@@ -116,7 +117,7 @@ func (p *partition) forget(from record.Position) {
 	left := p.retired.leaving[:0]
 	for _, l := range p.retired.leaving {
 		switch {
-		case p.streams[l.key] != nil: // it is back
+		case p.streams[l.key] != nil: // the stream has returned
 		case from.After(l.last) && p.commits.keeper.Forget(state.Stream{Name: l.key.Stream, Model: l.key.Model}):
 			p.commits.next.forgotten = true
 		default:

@@ -18,9 +18,9 @@ const (
 	fromState  = "restored"
 )
 
-// revoked keeps partitions that the group has revoked, with their memory, until the next assignment: a rebalance
-// revokes all partitions, and most return to the same member. It is emptied before other partitions are restored,
-// so that it takes no memory beside theirs.
+// revoked keeps partitions that the group has revoked, with their memory, until the next assignment: a
+// rebalance revokes all partitions, and most return to the same member. It is emptied before other partitions
+// are restored, so that it takes no memory beside theirs.
 type revoked struct {
 	mutex      sync.Mutex
 	partitions map[topic.TopicPartition]*partition
@@ -58,8 +58,8 @@ func (r *revoked) assigned(partitions []topic.TopicPartition) {
 	r.partitions = left
 }
 
-// settled says whether state, committed offset and input together hold all that the partition has in memory, so
-// that a new owner would restore the same. It is valid after the last commit has ended.
+// settled says whether state, committed offset and input together hold all that the partition has in memory,
+// so that a new owner would restore the same. It is valid after the last commit has ended.
 func (p *partition) settled() bool {
 	next := &p.commits.next
 	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 && p.commits.sending == nil &&
@@ -83,11 +83,12 @@ type found struct {
 	first, end   int64 // of the input
 
 	stateFirst, stateEnd int64 // of the state topic's partition
-	written              bool  // somebody wrote the partition's state since it was kept
+	written              bool  // the partition's state was written since it was kept
 }
 
-// outdated returns why the partition must not continue from memory; "" if nobody can have owned it in between. An
-// owner writes state before it commits an offset. If it wrote neither, restoring would give what is in memory.
+// outdated returns why the partition must not continue from memory; "" if nobody can have owned it in
+// between. An owner writes state before it commits an offset. If it wrote neither, restoring would give what
+// is in memory.
 func (p *partition) outdated(f found) string {
 	switch {
 	case f.input != p.input:
@@ -105,8 +106,8 @@ func (p *partition) outdated(f found) string {
 }
 
 // proceed continues a kept partition that nobody has owned in between: its memory and open episodes stay, and
-// nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has fenced
-// earlier owners: see claim.
+// nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has
+// fenced earlier owners: see claim.
 func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
 	p := s.revoked.take(topic.TopicPartition{Topic: a.Topic, Partition: a.Partition})
 	if p == nil {

@@ -46,10 +46,10 @@ type Options struct {
 	StateInterval  time.Duration // default 10 s
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
-	NowWithin      time.Duration // of reading an item, or it gets no first answer; default 2 s
+	NowWithin      time.Duration // from reading an item; its first answer is left out if later; default 2 s
 	StateTTL       time.Duration // event time without an item after which a stream is evicted; 0: never
-	MaxLabels      int           // examples of the labels topic in force, the latest; default 100,000
-	MaxStreams     int           // of a partition; beyond that, streams idle longest are evicted; default 20,000
+	MaxLabels      int           // most examples of the labels topic in force, the latest; default 100,000
+	MaxStreams     int           // of a partition; beyond, those of least worth are evicted; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
 	Recent         *recent.Store // keeps the last answered items; nil: not kept
 
@@ -68,11 +68,11 @@ type Options struct {
 	// RecoveryTarget bounds how long a new owner may take to replay what no snapshot covers, default 30 s. Where
 	// it would take longer, more state is written than its usual share of the results' bytes.
 	RecoveryTarget time.Duration
-	StallAfter     time.Duration // without progress, until a partition with input counts as stuck; default 45 s
+	StallAfter     time.Duration // for a partition with input but no progress to count as stuck; default 45 s
 	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
-	Advertise                 string        // where other processes send whoever asks for a stream of this one
+	Advertise                 string        // address to which others redirect requests for streams owned here
 
 	// Bounded marks an input that ends, as a backfill's does: silence closes no episode, the end closes the open
 	// ones.
@@ -86,8 +86,8 @@ type Options struct {
 	// Acknowledged is called with the time from an episode's close to the acknowledgement of its results, from
 	// several goroutines; nil: not called.
 	Acknowledged func(episode int64, took time.Duration)
-	// AnsweredFirst is told how long it took from reading an item to the acknowledgement of its first answer,
-	// from several goroutines; nil: nobody asks.
+	// AnsweredFirst is called with the time from reading an item to the acknowledgement of its first answer,
+	// from several goroutines; nil: not called.
 	AnsweredFirst func(took time.Duration)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
 	Traced func(*Trace)
@@ -104,7 +104,7 @@ type Observer interface {
 type Answered struct {
 	Episode *consumer.Episode
 	Results []record.Result
-	Reviews []record.Review // of items whose label would teach most; vectors and attributes are the items' own
+	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
 	Report  stream.Report
 	Solved  *solver.Result // the solve itself, valid during the call only
 	Labels  *stream.Labels // in force when it was answered
@@ -181,12 +181,12 @@ type Stage struct {
 	counted    classCounts
 	remembered owned
 	warned     warnings
-	stateID    topic.ID     // of the state topic, as it was last seen
-	statesMade atomic.Int64 // how often it was another one
+	stateID    topic.ID     // of the state topic at the last check
+	statesMade atomic.Int64 // how often the state topic's ID has changed
 	memory     *budget
 	labelBytes labelBytes
 	embeddings embeddings
-	ranges     map[topic.TopicPartition]Range // what a backfill answers; nil: everything, without end
+	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
 }
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
@@ -236,7 +236,7 @@ func (s *Stage) inFlightMost() int64 {
 	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
 }
 
-// Metrics are the stage's figures.
+// Metrics returns the stage's metrics.
 func (s *Stage) Metrics() *Metrics { return s.metrics }
 
 // Run works until ctx ends, drains, and leaves the group. It returns an error only if the stage cannot
@@ -334,7 +334,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		case errors.Is(err, producer.ErrFenced):
 			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
 			s.progress.of(tp, func(p *advance) { p.doing, p.cause = "waiting for the group to give it away", err })
-			// The group says so too, within a session; if not, it still counts on this process.
+			// The group revokes the partition within a session. Otherwise it still counts on this process.
 			_ = topic.Pause(ctx, 2*s.options.group().Longest())
 			continue
 		case errors.Is(err, errResumed):
