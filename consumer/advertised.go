@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Advertised is what the member of a group that has a partition says of itself (GroupSettings.Advertise); ""
-// where nobody has it, or the group moves partitions now.
+// Advertised returns the text that the group's member with this partition advertises
+// (GroupSettings.Advertise); "" if no member has the partition, or the group is rebalancing.
 func Advertised(
 	ctx context.Context, client *topic.Client, group string, at topic.TopicPartition,
 ) (string, error) {

@@ -10,16 +10,16 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// watched is a balancer that notes whether it was given partitions of every topic that members want. The
-// leader of a group asks for all topics at once, and gets nothing at all where one of them is missing: it
-// would hand out a generation without partitions, which lasts until something else changes.
+// watched is a balancer that records whether it was given partitions of every topic that members want. The
+// leader of a group requests the partitions of all topics at once, and gets none if one topic is missing. It
+// would then assign a generation without partitions, which lasts until the next rebalance.
 type watched struct {
 	kafka.GroupBalancer
 	incomplete *atomic.Bool
 }
 
-// balancers are ours and those that kafka-go offers by itself, watched: a group goes by the first that all of
-// its members have, and members of an older version have only kafka-go's.
+// balancers returns ours and those that kafka-go offers by default, all watched. A group uses the first that
+// all its members support, and members of an older version support only kafka-go's.
 func balancers(incomplete *atomic.Bool, advertise string) []kafka.GroupBalancer {
 	return []kafka.GroupBalancer{
 		watched{evenly{advertise}, incomplete},
@@ -28,8 +28,8 @@ func balancers(incomplete *atomic.Bool, advertise string) []kafka.GroupBalancer 
 	}
 }
 
-// evenly gives members equal numbers of partitions of all topics together. Range does so for each topic, and
-// the same few members get the partitions of every small one. Of one topic it assigns as range does.
+// evenly gives members equal numbers of partitions over all topics together. Range does so for each topic, so
+// that the same few members get the partitions of every small topic. A single topic is assigned as by range.
 type evenly struct{ advertise string }
 
 // ProtocolName implements kafka.GroupBalancer.
@@ -38,12 +38,13 @@ func (evenly) ProtocolName() string { return "slkstream-evenly" }
 // UserData implements kafka.GroupBalancer.
 func (e evenly) UserData() ([]byte, error) { return []byte(e.advertise), nil }
 
-// AssignGroups implements kafka.GroupBalancer. Topics that the same members want are cut into runs together.
+// AssignGroups implements kafka.GroupBalancer. It concatenates the topics that the same members want and
+// cuts them into runs.
 func (evenly) AssignGroups(members []kafka.GroupMember,
 	partitions []kafka.Partition,
 ) kafka.GroupMemberAssignments {
 	assigned := kafka.GroupMemberAssignments{}
-	wanting := map[string][]string{} // the members of each topic
+	wanting := map[string][]string{} // member IDs by the topic they want
 	for _, m := range slices.SortedFunc(slices.Values(members), byID) {
 		assigned[m.ID] = map[string][]int{}
 		for _, name := range m.Topics {
@@ -59,7 +60,7 @@ func (evenly) AssignGroups(members []kafka.GroupMember,
 			together[key] = append(together[key], p)
 		}
 	}
-	given := 0 // each set of topics begins with another member, so that many sets are spread too
+	given := 0 // each set of topics starts with another member, so that many small sets are spread too
 	for _, key := range slices.Sorted(maps.Keys(together)) {
 		list := together[key]
 		slices.SortFunc(list, func(a, b kafka.Partition) int {

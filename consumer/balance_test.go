@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Every partition goes to exactly one member that wants its topic, whatever the topics are; members that want
-// the same get the same number of partitions but for one; and of one topic it is what range assigns.
+// Every partition is assigned to exactly one member that wants its topic. Members that want the same topics
+// get equal numbers of partitions, give or take one. A single topic is assigned as by range.
 func TestEvenly(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -13,11 +13,11 @@ import (
 type Limits struct {
 	Size   int           // items
 	Age    time.Duration // of event time; 0: off
-	Idle   time.Duration // of silence by the wall clock; 0: off
+	Idle   time.Duration // without a new item, by the wall clock; 0: off
 	Memory int64         // bytes of all open episodes of the partition
 }
 
-// Validate reports every fault at once.
+// Validate returns every fault, not only the first.
 func (l Limits) Validate() []error {
 	var faults []error
 	if l.Size < 1 {
@@ -33,15 +33,15 @@ func (l Limits) Validate() []error {
 	return faults
 }
 
-// Buffer gathers the items of one partition into episodes, a stream at a time. What it closes, but for
-// silence, is a function of the items it is given and their order, so that the same input read again gives
-// the same episodes.
+// Buffer gathers the items of one partition into episodes, stream by stream. Except for Idle and Drain,
+// where an episode closes is a function of the items and their order, so that reading the same input again
+// gives the same episodes.
 type Buffer struct {
 	limits Limits
 	emit   func(*Episode)
 	open   map[Key]*opened
-	// byAge holds the open episodes in the order of their first items: the oldest closes first, and holds back
-	// the committed offset.
+	// byAge holds the open episodes in the order of their first items. The oldest closes first, and
+	// bounds the committed offset.
 	byAge list.List
 	// bySilence holds them in the order of their last arrival by the wall clock.
 	bySilence list.List
@@ -53,14 +53,14 @@ type Buffer struct {
 	models   []string   // seen so far
 }
 
-// opened is an open episode. A ghost is one that was answered before a restart: its items only weigh, so that
-// the memory limit closes the others where it closed them the first time.
+// opened is an open episode. A ghost is one that was answered before a restart: its items are counted but not
+// kept, so that the memory limit closes the other episodes where it closed them the first time.
 type opened struct {
 	episode     *Episode
 	first       record.Position
 	count       int
 	dimension   int       // of its items' vectors
-	base        time.Time // the first item's event time, or the highest seen when it came, if it was late
+	base        time.Time // event time of the first item, or the highest seen until then if it was late
 	arrived     time.Time
 	ghost       bool
 	age, silent *list.Element
@@ -73,33 +73,33 @@ type Answered struct {
 	Closed          Reason
 }
 
-// answered says what of a stream needs no answer any more.
+// answered says which of a stream's items need no answer.
 type answered struct {
-	gone record.Position // up to here: closed before the point from which decisions are taken again
-	last record.Position // up to here: answered, but open at that point: ghosts
+	gone record.Position // up to here: closed before the position at which decisions resume
+	last record.Position // up to here: answered, but open at that position: ghosts
 }
 
-// NewBuffer hands every episode it closes to emit, at once and in order.
+// NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
 	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
 }
 
-// Resume prepares for reading a partition again: high is the highest event time before the position reading
-// starts at. One that cannot be true, as older versions wrote, is forgotten. now is the wall clock.
+// Resume prepares for reading a partition again: high is the highest event time before the position
+// at which reading starts. It is ignored if it is not credible; older versions stored such times. now
+// is the wall clock.
 func (b *Buffer) Resume(high, now time.Time) {
 	if !high.After(now.Add(clockTolerance)) {
 		b.high = high
 	}
 }
 
-// Skip says that the stream's items up to last were answered, in episodes that closed before anything
-// undecided.
+// Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
 func (b *Buffer) Skip(key Key, last record.Position) {
 	b.answered[key] = &answered{gone: last, last: last}
 }
 
-// Ghosts are episodes, in the order in which they closed, that were answered although an earlier one was not.
-// Skip comes first.
+// Ghosts adds episodes, in the order in which they closed, that were answered although an earlier one was
+// not. It is called after Skip.
 func (b *Buffer) Ghosts(list []Answered) {
 	for _, g := range list {
 		a := b.answered[g.Key]
@@ -110,7 +110,7 @@ func (b *Buffer) Ghosts(list []Answered) {
 		if g.Last.After(a.last) {
 			a.last = g.Last
 		}
-		if !g.First.After(a.gone) { // Skip covered it too: it was open where decisions start
+		if !g.First.After(a.gone) { // Skip covered it too, but it was open where decisions resume
 			a.gone = before(g.First)
 		}
 	}
@@ -124,16 +124,16 @@ func before(p record.Position) record.Position {
 	return record.Position{Offset: p.Offset - 1, Object: 1<<31 - 1}
 }
 
-// clockTolerance is how far senders' clocks may go ahead of the clock of whoever writes their records, and of
-// this one.
+// clockTolerance is how far senders' clocks may be ahead of the clock of their records' writer, and of ours.
 const clockTolerance = time.Hour
 
-// credible says whether something that was written at a time, and is read now, can have happened at t. What
-// it is not credible of keeps its time, but does not move the partition's: one camera whose clock stands in
-// 2030 would otherwise close everybody's episodes, and from then on none would close by age.
+// credible says whether an item that was written at a given time, and is read now, can have happened at
+// t. An item whose time is not credible keeps it, but does not advance the partition's event time.
+// Otherwise one camera whose clock is in 2030 would close the episodes of every stream, and from then on
+// none would close by age.
 func credible(t, written, now time.Time) bool {
 	limit := now
-	if written.Before(now) && written.Unix() > 0 { // else the record's timestamp is what is odd
+	if written.Before(now) && written.Unix() > 0 { // else the record's timestamp is wrong
 		limit = written
 	}
 	return !t.After(limit.Add(clockTolerance))
@@ -161,9 +161,9 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	switch {
 	case o == nil:
 	case o.ghost != ghost:
-		b.close(o, Size, position) // the last of what was answered: what follows is an episode of its own
+		b.close(o, Size, position) // answered and unanswered items share no episode
 		o = nil
-	case o.dimension != len(item.Vector): // as long as records do not agree on one
+	case o.dimension != len(item.Vector): // records may disagree on the dimension
 		b.close(o, Dimension, position)
 		o = nil
 	}
@@ -200,8 +200,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	b.leave(position, true)
 }
 
-// advance moves event time on and closes what has become too old by it, before the item that moved it joins
-// its stream.
+// advance moves event time forward and closes the episodes that are too old by it, before the item that moved
+// it joins its stream.
 func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 	t, position := item.Time, item.Source.Position()
 	if !t.After(b.high) || !credible(t, written, now) {
@@ -220,8 +220,8 @@ func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 	}
 }
 
-// leave drops the ghosts that have closed by position; those that memory closed stay until memory has been
-// looked at.
+// leave drops the ghosts that had closed by position. Unless memory is true, it keeps those that the memory
+// limit closed: they go after that limit has been applied.
 func (b *Buffer) leave(position record.Position, memory bool) {
 	if len(b.leaving) == 0 {
 		return
@@ -252,8 +252,7 @@ func (b *Buffer) Mark(stream string, position record.Position) {
 	}
 }
 
-// Silent closes the episodes to which nothing has come since before. position is where reading stands: what
-// is read next.
+// Silent closes the episodes that got no item after before. position is the next one to be read.
 func (b *Buffer) Silent(before time.Time, position record.Position) {
 	for front := b.bySilence.Front(); front != nil; front = b.bySilence.Front() {
 		o := front.Value.(*opened)
@@ -264,15 +263,15 @@ func (b *Buffer) Silent(before time.Time, position record.Position) {
 	}
 }
 
-// Drain closes everything.
+// Drain closes all open episodes. position is the next one to be read.
 func (b *Buffer) Drain(position record.Position) {
 	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
 		b.close(front.Value.(*opened), Drain, position)
 	}
 }
 
-// Oldest returns where the oldest open episode starts and the highest event time before it; false if none is
-// open.
+// Oldest returns the position of the oldest open episode's first item and the highest event time before it;
+// false if none is open.
 func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
 	front := b.byAge.Front()
 	if front == nil {
@@ -285,7 +284,7 @@ func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
 // High is the highest event time seen.
 func (b *Buffer) High() time.Time { return b.high }
 
-// Bytes is what the open episodes hold.
+// Bytes is the size of the open episodes' items.
 func (b *Buffer) Bytes() int64 { return b.bytes }
 
 // Len is the number of open episodes.

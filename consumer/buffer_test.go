@@ -17,7 +17,7 @@ func item(offset int64, stream string, at time.Time, size int) record.Item {
 	}
 }
 
-// shape is an episode as a person would write it down.
+// shape is a short text form of an episode.
 func shape(e *Episode) string {
 	s := fmt.Sprintf("%s %s at %d:", e.Key.Stream, e.Closed, e.At.Offset)
 	for _, it := range e.Items {
@@ -123,8 +123,8 @@ func TestModelsAreApart(t *testing.T) {
 	}
 }
 
-// A reader that was cut off anywhere, with any of the closed episodes answered, reads again from the lowest
-// position that is needed and closes the others exactly as they were closed the first time.
+// A reader that is interrupted anywhere, with any of the closed episodes answered, resumes at the lowest
+// position that is needed and closes the other episodes exactly as they were closed the first time.
 func TestReplayClosesTheSameEpisodes(t *testing.T) {
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -159,7 +159,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			want[s] = true
 		}
 
-		// Cut off after some items, with some of the episodes answered, in order within a stream.
+		// Interrupt after some items, with some of the episodes answered, in order within a stream.
 		cut := random.IntN(n)
 		first, closed := gather(limits)
 		feed(first, 0, cut)
@@ -193,7 +193,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				from, high = e.First(), e.Before
 			}
 		}
-		if unanswered != nil { // what closed at the very same position is decided again too
+		if unanswered != nil { // what closed at the same position is decided again too
 			for _, e := range *closed {
 				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
 					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
@@ -242,8 +242,8 @@ func has(list []Answered, e *Episode) bool {
 	return false
 }
 
-// A time that cannot be true does not move the partition's, and one that an older version has kept is
-// forgotten.
+// A time that is not credible does not advance the partition's event time, and one that an older version
+// has stored is ignored.
 func TestTimesThatCannotBeTrue(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package consumer turns Kafka partitions into episodes: it joins the group, reads and decodes the partitions
-// it is given, and closes an episode of a stream when it is full, old, silent, marked, or memory is short.
+// Package consumer turns Kafka partitions into episodes: it joins the group, reads and decodes the assigned
+// partitions, and closes an episode of a stream when it is full, old, silent, marked, or memory is short.
 package consumer
 
 import (
@@ -11,7 +11,7 @@ import (
 // Reason says why an episode closed.
 type Reason string
 
-// Reasons an episode closes for. All but Idle and Drain are functions of the partition's input alone.
+// Reasons for closing an episode. All but Idle and Drain are functions of the partition's input alone.
 const (
 	Size      Reason = "size"
 	Age       Reason = "age"
@@ -19,29 +19,30 @@ const (
 	Marker    Reason = "marker"
 	Memory    Reason = "memory"
 	Drain     Reason = "drain"
-	Dimension Reason = "dimension" // the next item's vector has another
+	Dimension Reason = "dimension" // the next item's vector has another dimension
 )
 
-// ByItem says whether the item at the episode's At took part in closing it. Silence and draining close before
+// ByItem says whether the item at the episode's At took part in closing it. Idle and Drain close before
 // that item is read.
 func (r Reason) ByItem() bool { return r != Idle && r != Drain }
 
-// Key names a stream within its partition. Embeddings of different models are never mixed, so that each model
-// of a stream is a stream of its own.
+// Key names a stream within its partition. Embeddings of different models are never mixed: each model of a
+// stream is a stream of its own.
 type Key struct {
 	Stream, Model string
 }
 
-// Episode is a run of one stream's items that is solved as one.
+// Episode is a run of one stream's items that is solved together.
 type Episode struct {
 	Key    Key
 	Items  []record.Item
 	Closed Reason
-	// At is the position of what closed it: nothing before it had a part in the decision.
+	// At is the position of the item or marker that closed it, or for Idle and Drain the next one to be read.
+	// Nothing before it took part in the decision.
 	At record.Position
-	// Before is the highest event time that the partition had shown before the episode's first item.
+	// Before is the partition's highest event time before the episode's first item.
 	Before time.Time
-	// Reached is the partition's event time when the last item came, whatever the item's own.
+	// Reached is the partition's event time after the last item, which may be later than the item's own.
 	Reached time.Time
 	Bytes   int64
 }

@@ -11,48 +11,48 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Batch is what one fetch of a partition brought, decoded.
+// Batch is one decoded fetch of a partition.
 type Batch struct {
-	Records []Record      // those that hold anything
-	Next    int64         // offset of the record after all of this
-	End     int64         // of the partition, as far as it may be read now
-	Waiting int64         // records beyond End that wait for the end of a transaction
-	Bytes   int64         // of what was fetched
-	Time    time.Time     // of the last of them
-	Last    bool          // nothing comes after it
-	Read    time.Duration // how long the brokers took to hand it over, where it was there to be read; 0: it was waited for
-	Decoded time.Duration // how long decoding took
-	// Dimensions of the models' vectors, where they have changed with this batch, else nil.
+	Records []Record      // without those that hold nothing
+	Next    int64         // offset after the batch
+	End     int64         // end offset of what can be read now
+	Waiting int64         // records beyond End, held back by an open transaction
+	Bytes   int64         // size of the fetched records
+	Time    time.Time     // timestamp of the last record
+	Last    bool          // no batch follows
+	Read    time.Duration // duration of the fetch; 0: it waited for new records
+	Decoded time.Duration // duration of decoding
+	// Dimensions of the models' vectors if they have changed with this batch, else nil.
 	Dimensions map[string]int
 }
 
-// Bounds say what of a partition is read.
+// Bounds limit how far a partition is read.
 type Bounds struct {
-	Committed bool  // no further than transactions are decided
-	End       int64 // up to here; -1: for ever
+	Committed bool  // only up to the last stable offset
+	End       int64 // exclusive; -1: without end
 }
 
-// Record is a record taken apart: its items, or why it, or some of its objects, cannot be used, or both.
+// Record is a decoded record: its items, or why it, or some of its objects, cannot be used, or both.
 type Record struct {
-	Raw      *record.Raw // only where something of it was rejected
+	Raw      *record.Raw // nil unless some of it was rejected
 	Offset   int64
 	Time     time.Time // its timestamp
 	Items    []record.Item
 	Rejected *record.Rejection
-	Empty    string // why it holds nothing to answer, where that is no fault
+	Empty    string // why it has no items, if that is not a fault
 	Marker   bool
 	Stream   string // of a marker
 }
 
-// Fetch reads a partition and hands it on, decoded, batch after batch, until ctx ends, reading fails for
-// good, or the bounds are reached, which is no error. At the end of the partition it hands on empty batches.
+// Fetch reads a partition and sends decoded batches to out until ctx ends, reading fails permanently, or the
+// bounds are reached, which is not an error. At the end of the partition it sends empty batches.
 func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds Bounds, out chan<- *Batch) error {
 	keys := keyCache{}
 	var items []record.Item
 	if bounds.End >= 0 && reader.Position() >= bounds.End {
 		return send(ctx, out, &Batch{Next: reader.Position(), End: bounds.End, Last: true})
 	}
-	more := false // there is something to read
+	more := false // records are available without waiting
 	for {
 		begin := time.Now()
 		raw, err := reader.Read(ctx)
@@ -82,7 +82,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			items, err = decode(ctx, decoder, r, items)
 			d := Record{Offset: r.Offset, Time: r.Time, Items: items[from:len(items):len(items)], Marker: r.Marker()}
 			if len(d.Items) > 0 {
-				key := keys.keep(r.Key) // one for all objects of a frame
+				key := keys.keep(r.Key) // shared by all objects of a frame
 				for i := range d.Items {
 					d.Items[i].Key = key
 				}
@@ -114,7 +114,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 	}
 }
 
-// decode decodes a record. One that the decoder panics over is a bad record, and no more.
+// decode decodes a record. A record that makes the decoder panic is rejected.
 func decode(ctx context.Context, decoder *record.Decoder, r *record.Raw, items []record.Item) (list []record.Item, err error) {
 	before := len(items)
 	defer func() {
@@ -134,7 +134,7 @@ func send(ctx context.Context, out chan<- *Batch, b *Batch) error {
 	}
 }
 
-// copied is a record of its own memory: the fetch's buffer is used again.
+// copied returns a copy that owns its memory, because the fetch's buffer is reused.
 func copied(r *record.Raw) *record.Raw {
 	c := *r
 	c.Key, c.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -145,8 +145,8 @@ func copied(r *record.Raw) *record.Raw {
 	return &c
 }
 
-// keyCache keeps one copy of each of the few keys that most records repeat. A long key is no name that is
-// repeated, and is copied each time.
+// keyCache keeps one copy of each of the few keys that most records repeat. Long keys are unlikely to repeat
+// and are copied each time.
 type keyCache map[string][]byte
 
 func (c keyCache) keep(key []byte) []byte {

@@ -16,35 +16,36 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// ErrRevoked is the cause of the end of a partition's context when the group takes the partition back.
+// ErrRevoked is the cause of the end of a partition's context when the group revokes the partition.
 var ErrRevoked = errors.New("the group has taken the partition back")
 
-// Assignment is a partition that the group has given to this process, for one generation.
+// Assignment is a partition that the group has assigned to this process, for one generation.
 type Assignment struct {
 	Topic      string
 	Partition  int32
 	Generation *kafka.Generation
 }
 
-// GroupSettings say how to take part in a group. Zero values get the defaults.
+// GroupSettings configure membership of a group. A zero value means the default where one is stated.
 type GroupSettings struct {
 	ID     string
 	Topics []string
-	// Session is how long the group waits for a sign of life, default 6 s, the least that brokers take unless
-	// they are told otherwise (group.min.session.timeout.ms); Rebalance how long for a member to hand its
-	// partitions over, default half as much again, as a member learns of it with its next sign of life, a fifth
-	// of Session later at most. A partition must be handed over well within the smaller of both.
+	// Session is the session timeout, default 6 s, the least that brokers accept unless
+	// group.min.session.timeout.ms allows less. Rebalance is how long the group waits for a member to release
+	// its partitions, default half as much again, as a member learns of a rebalance with its next heartbeat, at
+	// most a fifth of Session later. A partition must be released well within the smaller of the two.
 	Session, Rebalance time.Duration
-	// Watch is how often topics are looked at for new partitions, default 5 s.
+	// Watch is how often topics are checked for new partitions, default 5 s.
 	Watch time.Duration
-	// Advertise is what this member says of itself to whoever describes the group; see Advertised.
+	// Advertise is this member's text for other clients that describe the group; see Advertised.
 	Advertise string
-	// Rebalanced is told of each generation and the partitions that it brought, before any of them has an owner.
+	// Rebalanced is called with each generation and its partitions, before any of them has an
+	// owner; nil: not called.
 	Rebalanced func(generation int32, assigned []topic.TopicPartition)
-	// Left is told when this process takes part in no generation any more, with a nil error, and then each time
-	// it fails to join, with the cause.
+	// Left is called with nil when a generation of this process has ended, and with the cause each time it fails
+	// to join; nil: not called.
 	Left func(error)
-	// Missing is told which topics are missing, each time that the brokers say which there are.
+	// Missing is called with the missing input topics after each check that the brokers answer; nil: not called.
 	Missing func([]string)
 }
 
@@ -69,27 +70,26 @@ func (s *GroupSettings) fill() {
 	}
 }
 
-// Longest is how long a process may be away before the group gives its partitions to others.
+// Longest is how long a process may be away before the group reassigns its partitions.
 func (s GroupSettings) Longest() time.Duration {
 	s.fill()
 	return s.Session
 }
 
-// HandOver is how long a partition may take to be handed over once it is revoked: nobody sends signs of life
-// any more, so that the group gives the partition away after the smaller of both timeouts, whatever its owner
-// is still doing.
+// HandOver is how long an owner may take to release a revoked partition. No heartbeats are sent by then, so
+// the group reassigns the partition after the smaller of both timeouts, whatever its owner is still doing.
 func (s GroupSettings) HandOver() time.Duration {
 	s.fill()
 	return min(s.Session, s.Rebalance) / 3
 }
 
-// Work joins the group and calls own for each partition it is given, in a goroutine of its own, until ctx
-// ends; then it waits for all of them and leaves the group. The context that own gets ends with ctx, or with
-// ErrRevoked as its cause. own returns only then; an error from it is final. A topic that is missing is left
-// out until it is there: the group would come to nothing for the others too.
+// Work joins the group and calls own for each assigned partition, in a separate goroutine, until ctx ends;
+// then it waits for all of them and leaves the group. own's context ends with ctx, or with ErrRevoked as its
+// cause. own returns only then, or with an error, which ends Work. Missing topics are left out until they
+// exist, because with a missing topic the group would assign no partitions at all.
 //
-// Generations are used rather than kafka-go's group Reader because that one commits partitions it no longer
-// owns and sends their new owner back.
+// It uses kafka-go's generations, not its group Reader, which commits offsets of partitions that it no longer
+// owns and so sets back their new owner.
 func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.Logger, own func(context.Context, Assignment) error) error {
 	s.fill()
 	ctx, fail := context.WithCancelCause(ctx)
@@ -112,18 +112,18 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 	return nil
 }
 
-// membership takes part in a group.
+// membership is one call of Work.
 type membership struct {
 	client   *topic.Client
 	settings GroupSettings
 	log      *slog.Logger
 	own      func(context.Context, Assignment) error
 	fail     context.CancelCauseFunc
-	missing  []string // topics that were told to be missing
-	unknown  error    // why the brokers did not say which topics exist
+	missing  []string // topics last reported as missing
+	unknown  error    // why the last check of the topics failed; nil: it did not
 }
 
-// look says which of the topics exist, and how many partitions each has.
+// look returns the number of partitions of each topic that exists; nil if the brokers do not answer.
 func (g *membership) look(ctx context.Context) map[string]int {
 	layout := map[string]int{}
 	var missing []string
@@ -136,7 +136,7 @@ func (g *membership) look(ctx context.Context) map[string]int {
 			missing = append(missing, name)
 		case err != nil:
 			g.unknown = err
-			return nil // the brokers do not say
+			return nil // not known, which is different from missing
 		}
 	}
 	g.unknown = nil
@@ -152,7 +152,7 @@ func (g *membership) look(ctx context.Context) map[string]int {
 	return layout
 }
 
-// unable is why there is nothing to join for.
+// unable returns why there is no topic to join for.
 func (g *membership) unable() error {
 	if g.unknown != nil {
 		return g.unknown
@@ -164,7 +164,7 @@ func (g *membership) pause(ctx context.Context) {
 	_ = topic.Pause(ctx, min(g.settings.Watch, time.Second))
 }
 
-// changed returns when the layout is another one for sure, or ctx ends.
+// changed returns when the layout is known to have changed, or ctx ends.
 func (g *membership) changed(ctx context.Context, layout map[string]int) {
 	ticker := time.NewTicker(g.settings.Watch)
 	defer ticker.Stop()
@@ -180,7 +180,7 @@ func (g *membership) changed(ctx context.Context, layout map[string]int) {
 	}
 }
 
-// join is a member for as long as the layout stays.
+// join takes part in the group until the layout changes or ctx ends.
 func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	s := &g.settings
 	ctx, leave := context.WithCancelCause(ctx)
@@ -189,8 +189,8 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
-		// A broker that does not answer for a while is no reason to give everything back: whether the session is
-		// over is for the group to say.
+		// A broker that does not answer for a while must not make the member leave: the group decides when
+		// the session is over.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
 		GroupBalancers: balancers(&incomplete, s.Advertise),
@@ -217,7 +217,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		}
 		if err != nil {
 			if errors.Is(err, kafka.RebalanceInProgress) {
-				continue // another member came or went while this one joined
+				continue // another member joined or left meanwhile
 			}
 			s.Left(err)
 			if outage.Wait(ctx, err) != nil {
@@ -226,7 +226,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			continue
 		}
 		outage.Over()
-		if incomplete.Load() { // this member leads, and gave out what it found
+		if incomplete.Load() { // this member leads and has assigned an incomplete set of topics
 			g.log.Warn("an input topic was missing when partitions were given out: the group begins again", "group", s.ID, "generation", generation.ID)
 			g.pause(ctx)
 			return nil
@@ -255,7 +255,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 					g.fail(err)
 				}
 				owners.Done()
-				// A function that returns ends the generation for all of them.
+				// Returning would end the generation for all partitions.
 				<-revoked.Done()
 			})
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// A generation for which the leader did not find every topic, as one was just being deleted and made again,
-// is given up: it has no partitions of any topic, though nothing seems to have changed before and after.
+// A generation whose leader did not find every topic, because one was just being deleted and created again,
+// is abandoned: it has no partitions of any topic, although the topics are the same before and after.
 func TestAGenerationWithoutATopicIsGivenUp(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	there, missing := brokertest.Topic(t, client, "there", 1, nil), brokertest.Name("missing")
