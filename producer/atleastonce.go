@@ -13,24 +13,23 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// AtLeastOnce promises that every answer is in the output, and that whatever is there twice is there with the
-// same id. A commit is written in the order records, state, offset, each acknowledged by all replicas in sync
-// before the next begins: wherever it is cut short, what was not written is answered again. State and offset
-// follow beside the records of the next commits, which need not wait for them; of each there is one on its
-// way.
+// AtLeastOnce promises that every answer is in the output, and that repeats have the same id. A commit is
+// written in the order records, state, offset, each acknowledged by all in-sync replicas before the next
+// begins, so that whatever a failure leaves unwritten is answered again. State and offset are written while
+// the records of the next commits are, which do not wait for them; at most one such write is in flight.
 type AtLeastOnce struct {
 	Client *topic.Client
 	Log    *slog.Logger
-	// Compression of what a topic gets; nil: none.
+	// Compression returns a topic's compression; nil: none.
 	Compression func(topic string) topic.Compression
 
 	mutex      sync.Mutex
 	generation *kafka.Generation // of the last claim
-	offsets    *offsets          // what the claims of that generation commit theirs by
+	offsets    *offsets          // shared by the claims of that generation
 }
 
-// Claim implements Delivery. There is nobody to fence but by the group: an earlier owner's offsets are
-// refused by its generation, and its state stands under its own keys.
+// Claim implements Delivery. Only the group fences: it refuses the offsets of an earlier owner by their
+// generation. An earlier owner's state has its own keys.
 func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, error) {
 	stamp, err := newIdentity(ctx, d.Client, c, d.Log)
 	if err != nil {
@@ -46,7 +45,7 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	}
 	a.records, a.state = a.sender(stamp, sequences{}), a.sender(stamp, a.written)
 	a.state.Patient = func(err error, _ time.Duration) bool {
-		if topic.CauseOf(err) == topic.Rejected { // the next claim cuts it smaller, unless the topic takes nothing
+		if topic.CauseOf(err) == topic.Rejected { // the next claim writes smaller records, unless none fit
 			const least = 8 << 10
 			return d.Client.RecordLimit(ctx, a.tp.Topic) < least
 		}
@@ -55,7 +54,7 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	return a, offset, nil
 }
 
-// offsetsOf is what all claims of a generation share.
+// offsetsOf returns the offsets that all claims of a generation share.
 func (d *AtLeastOnce) offsetsOf(generation *kafka.Generation) *offsets {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -69,16 +68,17 @@ type atLeastOnce struct {
 	*AtLeastOnce
 	claim   Claim
 	offsets *offsets
-	// The records of a commit are written beside the state of the one before, to other topics.
+	// The records of a commit are written while the state of the previous one is, to other topics.
 	records, state topic.Sender
 	written        sequences            // of state
 	tp             topic.TopicPartition // of state
-	rest           chan error           // the result of writing the last commit's state and offset; nil: written
+	rest           chan error           // result of writing the last commit's state and offset; nil: none
 	failed         chan error
 }
 
-// sender writes under an identity, so that a batch that was sent twice is written once, and one that comes
-// late, after its repeat and what followed that, is not written at all: it would put older state above newer.
+// sender returns a sender with an identity, so that a batch that is sent twice is written once, and
+// one that arrives late, after its repeat and that one's successors, is not written: it would put
+// older state above newer.
 func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 	return topic.Sender{
 		Client: a.Client, Log: a.Log, Origin: a.claim.Partition, Compression: a.Compression,
@@ -89,8 +89,8 @@ func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 			return stamp
 		},
 		Sent: s.moved,
-		// A topic that refuses records today may take them tomorrow, and what is not written may not be passed
-		// over. But an identity that the brokers have forgotten does not come back: the next claim gets another.
+		// A topic that refuses records now may accept them later, and unwritten records must not be skipped. But an
+		// identity that the brokers have forgotten stays unknown: the next claim gets another.
 		Patient: func(err error, _ time.Duration) bool { return !forgottenIdentity(err) },
 	}
 }
@@ -129,7 +129,7 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 // Failed implements Committer.
 func (a *atLeastOnce) Failed() <-chan error { return a.failed }
 
-// Close waits for the last state and offset. Where their context has ended, nobody counts on them.
+// Close waits for the last state and offset. It is not an error if their context has ended.
 func (a *atLeastOnce) Close(ctx context.Context) error {
 	if err := a.finish(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -137,7 +137,7 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 	return nil
 }
 
-// GiveUpHanging implements Committer: without transactions there is nothing to give up.
+// GiveUpHanging implements Committer. It does nothing, as there are no transactions.
 func (a *atLeastOnce) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
 
 // StateEnd implements Committer.
@@ -146,7 +146,7 @@ func (a *atLeastOnce) StateEnd() (int64, bool) {
 	return end, known && a.rest == nil
 }
 
-// finish waits until state and offset of the last commit are written.
+// finish waits until the last commit's state and offset are written.
 func (a *atLeastOnce) finish(ctx context.Context) error {
 	if a.rest == nil {
 		return nil
@@ -160,7 +160,7 @@ func (a *atLeastOnce) finish(ctx context.Context) error {
 	}
 }
 
-// offset commits within the generation, so that the group refuses it once the partition is another member's.
+// offset commits within the generation, so that the group refuses it once another member owns the partition.
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic,
 		a.claim.Partition))

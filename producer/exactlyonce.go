@@ -11,25 +11,25 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// ExactlyOnce promises that whoever reads the output committed sees every answer once. A commit is one Kafka
-// transaction: records, state and offset become visible together or not at all, and a transaction of a
-// process that no longer owns the partition cannot become visible:
+// ExactlyOnce promises that a reader of committed records sees every answer once. A commit is one Kafka
+// transaction: records, state and offset become visible together or not at all. A process that no longer owns
+// the partition cannot commit:
 //
 //   - the brokers refuse an old epoch of the partition's transactional id (see identity),
 //   - the group refuses an offset of an old generation, and every transaction with records carries an offset,
 //   - a batch that is sent twice is written once (see sequences).
 //
-// While it is open nobody reads past what it has written, in partitions too that other inputs share. One that
-// does not get on, as the output is away, say, is therefore given up within seconds and begun again, under a
-// new epoch, once all that it writes to answers.
+// An open transaction holds back the readers of every partition it has written to, including partitions that
+// other inputs share. One that makes no progress, for example because the output is unavailable, is therefore
+// aborted within seconds. It is retried under a new epoch once all partitions that it writes to answer.
 //
-// After any other error the state of the transaction is unknown, and nobody needs to know: the next claim
-// ends it one way or the other, and only then asks what is committed.
+// After any other error the outcome of the transaction is unknown. The next claim ends it, by commit or
+// abort, before it reads the committed offset.
 type ExactlyOnce struct {
 	Client *topic.Client
-	Prefix string // of transactional ids, default "slkstream"; the rest is group/topic/partition
+	Prefix string // of transactional ids, default "slkstream"; group/topic/partition follows
 	Log    *slog.Logger
-	// Compression of what a topic gets; nil: none.
+	// Compression returns a topic's compression; nil: none.
 	Compression func(topic string) topic.Compression
 }
 
@@ -69,8 +69,8 @@ type exactlyOnce struct {
 	sender    topic.Sender
 	sequences sequences
 	state     topic.TopicPartition // where state is written
-	open      bool                 // there may be a transaction
-	broken    error                // nothing may be committed any more
+	open      bool                 // a transaction may be open
+	broken    error                // the error that every further Commit returns; nil: none
 }
 
 var errNoOffset = errors.New("records without an offset: the group could not refuse them")
@@ -93,7 +93,7 @@ func (e *exactlyOnce) Commit(ctx context.Context, c *Commit) error {
 		return nil
 	}
 	if fencedByIdentity(err) {
-		// Another owner, or a transaction that took too long: only the group knows which.
+		// Either there is another owner or the transaction timed out: only the group knows.
 		if asked := member(ctx, e.client, e.claim, e.log); errors.Is(asked, ErrFenced) {
 			err = errors.Join(asked, err)
 		}
@@ -119,8 +119,8 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if err := e.addOffsets(ctx); err != nil {
 		return err
 	}
-	// The records and the offset go to different brokers and become visible together: neither has to wait for
-	// the other.
+	// The records and the offset go to different brokers and become visible together, so that neither must
+	// wait for the other.
 	offsets := make(chan error, 1)
 	putting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -142,15 +142,15 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	return nil
 }
 
-// heldAtMost is how long a transaction that does not get on may keep others from reading past it.
+// heldAtMost is how long a transaction without progress may hold back other readers.
 const heldAtMost = 3 * time.Second
 
 func (e *exactlyOnce) patient(err error, lasting time.Duration) bool {
 	return topic.Temporary(err) && lasting < heldAtMost
 }
 
-// beginAgain gives up the transaction, by taking the identity over once more, and returns when every
-// partition that the commit is known to write to answers.
+// beginAgain aborts the transaction by taking over the identity again, and returns once every partition that
+// the commit is known to write to answers.
 func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) error {
 	e.log.Debug("a transaction that does not get on is given up and begun again", "transaction",
 		e.identity.transaction, "error", why)
@@ -171,7 +171,7 @@ func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) erro
 	return nil
 }
 
-// answering waits until the partitions of records have leaders that answer.
+// answering waits until the leaders of the records' partitions answer.
 func (e *exactlyOnce) answering(ctx context.Context, records []record.Out) error {
 	if len(records) == 0 {
 		return nil
@@ -197,8 +197,8 @@ func (e *exactlyOnce) answering(ctx context.Context, records []record.Out) error
 	}
 }
 
-// Close gives up the transaction that an error has left open, so that readers need not wait for its timeout.
-// That may fail: the next owner does the same.
+// Close aborts the transaction that an error has left open, so that readers need not wait for its timeout. A
+// failure is only logged, because the next owner does the same.
 func (e *exactlyOnce) Close(ctx context.Context) error {
 	if !e.open || errors.Is(e.broken, ErrFenced) {
 		return nil
@@ -211,15 +211,14 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 	return nil
 }
 
-// Failed implements Committer: a transaction leaves nothing to be written.
+// Failed implements Committer. It is nil, because Commit leaves nothing to be written.
 func (e *exactlyOnce) Failed() <-chan error { return nil }
 
-// GiveUpHanging implements Committer. The claim has ended the transactions that the coordinator knew. A
-// broker that is killed while a transaction ends can tell the coordinator that all is done although a
-// partition has no marker of it, and then nothing ever ends it there. The end of a later transaction of the
-// same producer does. It is given up, not committed, as nobody knows any more which of the two it was to be:
-// state that lacks a commit costs what a stream learned from it, state that is ahead of the offset would
-// pass records over.
+// GiveUpHanging implements Committer. Claim has ended the transactions that the coordinator knew. But a
+// broker that is killed while a transaction ends can report it complete to the coordinator although one
+// partition lacks its marker. Nothing ends it there except the end of a later transaction of the same
+// producer. That one is aborted, not committed, because the intended outcome is unknown: state that lacks a
+// commit costs what a stream learned from it, while state ahead of the offset would skip records.
 func (e *exactlyOnce) GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error {
 	if err := e.addPartitions(ctx, []topic.TopicPartition{tp}); err != nil {
 		return err

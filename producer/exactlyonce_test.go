@@ -22,7 +22,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// bench is the topics of a stage, and a member of its group.
+// bench holds the topics of a stage and a member of its group.
 type bench struct {
 	t              *testing.T
 	ctx            context.Context
@@ -48,7 +48,7 @@ func newBench(t *testing.T, brokers []string) *bench {
 	return b
 }
 
-// join becomes the group's only member; who was it before is one no longer.
+// join makes the bench the group's only member and ends its previous membership.
 func (b *bench) join() *kafka.Generation {
 	b.t.Helper()
 	b.leave()
@@ -96,7 +96,7 @@ func (b *bench) snapshot(n int) []record.Out {
 	return []record.Out{{Topic: b.state, Key: []byte("s"), Value: fmt.Append(nil, n)}}
 }
 
-// visible are the values that a reader of committed records sees, sorted.
+// visible returns the values that a reader of committed records sees, sorted.
 func (b *bench) visible(name string, partitions int32) []string {
 	b.t.Helper()
 	var all []string
@@ -120,7 +120,8 @@ func (b *bench) visible(name string, partitions int32) []string {
 	return all
 }
 
-// expect checks what is committed. The end of a transaction is answered before all of it is seen.
+// expect checks the committed values and offset. It polls, because the end of a transaction is acknowledged
+// before all of it is visible.
 func (b *bench) expect(results, states []string, offset int64) {
 	b.t.Helper()
 	var gotResults, gotStates []string
@@ -139,7 +140,7 @@ func (b *bench) expect(results, states []string, offset int64) {
 		states, gotOffset, offset)
 }
 
-// letter waits for the one dead letter there is.
+// letter waits for the only dead letter.
 func (b *bench) letter(dead string) string {
 	b.t.Helper()
 	for {
@@ -179,7 +180,7 @@ func TestACommitIsSeenAsAWhole(t *testing.T) {
 	}
 }
 
-// A commit that fails in the middle leaves nothing behind, and the partition goes on from what is committed.
+// A commit that fails halfway leaves nothing visible, and the partition resumes at the committed offset.
 func TestAFailedCommitIsGivenUp(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
@@ -212,7 +213,7 @@ func TestAFailedCommitIsGivenUp(t *testing.T) {
 	b.expect([]string{"0", "1", "2", "3"}, []string{"1"}, 4)
 }
 
-// A dead letter that is too large is cut until it fits, within the same transaction.
+// A dead letter that is too large is truncated until it fits, within the same transaction.
 func TestADeadLetterTooLargeIsCut(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
@@ -230,13 +231,13 @@ func TestADeadLetterTooLargeIsCut(t *testing.T) {
 	}
 }
 
-// A result that the output does not take becomes a dead letter, in a topic that the transaction did not know
-// of.
+// A result that the output refuses becomes a dead letter, in a topic that was not yet
+// part of the transaction.
 func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
-	long := strings.Repeat("s", 2_000_000) // no part that may be left out
+	long := strings.Repeat("s", 2_000_000) // no part may be left out
 	item := &record.Item{
 		Source: record.Source{Topic: b.in, Offset: 7, Object: -1}, Stream: "s", Label: "kept",
 		Vector: []float32{1, 2},
@@ -303,7 +304,7 @@ func TestAGapInTheSequenceIsRefused(t *testing.T) {
 	b.expect([]string{"0"}, nil, 1)
 }
 
-// An owner that is a member no longer cannot commit, though nobody has taken its identity over.
+// An owner that is no longer a member cannot commit, although no other process has taken over its identity.
 func TestAnOldGenerationIsRefused(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	old, _ := b.claim(b.join())
@@ -334,7 +335,7 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	}
 }
 
-// An owner whose identity is taken over, in the middle of a transaction, leaves nothing of it behind.
+// An owner whose identity is taken over during a transaction leaves nothing of it visible.
 func TestAZombieIsRefused(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	zombie, _ := b.claim(b.join())
@@ -377,8 +378,8 @@ func TestAZombieIsRefused(t *testing.T) {
 	b.expect([]string{"0", "1"}, nil, 2)
 }
 
-// An owner that lost its identity, but not its membership of the group, may claim again: its transaction took
-// too long, or a frozen predecessor woke up for a moment.
+// An owner that lost its identity, but not its membership of the group, may claim again: its transaction
+// timed out, or a frozen predecessor woke up for a moment.
 func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
@@ -394,8 +395,8 @@ func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 	b.expect([]string{"0"}, nil, 1)
 }
 
-// Every request of a transaction is answered with every error that passes, and once too late; the outcome is
-// the same.
+// Every request of a transaction fails with temporary errors, some of them after it was carried out; the
+// outcome is the same.
 func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	server := brokertest.Embedded(t)
 	b := newBench(t, []string{server.Address})
@@ -409,11 +410,11 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddPartitionsToTxn}, Err: kerr.ConcurrentTransactions, Count: 2},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddOffsetsToTxn}, TopLevel: true, Err: kerr.NotCoordinator},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.CoordinatorNotAvailable},
-		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, and not said
+		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, but not acknowledged
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition},
-		// done, and not said
+		// done, but not acknowledged
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.RequestTimedOut, Count: 3},
-		// the same
+		// as above
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.state, Err: kerr.NotEnoughReplicasAfterAppend},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 2},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: b.group, Err: kerr.CoordinatorNotAvailable},
@@ -433,8 +434,8 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A transaction whose output is away does not keep others from reading what they share with it: it is given
-// up and begun again, and what it was to write is there once in the end.
+// A transaction whose output is unavailable does not hold back readers of the partitions it shares with
+// others: it is aborted and retried, and its records are visible once in the end.
 func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
 	server := brokertest.Embedded(t)
 	b := newBench(t, []string{server.Address})
@@ -453,7 +454,7 @@ func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
 	for open := false; ; time.Sleep(10 * time.Millisecond) {
 		stable, end := b.ends(tp)
 		if open && stable == end {
-			break // while the output is still away
+			break // while the output is still unavailable
 		}
 		open = open || stable < end
 		select {

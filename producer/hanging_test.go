@@ -11,9 +11,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// What nobody else would ever end is given up by the next owner, and nothing of it is seen. A real Kafka is
-// made to let a transaction hang: a batch is written that the coordinator was never told of. The embedded
-// broker refuses such a batch, so that there the transaction is one that is still open.
+// The next owner aborts a transaction that nothing else would ever end, and none of it is visible. A real
+// Kafka is made to let a transaction hang by a batch whose partition the coordinator does not know. The
+// embedded broker refuses such a batch, so there the transaction is one that is still open.
 func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
@@ -35,7 +35,7 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 		if b.ctx.Err() != nil || !brokertest.Real() {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // the brokers have not yet heard of their new setting
+		time.Sleep(20 * time.Millisecond) // the brokers have not applied the new setting yet
 	}
 	if brokertest.Real() {
 		c, _ = b.claim(generation)
@@ -55,7 +55,7 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	}
 }
 
-// ends are where what is committed of a partition ends, and where all of it does.
+// ends returns the last stable offset of a partition and its end offset.
 func (b *bench) ends(tp topic.TopicPartition) (committed, end int64) {
 	b.t.Helper()
 	committed, err := b.client.Offset(b.ctx, tp.Topic, tp.Partition, topic.Latest, true)
@@ -69,8 +69,8 @@ func (b *bench) ends(tp topic.TopicPartition) (committed, end int64) {
 	return committed, end
 }
 
-// verifyPartitions says whether the brokers of a real Kafka ask the coordinator before they write a batch of
-// a transaction.
+// verifyPartitions sets whether the brokers of a real Kafka ask the coordinator before they write a
+// batch of a transaction.
 func verifyPartitions(b *bench, value string) {
 	b.t.Helper()
 	k := b.client.Kafka()

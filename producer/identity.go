@@ -12,24 +12,24 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// identity is who writes the transactions of one input partition.
+// identity is the producer that writes the transactions of one input partition.
 //
-// The transactional id is the same for every owner that the partition ever has. Taking it over raises its
-// epoch and ends, one way or the other, the transaction that the last owner left; from then on brokers refuse
-// whatever that owner sends. That is why the identity comes before the committed offset is asked for, and the
-// offset before the state is read: what one sees afterwards nobody can change any more.
+// The transactional id is the same for every owner of the partition. Taking it over raises its epoch and
+// ends, by commit or abort, the transaction that the previous owner left; from then on brokers refuse that
+// owner's requests. Therefore the identity is taken over before the committed offset is read, and the offset
+// is read before the state: the previous owner can change neither any more.
 type identity struct {
 	transaction string
 	producer    int64
 	epoch       int16
 }
 
-// transactionTimeout is how long a transaction may stay open before the brokers give it up. While it is open
-// nobody reads past it, so that a stage that vanished holds its readers up for as long, unless another takes
-// its partitions first.
+// transactionTimeout is how long a transaction may stay open before the brokers abort it. While open
+// it holds back readers, so a stage that vanishes delays them for as long, unless another one takes
+// over its partitions first.
 const transactionTimeout = 30 * time.Second
 
-// takeOver makes the identity this process's.
+// takeOver makes this process the only holder of the transactional id.
 func takeOver(ctx context.Context, client *topic.Client, transaction string,
 	log *slog.Logger,
 ) (identity, error) {
@@ -48,8 +48,8 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 			outage.Over()
 			return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch)}, nil
 		}
-		// A transaction of the last owner that is being ended answers with ConcurrentTransactions, which is
-		// temporary.
+		// While the last owner's transaction is being ended, the answer is
+		// ConcurrentTransactions, which is temporary.
 		if !topic.Temporary(err) {
 			return identity{}, fmt.Errorf("take over the transactions of %s: %w", transaction, err)
 		}
@@ -59,9 +59,9 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 	}
 }
 
-// newIdentity is one for at least once: it fences nobody, and only tells this claim's batches from their
-// repeats. Where the right to have one is missing, which older brokers ask for, it is topic.Anonymous, and
-// the log says so.
+// newIdentity returns an identity for at-least-once delivery. It fences nothing; it lets brokers recognise
+// this claim's repeated batches. If the permission that older brokers require for it is missing, it returns
+// topic.Anonymous and logs a warning.
 func newIdentity(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) (topic.Stamp, error) {
 	outage := client.Outage(log, "getting a producer's identity")
 	for {
@@ -83,16 +83,16 @@ func newIdentity(ctx context.Context, client *topic.Client, c Claim, log *slog.L
 	}
 }
 
-// forgottenIdentity says whether the brokers no longer know the identity, or what it has written.
+// forgottenIdentity says whether the brokers no longer know the identity, or its sequence numbers.
 func forgottenIdentity(err error) bool {
 	return errors.Is(err, kafka.OutOfOrderSequenceNumber) || errors.Is(err, kafka.UnknownProducerId) ||
 		errors.Is(err, kafka.InvalidProducerIDMapping) ||
 		errors.Is(err, kafka.InvalidProducerEpoch)
 }
 
-// member asks the group whether the claim still stands, so that one that does not fences nobody. It is no
-// guarantee, and need not be one: a transaction carries the claim's generation, and the group refuses an old
-// one.
+// member asks the group whether the claim is still valid, so that a stale claim fences no other owner. The
+// answer may be outdated at once, which is safe: a transaction carries the claim's generation, and the group
+// refuses an old one.
 func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) error {
 	outage := client.Outage(log, "asking group "+c.Group+" for its members")
 	for {
@@ -112,21 +112,21 @@ func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger
 	}
 }
 
-// refusedByGroup says whether the group has given the partition to another generation, or is about to.
+// refusedByGroup says whether the group has started a new generation, or is about to.
 func refusedByGroup(err error) bool {
 	return errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.UnknownMemberId) ||
 		errors.Is(err, kafka.RebalanceInProgress) ||
 		errors.Is(err, kafka.FencedInstanceID)
 }
 
-// fencedByIdentity says whether another process has taken the identity over, or the brokers have given the
-// transaction up because it took too long. Brokers differ in which of the three they say.
+// fencedByIdentity says whether another process has taken over the identity, or the brokers have aborted the
+// transaction because it timed out. Brokers differ in which of the three errors they return.
 func fencedByIdentity(err error) bool {
 	return errors.Is(err, kafka.InvalidProducerEpoch) || errors.Is(err, kafka.InvalidTransactionState) ||
 		errors.Is(err, kafka.ProducerFenced)
 }
 
-// callTimeout bounds one request about a transaction.
+// callTimeout bounds each request about a transaction.
 const callTimeout = 10 * time.Second
 
 func limited[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {

@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// offsets commits the offsets of one generation's partitions with one request at a time: what comes meanwhile
-// goes together in the next. kafka-go has one connection a generation, and callers that wait on it for
-// answers at once take turns at reading it without a pause, which costs more than all else there is to a
-// commit.
+// offsets commits the offsets of one generation's partitions with one request at a time; those that arrive
+// meanwhile go together in the next. kafka-go has one connection for each generation, and concurrent
+// callers that wait for answers take turns at reading it without a pause, which costs more than all the
+// rest of a commit.
 type offsets struct {
 	commit func(map[string]map[int]int64) error
 
 	mutex   sync.Mutex
-	next    *offsetBatch // gathers while one is on its way; nil: empty
+	next    *offsetBatch // collects offsets while a request is in flight; nil: empty
 	sending bool
 }
 
-// offsetBatch is what goes in one request.
+// offsetBatch is the content of one request.
 type offsetBatch struct {
 	offsets map[string]map[int]int64
 	count   int
-	errs    map[string]map[int]error // of those that were refused, once done is closed
+	errs    map[string]map[int]error // of the refused ones; set before done is closed
 	done    chan struct{}
 }
 
-// put commits one partition's offset and returns what became of it, or ctx's error if that ends first; the
-// commit may be made then all the same. One call for a partition at a time.
+// put commits one partition's offset and returns the outcome, or ctx's error if that ends first; the offset
+// may still be committed then. At most one call at a time is allowed for a partition.
 func (o *offsets) put(ctx context.Context, topic string, partition int, offset int64) error {
 	o.mutex.Lock()
 	if o.next == nil {
@@ -51,7 +51,7 @@ func (o *offsets) put(ctx context.Context, topic string, partition int, offset i
 	}
 }
 
-// send commits batches until there is none.
+// send commits batches until none is left.
 func (o *offsets) send() {
 	for {
 		o.mutex.Lock()
@@ -63,8 +63,8 @@ func (o *offsets) send() {
 		if b == nil {
 			return
 		}
-		// kafka-go tells one error of a whole request. Where there is one, each partition is asked for by itself: a
-		// topic that is gone must not hold up the others.
+		// kafka-go returns one error for a whole request. After an error each partition is committed separately: a
+		// deleted topic must not block the others.
 		err := o.commit(b.offsets)
 		if err != nil {
 			b.errs = map[string]map[int]error{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// While one request is on its way the offsets of all others gather, and go in the next.
+// While one request is in flight, all other offsets are collected and go in the next.
 func TestOffsetsGoTogether(t *testing.T) {
 	var requests []map[string]map[int]int64
 	arrived, answer := make(chan struct{}, 10), make(chan error)
@@ -45,7 +45,7 @@ func TestOffsetsGoTogether(t *testing.T) {
 	}
 }
 
-// A partition that is refused is refused alone.
+// A partition that is refused does not fail the others.
 func TestAnOffsetIsRefusedAlone(t *testing.T) {
 	gone := errors.New("no such topic")
 	begun, proceed := make(chan struct{}), make(chan struct{})
@@ -79,7 +79,7 @@ func TestAnOffsetIsRefusedAlone(t *testing.T) {
 	}
 }
 
-// Whoever waits gives up with its context; the others do not notice.
+// A caller stops waiting when its context ends; the others are not affected.
 func TestOffsetsGiveUpWithTheirContext(t *testing.T) {
 	answer := make(chan struct{})
 	o := &offsets{commit: func(map[string]map[int]int64) error { <-answer; return nil }}

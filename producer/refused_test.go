@@ -7,9 +7,10 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Of the partitions that a broker does not add, the one that it refuses is named, not one that it left undone.
+// Of the partitions that a broker does not add, the error names the one that it refuses, not one that
+// it did not attempt.
 func TestTheRefusedPartitionIsNamed(t *testing.T) {
-	for range 20 { // maps have no order
+	for range 20 { // map order is random
 		err := partitionError(map[string][]kafka.AddPartitionToTxnPartition{
 			"state": {{Partition: 0, Error: notAttempted}}, "out": {{Partition: 1, Error: kafka.TopicAuthorizationFailed}},
 			"dead": {{Partition: 0, Error: notAttempted}},

@@ -6,33 +6,33 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// sequences number the records that one identity has written to each partition, from zero on. A broker takes
-// a batch only if it begins with the next number, and drops one that it has already: so that a batch may be
-// sent again when the answer was lost, and is there once. They may therefore only move when a batch is known
-// to be written.
+// sequences number the records that one identity has written to each partition, from zero on. A broker
+// accepts a batch only if it begins with the next number, and drops one that it already has. So a batch whose
+// answer was lost may be sent again and is written once. A number may therefore advance only when its batch
+// is known to be written.
 type sequences map[topic.TopicPartition]sequence
 
 // sequence is how far one partition has been written.
 type sequence struct {
 	next  int32
-	end   int64 // offset after the last record that was written
-	known bool  // the brokers said it
+	end   int64 // offset after the last record written
+	known bool  // end is from the brokers' answer
 }
 
-// moved notes that n more records are written, the first at offset base, -1: not known.
+// moved records that n more records are written, the first at offset base; -1: not known.
 func (s sequences) moved(tp topic.TopicPartition, n int, base int64) {
 	next := int32((int64(s[tp].next) + int64(n)) % (math.MaxInt32 + 1))
 	s[tp] = sequence{next, base + int64(n), base >= 0}
 }
 
-// restart begins at zero again, for another epoch of the identity.
+// restart sets all numbers to zero, for another epoch of the identity.
 func (s sequences) restart() {
 	for tp := range s {
 		s[tp] = sequence{end: -1}
 	}
 }
 
-// end is what Committer.StateEnd says of the partition that state was written to.
+// end returns the results of Committer.StateEnd for the partition that state was written to.
 func (s sequences) end(tp topic.TopicPartition) (int64, bool) {
 	if at, written := s[tp]; written {
 		return at.end, at.known

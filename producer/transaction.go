@@ -10,12 +10,11 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// The steps of one transaction, in the order in which they may be asked for: the coordinator must know a
-// partition before a batch for it arrives, and the group's before the offset does; it may end only when all
-// of that is acknowledged. Each step may be repeated until it is answered, which is what makes lost answers
-// harmless.
+// The steps of one transaction, in the required order: the coordinator must know a partition before a batch
+// for it arrives, and the group's partition before the offset does. The transaction may end only when all of
+// that is acknowledged. Each step may be repeated until it is answered, so lost answers are harmless.
 
-// addPartitions tells the coordinator what the transaction writes to.
+// addPartitions registers the partitions that the transaction writes to with the coordinator.
 func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.TopicPartition) error {
 	topics := map[string][]kafka.AddPartitionToTxn{}
 	for _, p := range partitions {
@@ -34,14 +33,14 @@ func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.Topi
 	})
 }
 
-// notAttempted is what brokers say of the partitions that they would have added, had they not refused others.
+// notAttempted is the code for partitions that the broker would have added if it had not refused others.
 // kafka-go has another name for it.
 const notAttempted = kafka.Error(55)
 
 var errNotAttempted = errors.New("not attempted, as another partition of the transaction is refused")
 
-// partitionError is what a broker says of the partitions to add: what it refuses comes before what it
-// therefore left undone.
+// partitionError returns an error of the partitions to add. A refusal is preferred to notAttempted, which
+// only follows from one.
 func partitionError(topics map[string][]kafka.AddPartitionToTxnPartition) (err error) {
 	for name, partitions := range topics {
 		for _, p := range partitions {
@@ -57,7 +56,7 @@ func partitionError(topics map[string][]kafka.AddPartitionToTxnPartition) (err e
 	return err
 }
 
-// addOffsets tells the coordinator that the transaction commits an offset of the group.
+// addOffsets registers the group with the coordinator, as the transaction commits one of its offsets.
 func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "adding the group to", func(ctx context.Context) error {
@@ -72,8 +71,8 @@ func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 	})
 }
 
-// putOffset hands the offset to the group, which keeps it until the transaction ends. With it go the
-// generation and the member's name: this is where the group refuses an owner that is one no longer.
+// putOffset sends the offset to the group, which keeps it until the transaction ends. The request carries the
+// generation and the member's id, by which the group refuses an owner that is no longer a member.
 func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	k := e.client.Kafka()
 	return e.until(ctx, "putting the offset into", func(ctx context.Context) error {
@@ -100,8 +99,7 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 
 const ending = "ending"
 
-// end makes everything visible, or gives it up. Once asked to commit, the coordinator cannot be asked for the
-// opposite.
+// end commits or aborts the transaction. It must not be called to abort after it was called to commit.
 func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	k := e.client.Kafka()
 	return e.until(ctx, ending, func(ctx context.Context) error {
@@ -116,9 +114,9 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 	})
 }
 
-// until repeats a step while its error is one that passes: coordinators that move or load, a connection that
-// broke, and the transaction before this one, which is still being written out after its end was answered.
-// Only an end is waited for without limit.
+// until repeats a step while its error is temporary: the coordinator moves or loads, a connection broke, or
+// the previous transaction is still being written out after its end was acknowledged. Only the end of a
+// transaction is retried without limit.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
 	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
 	for {
