@@ -410,7 +410,7 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddPartitionsToTxn}, Err: kerr.ConcurrentTransactions, Count: 2},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.AddOffsetsToTxn}, TopLevel: true, Err: kerr.NotCoordinator},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.CoordinatorNotAvailable},
-		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, but not acknowledged
+		kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.RequestTimedOut}, // done, answer lost
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition},
 		// done, but not acknowledged
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.RequestTimedOut, Count: 3},
