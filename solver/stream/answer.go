@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Answer labels one episode and learns from it: gather what is labelled, solve, answer, and every part
-// observes. On an error nothing is learned and nothing forgotten: the stream is as it was. labels may be
-// nil. A stream whose state is older than what was handed over is given the same episodes again, and those
-// answers are thrown away: they are the same ones.
+// Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
+// has every part observe the episode. On an error the stream stays unchanged. labels may be nil. A
+// stream restored from an older state gets the same episodes again; its answers to them are the same and
+// may be discarded.
 //
-// What takes longest to learn, the metric, is left to Learn.
+// The slow part of learning, such as the metric, is left to Learn.
 func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
 	answers []Answer, report Report, err error,
 ) {
@@ -24,10 +24,10 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: %w", s.Name, err)
 	}
-	// The episode is answered by a copy, which replaces the stream once nothing can fail any more: what
-	// the parts hold by reference they change in observe only.
+	// A copy answers the episode and replaces the stream once nothing can fail any more: parts change data that
+	// they hold by reference only in observe.
 	next := *s
-	if model := items[0].Model; s.dimension != 0 && model != s.model { // numbers of two models are never mixed
+	if model := items[0].Model; s.dimension != 0 && model != s.model { // vectors of two models are never mixed
 		next = *s.restarted(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
 	next.model, next.dimension = items[0].Model, d
@@ -43,8 +43,8 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	return answers, *done.report, nil
 }
 
-// Learn learns what Answer has left of the stream's last episode. The stream and the engine do it by themselves
-// before they are used for anything else: whoever hands them to other goroutines calls Learn before.
+// Learn completes the learning of the stream's last episode. The stream and the engine call it before any
+// other use; callers must call it before they hand either to another goroutine.
 func (s *Stream) Learn() {
 	if s == nil || s.unlearned == nil {
 		return
@@ -85,8 +85,8 @@ func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *
 		}
 	}
 	s.calibration.follow(labels)
-	// One class alone says nothing of what is not of it: until there are two, a stream that discovers goes by
-	// its clusters.
+	// A single class cannot tell its own items from others: until there are two, a stream that discovers classes
+	// answers with its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		answers = s.answerClusters(e, done)
 	} else {
@@ -117,12 +117,12 @@ func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *
 	return answers, nil
 }
 
-// teaches says whether an item carries a label.
+// teaches reports whether any item carries a label.
 func teaches(items []Item) bool {
 	return slices.ContainsFunc(items, func(item Item) bool { return item.Label != "" })
 }
 
-// note adds what a person should know to the next report.
+// note adds a message for the user to the next report.
 func (s *Stream) note(format string, args ...any) {
 	s.notes = append(slices.Clip(s.notes), fmt.Sprintf(format, args...))
 }
@@ -212,11 +212,11 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 	return answers, nil
 }
 
-// mostAlternatives are given with an answer at most.
+// mostAlternatives bounds the alternatives of an answer.
 const mostAlternatives = 3
 
-// alternatives appends the next best labels to out, the best first. They share what the answer's confidence
-// leaves, in proportion to S; none is surer than the answer, and what that leaves is no label's.
+// alternatives appends the next best labels to out, the best first. They share 1 - confidence in proportion
+// to S. Each is capped at the answer's confidence; what a cap cuts off goes to no label.
 func alternatives(out []Alternative, names []string, row []float32, answer int32, confidence float64) []Alternative {
 	var best [mostAlternatives]int
 	count := 0

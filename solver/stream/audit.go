@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// Doubt is a labelled example whose label is not what the other examples say of it.
+// Doubt is a labelled example to which the other examples give another label.
 type Doubt struct {
-	Stream     string // whose example it is; empty: it is everyone's
+	Stream     string // that the example is for; "": for every stream
 	ID, Label  string
-	Says       string  // the label that it would be given without its own
+	Says       string  // the label that the other examples give it
 	Confidence float64 // of Says
 }
 
-// auditFolds is how many parts the examples of a class are left out in: each is answered with the other nine tenths in force.
+// auditFolds is the number of parts that the examples of a class are split into: each part is answered with
+// the others in force.
 const auditFolds = 10
 
-// Audit answers every labelled example by the others and returns those that get another label, stream by stream and class
-// by class, each worst first. An example that is alone in its class cannot be told wrong: alone counts those. Examples of
-// different models are never held against each other. The labels are not changed.
+// Audit answers every labelled example with the others in force and returns those that get another label, by
+// stream, then class, the most confident first. An example that is alone in its class cannot be judged: alone
+// counts those. Examples of different models are never compared. The labels are not changed.
 func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Labels) (doubts []Doubt, alone int, err error) {
 	audit := func(name string, examples, also []Example) error {
 		found, single, err := auditList(ctx, engine, settings, name, examples, also)
@@ -49,7 +50,7 @@ func (s *exampleSet) list() (list []Example) {
 	return list
 }
 
-// auditList audits the examples of one stream beside those that are everyone's, also.
+// auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
 func auditList(ctx context.Context, engine *Engine, settings Settings, name string, examples, also []Example) (doubts []Doubt, alone int, err error) {
 	type kind struct {
 		model     string
@@ -59,7 +60,7 @@ func auditList(ctx context.Context, engine *Engine, settings Settings, name stri
 		kind
 		label string
 	}
-	of := map[class]int{} // how many examples a class has
+	of := map[class]int{} // number of examples of each class
 	for _, e := range slices.Concat(examples, also) {
 		of[class{kind{e.Model, len(e.Vector)}, e.Label}]++
 	}
@@ -74,7 +75,7 @@ func auditList(ctx context.Context, engine *Engine, settings Settings, name stri
 		if folds[c.kind] == nil {
 			folds[c.kind] = make([][]Example, auditFolds)
 		}
-		fold := rank[c] % auditFolds // so that a class of few loses one at a time
+		fold := rank[c] % auditFolds // a small class loses one example at a time
 		rank[c]++
 		folds[c.kind][fold] = append(folds[c.kind][fold], e)
 	}
@@ -92,7 +93,7 @@ func auditList(ctx context.Context, engine *Engine, settings Settings, name stri
 	return doubts, alone, nil
 }
 
-// auditPart answers the examples that are left out as one episode of a stream that knows the others.
+// auditPart answers the examples of left as one episode of a new stream with the rest of all in force.
 func auditPart(ctx context.Context, engine *Engine, settings Settings, name string, left, all []Example, model string) ([]Doubt, error) {
 	out := make(map[string]bool, len(left))
 	items := make([]Item, len(left))

@@ -8,29 +8,29 @@ import (
 	"github.com/slkstream/slkstream/internal/logistic"
 )
 
-// heldOutKept bounds the held-out answers remembered; the newest stay.
+// heldOutKept bounds the held-out answers kept, the newest.
 const heldOutKept = 512
 
-// testedAtOnce bounds the examples from the labels topic that are tried as unlabelled points in one episode.
+// testedAtOnce bounds the examples of the labels topic that one episode answers as unlabelled points.
 const testedAtOnce = 16
 
-// calibration is what tells how far the stream's confidence can be trusted: its answers to labelled items
-// before their labels counted for anything.
+// calibration holds the stream's answers to labelled items, given without their labels. They show how far its
+// confidence can be trusted.
 type calibration struct {
 	answers []heldOut       // oldest first
-	tested  map[uint64]bool // the stream's own part of the labels topic, as it was followed last
+	tested  map[uint64]bool // sums of the stream's own examples on the labels topic when that last changed
 }
 
-// heldOut is what the stream would have said of a labelled item without the item's label.
+// heldOut is the stream's answer to a labelled item, given without the item's label.
 type heldOut struct {
 	id       string
 	label    string  // the item's
 	answered string  // the stream's
 	z        float32 // confidence before calibration
-	topic    bool    // the item came over the labels topic
+	topic    bool    // the item is an example of the labels topic
 }
 
-// follow takes over what the labels topic corrects or takes back.
+// follow applies the labels topic's corrections and drops answers to items that it withdraws.
 func (c *calibration) follow(labels *followedLabels) {
 	if len(c.answers) == 0 {
 		return
@@ -79,8 +79,8 @@ func (c *calibration) observe(e *answered) {
 	}
 }
 
-// A stream that answers fewer than half of the items right that people labelled says so, once it knows of
-// doubtfulAfter of them: at once, and then in each doubtfulEvery-th episode.
+// A stream is doubtful if fewer than half of its newest held-out answers are right, of at least
+// doubtfulAfter. It is reported at once, and again in each doubtfulEvery-th episode.
 const (
 	doubtfulAfter  = 20
 	doubtfulNewest = 100
@@ -89,7 +89,7 @@ const (
 
 func doubtful(right, all int) bool { return all >= doubtfulAfter && 2*right < all }
 
-// score counts the right ones among the newest held-out answers.
+// score counts the right answers among the doubtfulNewest newest held-out ones.
 func (c *calibration) score() (right, all int) {
 	for _, a := range c.answers[max(0, len(c.answers)-doubtfulNewest):] {
 		if all++; a.answered == a.label {
@@ -158,9 +158,9 @@ func (a *heldOut) decode(r *reader) {
 	}
 }
 
-// leaveOut solves the episode once more with the labels of its taught items hidden, and with the newest
-// examples of the labels topic as unlabelled points of it. What it answers there is what calibration may
-// learn from. Items of classes that nothing else labels are left out: no answer could be right.
+// leaveOut solves the episode once more, with the labels of its taught items hidden and with new examples of
+// the labels topic as unlabelled points. Calibration learns from these answers. Items of classes without
+// another labelled example are left out: no answer could be right.
 func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldOut, error) {
 	p := &e.problem
 	hidden := make([]int, 0, len(items))
@@ -231,8 +231,8 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 	return out, nil
 }
 
-// untested lists those of the stream's own examples on the labels topic that the last episode did not know
-// and this one sees, in the order of their ids.
+// untested lists the stream's own examples on the labels topic that are new since the last episode and take
+// part in this one, in the order of their ids, at most testedAtOnce.
 func (c *calibration) untested(p *problem) (out []*labelled) {
 	for e := range p.own.all() {
 		if _, seen := p.sets[0].row(e); seen && !c.tested[e.sum] && len(out) < testedAtOnce {
@@ -242,8 +242,8 @@ func (c *calibration) untested(p *problem) (out []*labelled) {
 	return out
 }
 
-// added tells whether all that is new on the labels topic, which the last episode knew by the sum topic, are
-// examples of the stream's own that this episode tests.
+// added reports whether the labels topic has changed since the last episode only by examples of the stream's
+// own that this episode tests. topic is the topic's sum at the last episode.
 func (c *calibration) added(p *problem, topic uint64) bool {
 	for _, e := range c.untested(p) {
 		topic += e.sum
@@ -257,11 +257,11 @@ type confidenceFit struct {
 	fitted bool
 }
 
-// enoughHeldOut is how many leave-one-out answers a confidence must rest on before it is called calibrated.
+// enoughHeldOut is the number of held-out answers from which on a confidence counts as calibrated.
 const enoughHeldOut = 10
 
-// fit fits the confidence to the held-out answers, damped towards leaving z as it is. With fewer than
-// enoughHeldOut it is z.
+// fit fits the confidence to the held-out answers, damped towards z itself. With fewer than enoughHeldOut
+// answers it is z.
 func (c *calibration) fit(labels *followedLabels) confidenceFit {
 	if len(c.answers) < enoughHeldOut {
 		return confidenceFit{a: 1}

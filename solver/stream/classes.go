@@ -8,13 +8,14 @@ import (
 	"slices"
 )
 
-// examplesKept bounds the labelled items that a stream's own feed taught it, of all classes together: a feed may carry
-// labels without end. Beyond it the class taught longest ago gives up its oldest one, and the report says so.
+// examplesKept bounds the labelled items kept of a stream's own feed, in all classes together, as a feed
+// may carry labels without end. Beyond it the class taught longest ago drops its oldest example, and the
+// report lists it.
 const examplesKept = 4096
 
-// classes are the stream's classes, and the labelled items that its own feed taught it of each.
+// classes are the stream's classes, each with the labelled items of the stream's own feed.
 type classes struct {
-	kept  map[string][]example // oldest first; a class that the feed did not teach has none
+	kept  map[string][]example // oldest first; none for a class that the feed did not teach
 	owner map[string]string    // the class of each example, by the example's id
 
 	version uint64 // changes with the examples
@@ -26,12 +27,13 @@ type example struct {
 	vector  []float32 // never changed
 	episode int64
 
-	// The most alike of the examples after it in its class; worked out when the class is full.
+	// The most similar of the later examples in its class, computed once the class is full.
 	alike    string
 	likeness float64
 }
 
-// observe takes in which classes there are, what the labels topic takes back, and what the feed taught.
+// observe forgets the examples that the labels topic corrects or withdraws, updates the list of classes, and
+// keeps the episode's labelled items.
 func (c *classes) observe(e *answered) {
 	for _, id := range e.problem.force.withdrawn {
 		c.forget(id)
@@ -67,7 +69,7 @@ func (c *classes) observe(e *answered) {
 	c.bound(e)
 }
 
-// bound gives up the oldest examples of the classes taught longest ago where there are too many.
+// bound drops the oldest examples of the classes taught longest ago until no more than examplesKept are left.
 func (c *classes) bound(e *answered) {
 	over := len(c.owner) - examplesKept
 	if over <= 0 {
@@ -75,7 +77,7 @@ func (c *classes) bound(e *answered) {
 	}
 	type taught struct {
 		class   string
-		episode int64 // the last that taught it
+		episode int64 // the last one that taught it
 	}
 	var order []taught
 	for _, name := range c.names() {
@@ -99,8 +101,8 @@ func (c *classes) bound(e *answered) {
 		len(e.report.Dropped), ended)
 }
 
-// itemID names an item of an episode; one without a name of its own is named by where it came, so that it can still be kept
-// and shown.
+// itemID returns an item's id, or if it has none one made of its episode and index, so that it can still be
+// kept and shown.
 func itemID(items []Item, i int, episode int64) string {
 	if items[i].ID != "" {
 		return items[i].ID
@@ -108,10 +110,10 @@ func itemID(items []Item, i int, episode int64) string {
 	return fmt.Sprintf("episode %d item %d", episode, i)
 }
 
-// names lists the classes in order.
+// names lists the classes in ascending order.
 func (c *classes) names() []string { return slices.Sorted(maps.Keys(c.kept)) }
 
-// add makes a class known, without examples if it has none.
+// add makes a class known. Examples that it has stay.
 func (c *classes) add(name string) {
 	if c.kept == nil {
 		c.kept, c.owner = map[string][]example{}, map[string]string{}
@@ -120,7 +122,7 @@ func (c *classes) add(name string) {
 	c.kept[name] = examples
 }
 
-// forget drops the example of an id, wherever it is.
+// forget drops the example of an id, whatever its class.
 func (c *classes) forget(id string) {
 	name, ok := c.owner[id]
 	if !ok {
@@ -132,8 +134,9 @@ func (c *classes) forget(id string) {
 	c.kept[name] = slices.DeleteFunc(examples, func(e example) bool { return e.id == id })
 }
 
-// keep adds a taught item to its class. A full class gives up the older of its two most alike examples, never the newest
-// one, so that what stays is recent and distinct; keep returns the id of the one given up, "" if none was.
+// keep adds a taught item to its class. A full class drops the older of its two most similar examples,
+// never the newest, so that the rest are recent and distinct. keep returns the id of the dropped one, ""
+// if none was.
 func (c *classes) keep(class string, taught example, most int) (dropped string) {
 	c.forget(taught.id)
 	c.add(class)
@@ -143,7 +146,7 @@ func (c *classes) keep(class string, taught example, most int) (dropped string) 
 	c.kept[class] = examples
 	if len(examples) <= most {
 		for i := range examples {
-			examples[i].alike = "" // it is not kept up while the class is not full
+			examples[i].alike = "" // not maintained while the class is not full
 		}
 		return ""
 	}
@@ -156,15 +159,15 @@ func (c *classes) keep(class string, taught example, most int) (dropped string) 
 	dropped = examples[older].id
 	for i := range examples[:older] {
 		if examples[i].alike == dropped {
-			examples[i].alike = "" // the same id may be taught again, and look otherwise
+			examples[i].alike = "" // the same id may be taught again with another vector
 		}
 	}
 	c.forget(dropped)
 	return dropped
 }
 
-// compare finds the most alike of the later examples. What it found before holds while that example is there: then only the
-// newest is looked at.
+// compare finds the most similar of the later examples. An earlier result holds while that example is there:
+// then only the newest is compared.
 func (x *example) compare(later []example) {
 	if !slices.ContainsFunc(later, func(y example) bool { return y.id == x.alike }) {
 		x.alike, x.likeness = "", math.Inf(-1)
@@ -179,7 +182,7 @@ func (x *example) compare(later []example) {
 	}
 }
 
-// cosine compares directions: an embedding's length says little of what it shows.
+// cosine compares directions: an embedding's length says little about its content.
 func cosine(a, b []float32) float64 {
 	var ab, aa, bb float64
 	for i, v := range a {

@@ -8,28 +8,28 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Items are clustered in two stages. Those of an episode are linked into groups, then each group goes to the
-// cluster that its sum is most like, or becomes a new one. Rows are compared by their cosine once a centre is
-// taken off, which says nothing of which is which: that of the clusters and of the episode, so that neither a
-// thing that stays for long nor one that comes in a crowd pulls it.
+// Items are clustered in two stages: the items of an episode are linked into groups, then each group joins
+// the cluster most similar to its sum, or becomes a new one. Rows are compared by their cosine after
+// subtracting a centre, which is common to all and distinguishes nothing. Clusters and episode both count in
+// the centre with bounded weight, so that neither an object that stays long nor a crowd dominates it.
 const (
 	clusterWindow = 10  // a cluster's mean weighs no more than this many items
-	centreWindow  = 20  // nor does an episode in the centre
-	clustersKept  = 512 // the one longest unseen is retired beyond it
-	clusterChunk  = 256 // items are linked at once at most: that takes the square of it
+	centreWindow  = 20  // an episode weighs no more than this many items in the centre
+	clustersKept  = 512 // beyond it, the cluster longest unseen is retired
+	clusterChunk  = 256 // items linked at once at most: the cost grows with its square
 
-	smoothNearest = 4   // a row takes on the mean of so many nearest ...
-	smoothWeight  = .75 // ... with this weight
-	linkReach     = 1.3 // how much further apart than a group and its cluster two groups of one episode may be, ...
-	linkReachSeen = 5. / 3.
-	lagLikeness   = 1.5 // of the order beside the cosine, in the median cosine distances of nearest neighbours
-	twinLikeness  = .88 // two rows of one frame more alike than this may be one thing
+	smoothNearest = 4       // a row gets the mean of this many nearest rows added ...
+	smoothWeight  = .75     // ... with this weight
+	linkReach     = 1.3     // two groups of one episode may be this much further apart than group and cluster,
+	linkReachSeen = 5. / 3. // or this much where frames tell items apart
+	lagLikeness   = 1.5     // of the order beside the cosine, in median cosine distances of nearest neighbours
+	twinLikeness  = .88     // two rows of one frame more similar than this may be one object
 
-	// A group of rows has this temperature among the clusters that it is like.
+	// clusterTau multiplies the cosines of a row and the clusters in the softmax that gives its confidence.
 	clusterTau = 12
 )
 
-// answerClusters answers an episode of a stream that nobody has taught enough to go by labels: with clusters.
+// answerClusters answers an episode with clusters, where a stream has too few labelled classes.
 func (s *Stream) answerClusters(e *Engine, done *answered) []Answer {
 	e.solved = nil
 	done.report.Warm = s.episode > 0
@@ -47,8 +47,8 @@ func (s *Stream) answerClusters(e *Engine, done *answered) []Answer {
 	return answers
 }
 
-// discover gives the unknown items of a labelled episode their clusters; the best label becomes an
-// alternative.
+// discover answers the unknown items of a labelled episode with their clusters. The best label becomes
+// the first alternative.
 func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer, report *Report) {
 	var unknown []int
 	for i := range answers {
@@ -60,7 +60,7 @@ func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
 		label := called.called(m.of.label())
-		if label != m.of.label() { // somebody has named it
+		if label != m.of.label() { // the cluster has been named
 			a.Unknown = false
 			report.Unknown--
 		}
@@ -75,7 +75,7 @@ type member struct {
 	confidence float64
 }
 
-// cluster gives each of the chosen items, at least one, its cluster.
+// cluster assigns each of the chosen items, at least one, to a cluster.
 func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
 	var out []member
 	parts := (len(chosen) + clusterChunk - 1) / clusterChunk
@@ -86,7 +86,7 @@ func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
 	return out
 }
 
-// clusterPart is cluster for as many items as are linked at once. whole: the chosen items are all there are.
+// clusterPart is cluster for items that are linked at once. whole: all items of the episode are chosen.
 func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Report) []member {
 	set, d := &s.clusters, s.dimension
 	p := grouping{n: len(chosen), at: chosen, rows: make([]float32, len(chosen)*d), unit: make([]float32, len(chosen)*d)}
@@ -111,7 +111,7 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	born := len(set.list)
 	members := make([]int, p.n) // each item's cluster
 	for g, at := range found {
-		if at < 0 { // unlike all
+		if at < 0 { // unlike all clusters
 			at = len(set.list)
 			set.list = append(set.list, &cluster{id: set.next, mean: make([]float32, d)})
 			set.next++
@@ -136,8 +136,8 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	return out
 }
 
-// centre is what rows have in common: of the clusters, by their mass, of the unit rows of an episode, and of
-// one at the origin, as a few rows say little of all.
+// centre is the mean of the clusters, by mass, of the episode's unit rows, with centreWindow rows' weight at
+// most, and of one row at the origin, which keeps the centre small while few rows are known.
 func (s *clusters) centre(unit []float32, d int) []float32 {
 	out, total := make([]float32, d), 1.
 	for _, c := range s.list {
@@ -155,14 +155,14 @@ func (s *clusters) centre(unit []float32, d int) []float32 {
 	return out
 }
 
-// centred fills out with a row at length 1 once the centre is taken off its unit row.
+// centred fills out with the row at length 1, minus the centre, scaled to length 1 again.
 func centred(out, row, centre []float32) {
 	vector.Unit(out, row)
 	kernel.Axpy(-1, centre, out)
 	vector.Unit(out, out)
 }
 
-// centred are the means of the clusters at length 1 once the centre is taken off.
+// centred returns the means of the clusters minus the centre, each at length 1.
 func (s *clusters) centred(centre []float32) [][]float32 {
 	out := make([][]float32, len(s.list))
 	for k, c := range s.list {
@@ -173,12 +173,12 @@ func (s *clusters) centred(centre []float32) [][]float32 {
 	return out
 }
 
-// clusterLimits are the least cosines at which a group joins its cluster, and at which two groups of an
-// episode are one.
+// clusterLimits are the least cosines at which a group joins a cluster, and at which two groups of an
+// episode are linked.
 type clusterLimits struct{ match, link float64 }
 
-// limits are made of Settings.DiscoverDistance. Where frames keep different things apart, rows of one thing
-// may be less alike, the more so the less alike the things of one frame are.
+// limits derives the limits from Settings.DiscoverDistance. Where frames show how similar different objects
+// are, the limits fall as that similarity does: rows of one object may then be less similar.
 func (s *clusters) limits(distance float64) clusterLimits {
 	room, reach := 1., linkReach
 	if s.apart.pairs > 0 {
@@ -187,26 +187,26 @@ func (s *clusters) limits(distance float64) clusterLimits {
 	return clusterLimits{match: (1 - distance) * room, link: (1 - reach*distance) * room}
 }
 
-// likeness is how alike two different things come to be: the mean square of the cosines of rows of one frame.
+// likeness is how similar different objects are: the sum of the squared cosines of rows of one frame,
+// and their number.
 type likeness struct {
 	squares, pairs float64
 }
 
-// The usual likeness is a deviation of usualLikeness about 0, and stands for usualPairs pairs before any is
-// known.
+// The prior of likeness: usualPairs pairs with a deviation of usualLikeness about 0.
 const (
 	usualLikeness = .25
 	usualPairs    = 200
 )
 
-// room is the deviation in parts of the usual one, at most 1. It is half believed (the root), as a stream
-// shows more things in time than in a frame.
+// room is the square root of the deviation relative to the usual one, at most 1. The root damps it, as a
+// stream shows more objects over time than in one frame.
 func (l *likeness) room() float64 {
 	deviation := math.Sqrt((l.squares + usualPairs*usualLikeness*usualLikeness) / (l.pairs + usualPairs))
 	return math.Sqrt(min(1, deviation/usualLikeness))
 }
 
-// learn moves the means of clusters by the items that an episode gives them.
+// learn moves the means of clusters towards the items that the episode assigns to them.
 func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 	count := make([]float64, len(s.list))
 	for _, at := range members {
@@ -229,16 +229,16 @@ func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 	}
 }
 
-// grouping is a part of an episode whose items are to be linked.
+// grouping is a part of an episode whose items are linked at once.
 type grouping struct {
 	n     int
-	at    []int     // of each item, its position in the episode
+	at    []int     // of each item: its index in the episode
 	unit  []float32 // n x d
 	rows  []float32 // n x d, centred, of length 1
 	alike []float32 // n x n: cosines
-	apart []bool    // n x n: different things of one frame
+	apart []bool    // n x n: different objects of one frame
 	track []bool    // n x n: one track
-	lag   []float32 // taken off the cosine of items 0, 1, ... positions apart; nil: nothing
+	lag   []float32 // subtracted from the cosine of items 0, 1, ... positions apart; nil: nothing
 
 	smoothed []float32 // n x d
 	groups   [][]int

@@ -8,14 +8,14 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// cluster is a class that no label made.
+// cluster is a class found without labels.
 type cluster struct {
 	id    int64
-	name  string    // given by teaching a member; empty until then
+	name  string    // set by teaching a member; "" until then
 	mean  []float32 // of unit rows
 	mass  float64
-	items int64 // answered with it
-	seen  int64 // the last episode it was answered with
+	items int64 // number answered with it
+	seen  int64 // the last episode with an item of it
 }
 
 func (c *cluster) label() string {
@@ -25,18 +25,18 @@ func (c *cluster) label() string {
 	return fmt.Sprintf("cluster-%d", c.id)
 }
 
-// clusters holds a stream's clusters in the order of their ids. An id is given once and never again.
+// clusters holds a stream's clusters in the order of their ids. Ids are never reused.
 type clusters struct {
 	next  int64
 	list  []*cluster
-	apart likeness // of rows that are different things for certain
+	apart likeness // of rows known to be of different objects
 }
 
 // ClusterSummary is one cluster in a Summary.
 type ClusterSummary struct {
 	Label string
 	Items int64
-	Seen  int64 // the last episode it was answered with
+	Seen  int64 // the last episode with an item of it
 }
 
 func (s *clusters) summary() []ClusterSummary {
@@ -117,8 +117,8 @@ func (s *clusters) decode(f *field) {
 	}
 }
 
-// observe gives a cluster the label of a taught item that is its member: one like enough to have joined it.
-// Items of the feed name as they come, examples of the labels topic when the topic has changed.
+// observe names a cluster after a taught item that is similar enough to be a member. Items of the feed name
+// clusters as they come, examples of the labels topic when the topic has changed.
 func (s *clusters) observe(e *answered) {
 	if len(s.list) == 0 {
 		return
@@ -152,7 +152,7 @@ func (s *clusters) observe(e *answered) {
 	}
 }
 
-// retire keeps the set bounded: those longest unseen go first, the younger of two of one age.
+// retire bounds the clusters to clustersKept: those longest unseen go first, the younger of two seen alike.
 func (s *clusters) retire(report *Report) {
 	for len(s.list) > clustersKept {
 		oldest := 0

@@ -6,14 +6,15 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Engine solves for any number of streams with the same settings and remembers nothing of them; it owns the workspaces, so
-// one goroutine uses it at a time.
+// Engine solves for any number of streams with the same settings. It owns the workspaces, so only one
+// goroutine may use it at a time. Of the streams it keeps only the last answer and an episode that is
+// not learned yet.
 type Engine struct {
 	labelled *solver.Solver
 	problem  problem
 	solved   *solver.Result
 
-	unlearned *Stream // that the engine has answered an episode of last, until it has learned it; nil: none
+	unlearned *Stream // whose last episode the engine has answered but not learned; nil: none
 }
 
 // NewEngine returns an engine for valid settings.
@@ -21,7 +22,7 @@ func NewEngine(s Settings) (*Engine, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("stream settings: %w", err)
 	}
-	if s.Solver.Workers == 0 { // streams are answered side by side: one more level of goroutines is only in the way
+	if s.Solver.Workers == 0 { // streams are answered in parallel; more goroutines in each would only slow them
 		s.Solver.Workers = 1
 	}
 	labelled, err := solver.New(s.Solver)
@@ -31,6 +32,6 @@ func NewEngine(s Settings) (*Engine, error) {
 	return &Engine{labelled: labelled}, nil
 }
 
-// Solved is the solve behind the engine's last answer, for whoever looks on: its graph, its objective step by step. It is
+// Solved returns the solve of the engine's last answer, with its graph and its objective step by step. It is
 // valid until the next answer; nil before the first, and where clusters answered.
 func (e *Engine) Solved() *solver.Result { return e.solved }

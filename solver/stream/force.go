@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// preparedSet is a set of examples made ready for the solver.
+// preparedSet is a set of examples prepared for the solver.
 type preparedSet struct {
 	*solver.Labelled
 	examples []*labelled // its rows, by label, then id
@@ -18,14 +18,14 @@ type preparedSet struct {
 	unfit    int         // examples left out: of another model or dimension
 }
 
-// fit is what a set is made ready for.
+// fit is what examples must match to be prepared together, and the solver's power.
 type fit struct {
 	model     string
 	dimension int
 	power     float64
 }
 
-// prepare makes examples, which come by label, then id, ready for streams that fit.
+// prepare prepares examples, sorted by label, then id, for streams of this fit.
 func (f fit) prepare(examples []*labelled) (*preparedSet, error) {
 	p := &preparedSet{examples: make([]*labelled, 0, len(examples))}
 	rows, classes := make([][]float32, 0, len(examples)), make([]int32, 0, len(examples))
@@ -47,7 +47,7 @@ func (f fit) prepare(examples []*labelled) (*preparedSet, error) {
 	return p, err
 }
 
-// row is that of an example, which the set of the same labels has; false: it is not in the set.
+// row returns the row of an example; false: the set does not have it.
 func (p *preparedSet) row(e *labelled) (int32, bool) {
 	if e == nil {
 		return 0, false
@@ -58,21 +58,22 @@ func (p *preparedSet) row(e *labelled) (int32, bool) {
 	return int32(i), found
 }
 
-// readyMost bounds the models and dimensions that a set is ready for at once: a sender may invent them.
+// readyMost bounds the models and dimensions that a set is kept prepared for: a sender may invent them.
 const readyMost = 4
 
-// An episode sees all examples of a set of no more than classesMost classes, and of other sets where they are
-// so few. Else it sees those of the classes nearest to its items: a class costs an item as much as a row in
-// every sweep. Where those few classes have half of all examples it sees all, as they are made ready once.
+// An episode gets all examples of a set that has no more than classesMost classes and rowsMost examples, or
+// no more examples than labelledMost or taughtMost. Of a larger set it gets those of the classes nearest to
+// its items: a class costs an item as much as a row in every sweep. Where these have at least half of the
+// examples of no more than classesMost classes it gets all, as a whole set is prepared only once.
 const (
 	classesMost  = 512
 	rowsMost     = 1 << 15 // of no more than classesMost classes
-	labelledMost = 4096    // of more classes: of the labels topic, for everyone or for this stream
-	taughtMost   = 1024    // of the stream's own feed
+	labelledMost = 4096    // of more classes: on the labels topic, for every stream or for this one
+	taughtMost   = 1024    // of more classes: from the stream's own feed
 )
 
-// prepared returns what an episode sees of the set, most examples where it has many classes. A set that is
-// seen whole is made ready when it is first asked for, for all streams that it fits.
+// prepared returns the examples of the set that an episode gets; most bounds those of a set of many classes.
+// A whole set is prepared at its first use, for all streams of this fit.
 func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, whole bool, err error) {
 	few := s.len() > most && s.classes() <= classesMost
 	if s.len() > most && (!few || s.len() > rowsMost) {
@@ -100,7 +101,7 @@ func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, wh
 	return p, true, nil
 }
 
-// classes is how many labels the set has.
+// classes returns the number of labels in the set.
 func (s *exampleSet) classes() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -116,17 +117,17 @@ func (s *exampleSet) classes() int {
 	return s.labels
 }
 
-// inForce is what is labelled for a stream outside of its episodes. It stays until labels change.
+// inForce holds the examples of the stream's own feed that are in force. It is valid until labels change.
 type inForce struct {
-	version, topic uint64 // of what the feed taught, and of the labels, that it was made of
+	version, topic uint64 // of the feed's examples, and of the labels, that it was made from
 	made           bool
 
 	taught    *exampleSet     // by the stream's own feed
-	withdrawn []string        // ids of the feed's examples that the labels topic corrects or takes back
+	withdrawn []string        // ids of the feed's examples that the labels topic corrects or withdraws
 	classes   map[string]bool // that the feed taught
 }
 
-// follow makes the list anew where labels, or what the feed taught, have changed.
+// follow rebuilds the lists if the labels or the feed's examples have changed.
 func (f *inForce) follow(s *Stream, labels *followedLabels) {
 	if f.made && f.topic == labels.version && f.version == s.classes.version {
 		return
@@ -159,10 +160,10 @@ func (f *inForce) follow(s *Stream, labels *followedLabels) {
 // knownExample is an example in force outside the episode.
 type knownExample struct {
 	*labelled
-	own bool // from this stream's own part of the labels topic
+	own bool // from the labels topic, for this stream alone
 }
 
-// listed are the examples that the episode sees, with their classes.
+// listed returns the examples that the episode gets, with their classes.
 func (p *problem) listed() (list []knownExample, classes []int32) {
 	for i, set := range p.sets {
 		for row, e := range set.examples {
@@ -174,7 +175,8 @@ func (p *problem) listed() (list []knownExample, classes []int32) {
 	return list, classes
 }
 
-// count lists the classes of what is in force outside the episode, ascending, and how many examples each has.
+// count lists the classes of the examples in force outside the episode, ascending, with their
+// numbers of examples.
 func (p *problem) count() (names []string, counts map[string]float64) {
 	counts = map[string]float64{}
 	for _, set := range p.sets {

@@ -7,45 +7,45 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Position is where an item stands in its partition: the offset of its record, and the object within it (-1
-// where the record is the item).
+// Position is an item's place in its partition: the offset of its record, and the object's index within it,
+// -1 if the record is the item.
 type Position struct {
 	Offset int64
 	Object int32
 }
 
-// After tells whether p comes later than q.
+// After reports whether p comes later than q.
 func (p Position) After(q Position) bool {
 	return p.Offset > q.Offset || p.Offset == q.Offset && p.Object > q.Object
 }
 
-// Start is before every position: a stream that has learned nothing has learned up to it.
+// Start precedes every position: a new stream has learned up to it.
 var Start = Position{Offset: -1, Object: -1}
 
-// Item is one embedding of an episode. Its Label, where there is one, teaches.
+// Item is one embedding of an episode. If it has a Label, the stream learns that.
 type Item struct {
-	ID string // the sender's name for it; a taught item is corrected and forgotten by it
-	// raw, of the stream's dimension; neither zero nor NaN nor Inf. The stream keeps no reference to it
+	ID string // the sender's name for it; names a taught item to correct or forget
+	// raw, of the stream's dimension, finite, not all zeros. The stream keeps no reference to it
 	Vector   []float32
 	Label    string // "": to be answered
 	Model    string // the embedder; all items of an episode have the same
 	Position Position
 
-	Frame string // items of one frame are different things; "": of none
-	Track string // items of one track are one thing; "": of none
+	Frame string // items of one frame are different objects; "": of none
+	Track string // items of one track are one object; "": of none
 }
 
-// Answer is what the stream says of one Item.
+// Answer is the stream's answer to one Item.
 type Answer struct {
 	Label        string
 	Confidence   float64
 	Calibrated   bool // Confidence was fitted on labelled items of this stream
 	Unknown      bool
 	UnknownScore float64
-	Review       bool // among the few whose label would teach most
+	Review       bool // one of the few whose label would teach most
 	Alternatives []Alternative
 
-	// With Settings.MaxWrong: the answer is sure, or would be from this confidence on; 0: from none.
+	// With Settings.MaxWrong: whether the answer is sure, and from which confidence it would be; 0: from none.
 	Sure     bool
 	SureFrom float64
 }
@@ -63,36 +63,37 @@ type Event struct {
 	Into  string // named: its name
 }
 
-// Report is the audit of one episode.
+// Report sums up one episode.
 type Report struct {
 	Episode       int64
 	Count         int
 	Iterations    int     // prototype steps
 	Sweeps        int     // assignment sweeps
 	Before, After float64 // the objective R, with Settings.Judged
-	Rises         int     // half-steps in which R rose; none is expected but with preset paper
-	Warm          bool    // something learned took part in the answer
+	Rises         int     // half-steps in which R rose; 0 is expected except with preset paper
+	Warm          bool    // learned state took part in the answers
 	Admitted      int     // items learned from
-	NotAdmitted   int     // items that were not sure enough to be learned from
-	// the learned prototypes' part of the mass of labelled items and learned prototypes together
+	NotAdmitted   int     // items not confident enough to be learned from
+	// the learned prototypes' share of the mass of labelled items and learned prototypes together
 	PriorFraction float64
 	Unknown       int
-	// of the newest items that people labelled: those whose answer without the label is known ...
+	// of the newest labelled items: those also answered without their label ...
 	Labelled      int
-	LabelledRight int  // ... and was right
-	Doubtful      bool // fewer than half of them, and they are enough to tell
-	// EmbeddingChanged says that the vectors are of another embedder than those before: nothing was learned.
+	LabelledRight int  // ... and of these, answered right
+	Doubtful      bool // fewer than half of them were right, and they are enough to tell
+	// EmbeddingChanged: the vectors are of another embedder than those before. Nothing is learned from such an
+	// episode unless it carries labels.
 	EmbeddingChanged bool
 	Events           []Event
-	Dropped          []string // ids of taught items no longer kept: their class was full
-	Notes            []string // what a person should know, such as a start from the labels alone
+	Dropped          []string // ids of taught items dropped because their class, or the stream, was full
+	Notes            []string // messages for the user, such as a start from the labels alone
 }
 
-// ErrItem is wrapped by the error that names an item no episode may hold: another dimension, NaN, Inf, or all
-// zeros.
+// ErrItem is wrapped by the error for an episode that is empty or has an invalid item: of another dimension
+// or model, with NaN or Inf, or all zeros.
 var ErrItem = errors.New("bad item")
 
-// checkItems names the first item that no episode may hold.
+// checkItems returns the items' dimension, or an error that names the first invalid item.
 func checkItems(items []Item) (d int, err error) {
 	if len(items) == 0 {
 		return 0, fmt.Errorf("%w: an episode has at least one", ErrItem)

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Knowledge is what a stream knows after an episode, laid out to answer items one by one; see Now. It is never
-// changed, so any number of goroutines may read it while the stream answers its next episode.
+// Knowledge is the learned state of a stream after an episode, laid out to answer items one by one; see Now.
+// It is immutable: any number of goroutines may read it while the stream answers its next episode.
 type Knowledge struct {
 	solve     solver.Settings
 	frames    float64 // Settings.FrameWeight
@@ -26,7 +26,7 @@ type Knowledge struct {
 	not     []rejectedClass
 
 	// The space of u, and the labelled rows in it, in the order of force.
-	clusters  bool // classes are clusters: nothing is labelled
+	clusters  bool // classes are clusters: too little is labelled
 	mean      []float32
 	learned   *metric.Metric // as the stream has it
 	metric    *metric.Metric // about mean
@@ -47,9 +47,9 @@ type Knowledge struct {
 	tracks    map[string][]classWeight
 }
 
-// Knowledge is what the stream and labels, which may be nil, say of items like this one. before is the stream's
-// knowledge of one episode ago, or nil: what has not changed is taken over. The stream is not
-// changed. Where modes are the method, means stand for them.
+// Knowledge returns what the stream and labels, which may be nil, know about items of like's model and
+// dimension. before is the stream's knowledge after the episode before, or nil; unchanged parts are shared
+// with it. Pending learning aside, the stream is not changed. If modes are the method, means replace them.
 func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Knowledge, error) {
 	s.Learn()
 	if _, err := checkItems([]Item{*like}); err != nil {
@@ -75,7 +75,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	switch k.solve.Method {
 	case solver.KMeans, solver.KModes, solver.Nearest:
-		k.solve.Lambda = 0 // they know no neighbours
+		k.solve.Lambda = 0 // they use no neighbours
 	}
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		k.fromClusters(&from)
@@ -98,13 +98,13 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.fit = from.calibration.fit(k.labels)
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {
-		k.limit = unknownLimit{-1, -1} // everything is unknown, and half as sure
+		k.limit = unknownLimit{-1, -1} // every item is unknown, with a confidence of at most .5
 	}
 	k.tracks = from.timeline.trackWeights()
 	return k, nil
 }
 
-// fromClusters makes the clusters the classes.
+// fromClusters takes the clusters as classes.
 func (k *Knowledge) fromClusters(s *Stream) {
 	c, d := &s.clusters, k.dimension
 	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
@@ -131,7 +131,7 @@ func (k *Knowledge) fromClusters(s *Stream) {
 	k.square()
 }
 
-// take fills the space and the labelled rows.
+// take sets the space and the labelled rows in it; if unchanged, they are those of before.
 func (k *Knowledge) take(before *Knowledge) {
 	d := k.dimension
 	if k.sameSpace(before) {
@@ -147,7 +147,7 @@ func (k *Knowledge) take(before *Knowledge) {
 	for _, c := range k.class {
 		counts[c]++
 	}
-	for i, c := range k.class { // equal weight a class
+	for i, c := range k.class { // equal weight per class
 		kernel.Axpy(float32(1/(counts[c]*float64(len(k.names)))), z[i*d:i*d+d], k.mean)
 	}
 	k.labelledZ, k.labelled = z, z
@@ -158,7 +158,7 @@ func (k *Knowledge) take(before *Knowledge) {
 	k.embed(z, k.labelled, z, nil)
 }
 
-// sameSpace tells whether the metric and the labelled rows are those of before.
+// sameSpace reports whether the metric and the labelled rows are those of before.
 func (k *Knowledge) sameSpace(before *Knowledge) bool {
 	return before != nil && before.model == k.model && before.dimension == k.dimension && before.learned == k.learned &&
 		slices.EqualFunc(before.force, k.force, func(a, b knownExample) bool {
@@ -166,14 +166,14 @@ func (k *Knowledge) sameSpace(before *Knowledge) bool {
 		})
 }
 
-// besideSame tells whether rows are embedded as with before, beside the same labelled rows.
+// besideSame reports whether rows are embedded as with before, among the same labelled rows.
 func (k *Knowledge) besideSame(before *Knowledge) bool {
 	return before != nil && before.metric == k.metric && slices.Equal(before.mean, k.mean) &&
 		slices.Equal(before.class, k.class) && len(before.labelled) == len(k.labelled) &&
 		(len(k.labelled) == 0 || &before.labelled[0] == &k.labelled[0])
 }
 
-// addUp makes the sums behind the prototypes.
+// addUp computes the sums, weights and squares of the prototypes.
 func (k *Knowledge) addUp(prior *solver.Prior) {
 	d := k.dimension
 	k.sums, k.masses = make([]float32, len(k.names)*d), make([]float64, len(k.names))
@@ -187,7 +187,7 @@ func (k *Knowledge) addUp(prior *solver.Prior) {
 	k.square()
 }
 
-// addPrior adds the learned prototypes, whose lengths the metric leaves as they are.
+// addPrior adds the learned prototypes. The metric does not change their lengths.
 func (k *Knowledge) addPrior(prior *solver.Prior) {
 	d := k.dimension
 	var classes []int
@@ -225,8 +225,8 @@ func (k *Knowledge) square() {
 	}
 }
 
-// raise fills out with what of a raw row does not depend on the labels: sign(x)|x|^power, or for clusters the
-// unit row.
+// raise fills out with the transform of a raw row that does not depend on the labels: sign(x)|x|^power, or
+// for clusters the unit row.
 func (k *Knowledge) raise(out, x []float32) {
 	switch power := k.solve.Power; {
 	case k.clusters:
@@ -242,8 +242,8 @@ func (k *Knowledge) raise(out, x []float32) {
 	}
 }
 
-// embed takes raised rows to z and to u, which may be the same memory where there is no metric. It works in
-// scratch and returns it, for the next.
+// embed maps raised rows to z and to u. Without a metric it does not write u, which may then be z. It returns
+// scratch, grown as needed, for the next call.
 func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
 	copy(z, raised)
 	for at, d := 0, k.dimension; at < len(z); at += d {
@@ -262,7 +262,7 @@ func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
 	return scratch
 }
 
-// trackWeights are the parts of the classes among the labels of each track.
+// trackWeights returns, for each track, the shares of the classes in its labels.
 func (t *timeline) trackWeights() map[string][]classWeight {
 	out := make(map[string][]classWeight, len(t.tracks))
 	for name, x := range t.tracks {

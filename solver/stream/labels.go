@@ -14,25 +14,25 @@ import (
 	"github.com/slkstream/slkstream/internal/ordered"
 )
 
-// Example is a labelled embedding, known by its id: teaching the same id again corrects it.
+// Example is a labelled embedding, identified by its id: teaching the same id again corrects it.
 type Example struct {
 	ID, Label string
 	Vector    []float32
 	Model     string // the embedder; empty fits any
 }
 
-// Labels is what the labels topic says at one moment: examples for every stream, and for single ones. It is
-// never changed: the next version is made by With, as a small difference to this one, so that any number of
-// streams and versions may be in use at once.
+// Labels is a snapshot of the labels topic: examples for every stream, and for single ones. It must not be
+// changed once it is used: With makes the next version, which shares the unchanged parts, so that any number
+// of streams and versions may be in use at once.
 type Labels struct {
-	// What labels made by hand say. Labels made by With leave them empty; All has the examples of either.
+	// The content of labels made as a literal. With leaves these empty; All lists the examples of both.
 	Everyone []Example
 	Stream   map[string][]Example
-	// Forgotten are ids taken back: a stream that was taught such an item by its own feed forgets it too.
+	// Forgotten are withdrawn ids: a stream that was taught such an item by its own feed forgets it too.
 	Forgotten []string
 
 	once     sync.Once
-	version  uint64 // no other labels of this process have it
+	version  uint64 // unique in the process
 	everyone *exampleSet
 	streams  ordered.List[streamExamples]
 	forgot   ordered.List[string]
@@ -49,24 +49,24 @@ type streamExamples struct {
 
 func (s streamExamples) compare(stream string) int { return cmp.Compare(s.stream, stream) }
 
-// Changes are what one version of the labels says and the one before does not.
+// Changes are the differences from one version of the labels to the next.
 type Changes struct {
 	Examples  []Change
-	Forgotten map[string]bool // by id: taken back, or not any more
+	Forgotten map[string]bool // by id; true: withdrawn, false: no longer
 
-	Names      *Names      // all that are in force; nil: as before
-	Rejections *Rejections // the same
+	Names      *Names      // all in force; nil: unchanged
+	Rejections *Rejections // all in force; nil: unchanged
 }
 
-// Change puts an example in force, instead of one that has its id, or with Out takes that one out.
+// Change puts an example in force, replacing one of its id, or with Out removes that one.
 type Change struct {
-	Stream  string // whose example; "": everyone's
+	Stream  string // that the example is for; "": for every stream
 	Example Example
 	Out     bool // only the example's ID counts
 }
 
-// With is the next version. What it costs, and what it holds for itself, grows with the changes and not with
-// the labels.
+// With returns the next version. Its cost, and the memory it does not share, grow with the changes, not
+// with the labels.
 func (l *Labels) With(c Changes) *Labels {
 	l.prepare()
 	next := &Labels{
@@ -100,7 +100,7 @@ var (
 	noLabels   = &Labels{}
 )
 
-// prepare puts what was said by hand in order.
+// prepare indexes the fields of a literal, once.
 func (l *Labels) prepare() {
 	l.once.Do(func() {
 		l.version = lastLabels.Add(1)
@@ -121,7 +121,7 @@ func (l *Labels) prepare() {
 	})
 }
 
-// own are the examples of a single stream.
+// own returns the examples for a single stream.
 func (l *Labels) own(stream string) *exampleSet {
 	if s, ok := ordered.Search(l.streams, stream, streamExamples.compare); ok && s.stream == stream {
 		return s.exampleSet
@@ -129,8 +129,8 @@ func (l *Labels) own(stream string) *exampleSet {
 	return noExamples
 }
 
-// All are the examples, each with its stream, "" for everyone's, in the order of the streams and of their
-// ids.
+// All lists the examples, each with its stream, "" for every stream, in the order of the streams and
+// of their ids.
 func (l *Labels) All() iter.Seq2[string, *Example] {
 	l.prepare()
 	return func(yield func(string, *Example) bool) {
@@ -149,7 +149,7 @@ func (l *Labels) All() iter.Seq2[string, *Example] {
 	}
 }
 
-// Len is the number of examples.
+// Len returns the number of examples.
 func (l *Labels) Len() (n int) {
 	l.prepare()
 	for s := range l.streams.All() {
@@ -158,25 +158,25 @@ func (l *Labels) Len() (n int) {
 	return n + l.everyone.len()
 }
 
-// labelled is an example with the sum of its content. It is never changed.
+// labelled is an example with a hash of its content. It is immutable.
 type labelled struct {
 	Example
 	sum uint64
 }
 
-// exampleSet is a list of examples, one an id, with a sum of their content that says whether two sets are the
-// same. It is never changed, but for the search that is made when it is first asked for.
+// exampleSet is a set of examples, one per id, with a sum of their hashes, by which sets are compared. It is
+// immutable except for the fields under mutex, which are made at first use.
 type exampleSet struct {
 	byID    ordered.List[*labelled]
 	byLabel ordered.List[*labelled] // then by id
-	sum     uint64                  // of the examples' sums: their order does not matter
+	sum     uint64                  // of the examples' hashes: their order does not matter
 
 	mutex  sync.Mutex
-	labels int // how many there are; 0: nobody has asked
+	labels int // number of labels; 0: not counted yet
 	ready  map[fit]*preparedSet
-	search *exampleSearch // nil: nobody has searched yet
+	search *exampleSearch // nil: not searched yet
 
-	hashed, indexed int // examples whose content was looked at to make this set and its search
+	hashed, indexed int // examples read to make this set and its search
 }
 
 func (x *labelled) compareID(id string) int { return cmp.Compare(x.ID, id) }
@@ -190,7 +190,7 @@ var noExamples = &exampleSet{
 	}),
 }
 
-// newExampleSet holds the examples of a list; of one id the last stands.
+// newExampleSet returns the set of a list's examples; the last of an id counts.
 func newExampleSet(list []Example) *exampleSet {
 	changes := make([]Change, len(list))
 	for i, e := range list {
@@ -199,7 +199,7 @@ func newExampleSet(list []Example) *exampleSet {
 	return noExamples.with(changes)
 }
 
-// with is the set with the changes; of one id the last stands.
+// with returns the set with the changes applied; the last of an id counts.
 func (s *exampleSet) with(changes []Change) *exampleSet {
 	if len(changes) == 0 {
 		return s
@@ -250,7 +250,7 @@ func (s *exampleSet) with(changes []Change) *exampleSet {
 	return set
 }
 
-// same says whether two examples of one id are one and the same, without looking at their vectors.
+// same reports whether two examples of one id are equal. It compares the vectors by address only.
 func same(a, b *Example) bool {
 	return a.Label == b.Label && a.Model == b.Model && len(a.Vector) == len(b.Vector) && len(a.Vector) > 0 &&
 		&a.Vector[0] == &b.Vector[0]
@@ -258,10 +258,10 @@ func same(a, b *Example) bool {
 
 func (s *exampleSet) len() int { return s.byID.Len() }
 
-// all are the examples in the order of their ids: what is learned does not depend on when they came.
+// all lists the examples in the order of their ids: learning does not depend on the order of arrival.
 func (s *exampleSet) all() iter.Seq[*labelled] { return s.byID.All() }
 
-// of are the examples of a label in the order of their ids.
+// of lists the examples of a label in the order of their ids.
 func (s *exampleSet) of(label string) iter.Seq[*labelled] {
 	return func(yield func(*labelled) bool) {
 		for e := range ordered.From(s.byLabel, label, (*labelled).compareLabel) {
@@ -272,7 +272,7 @@ func (s *exampleSet) of(label string) iter.Seq[*labelled] {
 	}
 }
 
-// among are the examples of some labels, label by label; nil: all of them.
+// among lists the examples of some labels, label by label; nil: all examples.
 func (s *exampleSet) among(labels map[string]bool) iter.Seq[*labelled] {
 	if labels == nil {
 		return s.all()
@@ -288,13 +288,13 @@ func (s *exampleSet) among(labels map[string]bool) iter.Seq[*labelled] {
 	}
 }
 
-// has says whether the set has an example of a label.
+// has reports whether the set has an example of a label.
 func (s *exampleSet) has(label string) bool {
 	e, ok := ordered.Search(s.byLabel, label, (*labelled).compareLabel)
 	return ok && e.Label == label
 }
 
-// find is the example of an id; nil: there is none.
+// find returns the example of an id; nil: none.
 func (s *exampleSet) find(id string) *labelled {
 	if e, ok := ordered.Search(s.byID, id, (*labelled).compareID); ok && e.ID == id {
 		return e
@@ -302,7 +302,7 @@ func (s *exampleSet) find(id string) *labelled {
 	return nil
 }
 
-// label is the label of an id in the set.
+// label returns the label of an id in the set.
 func (s *exampleSet) label(id string) (string, bool) {
 	if e := s.find(id); e != nil {
 		return e.Label, true
@@ -310,7 +310,7 @@ func (s *exampleSet) label(id string) (string, bool) {
 	return "", false
 }
 
-// searched returns the set's search, which is made when it is first asked for.
+// searched returns the set's search, made at first use.
 func (s *exampleSet) searched() *exampleSearch {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -321,8 +321,8 @@ func (s *exampleSet) searched() *exampleSearch {
 	return s.search
 }
 
-// near returns the labels of the examples nearest to the items, in raw space, where one index serves every
-// stream.
+// near returns the labels of the examples nearest to the items, in raw space, so that one index
+// serves every stream.
 func (s *exampleSet) near(items []Item) (map[string]bool, error) {
 	queries := make([][]float32, len(items))
 	for i := range items {
@@ -341,11 +341,11 @@ func (s *exampleSet) near(items []Item) (map[string]bool, error) {
 	return out, nil
 }
 
-// candidatesEach is how many of the nearest examples of each item bring their class into an episode that
+// candidatesEach is the number of nearest examples of each item whose classes take part in an episode that
 // cannot hold all.
 const candidatesEach = 16
 
-// sum identifies an example's whole content.
+// sum hashes an example's whole content.
 func (e Example) sum() uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(e.ID))
@@ -361,7 +361,7 @@ func (e Example) sum() uint64 {
 	return h.Sum64()
 }
 
-// followedLabels are the labels as one stream follows them.
+// followedLabels are the labels as they apply to one stream.
 type followedLabels struct {
 	version       uint64
 	everyone, own *exampleSet
@@ -371,7 +371,7 @@ type followedLabels struct {
 	rejections    *Rejections
 }
 
-// of returns the labels as this stream follows them; nil labels are none.
+// of returns the labels as they apply to a stream; nil: no labels.
 func (l *Labels) of(stream string) *followedLabels {
 	if l == nil {
 		l = noLabels
@@ -383,7 +383,7 @@ func (l *Labels) of(stream string) *followedLabels {
 	}
 }
 
-// label is the label of an id: what is said for the stream alone stands before what is said for everyone.
+// label returns the label of an id: an example for this stream alone overrides one for every stream.
 func (l *followedLabels) label(id string) (string, bool) {
 	if label, ok := l.own.label(id); ok {
 		return label, true
@@ -391,7 +391,7 @@ func (l *followedLabels) label(id string) (string, bool) {
 	return l.everyone.label(id)
 }
 
-// forgotten tells whether an id was taken back.
+// forgotten reports whether an id was withdrawn.
 func (l *followedLabels) forgotten(id string) bool {
 	found, ok := ordered.Search(l.forgot, id, cmp.Compare[string])
 	return ok && found == id

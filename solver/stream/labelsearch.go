@@ -7,13 +7,12 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// exampleSearch finds the examples of a set that are nearest to an item, exactly: a repeat of an episode, by
-// a process that made its indexes at other moments, must find the same ones. It is never changed; the next
-// set's is made from it.
+// exampleSearch finds the examples of a set that are nearest to an item, exactly: a process that replays an
+// episode, with indexes built at other moments, must find the same ones. It is immutable; the next set's is
+// made from it.
 //
-// Examples lie in segments, each with indexes of its own. A new one makes a small segment, which takes in
-// those that are no larger, so that an example is indexed again about as often as the number of examples can
-// be halved, however many there are.
+// Examples lie in segments, each with its own indexes. New examples make a small segment, which absorbs those
+// that are no larger, so that an example is indexed about log2(n) times for n examples.
 type exampleSearch struct {
 	segments []*exampleSegment // the largest first
 	stale    map[*exampleSegment]int
@@ -22,11 +21,11 @@ type exampleSearch struct {
 // exampleSegment is a part of the examples, in the order of their ids.
 type exampleSegment struct {
 	examples []*labelled
-	memories map[int]*index.Memory // of each dimension; ids are positions in examples
+	memories map[int]*index.Memory // by dimension; ids are indexes in examples
 }
 
-// newExampleSegment indexes those of the set's examples. Rows that have no direction are left out: nothing is
-// near them.
+// newExampleSegment indexes examples of the set s. Rows without a direction are left out: nothing
+// is near them.
 func newExampleSegment(s *exampleSet, examples []*labelled) *exampleSegment {
 	g := &exampleSegment{examples: examples, memories: map[int]*index.Memory{}}
 	for i, e := range examples {
@@ -34,7 +33,7 @@ func newExampleSegment(s *exampleSet, examples []*labelled) *exampleSegment {
 		if m == nil {
 			var err error
 			if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true, Above: -1}); err != nil {
-				continue // an example without a vector is of no use to any stream
+				continue // no stream can use an example without a vector
 			}
 			g.memories[len(e.Vector)] = m
 		}
@@ -44,7 +43,7 @@ func newExampleSegment(s *exampleSet, examples []*labelled) *exampleSegment {
 	return g
 }
 
-// live are the segment's examples that s still has.
+// live lists the segment's examples that s still has.
 func (g *exampleSegment) live(s *exampleSet) (list []*labelled) {
 	for _, e := range g.examples {
 		if s.find(e.ID) == e {
@@ -54,15 +53,15 @@ func (g *exampleSegment) live(s *exampleSet) (list []*labelled) {
 	return list
 }
 
-// staleMost is the share of a segment that may be gone, and how many always may, before the rest is indexed
-// again.
+// A segment is indexed again once more of its examples are gone than this fraction of it, and more
+// than this number.
 const (
 	staleMost  = 1. / 16
 	staleFloor = 64
 )
 
-// follow makes the search of s from that of the set before. fresh are the examples that this one does not
-// have, gone those of its own that are not in s any more.
+// follow returns the search of s, made from that of the set before. fresh are the examples of s that x does
+// not have, gone those of x that are no longer in s.
 func (x *exampleSearch) follow(s *exampleSet, fresh, gone []*labelled) *exampleSearch {
 	next := &exampleSearch{stale: map[*exampleSegment]int{}}
 	left := map[*exampleSegment]int{}
@@ -92,7 +91,7 @@ func (x *exampleSearch) follow(s *exampleSet, fresh, gone []*labelled) *exampleS
 	return next
 }
 
-// home is the segment that has an example.
+// home returns the segment that has an example; nil: none.
 func (x *exampleSearch) home(e *labelled) *exampleSegment {
 	for _, g := range x.segments {
 		i, ok := slices.BinarySearchFunc(g.examples, e.ID, (*labelled).compareID)
@@ -153,7 +152,7 @@ func (x *exampleSearch) nearest(s *exampleSet, queries [][]float32, n int) ([][]
 	return out, nil
 }
 
-// present are the first n of the hits in the segment that s has.
+// present returns the first n of the segment's hits that s has.
 func (g *exampleSegment) present(s *exampleSet, hits []index.Hit, n int) (list []found) {
 	for _, h := range hits {
 		if e := g.examples[h.ID]; len(list) < n && s.find(e.ID) == e {

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// relate finds which items are different things, as they are of one frame, and which are one, as they are of
-// one track, and learns from the former.
+// relate marks the pairs of items that are different objects, as they are of one frame, and those that are
+// one object, as they are of one track. apart learns from the former.
 func (p *grouping) relate(items []Item, framed bool, apart *likeness) {
 	n := p.n
 	p.apart, p.track = make([]bool, n*n), make([]bool, n*n)
@@ -29,7 +29,7 @@ func (p *grouping) relate(items []Item, framed bool, apart *likeness) {
 	}
 }
 
-// order makes the lag. learned: the order of the items is learned from, too.
+// order computes the lag. learned: the timeline learns from the order of the items, too.
 func (p *grouping) order(t *timeline, learned bool) {
 	n := p.n
 	if n < 2 {
@@ -55,7 +55,7 @@ func (p *grouping) order(t *timeline, learned bool) {
 	}
 }
 
-// timed is the cosine of two items less the lag between them.
+// timed returns the cosine of two items minus the lag between them.
 func (p *grouping) timed(i, j int, cosine float32) float32 {
 	if p.lag == nil {
 		return cosine
@@ -63,7 +63,7 @@ func (p *grouping) timed(i, j int, cosine float32) float32 {
 	return cosine - p.lag[min(lagMost, max(p.at[i]-p.at[j], p.at[j]-p.at[i]))]
 }
 
-// smooth adds to each row the mean of its nearest, each by its cosine.
+// smooth adds to each row the mean of its nearest rows, weighted by their cosines.
 func (p *grouping) smooth(d int) {
 	n := p.n
 	p.smoothed = slices.Clone(p.rows)
@@ -88,16 +88,16 @@ func (p *grouping) smooth(d int) {
 	}
 }
 
-// link makes the groups: at first each item is one, and as long as two are more alike than limit, by the
-// mean over their pairs of items, those most alike become one. Two that hold different things of a frame
-// never do.
+// link makes the groups: each item starts as one, and the two most similar merge as long as the
+// mean similarity over their pairs of items reaches limit. Groups that hold different objects of a
+// frame never merge.
 func (p *grouping) link(d int, limit float64) {
 	n := p.n
 	alike := make([]float32, n*n)
 	kernel.Gram(alike, p.smoothed, n, d)
 	kernel.Mirror(alike, n)
 	p.groups = make([][]int, n)
-	best := make([]int, n) // the group before it that each is most like; -1: none
+	best := make([]int, n) // of each group: the most similar one before it; -1: none
 	for i := range n {
 		p.groups[i] = []int{i}
 		for j := range i {
@@ -153,8 +153,8 @@ func (p *grouping) link(d int, limit float64) {
 	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return g == nil })
 }
 
-// match gives each group its cluster, the most alike first, or -1 where it is new. Two that hold different
-// things of a frame never have the same.
+// match returns the cluster of each group, or -1 where it is new; the most similar pairs are matched first.
+// Groups that hold different objects of a frame never get the same cluster.
 func (p *grouping) match(set *clusters, centre []float32, limit float64) []int {
 	d := len(centre)
 	type pair struct {
@@ -187,7 +187,7 @@ func (p *grouping) match(set *clusters, centre []float32, limit float64) []int {
 	return found
 }
 
-// differ tells whether two groups hold different things of one frame.
+// differ reports whether two groups hold different objects of one frame.
 func (p *grouping) differ(a, b []int) bool {
 	return slices.ContainsFunc(a, func(i int) bool {
 		return slices.ContainsFunc(b, func(j int) bool { return p.apart[i*p.n+j] })

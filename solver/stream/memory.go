@@ -5,13 +5,13 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Budget is memory that streams share. Metrics are learned as far as it goes.
+// Budget is memory that streams share. A metric is learned only while the budget has room for it.
 type Budget interface {
-	// Reserve asks for so many bytes for a while. It returns what gives them back; false: there are not as many.
+	// Reserve reserves bytes until release is called; false: there are not as many.
 	Reserve(bytes int) (release func(), ok bool)
 }
 
-// room reserves what learning the metric takes of an episode's dimension.
+// room reserves the memory for learning a metric of dimension d.
 func (s Settings) room(d int) (release func(), ok bool) {
 	if s.Budget == nil {
 		return func() {}, true
@@ -19,12 +19,12 @@ func (s Settings) room(d int) (release func(), ok bool) {
 	return s.Budget.Reserve(metric.WorkspaceBytes(d))
 }
 
-// Bytes is about what the stream holds, without its metric, and what the metric takes beside.
+// Bytes estimates the memory of the stream without its metric, and of the metric.
 func (s *Stream) Bytes() (rest, ofMetric int) {
-	const each = 200 // beside the vectors, of whatever there are many of
+	const each = 200 // overhead of each vector, class, held-out answer and track
 	vectors := len(s.prototypes.of) + len(s.clusters.list)
 	if len(s.classes.owner) > 0 {
-		vectors += 2 * len(s.classes.owner) // as they came, and made ready
+		vectors += 2 * len(s.classes.owner) // as received, and prepared
 	}
 	many := vectors + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
 	rest = 4<<10 + vectors*4*s.dimension + many*each
@@ -37,7 +37,7 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 	return rest, ofMetric
 }
 
-// DropMetric gives up the metric and what the next one would be made of. It is learned again while there is
+// DropMetric drops the metric and the statistics for the next one. It is learned again once there is
 // room for it.
 func (s *Stream) DropMetric() {
 	s.Learn()

@@ -6,25 +6,25 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// learnedMetric is a stream's metric, and what the next one is made of.
+// learnedMetric is a stream's metric, and the statistics for the next one.
 type learnedMetric struct {
 	seen    *metric.Compact // the mean of all z and, while labelled items are few, the residuals of solved episodes
 	current *metric.Metric  // nil: none yet
 }
 
-// join starts a stream with the metric of the others of its feed, where it shares one.
+// join gives a stream without a metric the one that the streams of its feed share, if they do.
 func (m *learnedMetric) join(s *Stream) {
 	if m.current == nil {
 		m.current = s.settings.SharedMetric.Latest(s.feed())
 	}
 }
 
-// observe does nothing: a metric takes milliseconds, and is learned by Stream.Learn.
+// observe does nothing: learning a metric takes milliseconds and is left to Stream.Learn.
 func (m *learnedMetric) observe(*answered) {}
 
-// learn takes a solved episode in. Labelled items teach the metric best;
-// their residuals are taken afresh from all of them at each refresh, so that a corrected label leaves
-// nothing behind. Residuals of answered items stand in while those are few.
+// learn learns from a solved episode. Labelled items teach the metric best: each refresh takes the residuals
+// of all of them anew, so that a corrected label leaves no trace. While they are few, residuals of answered
+// items stand in.
 func (m *learnedMetric) learn(s *Stream, e *answered) {
 	p, r := e.problem, e.solved
 	if r == nil || s.settings.Solver.MetricRank == 0 || !metric.Folds(e.number) && !metric.Refreshes(e.number) {
@@ -57,13 +57,13 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 		Rank: s.settings.Solver.MetricRank, Shrink: s.settings.Solver.MetricShrink,
 	}
 	from.Z, from.Labels = e.labelled()
-	if made, err := from.Metric(); err == nil && made != nil { // else what was seen does not determine one yet
+	if made, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
 		m.current = made
 		shared.Publish(s.feed(), made)
 	}
 }
 
-// feed is what streams must have in common to share a metric.
+// feed returns what streams must have in common to share a metric.
 func (s *Stream) feed() metric.Feed { return metric.Feed{Model: s.model, Dimension: s.dimension} }
 
 func (m *learnedMetric) reset(string) bool { return false }
@@ -98,11 +98,11 @@ func (m *learnedMetric) decode(f *field) {
 	}
 }
 
-// decodeMetric reads a field of a metric. What is left at the end without a centre is no metric: none was
-// made, or it is of a form no longer read, and the next one replaces it.
+// decodeMetric reads a field of a metric. A metric without a centre at the end of its piece is dropped: none
+// was made, or its format is no longer read. The next refresh replaces it.
 func decodeMetric(m *metric.Metric, f *field) {
 	switch f.number {
-	case fieldCentre, fieldRawMean: // the former is about a mean that is not known
+	case fieldCentre, fieldRawMean: // fieldCentre: the old form, about an unknown mean
 		m.Centre = f.vector(f.dimension)
 	case fieldInverse:
 		if v := f.vector(1); v != nil {
@@ -142,7 +142,7 @@ func decodeCompact(r *metric.Compact, f *field) {
 	switch f.number {
 	case fieldCount:
 		r.Count = f.float()
-	case fieldSum, fieldRawSum: // the former is about means that are not known
+	case fieldSum, fieldRawSum: // fieldSum: the old form, about unknown means
 		r.Sum = f.doubles(f.dimension)
 	case fieldInverse:
 		r.Inverse = f.float()

@@ -6,29 +6,28 @@ import (
 	"iter"
 )
 
-// Name says that a class or a cluster is called something else, in one stream or, with Stream "", in all.
-// People give names; nothing else does. A name changes what answers are called, and nothing that a stream
-// learns, so that taking it back gives the answers of before.
+// Name renames a class or a cluster in one stream or, with Stream "", in all. Only users give names. A name
+// changes the labels of answers and nothing that a stream learns, so that removing it restores the answers.
 type Name struct{ Stream, Name, Into string }
 
 const (
 	namesMost = 10_000 // in force at once
-	chainMost = 32     // names that lead one into the other
+	chainMost = 32     // names in one chain
 )
 
-// ErrName is wrapped by the reason why a name is not in force.
+// ErrName is wrapped by the reasons why names are not in force.
 var ErrName = errors.New("the name is not in force")
 
-// Names are the names in force at one moment. They are never changed. nil is none.
+// Names are the names in force. They are immutable; nil: none.
 type Names struct {
 	everyone map[string]string
-	streams  map[string]map[string]string // a stream's own name stands before everyone's
+	streams  map[string]map[string]string // a stream's own names override everyone's
 }
 
 // NewNames puts names in force, the first ones first. faults has the reason for each that is not in force,
 // nil for the others: it would close a circle or make too long a chain with those before it, or there are too
-// many. Names for all streams come before those for single ones. Of two for the same class the later one
-// stands.
+// many. Names for all streams come before those for single ones. Of two for the same class and stream the
+// later one counts.
 func NewNames(list []Name) (names *Names, faults []error) {
 	faults = make([]error, len(list))
 	last := map[[2]string]int{}
@@ -36,7 +35,7 @@ func NewNames(list []Name) (names *Names, faults []error) {
 		last[[2]string{n.Stream, n.Name}] = i
 	}
 	names = &Names{everyone: map[string]string{}, streams: map[string]map[string]string{}}
-	behind := map[[2]string]int{} // the longest chain that leads to a name, in a stream
+	behind := map[[2]string]int{} // by stream and name: length of the longest chain that leads to it
 	count := 0
 	for _, everyone := range []bool{true, false} {
 		for i, n := range list {
@@ -96,7 +95,7 @@ func (n *Names) next(stream, name string) (into string, ok bool) {
 
 func (n *Names) none() bool { return n == nil || len(n.everyone)+len(n.streams) == 0 }
 
-// Chain are the names of a class in a stream, from its own to the one it is called by.
+// Chain lists the names of a class in a stream, from its own to the one in use.
 func (n *Names) Chain(stream, class string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for ok := true; ok && yield(class); {
@@ -108,8 +107,8 @@ func (n *Names) Chain(stream, class string) iter.Seq[string] {
 	}
 }
 
-// Of is what a class or a cluster is called in a stream, at the end of its chain of names: class itself where
-// nobody has named it.
+// Of returns the name in use for a class or a cluster in a stream, at the end of its chain of names: class
+// itself if it was not renamed.
 func (n *Names) Of(stream, class string) string {
 	if n == nil {
 		return class

@@ -2,17 +2,17 @@ package stream
 
 import "slices"
 
-// called is what a class or a cluster is called in the stream.
+// called returns the name of a class or a cluster in the stream.
 func (l *followedLabels) called(class string) string { return l.names.Of(l.stream, class) }
 
-// calledClasses are classes by what they are called: several may be called the same.
+// calledClasses maps classes to their names; several may share one.
 type calledClasses struct {
 	names []string
 	of    []int // of each class, the number of its name
 	row   []float32
 }
 
-// calledClasses are the classes of an episode by what they are called; nil where nobody named any of them.
+// calledClasses returns the names of an episode's classes; nil if none is renamed.
 func (l *followedLabels) calledClasses(classes []string) *calledClasses {
 	if l.names.none() {
 		return nil
@@ -36,8 +36,8 @@ func (l *followedLabels) calledClasses(classes []string) *calledClasses {
 	return out
 }
 
-// answer turns an answer among the classes, with its row of S and its confidence, into one among what they
-// are called: what several classes of one name have is the name's. The row is valid until the next call.
+// answer turns an answer among the classes, with its row of S and its confidence, into one among their names.
+// Values of classes with one name add up. The row is valid until the next call.
 func (n *calledClasses) answer(class int32, row []float32, confidence float32) (int32, []float32, float32) {
 	clear(n.row)
 	for c, v := range row {
@@ -52,7 +52,7 @@ func (n *calledClasses) answer(class int32, row []float32, confidence float32) (
 	return int32(best), n.row, min(1, confidence*n.row[best]/max(row[class], 1e-6))
 }
 
-// call turns an answer into what its classes are called.
+// call replaces the classes of an answer by their names.
 func (l *followedLabels) call(a *Answer) {
 	if l.names.none() {
 		return
@@ -74,5 +74,5 @@ func (l *followedLabels) call(a *Answer) {
 	a.Alternatives = others
 }
 
-// alike says whether two classes are called the same.
+// alike reports whether two classes have the same name.
 func (l *followedLabels) alike(a, b string) bool { return a == b || l.called(a) == l.called(b) }

@@ -10,17 +10,17 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Nobody is the class of what is no one thing: false detections, people in passing. An item like one of them
-// is not for that reason of a known class.
+// Nobody is the class of items without an identity: false detections, passers-by. Similarity to one of them
+// does not make an item one of a known class.
 const Nobody = "nobody"
 
-// enoughScores is how many unknown scores a limit must rest on.
+// enoughScores is the least number of unknown scores from which a limit is derived.
 const enoughScores = 20
 
-// novelty is what the limit of the unknown rests on.
+// novelty holds the scores from which the limit of the unknown is derived.
 type novelty struct {
 	scores  scoreDensity // of the stream's own items
-	leftOut []float64    // of labelled items without their labels, ascending; nil: too few classes have two
+	leftOut []float64    // of labelled items without their labels, ascending; nil: too few can be left out
 }
 
 func (v *novelty) observe(e *answered) {
@@ -50,11 +50,11 @@ func (v *novelty) decode(f *field) {
 	}
 }
 
-// leftOutMost labelled items, evenly chosen, are left out.
+// leftOutMost bounds the labelled items that are left out; they are chosen evenly.
 const leftOutMost = 128
 
-// learn scores labelled items against the others, whenever the metric is made: each that has another one of
-// its class. Items of class nobody say nothing.
+// learn scores the labelled items that have another one of their class against all others, whenever the
+// metric is refreshed. Items of class Nobody are not used.
 func (v *novelty) learn(s *Stream, e *answered) {
 	if e.solved == nil || !metric.Refreshes(e.number) {
 		return
@@ -93,9 +93,9 @@ func (v *novelty) learn(s *Stream, e *answered) {
 	slices.Sort(v.leftOut)
 }
 
-// nearestOther is the largest product of each chosen row with another one that is not of class nobody.
+// nearestOther returns the largest product of each chosen row with another one that is not of class nobody.
 func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d int) []float32 {
-	const some = 256 // rows at once, so that what is made of them stays in the cache
+	const some = 256 // rows at once, so that the products stay in the cache
 	queries, best := make([]float32, 0, len(chosen)*d), make([]float32, len(chosen))
 	for i, at := range chosen {
 		queries, best[i] = append(queries, rows[at*d:at*d+d]...), -1
@@ -115,14 +115,15 @@ func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d
 	return best
 }
 
-// scoreSweeps is how far the scores of items that are alike are one score: a stranger seldom comes alone.
+// scoreSweeps is the number of times that scores are smoothed over the graph: unknown items
+// seldom come alone.
 const scoreSweeps = 3
 
-// unknownScores is the unknown score of each row of a solved problem: its distance to the nearest labelled
-// item, smoothed over the graph scoreSweeps times, (W h + h)/(deg + 1). The distance is the mean of those
-// with and without the metric: the metric, learned on the classes that are labelled, sharpens what is like
-// them and may be blind to what is not. Without it items of class nobody (-1: there is none) do not count,
-// unless it is the only class.
+// unknownScores returns the unknown score of each row of a solved problem, 0 for labelled ones: its distance
+// to the nearest labelled item, smoothed over the graph scoreSweeps times, (W h + h)/(deg + 1). The distance
+// is the mean of those with and without the metric: the metric is learned on the labelled classes, separates
+// items like these, and may not separate others. In the distance without it, items of class nobody (-1: none)
+// do not count, unless it is the only class.
 func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
 	if p.K == 1 {
 		nobody = -1
@@ -145,7 +146,7 @@ func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 
 	return h
 }
 
-// smoothed is one step of scores over the graph.
+// smoothed returns the scores after one smoothing step over the graph.
 func smoothed(p *solver.Problem, r *solver.Result, h []float64) []float64 {
 	out := make([]float64, p.N)
 	for i := range out {
@@ -155,7 +156,7 @@ func smoothed(p *solver.Problem, r *solver.Result, h []float64) []float64 {
 		sum, degree := h[i], 1.
 		columns, weights := r.Affinity.Row(i)
 		for j, q := range columns {
-			if int(q) < p.N && p.Labels[q] < 0 && weights[j] > 0 { // what is held apart does not average
+			if int(q) < p.N && p.Labels[q] < 0 && weights[j] > 0 { // items held apart are not averaged
 				sum += float64(weights[j]) * h[q]
 				degree += float64(weights[j])
 			}
@@ -165,13 +166,13 @@ func smoothed(p *solver.Problem, r *solver.Result, h []float64) []float64 {
 	return out
 }
 
-// scoreDensity is how unknown scores lie, in equal bins from 0 to mostDistance.
+// scoreDensity is a histogram of unknown scores, in equal bins from 0 to mostDistance.
 type scoreDensity [128]float64
 
 // mostDistance is the largest distance that two unit rows can have.
 const mostDistance = 2
 
-// quantile is the score that a part q of what was counted stays below; false where too little was counted.
+// quantile returns the score that a fraction q of those counted stays below; false: too few are counted.
 func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	var total, below float64
 	for _, v := range s {
@@ -189,11 +190,11 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	return mostDistance, true
 }
 
-// scoresKept is what an episode's scores still count for one episode later: the last ten or so say where
+// scoresKept is the factor by which scores count less with each later episode: about the last ten show where
 // the stream is now.
 const scoresKept = .9
 
-// with adds the scores of an episode's unlabelled items.
+// with returns the density decayed by one episode, plus the scores of its unlabelled items.
 func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 	for i := range s {
 		s[i] *= scoresKept
@@ -208,20 +209,20 @@ func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 
 // The limit of the unknown.
 const (
-	bulk          = .4  // most of these items, and of those below, are of known classes, whatever else comes
-	leftOutSpread = .6  // of the scores of labelled items: others are smoothed over the graph
-	bulkExcess    = 1.5 // of the unknown rate: where strangers come they are among those above the limit
+	bulk          = .4  // quantile: most items below are of known classes, whatever else comes
+	leftOutSpread = .6  // of the spread of labelled items' scores: others are smoothed over the graph
+	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
-// unknownLimit says how far known items spread.
+// unknownLimit holds the limit of the unknown.
 type unknownLimit struct {
 	at  float64 // a score above it is unknown
-	low float64 // most scores are below; +Inf: nothing is known of them
+	low float64 // the bulk of the scores is below; +Inf: too few scores are known
 }
 
-// sure bounds the confidence of an item with this score: how sure the solve is of a class says nothing of
+// sure returns the highest confidence of an item with this score: the solve's confidence in a class ignores
 // classes that it does not know. Of known items at the limit about three of four are answered right; only
-// what is nearer to labels than most of the stream is more than .9 sure.
+// items with scores below low may have a confidence above .9.
 func (l unknownLimit) sure(score float64) float64 {
 	if math.IsInf(l.low, 1) {
 		return 1
@@ -229,11 +230,11 @@ func (l unknownLimit) sure(score float64) float64 {
 	return min(1, max(.5, .75-.15*(score-l.at)/max(l.at-l.low, 1e-9)))
 }
 
-// unknownLimit is the score above which an item is called unknown. The stream's own bulk says how far its
-// items are from labelled ones, and labelled items that are left out how far known items spread above it.
-// Labelled items that are nearer to each other than the bulk is to them, such as copies of one picture, say the
-// less of that; then, and where a class has but one, it is the quantile of the stream's own items that
-// Settings.UnknownRate leaves above.
+// unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores
+// shows how far its items are from labelled ones, and labelled items that are left out show how far known
+// items spread above it. Left-out items count less if they are nearer to each other than the bulk is to them,
+// as copies of one picture are. Then, and where too few can be left out, the quantile of the stream's own
+// scores that follows from Settings.UnknownRate counts instead. With too few scores nothing is unknown.
 func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 	rate := s.settings.UnknownRate
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))

@@ -2,37 +2,37 @@ package stream
 
 import "github.com/slkstream/slkstream/solver"
 
-// part is one thing that a stream learns: its state, its rule and its bytes, in one file. A new one is a new file and a
-// line in Stream.parts.
+// part is one thing that a stream learns, with its state, its rule and its encoding in one file. A new one
+// takes a new file and an entry in Stream.parts.
 type part interface {
 	// observe learns from an answered episode.
 	observe(e *answered)
 	// encode writes what was learned: fields of the head or of class pieces, or pieces of its own.
 	encode(w *encoder)
-	// decode reads one field of any piece; fields of other parts are passed over. Number 0 is the end of a piece.
+	// decode reads one field of any piece and ignores fields of other parts. Number 0 is the end of a piece.
 	decode(f *field)
-	// reset forgets a class, and tells whether there was anything to forget.
+	// reset forgets a class, and reports whether there was anything to forget.
 	reset(class string) bool
 }
 
-// answered is an episode that was answered, as the parts learn from it.
+// answered is an answered episode, from which the parts learn.
 type answered struct {
 	stream  *Stream
 	engine  *Engine // that answered it
 	number  int64   // of the episode, from 1
 	items   []Item
 	problem *problem
-	solved  *solver.Result // nil: clusters answered it, or the stream is cold; only what was taught is learned
+	solved  *solver.Result // nil: clusters answered it, or the stream is cold; its answers teach nothing
 	report  *Report
 
-	tested   []heldOut     // what the stream says of labelled items without their labels
-	scores   *scoreDensity // the unknown scores, this episode's among them
-	credit   float64       // what the review rate leaves for later episodes
+	tested   []heldOut     // the stream's answers to labelled items without their labels
+	scores   *scoreDensity // the unknown scores, including this episode's
+	credit   float64       // of reviews, left for later episodes
 	relabels bool          // the labels topic has changed since the last episode
-	cold     bool          // nothing is to be learned but clusters
+	cold     bool          // only clusters are learned
 }
 
-// taughtLater tells whether the episode brings labels to a stream that has answered before.
+// taughtLater reports whether the episode brings labels to a stream that has answered before.
 func (e *answered) taughtLater() bool {
 	if e.number == 1 {
 		return false
@@ -48,7 +48,7 @@ func (e *answered) taughtLater() bool {
 	return false
 }
 
-// labelled are the episode's labelled items and those outside of it, in z-space, and their classes.
+// labelled returns the labelled items in the episode and outside of it, in z-space, and their classes.
 func (e *answered) labelled() (z []float32, classes []int32) {
 	p, r := e.problem, e.solved
 	for i, c := range p.labels {

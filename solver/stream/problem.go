@@ -6,40 +6,39 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// problem is one episode of one stream, made ready for the solver. Its slices are kept from episode to
-// episode.
+// problem is one episode of one stream, prepared for the solver. Its slices are reused.
 type problem struct {
 	solver.Problem
 	names   []string // class number -> label, in order
 	numbers map[string]int32
 	each    [][]float32 // the items' vectors
 	labels  []int32
-	sum     uint64 // of the labels topic's part of what is in force
+	sum     uint64 // of the labels topic's examples in force
 
 	force       *inForce
-	sets        [3]*preparedSet // the labels topic's for this stream, for everyone; what the feed taught
-	without     []int32         // rows of everyone's set that the stream's own labels correct
+	sets        [3]*preparedSet // the labels topic's, for this stream and for every stream; the feed's
+	without     []int32         // rows of sets[1] that the stream's own labels correct
 	beside      []solver.Beside
-	classNames  []int32   // of all sets: the episode's classes of theirs
+	classNames  []int32   // of all sets: each one's classes as numbers of the episode
 	examples    int       // in force outside the episode
 	labelCounts []float64 // labelled items of each class, in the episode or not
 
 	learned        solver.Prior
-	admitted, sums []float32 // S of the items that are learned from, and what they add up to
+	admitted, sums []float32 // S of the items that are learned from, and the sums of their rows by it
 
 	everyone, own *exampleSet // the labels topic
 	called        *followedLabels
 
-	rejected []float32 // what rejections say against classes, n x K; nil: nothing
+	rejected []float32 // evidence of rejections against classes, n x K; nil: none
 
 	around surroundings
 	lag    []float32
 	edges  []solver.Edge
 }
 
-// gather lists what is labelled for the stream: the labels topic, first for this stream, then for everyone,
-// then what the stream's own feed taught it. Of one id the label of the topic stands before the feed's, and
-// the stream's before everyone's.
+// gather collects the examples in force for the stream: the labels topic's for this stream, those for every
+// stream, then those of the stream's own feed. Of one id the topic's label overrides the feed's, and the
+// stream's overrides everyone's. skipped counts the topic's examples of another model or dimension.
 func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipped int, err error) {
 	p.everyone, p.own, p.called, p.force = labels.everyone, labels.own, labels, s.force
 	p.force.follow(s, labels)
@@ -68,14 +67,13 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 	return p.sets[0].unfit + p.sets[1].unfit, nil
 }
 
-// labelled tells whether a class has any labelled item in force, in this episode or not.
+// labelled reports whether a class has any labelled item in force, in this episode or not.
 func (p *problem) labelled(name string) bool {
 	_, here := p.numbers[name]
 	return here || p.force.classes[name] || p.everyone.has(name) || p.own.has(name)
 }
 
-// number gives every label of the episode its class, in the order of the labels themselves: it does not
-// depend on the past.
+// number numbers the classes of the episode in the order of their labels, independent of the past.
 func (p *problem) number(items []Item) {
 	names, counts := p.count()
 	for i := range items {
@@ -93,7 +91,7 @@ func (p *problem) number(items []Item) {
 	}
 }
 
-// fill lays out the solver's problem.
+// fill sets up the solver's problem.
 func (p *problem) fill(s *Stream, items []Item) {
 	p.each, p.labels = p.each[:0], p.labels[:0]
 	for i := range items {
@@ -128,7 +126,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 		Each: p.each, N: len(items), D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
 		Prepared: s.prepared, Assess: true, Unjudged: !s.settings.Judged,
 	}
-	if p.examples > rowsMost { // a stream keeps 20 bytes for each: beside so many the engine makes it every time
+	if p.examples > rowsMost { // it takes 20 bytes for each: beside so many the engine makes it every time
 		p.Prepared = nil
 	}
 	if !s.settings.Warm {
@@ -141,7 +139,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 	p.Prior = s.prior(p)
 }
 
-// nobody is the number of the class Nobody, -1 where there is none.
+// nobody returns the number of the class Nobody, -1 if there is none.
 func (p *problem) nobody() int32 {
 	if c, ok := p.numbers[Nobody]; ok {
 		return c

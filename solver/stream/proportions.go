@@ -5,28 +5,30 @@ import (
 	"slices"
 )
 
-// proportions are how much of each class lately came, and how far that says what comes next.
+// proportions are how much of each class came recently, and how well that predicts what comes next.
 type proportions struct {
-	counts map[string]float64 // items of each class lately seen, half of them in the last episode
+	counts map[string]float64 // items of each class; each episode halves those counted before
 	recurrence
 }
 
-// recurrence is how far a stream's classes come again: of the mass of about the last ten episodes, the part that the
-// episodes before had led to expect. Before a street camera nine items in ten are of classes that were just there; on a table
-// where one thing is shown after another, one in five, and to expect the others there as well costs more than it brings.
+// recurrence is how often a stream's classes recur: of the mass of about the last ten episodes, the part that
+// the episodes before predicted. At a street camera nine items in ten are of classes that were just there. On
+// a table where one object is shown after another it is one in five, and to expect the others as well costs
+// more than it gains.
 type recurrence struct {
-	again float64 // mass of classes that came again
+	again float64 // mass of classes that recurred
 	all   float64 // mass of all
 }
 
-// recurrenceKept is what an episode still counts for one episode later.
+// recurrenceKept is the factor by which an episode counts less with each later one.
 const recurrenceKept = .9
 
-// fraction is again out of all after one item of each kind: a stream that has shown nothing yet has a half.
+// fraction is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
 func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
 
-// expected is what an episode is expected to hold of k classes: of w what was lately seen, and of 1 - w anything. lately are the
-// fractions of the classes in what was lately seen; nil: nothing is known.
+// expected returns the fractions that are expected of k classes in an episode: w times lately plus (1 -
+// w)/k, where w is fraction. lately are the recent fractions of the classes; nil: unknown, and each is
+// expected as often.
 func (r recurrence) expected(k int, lately []float64) []float64 {
 	out := make([]float64, k)
 	w := r.fraction()
@@ -39,8 +41,8 @@ func (r recurrence) expected(k int, lately []float64) []float64 {
 	return out
 }
 
-// after is the recurrence once an episode has shown so much of each class: one step of expectation maximisation, in which a
-// class's mass is shared between the two reasons for which it was expected.
+// after returns the recurrence after an episode with these masses of the classes: one step of expectation
+// maximisation, in which a class's mass is shared between the two reasons for which it was expected.
 func (r recurrence) after(lately, masses []float64) recurrence {
 	w := r.fraction()
 	next := recurrence{again: recurrenceKept * r.again, all: recurrenceKept * r.all}
@@ -52,7 +54,7 @@ func (r recurrence) after(lately, masses []float64) recurrence {
 	return next
 }
 
-// masses are the sums of the rows of S, which has k columns.
+// masses returns the sums of the rows of S, which has k columns.
 func masses(soft []float32, k int) []float64 {
 	out := make([]float64, k)
 	for from := 0; from < len(soft); from += k {
@@ -63,17 +65,17 @@ func masses(soft []float32, k int) []float64 {
 	return out
 }
 
-// expected are pi0, what an episode is expected to hold.
+// expected returns pi0, the class fractions that an episode is expected to have.
 func (p *proportions) expected(names []string) []float64 {
 	return p.recurrence.expected(len(names), p.lately(names))
 }
 
-// corrected are expected where labels say that answers of the stream are wrong, or right: what was lately
-// counted for the class that a wrong answer named may have been of the class of the label. It goes there,
-// in as large a part as such answers are among those tested. Else a thing that was named wrong all along
-// would be expected under that name for good.
+// corrected is expected where labels test answers of the stream. What was recently counted for the class of a
+// wrong answer may have been of the label's class: it moves there, in as large a part as such answers are
+// among those tested. Without that, an object that is consistently misclassified would be expected under the
+// wrong class forever.
 func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
-	const untested = .1 // items besides, of which no label says anything
+	const untested = .1 // items assumed besides, that no label tests
 	lately := p.lately(names)
 	if lately == nil {
 		return p.expected(names)
@@ -92,7 +94,7 @@ func (p *proportions) corrected(names []string, numbers map[string]int32, tested
 	return p.recurrence.expected(len(names), lately)
 }
 
-// lately is the fraction of each class in what was seen; nil where nothing was seen of any.
+// lately returns the recent fraction of each class; nil if nothing was counted for any.
 func (p *proportions) lately(names []string) []float64 {
 	counts := make([]float64, len(names))
 	var sum float64
@@ -110,7 +112,7 @@ func (p *proportions) lately(names []string) []float64 {
 }
 
 func (p *proportions) total() (sum float64) {
-	for _, name := range p.names() { // in order: a sum must not depend on a map's
+	for _, name := range p.names() { // in order: rounding must not depend on that of a map
 		sum += p.counts[name]
 	}
 	return sum
@@ -118,8 +120,8 @@ func (p *proportions) total() (sum float64) {
 
 func (p *proportions) names() []string { return slices.Sorted(maps.Keys(p.counts)) }
 
-// variety is 1 - sum p^2 over the stream's proportions p, the chance that two of its items are of two classes; 0 where
-// nothing was seen yet.
+// variety is 1 - sum p^2 over the stream's proportions p, the probability that two of its items are of two
+// classes; 0 before the first item.
 func (p *proportions) variety() float32 {
 	var sum, squares float64
 	for _, name := range p.names() {
@@ -133,7 +135,7 @@ func (p *proportions) variety() float32 {
 	return float32(1 - squares/(sum*sum))
 }
 
-// observe takes in what an episode held.
+// observe learns from the class masses of an episode.
 func (p *proportions) observe(e *answered) {
 	if e.solved == nil {
 		return

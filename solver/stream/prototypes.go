@@ -10,26 +10,26 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// An answer is learned from at an agreement with the prototypes of the labelled items alone of at least
-// gateAgreement. No learned prototype weighs more than mostMass items, and none of a class with fewer than
-// fewLabels labelled items outlives the first label that comes after the first episode: a class that rests on
-// one or two may have been named wrong all along.
+// An answer is learned from if its agreement with the prototypes of the labelled items alone is at least
+// gateAgreement. No learned prototype weighs more than mostMass items. One of a class with fewer than
+// fewLabels labelled items is dropped at the first label that comes after the first episode: a class that
+// rests on one or two may have been consistently misclassified.
 const (
 	gateAgreement = .4
 	mostMass      = 50
 	fewLabels     = 3
 )
 
-// prototypes are the means m' of what was answered for each class, in z-space: the warm start.
+// prototypes are the means m' of the items answered with each class, in z-space: the warm start.
 type prototypes struct {
 	of     map[string]*prototype
-	closed bool // labels came after the first episode: no class gets a learned prototype from then on
+	closed bool // labels came after the first episode: no more classes get a learned prototype
 }
 
-// prototype is kept by rows as they are before the embedding's mean mu is taken off: labels move mu, and
-// what was learned about an earlier one would stand beside the classes of now.
+// prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
+// prototype relative to an earlier mu would not fit the classes of later ones.
 type prototype struct {
-	mean    []float32 // of rows by 1/|row - mu|; nil before the first admitted item
+	mean    []float32 // of rows times 1/|row - mu|; nil before the first admitted item
 	inverse float32   // the mean of those factors: m' = mean - inverse mu
 	mass    float64   // n'
 }
@@ -41,14 +41,13 @@ func (p *prototypes) mass(class string) float64 {
 	return 0
 }
 
-// stop turns learned prototypes off for good: labels came after the start, and a prototype drawn from the
-// stream's own answers only holds back what a person now says better.
+// stop drops the learned prototypes for good: labels came after the start, and a prototype made from the
+// stream's own answers would only work against them.
 func (p *prototypes) stop() { p.of, p.closed = nil, true }
 
-// confirm is what labels that come after the start do to the learned prototypes of a stream with an order:
-// those of classes with few labels end, and so do both that are concerned where a label is not what the
-// stream would have said. The one has taken in what is not its own, the other has missed it. All others go
-// on.
+// confirm applies labels that come after the start to the learned prototypes of a stream with an order. Those
+// of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
+// classes are: one has learned from items of the other, which has missed them. All others stay.
 func (p *prototypes) confirm(e *answered) {
 	p.closed = true
 	for c, name := range e.problem.names {
@@ -64,8 +63,8 @@ func (p *prototypes) confirm(e *answered) {
 	}
 }
 
-// observe moves the prototypes. Only answers that pass the gate move one: learning from every answer ruins a
-// stream whose classes do not repeat.
+// observe updates the prototypes. Only answers that pass the gate count: learning from every answer ruins a
+// stream whose classes do not recur.
 func (p *prototypes) observe(e *answered) {
 	if e.solved != nil {
 		p.learn(e, admit(e))
@@ -81,7 +80,7 @@ func (p *prototypes) observe(e *answered) {
 	}
 }
 
-// admit returns S of the items to be learned from, zeros for the others, and counts them in the report.
+// admit returns S of the items to be learned from, zeros for the others, and counts both in the report.
 func admit(e *answered) []float32 {
 	k := e.problem.K
 	e.problem.admitted = vector.Zeroed(e.problem.admitted, len(e.items)*k)
@@ -99,7 +98,7 @@ func admit(e *answered) []float32 {
 	return weights
 }
 
-// learn takes items into the prototypes, each with its weight for every class.
+// learn adds items to the prototypes, each with its weight for every class.
 func (p *prototypes) learn(e *answered, weights []float32) {
 	if p.closed && len(p.of) == 0 {
 		return
@@ -146,10 +145,10 @@ func (p *prototypes) entry(class string) *prototype {
 	return p.of[class]
 }
 
-// prior is the warm start: each learned prototype, weighing no more than the labelled items of its class,
-// or an annealed start would go by it alone, and no more than what was lately seen of the class: a
-// prototype drawn from many items is nearer to everything than one labelled item is, so that one whose
-// class has gone takes in items of classes that nobody has seen yet. It is nil where nothing was learned.
+// prior is the warm start: the learned prototypes with their weights; nil if nothing was learned. None weighs
+// more than the labelled items of its class, or an annealed start would follow it alone. None weighs more
+// than the recent items of its class: a prototype made from many items is nearer to everything than one
+// labelled item is, so that one whose class has gone would attract items of classes without labels.
 func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
@@ -170,7 +169,8 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	return prior
 }
 
-// without is the problem's prior where some of the labels are hidden and so many of each class are left.
+// without returns the problem's prior for a trial that hides some labels; left counts those left
+// of each class.
 func (p *prototypes) without(of *problem, left []float64) *solver.Prior {
 	if of.Prior == nil || !p.closed {
 		return of.Prior
@@ -186,8 +186,8 @@ func (p *prototypes) without(of *problem, left []float64) *solver.Prior {
 	return prior
 }
 
-// priorFraction is the learned prototypes' part of the mass of labelled items and learned prototypes
-// together.
+// priorFraction is the learned prototypes' share of the mass of labelled items and
+// learned prototypes together.
 func (s *Stream) priorFraction(p *problem) float64 {
 	if p.Prior == nil {
 		return 0
@@ -224,7 +224,7 @@ func (p *prototypes) decode(f *field) {
 		p.closed = f.integer() != 0
 	case f.is("class", fieldMass):
 		p.entry(f.class).mass = f.float()
-	case f.is("class", fieldMean), f.is("class", fieldRawMean): // the former is about a mean that is not known
+	case f.is("class", fieldMean), f.is("class", fieldRawMean): // fieldMean: the old form, about an unknown mean
 		p.entry(f.class).mean = f.vector(f.dimension)
 	case f.is("class", fieldInverse):
 		if v := f.vector(1); v != nil {

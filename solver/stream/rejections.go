@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Rejection says that what is very near a vector is of none of some classes.
+// Rejection says that items very near a vector belong to none of some classes.
 type Rejection struct {
 	ID     string
 	Stream string // the one stream that it is for; "": all
@@ -22,15 +22,15 @@ type Rejection struct {
 const (
 	rejectionsMost      = 10_000 // in force at once ...
 	rejectionsMostClass = 1000   // ... and of one class in one stream, or in all
-	// A rejection speaks against its class for items whose squared distance to its vector is below this part of
-	// their distance to the nearest example of the class, the less the further they are; for items of the same
-	// track it does so fully and further out.
+	// A rejection counts against its class for items whose squared distance to its vector is below this part of
+	// their squared distance to the nearest example of the class, the less the further they are. For items of
+	// the same track it counts fully, and further out.
 	rejectionReach      = .85
 	rejectionReachTrack = 2
 	rejectionWeight     = 32 // at the vector itself, in labelled neighbours
 )
 
-// Rejections are those in force at one moment. They are never changed. nil is none.
+// Rejections are those in force. They are immutable; nil: none.
 type Rejections struct{ streams map[string][]rejected }
 
 // rejected is a rejection with its vector at unit length.
@@ -39,7 +39,7 @@ type rejected struct {
 	unit []float32
 }
 
-// NewRejections puts rejections in force. Where there are too many, the first ones are left out.
+// NewRejections puts rejections in force. If there are too many, the first ones are left out.
 func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
 	type class struct{ stream, name string }
 	count := map[class]int{}
@@ -65,7 +65,7 @@ func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
 	return r, leftOut
 }
 
-// of are the rejections that a stream follows.
+// of returns the rejections that apply to a stream.
 func (r *Rejections) of(stream string) []rejected {
 	if r == nil {
 		return nil
@@ -83,7 +83,7 @@ type rejectedClass struct {
 	examples []float32 // of the class, at unit length; shared by its rejections
 }
 
-// apart is the squared distance from a unit vector to the nearest example of the class.
+// apart returns the squared distance from a unit vector to the nearest example of the class.
 func (x *rejectedClass) apart(unit []float32) float64 {
 	apart := math.Inf(1)
 	for d, from := len(unit), 0; from < len(x.examples); from += d {
@@ -92,8 +92,7 @@ func (x *rejectedClass) apart(unit []float32) float64 {
 	return apart
 }
 
-// rejectedClasses are the rejections that a stream follows, in the order of the classes that they speak
-// against.
+// rejectedClasses lists the rejections that apply to a stream, in the order of the classes that they reject.
 func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 	labels := p.called
 	list := slices.DeleteFunc(labels.rejections.of(s.Name), func(x rejected) bool {
@@ -102,7 +101,7 @@ func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 	if len(list) == 0 {
 		return nil
 	}
-	columns := map[string][]int{} // of what classes are called
+	columns := map[string][]int{} // by name: classes
 	for c, name := range p.names {
 		called := labels.called(name)
 		columns[called] = append(columns[called], c)
@@ -116,7 +115,7 @@ func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 					examples[c] = p.unitExamples(c, d)
 				}
 				next := rejectedClass{x, c, examples[c]}
-				// The class's reach is known, and the item is not taught too.
+				// The class needs examples, and the rejected vector must not be one of them.
 				if len(examples[c]) > 0 && next.apart(x.unit) > 0 {
 					out = append(out, next)
 				}
@@ -127,8 +126,8 @@ func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 	return out
 }
 
-// against is what rejections say of an episode's items, n x K: below zero for a class that an item is not of,
-// 0 for all others. nil: nothing.
+// against returns the evidence of rejections for an episode's items, n x K: below zero for a class that an
+// item is not of, 0 for all others. nil: none.
 func (p *problem) against(s *Stream, items []Item) []float32 {
 	list := p.rejectedClasses(s)
 	if len(list) == 0 {
@@ -147,8 +146,8 @@ func (p *problem) against(s *Stream, items []Item) []float32 {
 	return out
 }
 
-// speakAgainst writes what rejections say of one item to its row, which has a value for each class, and
-// says whether they say anything. unit is memory for one vector.
+// speakAgainst writes the evidence of rejections for one item to its row, which has a value for each class,
+// and reports whether there is any. unit is scratch for one vector.
 func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float32) (near bool) {
 	vector.Unit(unit, item.Vector)
 	apart := 0.
@@ -165,7 +164,8 @@ func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float3
 	return near
 }
 
-// weight is how far the rejection speaks against a class, whose nearest example is so far from an item.
+// weight is how strongly the rejection counts against a class for an item; at most 0: not at all. row is the
+// item's unit vector, apart its squared distance to the nearest example of the class.
 func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
 	distance := float64(kernel.SquaredDistance(row, x.unit)) / apart
 	switch {
@@ -177,7 +177,7 @@ func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
 	return 1 - distance/rejectionReach
 }
 
-// unitExamples are the labelled examples of a class that the episode sees, at unit length.
+// unitExamples returns the labelled examples of a class that the episode gets, at unit length.
 func (p *problem) unitExamples(class, d int) []float32 {
 	out := []float32{}
 	list, classes := p.listed()

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// review is the right to ask a person for labels: what an episode does not spend of the bounded rate the next one may, up
-// to one episode's worth.
+// review is the credit for asking a user for labels: what an episode does not spend of the bounded rate the
+// next one may, up to one episode's worth.
 type review struct {
 	credit float64 // items that may still be asked for
 }
@@ -29,16 +29,17 @@ func (v *review) decode(f *field) {
 	}
 }
 
-// reviewReach says how fast what a label teaches falls off with the squared distance.
+// reviewReach is the rate at which the effect of a label falls off with the squared distance.
 const reviewReach = 2
 
-// ask marks the items whose label would teach most and returns what credit is left. An item teaches about what is like it, so it is worth the doubt of all items near it, itself
-// included; what one chosen item covers is not counted for the next, so that no two ask the same question.
+// ask marks the items whose label would teach most and returns the credit left. A label teaches about similar
+// items, so an item's worth is the doubt of all items near it, itself included. What a chosen item covers
+// does not count for the next, so that no two ask the same question.
 //
 // An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it,
 // and as far as nothing labelled is near it. A label comes with the next episode at the earliest and helps
-// with what is still there then: an item counts by the cube of its position in the episode. Calibration has
-// no say, as it is fitted on what was chosen here.
+// with items that are still there: doubt counts by the cube of the item's position in the episode. Calibrated
+// confidence is not used, as it is fitted on what was chosen here.
 func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Answer) (credit float64) {
 	if rate == 0 {
 		return v.credit

@@ -9,33 +9,33 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Settings say how a stream answers and what it learns.
+// Settings configure how a stream answers and what it learns.
 type Settings struct {
 	Solver solver.Settings
 
-	Judged   bool // reports have the objective at both ends of the descent; else 0, which spares its sums
+	Judged   bool // reports have the objective before and after the descent; else 0, which saves computing it
 	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
-	Discover bool // what no label explains forms clusters with stable ids
+	Discover bool // items that no label explains form clusters with stable ids
 
-	// DiscoverDistance says how fine clusters are: items that are further than this from every cluster, by 1 less the
-	// cosine, make a new one. 0: .36
+	// DiscoverDistance is how fine clusters are: items further than this from every cluster, by 1 - cosine, make
+	// a new one. 0: .36
 	DiscoverDistance float64
 
-	// Time uses the order of the items: what comes one after the other is likely the same thing, as far as the stream itself
-	// shows it. FrameWeight is how strongly items of one frame are held to be different things, 0: not at all. TrackTTL is for
-	// how many items of the stream the labels of a track are remembered after its last one. Episodes of more than 2,048 items
-	// are answered without.
+	// Time uses the order of the items: consecutive ones are likely the same object, as far as the stream itself
+	// shows it. FrameWeight is how strongly items of one frame are held to be different objects; 0: not at all.
+	// TrackTTL is the number of the stream's items for which the labels of a track are kept after its last one.
+	// In episodes of more than 2,048 items none of these is used.
 	Time        bool
 	FrameWeight float64
 	TrackTTL    int
 
-	Examples int // labelled items kept a class of what the stream itself was taught; 0: 50
+	Examples int // labelled items of the stream's own feed kept per class; 0: 50
 
-	// SharedMetric lets the streams that hold the same one learn their metric together; what a stream answers then depends on
-	// the others. nil: each stream its own.
+	// SharedMetric lets the streams that have the same one learn their metric together. A stream's answers then
+	// depend on the others. nil: each stream learns its own.
 	SharedMetric *metric.Shared
 
-	// Budget bounds the memory of metrics; nil: nothing does. Answers do not depend on it until it is used up.
+	// Budget bounds the memory of metrics; nil: no bound. Answers do not depend on it until it is used up.
 	Budget Budget
 
 	UnknownRate float64 // share of known items that may be called unknown; 0: .05
@@ -43,15 +43,16 @@ type Settings struct {
 	MaxWrong    float64 // share of sure answers that may be wrong; 0: no answer is called sure
 }
 
-// Defaults are the measured settings.
+// Defaults returns the default settings, which were chosen by measurement.
 func Defaults() Settings {
-	s, _ := solver.DefaultPreset.Settings() // it exists
+	s, _ := solver.DefaultPreset.Settings() // the default preset exists
 	return Settings{
 		Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .36,
 	}
 }
 
-// filled gives the zero value of every bound its default, so that Settings{Solver: s, Warm: true} is a valid stream.
+// filled replaces zero values of bounds by their defaults, so that Settings{Solver: s, Warm: true} is
+// a valid stream.
 func (s Settings) filled() Settings {
 	d := Defaults()
 	if s.Examples == 0 {
@@ -93,9 +94,9 @@ func (s Settings) Validate() error {
 	return errors.Join(faults...)
 }
 
-// fingerprint changes with every setting that gives remembered numbers another meaning: the power and the metric, which
-// make the space they live in, and what is learned at all. Settings that only change how an episode is solved from them are
-// not in it.
+// fingerprint changes with every setting that gives learned state another meaning: the power and the metric,
+// which define its space, and what is learned at all. It does not cover settings that only change how an
+// episode is solved.
 func (s Settings) fingerprint() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "power %g warm %t discover %t rank %d shrink %g", s.Solver.Power, s.Warm, s.Discover, s.Solver.MetricRank, s.Solver.MetricShrink)

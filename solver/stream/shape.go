@@ -6,35 +6,35 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// An embedder that is replaced behind the same dimension and model name gives vectors that no label and
-// nothing learned is about, and yet some label is always nearest. What all vectors of one embedder have in
-// common shows it: which coordinates are large on average, and which vary. Other things, another site,
-// another light leave most of that as it is; another network, a rotation or another order of the
-// coordinates leaves nothing.
+// An embedder replaced behind the same dimension and model name gives vectors to which no label and nothing
+// learned applies, and yet some label is always nearest. What all vectors of one embedder have in common
+// shows the change: which coordinates are large on average, and which vary. Other objects, another site or
+// another light change little of that; another network, a rotation or another order of the coordinates leaves
+// nothing of it.
 const (
-	shapeDimensions = 64  // fewer say too little
-	shapeItems      = 16  // that are judged together, at least
+	shapeDimensions = 64  // fewer are not judged
+	shapeItems      = 16  // judged together, at least
 	shapeKnown      = 50  // items that must have been seen before
-	shapeMass       = 500 // items that what was seen counts for at most
-	shapeClasses    = 3   // that must be labelled: the shape of one thing alone is that thing's
-	shapeLikeness   = .3  // correlation of both means and spreads below which nothing is left
-	shapeTold       = 2   // judgements on end after which the embedder counts as changed
+	shapeMass       = 500 // items that the known shape counts for at most
+	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
+	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this
+	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
 	shapeTaught     = .6  // cosine from which an item resembles a labelled one
 	shapeSearched   = 5000
 )
 
-// shape is how the unit rows of a stream lie, coordinate by coordinate.
+// shape is the mean and the spread of a stream's unit rows, coordinate by coordinate.
 type shape struct {
-	mean, spread []float32 // nil: nothing was seen
+	mean, spread []float32 // nil: nothing was judged yet
 	mass         float64
-	breaks       int // judgements on end by which it is broken
+	breaks       int // consecutive judgements by which it is broken
 
 	sum, squares []float32 // of rows that are not judged yet
 	count        int
 }
 
-// judge takes an episode's rows in and says whether the shape is broken. A row alone does not say;
-// labelled examples have a shape too, and only what is unlike both is broken.
+// judge adds an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or more at
+// a time. Labelled examples have a shape too: only rows unlike both are broken.
 func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	d := len(items[0].Vector)
 	if d < shapeDimensions {
@@ -74,7 +74,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	return false
 }
 
-// unitRow is the scale of values of unit rows that are kept in 16 bits.
+// unitRow is the scale of values of unit rows that are stored in 16 bits.
 const unitRow = 1
 
 func addShape(sum, squares, row, x []float32) {
@@ -103,7 +103,8 @@ func mixed(a, b []float32, part float32) []float32 {
 	return out
 }
 
-// shapesAlike is the larger correlation of two shapes' means and of their spreads, over the coordinates.
+// shapesAlike returns the larger of two correlations over the coordinates: of two shapes' means and
+// of their spreads.
 func shapesAlike(mean, spread, otherMean, otherSpread []float32) float64 {
 	return max(correlation(mean, otherMean), correlation(spread, otherSpread))
 }
@@ -121,7 +122,7 @@ func correlation(a, b []float32) float64 {
 	return ab / max(math.Sqrt(aa*bb), math.SmallestNonzeroFloat64)
 }
 
-// examplesOf calls each with the labelled examples in force of a dimension, so many at most.
+// examplesOf calls each with the labelled examples in force of dimension d, for most of them at most.
 func (p *problem) examplesOf(d, most int, each func([]float32)) {
 	for _, set := range []*exampleSet{p.own, p.everyone, p.force.taught} {
 		for x := range set.all() {
@@ -136,7 +137,7 @@ func (p *problem) examplesOf(d, most int, each func([]float32)) {
 	}
 }
 
-// unlike says whether the labelled examples are of another shape too, as far as they are enough to tell.
+// unlike reports whether the labelled examples have another shape, too, or are too few to tell.
 func (p *problem) unlike(mean, spread []float32) bool {
 	d, n := len(mean), 0
 	sum, squares, row := make([]float32, d), make([]float32, d), make([]float32, d)
@@ -151,8 +152,8 @@ func (p *problem) unlike(mean, spread []float32) bool {
 	return shapesAlike(m, s, mean, spread) < shapeLikeness
 }
 
-// taughtNow says whether an episode of a broken stream carries labels, or labels have come since that
-// resemble its items: whoever gave them knows the new embedder.
+// taughtNow reports whether an episode of a broken stream carries labels, or whether labels have changed and
+// some resemble its items: these are of the new embedder.
 func (p *problem) taughtNow(items []Item, relabels bool) bool {
 	if teaches(items) || !relabels {
 		return teaches(items)
@@ -185,7 +186,8 @@ func (p *problem) taughtNow(items []Item, relabels bool) bool {
 	return found
 }
 
-// distrust makes answers to items of another embedder unknown, and no surer than chance.
+// distrust makes answers to unlabelled items of another embedder unknown, with at most the
+// confidence of chance.
 func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Report) {
 	report.Unknown = 0
 	for i := range answers {
@@ -201,7 +203,7 @@ func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Rep
 	h.tell(report)
 }
 
-// tell says what has become of the embedder.
+// tell reports a changed embedder; the event and the note come once.
 func (h *shape) tell(report *Report) {
 	report.EmbeddingChanged = h.breaks >= shapeTold
 	if h.breaks != shapeTold {

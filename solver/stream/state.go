@@ -8,14 +8,14 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Piece is a part of an encoded stream: whoever writes state may write only the pieces whose bytes are new,
-// and may cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
+// Piece is a part of an encoded stream. A writer may write only the pieces whose bytes have changed, and may
+// cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, scatter, class/NAME, cluster/ID
+	Name  string // head, metric, scatter, shape, time, class/NAME, cluster/ID
 	Bytes []byte
 }
 
-// Field numbers of the pieces. A number is never given another meaning.
+// Field numbers of the pieces. A number never gets another meaning.
 const (
 	fieldKind = iota + 1
 	fieldName
@@ -44,9 +44,9 @@ const (
 	_ // the unknown score of a held-out item, no longer written
 	fieldItems
 	fieldCentre
-	_ // vectors of a metric at full precision, no longer written: such a metric is left behind
+	_ // vectors of a metric at full precision, no longer written: such a metric is dropped
 	fieldScales
-	_ // the episode that a metric under way was due for, no longer written
+	_ // the episode in which a metric was due, no longer written
 	fieldSum
 	fieldFreedom
 	fieldTrace
@@ -63,7 +63,7 @@ const (
 	fieldOrderDistance
 	fieldOrderWeight
 	_ // a label was given, no longer written
-	_ // the last items and what labels said of them, no longer written
+	_ // the last items and evidence from labels on them, no longer written
 	fieldClass
 	_ // of the last items
 	_
@@ -71,24 +71,24 @@ const (
 	fieldItemCount
 	fieldTrack
 	fieldKernel
-	fieldApart // how alike different things are
+	fieldApart // how similar different objects are
 	_          // the recurrence of clusters, no longer written
-	_          // a cluster's items of late, no longer written
+	_          // a cluster's recent items, no longer written
 	fieldRawMean
 	fieldInverse
 	fieldRawSum
-	_ // clusters that have gone into another, no longer written
+	_ // merged clusters, no longer written
 	fieldLeftOut
 )
 
 // encoder gathers the pieces of a stream.
 type encoder struct {
 	head    *writer
-	names   []string // of pieces, in the order in which they were begun
+	names   []string // of pieces, in the order of their beginning
 	writers map[string]*writer
 }
 
-// piece begins a piece, or goes on with it.
+// piece begins or continues a piece.
 func (e *encoder) piece(name, kind string) *writer {
 	w := e.writers[name]
 	if w == nil {
@@ -100,7 +100,7 @@ func (e *encoder) piece(name, kind string) *writer {
 	return w
 }
 
-// class is the piece of a class, to which several parts may add.
+// class returns the piece of a class, to which several parts may add.
 func (e *encoder) class(name string) *writer {
 	before := len(e.names)
 	w := e.piece("class/"+name, "class")
@@ -148,13 +148,13 @@ type field struct {
 	dimension int    // of the stream
 }
 
-// is tells whether the field has this number, in a piece of this kind.
+// is reports whether the field has this number, in a piece of this kind.
 func (f *field) is(kind string, number int) bool { return f.kind == kind && f.number == number }
 
-// Restore reads a stream back. State that is cut, changed or of a format this build cannot read gives an
-// error that wraps ErrState; state that other settings give another meaning is left behind: the stream
-// starts from its labels, keeps its episode number and the position it learned to, and says so in its next
-// report.
+// Restore decodes a stream. State that is cut, changed or of a format that this build cannot read gives
+// an error that wraps ErrState. State to which other settings give another meaning is dropped: the
+// stream starts from its labels, keeps its episode number and the position it learned to, and notes that
+// in its next report.
 func Restore(s Settings, pieces []Piece) (*Stream, error) {
 	out := New("", s)
 	head, err := out.decodePieces(pieces)
@@ -170,8 +170,8 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 	return out, nil
 }
 
-// SameVersion says whether the pieces are of the version that this build reads. It does not read what they
-// hold.
+// SameVersion returns an error if a piece is not of the version that this build reads. It does not
+// decode the pieces.
 func SameVersion(pieces []Piece) error {
 	for _, p := range pieces {
 		b := p.Bytes
@@ -191,16 +191,16 @@ func Inspect(pieces []Piece) (Summary, error) {
 	return s.Summary(), nil
 }
 
-// head is what the head says of the other pieces.
+// head holds the fields of the head that Restore checks.
 type head struct {
 	pieces      int
 	fingerprint uint64
-	kernel      string // that it was learned with; "" where the state is too old to say
+	kernel      string // that it was learned with; "": the state is too old to have it
 }
 
 func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
 	sorted := slices.Clone(pieces)
-	slices.SortFunc(sorted, func(a, b Piece) int { // the head, which tells the dimension, before all others
+	slices.SortFunc(sorted, func(a, b Piece) int { // the head, which has the dimension, before all others
 		if first := a.Name == "head"; first != (b.Name == "head") {
 			if first {
 				return -1
@@ -275,7 +275,7 @@ func (s *Stream) decodeHead(r *reader, h *head) error {
 	return r.err
 }
 
-// decodePart reads a piece other than the head. One of a kind that this build does not know is passed over.
+// decodePart reads a piece other than the head. A piece of an unknown kind is ignored.
 func (s *Stream) decodePart(r *reader) error {
 	if r.next() != fieldKind {
 		return fmt.Errorf("%w: a part without its kind", ErrState)

@@ -7,7 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Stream answers the episodes of one stream, in order, and remembers. One goroutine uses it at a time.
+// Stream answers the episodes of one stream, in order, and learns from them. Only one goroutine may use it
+// at a time.
 type Stream struct {
 	Name     string
 	settings Settings
@@ -16,11 +17,11 @@ type Stream struct {
 	dimension int    // 0 until the first episode
 	episode   int64
 	learned   Position
-	topic     uint64    // the sum of the examples of the labels topic that the last episode was answered by
-	notes     []string  // to be said in the next report
-	unlearned *answered // what Learn has to do; nil: nothing
+	topic     uint64    // sum of the labels topic's examples in force at the last episode
+	notes     []string  // for the next report
+	unlearned *answered // for Learn; nil: nothing
 
-	// Kept from episode to episode while labels stay. Nothing that is learned depends on it.
+	// Kept from episode to episode while labels stay the same. Nothing that is learned depends on these.
 	force    *inForce
 	prepared *solver.Prepared
 
@@ -45,7 +46,7 @@ func (s *Stream) parts() []part {
 	}
 }
 
-// New is a stream that remembers nothing yet.
+// New returns a stream that has learned nothing yet.
 func New(name string, s Settings) *Stream {
 	return &Stream{
 		Name: name, settings: s.filled(), learned: Start, force: &inForce{},
@@ -53,22 +54,24 @@ func New(name string, s Settings) *Stream {
 	}
 }
 
-// Episode is the number of episodes answered.
+// Episode returns the number of episodes answered.
 func (s *Stream) Episode() int64 { return s.episode }
 
-// Taught says whether the stream's own items have taught it.
+// Taught reports whether labelled items of the stream's own feed have taught it.
 func (s *Stream) Taught() bool { return len(s.classes.owner) > 0 }
 
-// LearnedTo is the position of the last item the stream has learned. Items up to it were answered, and their results
-// handed over, before the state that says so was written: who reads them again skips them, and nothing is learned twice.
+// LearnedTo returns the position of the last item that the stream has learned. Items up to it were answered,
+// and their results handed over, before the state with this position was written: a reader that gets them
+// again skips them, so that nothing is learned twice.
 func (s *Stream) LearnedTo() Position { return s.learned }
 
-// Model and Dimension say what the state belongs to; dimension 0 before the first episode.
+// Model and Dimension identify the embeddings that the state belongs to; dimension 0 before
+// the first episode.
 func (s *Stream) Model() string  { return s.model }
 func (s *Stream) Dimension() int { return s.dimension }
 
-// Reset forgets one class, or with "" everything but the episode number and the position learned to: those say what was
-// answered, not what was learned. It tells whether there was anything to forget.
+// Reset forgets one class, or with "" everything but the episode number and the position learned to, which
+// say what was answered. It reports whether there was anything to forget.
 func (s *Stream) Reset(class string) bool {
 	s.Learn()
 	if class == "" {
@@ -86,11 +89,11 @@ func (s *Stream) Reset(class string) bool {
 	return had
 }
 
-// restarted is the stream as its labels alone make it, which says why.
+// restarted returns a stream that starts from its labels, with a note of the reason why.
 func (s *Stream) restarted(why string) *Stream {
 	next := New(s.Name, s.settings)
 	next.episode, next.learned = s.episode, s.learned
-	next.clusters.next = s.clusters.next // an id is never given twice
+	next.clusters.next = s.clusters.next // ids are never reused
 	next.note("%s: the stream starts from its labels", why)
 	return next
 }
@@ -100,10 +103,10 @@ type ClassSummary struct {
 	Class      string
 	Examples   int     // taught by the stream's own feed
 	Mass       float64 // of the learned prototype
-	Proportion float64 // of what lately came
+	Proportion float64 // of the recent items
 }
 
-// Summary is what a person may want to know of a stream's memory.
+// Summary describes what a stream has learned.
 type Summary struct {
 	Name      string
 	Model     string

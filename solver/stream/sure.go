@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// sureDoubt is how likely a limit may let more wrong answers through than asked: one stream in ten.
+// sureDoubt bounds the probability that a limit lets more wrong answers through than asked: one
+// stream in ten.
 const sureDoubt = .1
 
 // sureLimits are the confidences, before calibration, from which answers count as sure: of each class that
-// has enough answers to left-out labels of its own, and of all others together. nil: nobody asked.
+// has enough held-out answers of its own, and pooled over all for the others. nil: not asked for.
 type sureLimits struct {
 	of     map[string]float64
 	pooled float64
 }
 
-// sureLimits are those at which no more than a share of the sure answers are wrong, as far as answers to
-// left-out labels say.
+// sureLimits returns the limits at which no more than a share of the sure answers are wrong, according to
+// the held-out answers.
 func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLimits {
 	if share == 0 {
 		return nil
@@ -48,15 +49,14 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	return out
 }
 
-// EnoughLabels is how many answers to left-out labels, all of them right, it takes before an answer can be
-// sure to be wrong in no more than a share.
+// EnoughLabels returns how many held-out answers, all of them right, it takes before an answer can be sure if
+// at most this share may be wrong.
 func EnoughLabels(share float64) int { return int(math.Ceil(math.Log(sureDoubt) / math.Log1p(-share))) }
 
-// sureFrom is the lowest confidence down to which so few wrong answers among those above it would be
-// unlikely if more than the share were wrong; infinite where there is none. answers are the surest
-// first. Each
-// longer part of them is tested only after the shorter ones have passed, so that the doubt does not add up;
-// each is longer by a tenth, and ends where the next answer is less sure.
+// sureFrom returns the lowest confidence down to which so few wrong answers among those above it would be
+// unlikely if more than the share were wrong; infinite if there is none. answers are the surest first. Each
+// longer part of them is tested only after the shorter ones have passed, so that the doubt does not add up.
+// Each is longer by a tenth, and ends where the next answer is less sure.
 func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough int) float64 {
 	from, wrong, next := math.Inf(1), 0, enough
 	for i := range answers {
@@ -69,7 +69,7 @@ func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough i
 			continue
 		}
 		if likely(n, wrong, share) > sureDoubt {
-			if n > 2*enough { // one wrong answer among the first is no reason to give up
+			if n > 2*enough { // a wrong answer among the first ones does not end the search
 				return from
 			}
 			next = n + 1
@@ -80,7 +80,7 @@ func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough i
 	return from
 }
 
-// likely is how likely no more than so many of n are wrong where each is with a probability.
+// likely returns the probability that no more than wrong of n are wrong where each is with this probability.
 func likely(n, wrong int, probability float64) (sum float64) {
 	term := math.Pow(1-probability, float64(n))
 	for k := 0; k <= wrong; k++ {
@@ -90,8 +90,8 @@ func likely(n, wrong int, probability float64) (sum float64) {
 	return sum
 }
 
-// judge says whether an answer of a confidence before calibration is sure, and from which confidence on it
-// would be. What is called unknown is not.
+// judge sets whether an answer with confidence z before calibration is sure, and from which confidence on it
+// would be. An unknown one is not.
 func (l *sureLimits) judge(a *Answer, z float64, fit confidenceFit) {
 	limit := l.limit(a.Label)
 	a.Sure = z >= limit && !a.Unknown
@@ -100,7 +100,7 @@ func (l *sureLimits) judge(a *Answer, z float64, fit confidenceFit) {
 	}
 }
 
-// limit is the confidence from which answers of a class are sure.
+// limit returns the confidence from which answers of a class are sure.
 func (l *sureLimits) limit(class string) float64 {
 	if own, ok := l.of[class]; ok {
 		return own

@@ -10,53 +10,53 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// What comes one after the other in a stream is often the same thing. How far that holds is the coherence of the stream, 0
-// where its order means nothing: the neighbours in the graph are chosen by time as well as by distance, and a label that a
-// person gives speaks for the items around it, as far as the stream is coherent. The stream's own answers do not: a mistake
-// would feed on itself.
+// Consecutive items of a stream often show the same object. How far that holds is the coherence of the
+// stream, 0 where its order means nothing. As far as the stream is coherent, the neighbours in the graph are
+// chosen by time as well as by distance, and a given label is evidence for the items around it. The stream's
+// own answers are not: mistakes would reinforce themselves.
 const (
-	coherenceKept   = .9  // what an episode's coherence still counts for one episode later
-	lagWeight       = .45 // of the order beside the distance, in the median distances of nearest neighbours ...
-	lagUnit         = 33  // ... for so many positions
-	lagMost         = 100 // items further apart than so many positions are all as far
-	evidenceWeight  = 8   // of a label that is certain
+	coherenceKept   = .9  // factor by which an episode counts less with each later one
+	lagWeight       = .45 // of the order beside the distance, in median distances of nearest neighbours ...
+	lagUnit         = 33  // ... for this many positions
+	lagMost         = 100 // items further apart than this many positions count as this far apart
+	evidenceWeight  = 8   // of a certain label
 	evidenceSweeps  = 4
 	evidenceReach   = 30 // positions in the stream
 	evidenceNearest = 8  // neighbours within reach that an item takes evidence from
 )
 
-// timeline is what the order of a stream's items tells.
+// timeline is what a stream learns of the order of its items, and the labels of its tracks.
 type timeline struct {
 	distance float64 // mean distance in time of nearest neighbours, 1 in a random order; the sum over episodes ...
 	weight   float64 // ... and their weights
 	tracks   map[string]*trackLabels
-	items    int64 // seen in all: a track lives for so many items of the stream
+	items    int64 // seen in all, by which the age of tracks is counted
 }
 
-// classWeight is how much speaks for a class.
+// classWeight is the weight of evidence for a class.
 type classWeight struct {
 	class  string
 	weight float32
 }
 
-// trackLabels are the labels that were given to items of a track.
+// trackLabels are the labels given to items of a track.
 type trackLabels struct {
 	labels []classWeight
-	seen   int64 // the last of its items
+	seen   int64 // the number of its last item
 }
 
-// tracksKept bounds the taught tracks remembered; the one longest unseen goes first.
+// tracksKept bounds the labelled tracks kept; the one longest unseen is dropped first.
 const tracksKept = 1024
 
-// coherence is 1 where neighbours come one after the other, 0 where the order is random.
+// coherence is 1 where nearest neighbours are consecutive items, 0 where the order is random.
 func (t *timeline) coherence() float64 {
 	return max(0, 1-(t.distance+.5)/(t.weight+.5))
 }
 
-// surroundings are an episode's items as they lie in time and space, in memory that is used again.
+// surroundings are the distances and the nearest neighbours among an episode's items, in reused memory.
 type surroundings struct {
 	n         int       // items
-	distances []float32 // squared, n x n; of rows that need it
+	distances []float32 // squared, n x n
 	nearest   []float32 // squared distance to the nearest other item
 	sorted    []float32
 	position  []int32 // of that item
@@ -85,8 +85,8 @@ func (a *surroundings) measure(space *solver.Space, n int) {
 	a.middle = float64(a.sorted[n/2])
 }
 
-// relate gives an embedded episode what the order, the frames and the tracks of its items, and labels around
-// them, tell of it.
+// relate adds to an embedded episode the edges, lags and evidence that follow from the order, the frames and
+// the tracks of its items, and from the labels around them.
 func (s *Stream) relate(p *problem, space *solver.Space, items []Item) {
 	timed := s.settings.Time && s.settings.Warm
 	if !s.relates(items, timed) {
@@ -104,8 +104,9 @@ func (s *Stream) relate(p *problem, space *solver.Space, items []Item) {
 	}
 }
 
-// relateTrial is the same for an episode whose items are answered without their labels, as far as the stream
-// knew its order before: nothing is learned. Rows that are no items of the episode are not part of it.
+// relateTrial is the same for a trial, in which items are answered without their labels: it uses
+// the coherence known before, and learns nothing. It does nothing for a trial with rows other than
+// the episode's items.
 func (s *Stream) relateTrial(p *problem, trial *solver.Problem, space *solver.Space, items []Item) {
 	if s.settings.Time && trial.N == len(items) && s.relates(items, true) {
 		s.measure(p, trial, space, items)
@@ -113,14 +114,14 @@ func (s *Stream) relateTrial(p *problem, trial *solver.Problem, space *solver.Sp
 	}
 }
 
-// relates tells whether there is anything to be made of how items lie to each other.
+// relates reports whether the order, frames or tracks of the items are used.
 func (s *Stream) relates(items []Item, timed bool) bool {
 	return len(items) >= 2 && len(items) <= lagRows && (timed || related(items))
 }
 
-// measure fills in the surroundings of an episode's items, and gives the problem the edges of frames and
-// tracks. It is done for a trial and again after it: without the hidden labels the mean is another, and so are
-// distances.
+// measure fills in the surroundings of an episode's items, and adds the edges of frames and tracks to the
+// problem. It is called for a trial and again after it: without the hidden labels the mean differs, and
+// so do distances.
 func (s *Stream) measure(p *problem, to *solver.Problem, space *solver.Space, items []Item) {
 	p.around.measure(space, len(items))
 	solve := &s.settings.Solver
@@ -128,7 +129,7 @@ func (s *Stream) measure(p *problem, to *solver.Problem, space *solver.Space, it
 	to.Edges = p.edges
 }
 
-// lag gives the problem what the order adds to distances.
+// lag sets what the order adds to the problem's distances.
 func (s *Stream) lag(p *problem, to *solver.Problem) {
 	if to.N <= lagRows {
 		p.lag = s.timeline.lag(p.lag, &p.around)
@@ -136,16 +137,16 @@ func (s *Stream) lag(p *problem, to *solver.Problem) {
 	}
 }
 
-// lagRows is how many items an episode may have for its order, frames and tracks to count, and how many rows and anchors a
-// graph in time may have.
+// lagRows bounds the items of an episode whose order, frames and tracks are used, and the rows and anchors of
+// a graph in time.
 const lagRows = 2048
 
-// related tells whether any item carries a frame or a track.
+// related reports whether any item has a frame or a track.
 func related(items []Item) bool {
 	return slices.ContainsFunc(items, func(i Item) bool { return i.Frame != "" || i.Track != "" })
 }
 
-// learnOrder takes in how far apart in time an episode's nearest neighbours are.
+// learnOrder learns how far apart in time an episode's nearest neighbours are.
 func (t *timeline) learnOrder(a *surroundings) {
 	sum := 0.
 	for i, j := range a.position {
@@ -157,8 +158,8 @@ func (t *timeline) learnOrder(a *surroundings) {
 	t.weight = coherenceKept*t.weight + m
 }
 
-// lag is what the order adds to the squared distance of items 1, 2, ... positions apart. Its mean over the
-// episode is zero, so that labelled items outside of it are as far as ever. nil: nothing.
+// lag returns what the order adds to the squared distance of items 1, 2, ... positions apart. Its mean over
+// the episode's pairs is zero, so that labelled items outside of it stay as far as they were. nil: nothing.
 func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 	c := t.coherence()
 	if c == 0 || a.middle == 0 {
@@ -177,8 +178,8 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 	return out
 }
 
-// evidence is what the labels that come with an episode's items, or came with others of their tracks, say of the
-// items around them, n x K; nil where there are none.
+// evidence returns the evidence for the unlabelled items around labelled ones, n x K: from labels of the
+// episode's items, and of earlier items of their tracks. nil: none.
 func (t *timeline) evidence(p *problem, items []Item) []float32 {
 	values, classes := t.spread(&p.around, items)
 	tracked := t.tracked(p, items)
@@ -198,8 +199,9 @@ func (t *timeline) evidence(p *problem, items []Item) []float32 {
 	return out
 }
 
-// spread passes labels on: e_p = sum w_pq e_q / sum w_pq over the nearest items within reach, w = exp(-d2/s1). Items
-// that carry a label keep it. It returns e, a column for each of the classes that items carry.
+// spread propagates labels: e_p = sum w_pq e_q / sum w_pq over the nearest items within reach, w =
+// exp(-d2/s1). Labelled items keep theirs. It returns e, with a column for each class that items
+// are labelled with.
 func (t *timeline) spread(a *surroundings, items []Item) (values []float32, classes []string) {
 	number, counts := numbered(items, func(i *Item) string { return i.Label })
 	n, k := len(items), len(counts)
@@ -259,7 +261,8 @@ type link struct {
 	weight float32
 }
 
-// nearer keeps the nearest of the links that it is given, in order; of two at one distance the first.
+// nearer adds a link to near, which has the nearest in order, evidenceNearest at most; of two at one distance
+// the first stays.
 func nearer(near []link, x link) []link {
 	if len(near) < evidenceNearest {
 		near = append(near, x)

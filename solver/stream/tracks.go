@@ -7,14 +7,16 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Items of one frame are different things, as far as they look different; items of one track are one thing, as far as the
-// tracker is right. Both are edges of the graph. A label that a person gives to one item of a track speaks for the others.
+// Items of one frame are different objects, as far as they look different; items of one track are one object,
+// as far as the tracker is right. Both are edges of the graph. A label given to one item of a track is
+// evidence for the others.
 const (
-	trackEdges  = .5 // of rho: what the edges of an item to the others of its track weigh together
+	trackEdges  = .5 // of rho: the weight of all edges of an item to the others of its track
 	trackWeight = 8  // of a label given to the track
 )
 
-// edges are those between items of one frame, below zero, and between items of one track, above zero.
+// edges appends the edges between items of one frame, with weights below zero, and between items of one
+// track, above zero.
 func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames, lambda float64, rho int) []solver.Edge {
 	if lambda == 0 || !related(items) {
 		return out
@@ -24,7 +26,7 @@ func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames,
 	for i := range items {
 		for j := range i {
 			if frames > 0 && frame[i] >= 0 && frame[i] == frame[j] {
-				// Two boxes around one thing are one thing: what is nearer than neighbours are is held apart less.
+				// Two boxes around one object are one object: items nearer than neighbours usually are get less weight.
 				far := min(1, float64(a.distances[i*a.n+j])/max(a.middle, 1e-12))
 				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(-frames / lambda * far)})
 				continue // a frame has no two items of one track
@@ -38,7 +40,7 @@ func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames,
 	return out
 }
 
-// numbered gives each item the number of its name, -1 where it has none, and counts the items of each number.
+// numbered returns the number of each item's name, -1 if it has none, and how many items have each number.
 func numbered(items []Item, name func(*Item) string) (number []int32, counts []int) {
 	known := map[string]int32{}
 	number = make([]int32, len(items))
@@ -59,13 +61,13 @@ func numbered(items []Item, name func(*Item) string) (number []int32, counts []i
 	return number, counts
 }
 
-// trackedLabel is what the labels of its track say of an item.
+// trackedLabel is the evidence of its track's labels for a class of an item.
 type trackedLabel struct {
 	item, class int
 	weight      float32
 }
 
-// tracked lists what labels given to tracks say of the episode's items.
+// tracked lists the evidence of track labels for the episode's unlabelled items.
 func (t *timeline) tracked(p *problem, items []Item) (out []trackedLabel) {
 	if len(t.tracks) == 0 {
 		return nil
@@ -88,7 +90,7 @@ func (t *timeline) tracked(p *problem, items []Item) (out []trackedLabel) {
 	return out
 }
 
-// observeTracks keeps the labels that were given to tracks, for as long as the tracks live.
+// observeTracks keeps the labels given to tracks, until TrackTTL items have come since a track's last one.
 func (t *timeline) observeTracks(e *answered) {
 	for i := range e.items {
 		t.items++
@@ -128,7 +130,7 @@ func (t *timeline) observeTracks(e *answered) {
 	}
 }
 
-// add counts a label; the ones before it count half.
+// add counts a label, and halves the weights of those before it.
 func (x *trackLabels) add(label string) {
 	for i := range x.labels {
 		x.labels[i].weight /= 2

@@ -10,8 +10,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A piece of state is: magic, version, fields, CRC-32C of all before. A field is a number, a length and bytes; a reader
-// steps over numbers it does not know, so that a later version may add fields and an older one still reads the rest.
+// A piece of state is: magic, version, fields, CRC-32C of all before. A field is a number, a length and
+// bytes. A reader skips unknown numbers, so that a later version may add fields and an older one still
+// reads the rest.
 const (
 	magic   = "slkm"
 	version = 1
@@ -19,7 +20,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrState is wrapped by the error of bytes that are not a state: cut, changed, or of a format this build cannot read.
+// ErrState is wrapped by the error for bytes that are not a state: cut, changed, or of a format that this
+// build cannot read.
 var ErrState = errors.New("not a readable state")
 
 type writer struct{ b []byte }
@@ -68,7 +70,7 @@ func (w *writer) short(field int, v []float32, scale float32) {
 	w.shorts(field, vector.Shorts(nil, v, scale))
 }
 
-// shorts writes what vector.Shorts has made.
+// shorts writes codes of vector.Shorts.
 func (w *writer) shorts(field int, codes []int16) {
 	w.b = binary.AppendUvarint(w.b, uint64(field))
 	w.b = binary.AppendUvarint(w.b, uint64(2*len(codes)))
@@ -84,7 +86,7 @@ func (w *writer) group(field int, write func(*writer)) {
 	w.bytes(field, inner.b)
 }
 
-// reader walks the fields of a piece. The first fault ends the walk and is kept in err.
+// reader reads the fields of a piece. The first error ends reading and is kept in err.
 type reader struct {
 	b     []byte
 	value []byte
@@ -106,7 +108,7 @@ func open(b []byte) (*reader, error) {
 	return &reader{b: body[len(magic)+1:]}, nil
 }
 
-// next steps to the next field and returns its number, 0 at the end.
+// next reads the next field and returns its number, 0 at the end.
 func (r *reader) next() int {
 	if r.err != nil || len(r.b) == 0 {
 		return 0
@@ -155,7 +157,7 @@ func (r *reader) float() float64 {
 	return v
 }
 
-// vector reads float32 values; want is how many there must be, -1 for any number.
+// vector reads float32 values; want is their number, -1 for any.
 func (r *reader) vector(want int) []float32 {
 	if len(r.value)%4 != 0 || want >= 0 && len(r.value) != 4*want {
 		r.fail("vector length")
