@@ -1,4 +1,4 @@
-// Package logistic fits the chance that an answer is right to how sure it was.
+// Package logistic fits the probability that an answer is right to its confidence.
 package logistic
 
 import "math"
@@ -6,17 +6,16 @@ import "math"
 // Sigmoid is 1/(1+exp(-x)).
 func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// Logit is log(z/(1-z)), with z kept edge away from 0 and 1, where one wrong answer would outweigh all
-// others.
+// Logit is log(z/(1-z)), with z limited to edge and 1-edge: nearer to 0 or 1, one wrong answer would
+// outweigh all others.
 func Logit(z, edge float64) float64 {
 	z = min(max(z, edge), 1-edge)
 	return math.Log(z / (1 - z))
 }
 
-// Fit fits the chance of being right, Sigmoid(slope x + offset), to n answers by at most so many Newton steps
-// on their likelihood. It is drawn to slope 1 and offset 0 with the weight ridge, above 0, so that a handful
-// of answers moves it little. at(i) is the x of answer i, and whether it was right. The slope is never
-// negative.
+// Fit fits the probability of being right, Sigmoid(slope x + offset), to n answers by at most steps Newton
+// steps on their likelihood. ridge, above 0, is the weight of slope 1 and offset 0, so that a few answers
+// change them little. at(i) returns the x of answer i, and whether it was right. The slope is never negative.
 func Fit(n int, at func(i int) (x float64, right bool), ridge float64, steps int) (slope, offset float64) {
 	slope = 1
 	for range steps {

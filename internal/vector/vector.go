@@ -1,5 +1,5 @@
-// Package vector holds what every room needs of vectors: a matrix of rows, units, finiteness, medians, and
-// slices that are used again from one solve to the next.
+// Package vector has what several packages need of vectors: a matrix of rows, unit length, finiteness,
+// medians, and slices that are reused from one solve to the next.
 package vector
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Matrix is N rows of D values each, one row after the other. It does not own Values: a copy of a Matrix is
+// Matrix is N rows of D values each, one row after the other. It does not own Values: a copy of a Matrix has
 // the same rows.
 type Matrix struct {
 	Values []float32 // N x D
@@ -20,8 +20,8 @@ type Matrix struct {
 // New returns n rows of d zeros.
 func New(n, d int) Matrix { return Matrix{make([]float32, n*d), n, d} }
 
-// Rows returns the matrix whose rows of d values stand in values, one after the other. A rest of less than a
-// row is left out.
+// Rows returns the matrix of the rows of d values in values, one after the other. Values left over at the
+// end are ignored.
 func Rows(values []float32, d int) Matrix {
 	n := 0
 	if d > 0 {
@@ -30,19 +30,18 @@ func Rows(values []float32, d int) Matrix {
 	return Matrix{values[:n*d], n, d}
 }
 
-// Row returns row i, which is a part of m: what is written to it is written to m.
+// Row returns row i, which shares memory with m.
 func (m Matrix) Row(i int) []float32 { return m.Values[i*m.D : (i+1)*m.D : (i+1)*m.D] }
 
-// Slice returns the rows from up to, not including, to; they are a part of m.
+// Slice returns the rows from up to, not including, to. They share memory with m.
 func (m Matrix) Slice(from, to int) Matrix {
 	return Matrix{m.Values[from*m.D : to*m.D : to*m.D], to - from, m.D}
 }
 
-// Resized returns m with n rows of d values, in m's memory if it is large enough. What it then holds is not
-// cleared.
+// Resized returns m with n rows of d values, in m's memory if it is large enough. The values are not cleared.
 func (m Matrix) Resized(n, d int) Matrix { return Matrix{Resize(m.Values, n*d), n, d} }
 
-// Resize returns s with length n, in s's memory if it is large enough. What it then holds is not cleared.
+// Resize returns s with length n, in s's memory if it is large enough. The values are not cleared.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -50,22 +49,22 @@ func Resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Zeroed is Resize with every value zero.
+// Zeroed is Resize with every value set to zero.
 func Zeroed[T any](s []T, n int) []T {
 	s = Resize(s, n)
 	clear(s)
 	return s
 }
 
-// Unit writes src / |src| to dst, which may be src and is as long. It returns false, with dst a copy of src,
-// where src is zero or not finite: there is no direction then.
+// Unit writes src / |src| to dst, which may be src and has the same length. It returns false, with dst a copy
+// of src, if src is zero or not finite and so has no direction.
 func Unit(dst, src []float32) bool {
 	copy(dst, src)
 	if square := kernel.Dot(src, src); square > 1e-20 && square < 1e20 {
 		kernel.Scale(float32(1/math.Sqrt(float64(square))), dst)
 		return true
 	}
-	var square float64 // values whose squares a float32 does not hold
+	var square float64 // for values whose squares overflow or vanish in float32
 	for _, v := range src {
 		square += float64(v) * float64(v)
 	}
@@ -79,8 +78,9 @@ func Unit(dst, src []float32) bool {
 	return true
 }
 
-// Orthonormal fills basis with an orthonormal basis of the span of rows, both of dimension d and as many; a
-// row that depends on those before it leaves a zero row. One pass leaves what float32 rounds, two do not.
+// Orthonormal fills basis with an orthonormal basis of the span of rows; both have as many rows, of dimension
+// d. A row that depends on those before it gives a zero row. A second pass removes what rounding to float32
+// leaves after the first.
 func Orthonormal(basis, rows []float32, d, passes int) {
 	for end := d; end <= len(basis); end += d {
 		row := basis[end-d : end]
@@ -98,9 +98,9 @@ func Orthonormal(basis, rows []float32, d, passes int) {
 	}
 }
 
-// NotFinite is the place of the first NaN or infinity in x, -1 where there is none.
+// NotFinite returns the index of the first NaN or infinity in x, -1 if there is none.
 func NotFinite(x []float32) int {
-	// one pass tells of the whole slice; values too large to square are looked at
+	// One pass covers the usual case; only values that are too large to square are checked one by one.
 	if l := kernel.Dot(x, x); l-l == 0 {
 		return -1
 	}
@@ -112,8 +112,7 @@ func NotFinite(x []float32) int {
 	return -1
 }
 
-// Median is the middle of values once they are sorted, the upper one of two; 0 of none. values are left in
-// another order.
+// Median returns the middle of the sorted values, the upper one of two; 0 for none. It reorders values.
 func Median[T cmp.Ordered](values []T) T {
 	if len(values) == 0 {
 		var zero T
@@ -123,8 +122,8 @@ func Median[T cmp.Ordered](values []T) T {
 	return values[len(values)/2]
 }
 
-// Quantile is the value that a part q, 0 to 1, of values stays below, interpolated between those beside it.
-// values are sorted and at least one.
+// Quantile returns the value that a fraction q, 0 to 1, of values stays below, interpolated between its
+// neighbours. values must be sorted and not empty.
 func Quantile[T float32 | float64](values []T, q float64) float64 {
 	at := q * float64(len(values)-1)
 	low := int(at)
