@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// fill runs one process of a job to its end, or until it is to be stopped.
+// fill runs one process of a job until it ends or is stopped.
 func fill(ctx context.Context, client *topic.Client, o Options, b Backfill) (bool, error) {
 	o.Bounded = true
 	o.Session, o.Rebalance = session, session
@@ -22,8 +22,8 @@ func fill(ctx context.Context, client *topic.Client, o Options, b Backfill) (boo
 	return s.Backfill(ctx, b)
 }
 
-// Two processes share a job, one is stopped in the middle; what comes out is what one undisturbed process of another
-// job gives, and a finished job says so.
+// Two processes share a job, one is stopped in the middle. Their answers equal those of one undisturbed
+// process of another job, and a finished job is reported as finished.
 func TestBackfill(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(5)
@@ -76,7 +76,7 @@ func TestBackfill(t *testing.T) {
 	longer := collect(t, client, again.Out, count(n+500))
 	same := 0
 	for id, answers := range got.answers {
-		// The last open episodes end with the range, so that those alone may differ.
+		// The range ends the last open episodes, so only those may differ.
 		if longer.answers[id][0].Label == answers[0].Label {
 			same++
 		}

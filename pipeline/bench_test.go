@@ -35,8 +35,8 @@ func BenchmarkStage(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
-// Restoring a thousand streams of ten classes and 512 dimensions with their metric, ten versions of each in the topic, which
-// compaction has not reached yet.
+// Restores a thousand streams of ten classes and 512 dimensions with their metric. The topic holds ten
+// versions of each, not yet compacted.
 func BenchmarkRestore(b *testing.B) {
 	client := brokertest.Connect(b, brokertest.Brokers(b))
 	in := brokertest.Topic(b, client, "in", 1, nil)
@@ -106,7 +106,7 @@ func BenchmarkRestore(b *testing.B) {
 	b.ReportMetric(float64(size), "bytes/stream")
 }
 
-// held counts the records that a topic's first partition holds.
+// held counts the records in a topic's first partition.
 func held(b *testing.B, client *topic.Client, name string) int {
 	end, err := client.Offset(b.Context(), name, 0, topic.Latest, false)
 	if err != nil {

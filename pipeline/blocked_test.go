@@ -13,9 +13,9 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A journal of another version stops its partition and nothing else: no result is written twice, no record
-// of the state is deleted, the cause is told, and after it was discarded the partition goes on where the
-// group stood.
+// A journal of another version stops its partition only: no result is written twice, no record of the state
+// is deleted, and the cause is reported. After the journal is discarded, the partition continues from the
+// group's committed offset.
 func TestJournalOfAnotherVersion(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(111)
@@ -41,7 +41,7 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 	}
 	for key, value := range last {
 		if value != nil {
-			value[4]++ // the version behind the mark
+			value[4]++ // the byte after the version mark
 			journals = append(journals, record.Out{Topic: o.State, Key: []byte(key), Value: value})
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// The examples in force are listed with who taught them and their pictures: those of the support that the
-// topic does not replace, then those of the topic that nothing has replaced, taken back or pushed out.
+// The examples in force are listed with their authors and pictures: those of the support that the topic does
+// not replace, then those of the topic that are neither replaced, taken back nor beyond the bound.
 func TestExamplesInForce(t *testing.T) {
 	support := []stream.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
 	l := &labels{support: support, log: slog.New(slog.DiscardHandler)}

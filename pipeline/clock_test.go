@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Cameras whose clocks stand years ahead or behind are answered as all others: with results that brokers take and retention
-// keeps, without closing anybody's episode and without retiring a stream.
+// Cameras whose clocks are years ahead or behind are answered like all others. Brokers accept and keep their
+// results, they close no other episodes, and no stream is evicted.
 func TestOddClocks(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(51)

@@ -17,9 +17,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// A range that is answered again with the labels of now corrects what results and earlier corrections say,
-// and nothing else, also where processes share the job and one is stopped in the middle. A second job finds
-// nothing left.
+// Answering a range again with the current labels corrects only results and earlier corrections that differ,
+// even if processes share the job and one is stopped in the middle. A second job finds no differences.
 func TestCorrectARange(t *testing.T) {
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) { correctARange(t, exactly) })
@@ -60,7 +59,7 @@ func correctARange(t *testing.T, exactly bool) {
 		example := record.Example{ID: e.ID, Label: e.Label, Vector: e.Vector}
 		write(t, client, []record.Out{record.Teach(o.Labels, &example)})
 	}
-	// One item was corrected before, and is not what it was corrected to.
+	// One item has an earlier correction, whose label differs from its present one.
 	o.Corrections = brokertest.Topic(t, client, "corrections", 2, nil)
 	wrong := fmt.Sprintf("%s/0/0", in)
 	early := record.Correction{ID: wrong, Old: now[wrong], New: record.Called{Label: "a mistake"}}
@@ -103,7 +102,7 @@ func correctARange(t *testing.T, exactly bool) {
 		}
 	}
 
-	// What the range is answered with from the labels of now, by a job that writes results.
+	// A job that writes results answers the range with the current labels, for comparison.
 	plain := o
 	plain.Group, plain.Out, plain.State = brokertest.Name("group"), brokertest.Name("out"), ""
 	b.Job = "plain"
@@ -144,7 +143,7 @@ func correctARange(t *testing.T, exactly bool) {
 	}
 }
 
-// corrections are those of a topic that a comparison wrote, the last of each id.
+// corrections returns the last correction of each ID in a topic that a comparison wrote.
 func corrections(t *testing.T, client *topic.Client, name string) map[string]record.Correction {
 	t.Helper()
 	out := map[string]record.Correction{}
@@ -165,7 +164,7 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 	return out
 }
 
-// What is compared is bounded, and what is no result of the range is passed over.
+// The memory of a comparison is bounded, and results outside the range are ignored.
 func TestComparisonIsBounded(t *testing.T) {
 	c := &Comparison{
 		numbers: map[string]uint32{}, pages: map[pageAt]*[pageSize]calledBefore{},

@@ -18,11 +18,11 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// wire is a network that a test takes away: connections are refused, or stand and carry nothing.
+// wire is a network that a test interrupts: connections are refused, or stay open and carry nothing.
 type wire struct {
 	mutex   sync.Mutex
 	refused bool
-	held    chan struct{} // closed when connections carry again; nil: they do
+	held    chan struct{} // closed when connections carry data again; nil: they do
 	open    []net.Conn
 }
 
@@ -51,7 +51,7 @@ func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, err
 	return near, nil
 }
 
-// gated hands on what it reads only while the wire carries.
+// gated passes on what it reads only while the wire carries data.
 type gated struct {
 	io.Reader
 	wire *wire
@@ -94,8 +94,8 @@ func (w *wire) mend() {
 	}
 }
 
-// A process that its brokers do not reach any more says so from the first missed session on, shows nothing
-// that it does not know, and is well again when they are back.
+// A process that cannot reach its brokers reports that after one missed session, shows no outdated figures,
+// and is ready again when they are back.
 func TestCutOffIsTold(t *testing.T) {
 	cuts := map[string]func(*wire){"refused": (*wire).refuse, "held": (*wire).hold}
 	for name, cut := range cuts {
@@ -153,8 +153,8 @@ func TestCutOffIsTold(t *testing.T) {
 	}
 }
 
-// Records behind a transaction that its sender leaves open wait; that they do is told with where it begins
-// and who it is.
+// Records behind an open transaction wait. The wait is reported, with the transaction's first offset
+// and its producer.
 func TestInputBehindATransaction(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(102)
@@ -192,7 +192,7 @@ func TestInputBehindATransaction(t *testing.T) {
 	})
 }
 
-// Inputs that are missing are told once that has lasted, and no longer than it lasts.
+// Missing inputs are reported after they have been missing for the limit, and only while they are missing.
 func TestMissingInputsAreTold(t *testing.T) {
 	c := contact{limit: 2 * time.Second}
 	now := time.Now()

@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// A label that says otherwise corrects the items that were answered as wrongly, under the keys of their results, and
-// its tombstone takes that back, however results are delivered.
+// A new label corrects the items that were answered otherwise, under the keys of their results, and its
+// tombstone takes that back, in every delivery mode.
 func TestCorrections(t *testing.T) {
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestCorrections(t *testing.T) {
 			if exactly {
 				o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
 			}
-			// Everything of class 3 looks like class 2 to a stage that knows only the others.
+			// A stage that does not know class 3 takes its items for class 2.
 			o.Support = o.Support[:0:0]
 			for c := range 3 {
 				o.Support = append(o.Support, stream.Example{
@@ -119,7 +119,8 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
-// followCorrections makes a function that reads more of a topic of corrections into what stands of each id.
+// followCorrections returns a function that reads on in a topic of corrections and updates the last
+// correction of each ID.
 func followCorrections(t *testing.T, client *topic.Client, name string, into map[string]record.Correction) func() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -142,8 +143,8 @@ func followCorrections(t *testing.T, client *topic.Client, name string, into map
 	}
 }
 
-// A forgotten name leaves the recent items of a stage that writes no corrections too, also where it is the
-// name of a name.
+// Items of a forgotten name leave the recent items even of a stage that writes no corrections, and even if
+// the name was given to another name.
 func TestForgottenItemsAreFoundNoMore(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)

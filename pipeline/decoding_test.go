@@ -21,7 +21,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// jsonRecord is a record that holds a vector.
+// jsonRecord returns a record that holds a vector.
 func jsonRecord(t *testing.T, in string, vector []float32) record.Out {
 	t.Helper()
 	value, err := json.Marshal(map[string]any{"vector": vector})
@@ -31,8 +31,8 @@ func jsonRecord(t *testing.T, in string, vector []float32) record.Out {
 	return record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: value}
 }
 
-// Rubbish that comes first, and a label of another dimension, cost no good record its answer: neither on a cold start nor
-// after a restart.
+// Malformed records at the start and a label of another dimension do not keep good records from being
+// answered, neither on a cold start nor after a restart.
 func TestRubbishFirst(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(45)
@@ -67,7 +67,7 @@ func TestRubbishFirst(t *testing.T) {
 			t.Errorf("good record %d: %d answers", i, len(a))
 		}
 	}
-	// The label does not fit the feed either; a stage that starts again may say so again.
+	// The label does not fit the feed either. A restarted stage may report that again.
 	missing := map[string]bool{
 		"neither JSON nor nv.Frame":                                    true,
 		fmt.Sprintf("dimension 3, not %d", len(f.vector(0))):           true,
@@ -93,8 +93,8 @@ func TestLabelledDimensions(t *testing.T) {
 	}
 }
 
-// Avro under a schema registry that is away at first: records wait, and all are answered when it is back. A number that the
-// registry does not know goes to the dead letters.
+// Avro records wait while the schema registry is away, and all are answered when it is back. A record with an
+// unknown schema ID goes to the dead letters.
 func TestRegistryAway(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()

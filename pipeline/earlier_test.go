@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A new owner corrects what earlier owners have answered, though its process has not: names that were given,
-// taken back or forgotten meanwhile or later, and items that were taught themselves.
+// A new owner corrects items that another process answered before: for names given, taken back or forgotten
+// in between or later, and for items that were taught themselves.
 func TestNewOwnerCorrectsEarlierAnswers(t *testing.T) {
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) {

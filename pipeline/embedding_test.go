@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// An embedder that is replaced under an input makes the stage not ready, its items are unknown, and the stage
-// is ready again when the old one is back.
+// If the embedder of an input is replaced, the stage is not ready and answers unknown. It is ready again when
+// the old embedder is back.
 func TestReplacedEmbedder(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(171)
@@ -60,7 +60,7 @@ func TestReplacedEmbedder(t *testing.T) {
 	eventually(t, "ready again", func() bool { return stage.metrics.Ready() == "" })
 }
 
-// A stream among many does not make its input not ready, and a partition that is gone takes its streams.
+// One changed stream among many does not make its input not ready. Releasing a partition drops its streams.
 func TestEmbeddingsOfAnInput(t *testing.T) {
 	var e embeddings
 	now := time.Now()
@@ -96,7 +96,7 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 	told("long ago", 0, 0)
 }
 
-// What was noted of a partition's streams goes with the partition.
+// Releasing a partition drops its streams' embeddings.
 func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 	stage, now := &Stage{}, time.Now()
 	for number := range int32(2) {

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// What was exported comes back after a reset, goes into another group or under the input's new name, and
-// never above what is newer. A file that is damaged, cut or newer than this build is refused.
+// Exported memory can be imported after a reset, into another group, and under the input's new name, but does
+// not replace newer memory. A file that is damaged, cut or of a newer version is refused.
 func TestStateExportedAndImported(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -86,7 +86,7 @@ func TestStateExportedAndImported(t *testing.T) {
 	if got := episodes(o.Group, in); got["cam-1"] != want["cam-1"] || got["cam-0"] != 0 {
 		t.Errorf("after a reset: %v of %v", got, want)
 	}
-	if err := bring(o.Group, "", list); !errors.Is(err, ErrNewer) { // cam-1 was written since
+	if err := bring(o.Group, "", list); !errors.Is(err, ErrNewer) { // cam-1 was saved after the export
 		t.Errorf("above what is newer: %v", err)
 	}
 	if got := episodes(o.Group, in); got["cam-0"] != 0 {
@@ -102,7 +102,7 @@ func TestStateExportedAndImported(t *testing.T) {
 		of := o
 		of.Group, of.In, of.State, of.Out, of.Dead = c.group, []string{c.input}, "", brokertest.Name("out"), ""
 		written := n
-		if c.input == renamed { // the one that was there is not
+		if c.input == renamed { // it has no records yet
 			write(t, client, f.records(renamed, streams, 200))
 			write(t, client, markers(renamed, streams))
 			written = 200

@@ -16,8 +16,8 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A partition whose state ends in a transaction that nobody ends is taken over all the same: its owner gives
-// the transaction up, and until that helps it says what it waits for.
+// A partition whose state ends in an open transaction is restored: the new owner aborts the transaction, and
+// reports what it waits for until then.
 func TestStateEndsInAHangingTransaction(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)
@@ -45,8 +45,8 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	}
 }
 
-// hanging is a delivery whose claims give up a transaction that is none of theirs, as the embedded broker
-// lets none hang that a claim could end.
+// hanging is a delivery whose commit sessions abort hanging transactions with end, because the embedded
+// broker cannot make a hanging transaction that an ordinary abort would end.
 type hanging struct {
 	producer.Delivery
 	end   func(context.Context) error

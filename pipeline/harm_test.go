@@ -20,7 +20,8 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// through connects a client whose connections write by way of harm: it is given the connection and what is to be written.
+// through connects a client whose connections write through harm, which is called with the connection and the
+// bytes to write.
 func through(t *testing.T, brokers []string, harm func(net.Conn, []byte) (int, error)) *topic.Client {
 	t.Helper()
 	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "harmed", Log: quiet(), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -44,11 +45,12 @@ type harmed struct {
 
 func (h harmed) Write(b []byte) (int, error) { return h.harm(h.Conn, b) }
 
-// large tells a batch of results on its way from everything else that is said to a broker.
+// large distinguishes a batch of results from other requests to a broker.
 const large = 2000
 
-// Connections that are cut while results go over them, before the last byte or right after it, so that only the
-// acknowledgement is lost: nothing is missing, every answer is the undisturbed one, and exactly once none is there twice.
+// Connections are cut while results are written, before the last byte or right after it, so that only the
+// acknowledgement is lost. Nothing is missing, every answer equals that of an undisturbed run, and with
+// exactly-once delivery none is written twice.
 func TestConnectionsCutWhileProducing(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
@@ -104,7 +106,7 @@ func TestConnectionsCutWhileProducing(t *testing.T) {
 	}
 }
 
-// An output that takes its time holds the reading up: what waits stays within its bound, and all of it is answered.
+// A slow output slows down reading: pending bytes stay within their bound, and all records are answered.
 func TestOutputIsSlow(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
@@ -131,8 +133,8 @@ func TestOutputIsSlow(t *testing.T) {
 	}
 }
 
-// What cannot be used of the labels topic is in the dead letters, with its bytes and its reason, and the labels around it
-// are in force.
+// Unusable records of the labels topic go to the dead letters, with their bytes and the reason, and the other
+// labels take effect.
 func TestLabelsThatCannotBeUsed(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(44)
@@ -188,8 +190,8 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Three processes of one group share a topic; one is killed now and then and another takes over: nothing is
-// lost and every answer is the undisturbed one.
+// Three processes of one group share a topic. One is killed now and then, and another takes its partitions:
+// nothing is lost, and every answer equals that of an undisturbed run.
 func TestProcessesShareATopic(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)

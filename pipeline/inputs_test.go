@@ -29,7 +29,7 @@ func remove(t *testing.T, client *topic.Client, name string) {
 	})
 }
 
-// everything is what a topic of one partition holds now.
+// everything returns the records that a topic of one partition holds now.
 func everything(t *testing.T, client *topic.Client, name string) (list []record.Raw) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -49,9 +49,9 @@ func remake(t *testing.T, client *topic.Client, name string) {
 	}
 }
 
-// An input that is deleted and made again, and grows past where reading stood, is answered from its start, while the stage
-// runs and while it does not; streams keep what they remember, and one that was quiet at first is answered after the next
-// restart too.
+// An input that is deleted, created again and grows beyond the old offset is answered from its start, whether
+// the stage runs meanwhile or not. Streams keep their memory, and one that was idle at first is answered
+// after the next restart too.
 func TestInputMadeAnew(t *testing.T) {
 	for name, running := range map[string]bool{"while it runs": true, "while it does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestInputMadeAnew(t *testing.T) {
 				}
 				write(t, client, records)
 			}
-			// What is read of the new topic before it is known as new is answered twice.
+			// Records of the new topic that are read before it is recognised as new are answered twice.
 			answered := func(key string, most int64, episodes int) {
 				t.Helper()
 				eventually(t, "answered", func() bool {
@@ -119,8 +119,8 @@ func TestInputMadeAnew(t *testing.T) {
 	}
 }
 
-// One of two inputs that is deleted does not hold up the other, in this run or the next, and is not made again by asking for
-// it; when it is back, it is answered.
+// If one of two inputs is deleted, the other is answered, in this run and the next. Requests for the deleted
+// one do not create it. It is answered when it is back.
 func TestInputDeleted(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(82)
@@ -157,8 +157,8 @@ func TestInputDeleted(t *testing.T) {
 	answered(stays)
 }
 
-// A log that ends before what was answered of it, and is the topic that it was, is read on from its end:
-// brokers that lost records have not made the others new.
+// If a log ends before the last answered offset and its topic has the same ID, reading continues at its end:
+// brokers that lost records do not make the remaining ones new.
 func TestInputEndsEarlier(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(83)
@@ -171,7 +171,7 @@ func TestInputEndsEarlier(t *testing.T) {
 	stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// An offset past the end is what an owner finds of a log that has become shorter.
+	// A committed offset past the end is the state in which an owner finds a log that has become shorter.
 	if _, err := client.Kafka().OffsetCommit(ctx, &kafka.OffsetCommitRequest{
 		GroupID: o.Group, GenerationID: -1,
 		Topics: map[string][]kafka.OffsetCommit{in: {{Partition: 0, Offset: 1000}}},
@@ -192,8 +192,8 @@ func TestInputEndsEarlier(t *testing.T) {
 	}
 }
 
-// A state topic that is deleted while the stage runs is made again, and gets what all streams remember, quiet
-// ones too.
+// A state topic that is deleted while the stage runs is created again, and the memory of all streams is saved
+// to it, including idle ones.
 func TestStateDeleted(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(85)

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// What is shown is what the stage has learned; a reset leaves the partitions and takes the memory.
+// ReadState shows what the stage has learned. A reset keeps the positions and removes the memory.
 func TestStateShownAndReset(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Forgetting a name takes back all that was called by it and leaves the rest: what is written cannot be read
-// as holding, and a second time there is nothing to forget.
+// Forgetting a name takes back all labels with it and leaves the rest. Afterwards none of them is in force,
+// and forgetting it again takes back nothing.
 func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name := brokertest.Topic(t, client, "labels", 2, topic.StateSettings())

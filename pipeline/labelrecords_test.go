@@ -28,7 +28,7 @@ func teach(id, label string) record.Label {
 	return record.Label{Teach: &record.Item{ItemID: id, Label: label, Vector: []float32{1}}}
 }
 
-// saidBy is all that a version says, but for resets.
+// saidBy returns the contents of a version, without resets.
 func saidBy(v *view) (list []string) {
 	for s, e := range v.labels.All() {
 		list = append(list, fmt.Sprintf("%s/%s=%s %v", s, e.ID, e.Label, e.Vector))
@@ -42,7 +42,7 @@ func saidBy(v *view) (list []string) {
 	return append(list, fmt.Sprint(len(v.naming.faults), v.naming.leftOut, len(v.naming.resets)))
 }
 
-// Whoever reads which partition first, the same record holds.
+// The same record holds in whatever order partitions are read.
 func TestTheSameRecordHolds(t *testing.T) {
 	now := time.Now()
 	type said struct {
@@ -70,8 +70,8 @@ func TestTheSameRecordHolds(t *testing.T) {
 	}
 }
 
-// Beyond the most that are in force, those written last are, whatever came first to this process; one that is
-// forgotten makes room.
+// Beyond the bound, the examples with the latest timestamps are in force, in whatever order they were read.
+// Forgetting one makes room for another.
 func TestExamplesAreBounded(t *testing.T) {
 	now := time.Now()
 	l := newLabelRecords(2, nil, 3)
@@ -89,8 +89,8 @@ func TestExamplesAreBounded(t *testing.T) {
 	}
 }
 
-// A version depends on its offsets alone: made from any other, or from the topic read anew up to there, it is
-// the same one, whatever was replaced and trimmed since.
+// A version depends on its offsets alone: it is the same whether made from any other version or by reading
+// the topic again, and whatever has been replaced and trimmed since.
 func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 	const partitions, most = 3, 20
 	support := []stream.Example{
@@ -173,8 +173,8 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 	}
 }
 
-// Beside 100,000 labels, 3,000 lessons and a version for each take what the lessons take, and the versions as
-// they were before each of them are made again, one after the other, at the same price.
+// Beside 100,000 labels, 3,000 labels with a version each cost in proportion to those 3,000. The earlier
+// versions can be made again one after the other at the same cost.
 func TestALessonTakesLittleMemory(t *testing.T) {
 	const n, lessons, dimension = 100_000, 3000, 8
 	l := newLabelRecords(1, nil, n)
@@ -218,8 +218,8 @@ func TestALessonTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// Labels in partitions that the topic gains are read. A label of another dimension than the feed's goes to
-// the dead letters, and keeps neither the feed nor the good labels, before it and after it, from their work.
+// Labels in partitions added to the topic are read. A label of another dimension than the feed's goes to the
+// dead letters and affects neither the feed nor the good labels before and after it.
 func TestLabelsThatDoNotFit(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)

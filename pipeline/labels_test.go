@@ -74,7 +74,7 @@ func TestLabelsTopic(t *testing.T) {
 	}
 	start(t, client, o)
 	so := 0
-	settle := func() { time.Sleep(1500 * time.Millisecond) } // the topic is followed beside the stage
+	settle := func() { time.Sleep(1500 * time.Millisecond) } // the topic is followed concurrently with the stage
 	all(t, "taught before the start", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "class-1")
 
 	for i := range 3 {
@@ -96,7 +96,7 @@ func TestLabelsTopic(t *testing.T) {
 	}
 }
 
-// An order to reset reaches a stream's memory once, and a stage started later does not obey it again.
+// A reset order is applied to a stream's memory once. A stage started later does not apply it again.
 func TestResetOrder(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(4)
@@ -109,7 +109,7 @@ func TestResetOrder(t *testing.T) {
 	o.Observer = watch
 	stop := start(t, client, o)
 	so := 0
-	// Taught by the feed itself: only the stream's own memory holds it.
+	// Taught by the feed, so only the stream's memory holds it.
 	r := f.records(in, 1, 1)[0]
 	r.Key, r.Value = []byte("a"), encode(f.vector(1))
 	r.Headers = []record.Header{{Key: "label", Value: []byte("own")}, {Key: record.MarkerHeader}}
@@ -133,9 +133,9 @@ func TestResetOrder(t *testing.T) {
 	all(t, "after a restart the old reset counts no more", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "own")
 }
 
-// Names, rejections and forgotten names are in force from the next episode, in a process that was there and
-// in one that starts later; undone, the answers are those of before. What cannot be in force is a dead
-// letter.
+// Names, rejections and forgotten names are in force from the next episode, in a running process and in one
+// that starts later. After they are taken back, answers are as before. Names that cannot be in force go to
+// the dead letters.
 func TestNamesOnTheLabelsTopic(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(17)

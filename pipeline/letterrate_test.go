@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// What cannot be read is kept whole up to a rate; beyond it each letter is there, and small. What could be
-// replayed is never cut.
+// Unreadable records are kept whole up to a rate. Beyond it each still has a letter, cut short. Letters that
+// could be replayed are never cut.
 func TestLettersHaveARate(t *testing.T) {
 	s := &Stage{metrics: newMetrics()}
 	now := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// read returns the records of a topic once enough of them are there.
+// read returns the records of a topic once there are enough.
 func read(t *testing.T, client *topic.Client, name string, enough int) []record.Raw {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -44,8 +44,8 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 	}
 }
 
-// Every malformed record among good ones is in the dead letters, with its bytes, key, headers and reason; the good ones
-// are all answered.
+// Every malformed record among good ones is in the dead letters, with its bytes, key, headers and reason. The
+// good ones are all answered.
 func TestPoison(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(31)
@@ -182,13 +182,14 @@ func TestAnotherClient(t *testing.T) {
 	}
 }
 
-// hang is an observer that keeps a worker for ever.
+// hang is an observer that blocks a worker without end.
 type hang struct{ until chan struct{} }
 
 func (h *hang) Answered(*Answered) { <-h.until }
 
-// A worker that hangs ends the stage, with the stream named: the group would otherwise never know. After the second time
-// the episode is not solved again: its items go to the dead letters, and what comes after it is answered.
+// A worker that hangs ends the stage, with the stream named, because the group would not notice.
+// After the second time the episode is not solved again: its items go to the dead letters, and later
+// records are answered.
 func TestWatchdog(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(33)
@@ -225,7 +226,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// A stream long silent is retired, by event time; when it comes back it starts from its labels.
+// A stream that is idle for long in event time is evicted. When it returns, it starts from its labels.
 func TestStateTTL(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -266,8 +267,8 @@ func TestStateTTL(t *testing.T) {
 	}
 }
 
-// What came compressed may be larger than the output takes: the result is there without its attributes, and the feed
-// goes on, under both promises.
+// A compressed record may be larger than the output accepts once decompressed. Its result is written without
+// its attributes, and the feed continues, in both delivery modes.
 func TestAResultLargerThanTheOutputTakes(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)

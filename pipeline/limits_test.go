@@ -33,8 +33,8 @@ func lower(t *testing.T, client *topic.Client, name string, most int) {
 	}
 }
 
-// A state topic that takes small records only, from the start or from some moment on, holds snapshots and
-// journals all the same: cut as it takes them. Nothing is lost, and a new owner finds all of it.
+// A state topic with a small record limit, set at the start or later, holds snapshots and journals split to
+// that limit. Nothing is lost, and a new owner restores all of it.
 func TestStateTopicTakesSmallRecords(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		for _, later := range []bool{false, true} {
@@ -77,8 +77,8 @@ func TestStateTopicTakesSmallRecords(t *testing.T) {
 	}
 }
 
-// However a stream is named, a name that is too long is refused before anything of it is kept: its record
-// is a dead letter, and the others are answered.
+// A stream name that is too long is refused before it is stored, in whatever way it is given: the record is a
+// dead letter, and the others are answered.
 func TestLongNamesOfStreams(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
 	for _, by := range []string{"header", "key", "marker"} {

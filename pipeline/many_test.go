@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A flood of keys that come once pushes out neither a stream that was taught nor one that lasts, though
-// both are silent meanwhile, and a new owner holds to that too.
+// A flood of keys that come once evicts neither a stream that was taught nor a long-lived one, though both
+// are idle meanwhile. A new owner keeps them too.
 func TestOneOffKeysPushOutOneAnother(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(131)
@@ -64,8 +64,8 @@ func TestOneOffKeysPushOutOneAnother(t *testing.T) {
 	}
 }
 
-// Items keyed by something that never comes back are all answered, and what is remembered of them is
-// bounded, in memory and in the state; a stream that goes on is not given up.
+// Items with keys that never recur are all answered, and the memory kept of them is bounded, in the process
+// and in the state. A stream that continues is not evicted.
 func TestStreamsAreBounded(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(61)
@@ -84,10 +84,10 @@ func TestStreamsAreBounded(t *testing.T) {
 	start(t, client, o)
 	for from := 0; from < n; from += 100 {
 		write(t, client, records[from:from+100])
-		collect(t, client, o.Out, count(from+90)) // the last of the lasting stream may be open
+		collect(t, client, o.Out, count(from+90)) // the last episode of the lasting stream may be open
 	}
 	collect(t, client, o.Out, count(n))
-	// What silence closed at the end of the input is named by a journal until another record comes.
+	// Episodes closed by silence at the end of the input stay in the journal until another record comes.
 	write(t, client, records[n:])
 	collect(t, client, o.Out, count(n+10))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

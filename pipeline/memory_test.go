@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Whatever is in use, metrics are refused before streams are asked for, streams before reading waits, and all
-// three end again; what something else holds takes no stream.
+// As usage grows, metrics are refused before streams are evicted, and streams are evicted before reading
+// pauses. All three end again. Memory held by something else evicts no stream.
 func TestBudgetGivesUpInOrder(t *testing.T) {
 	var live int64
 	b := newBudget(1000)
@@ -53,8 +53,8 @@ func TestBudgetGivesUpInOrder(t *testing.T) {
 	}
 }
 
-// Random senders, of few dimensions and many, of models and keys that come once or last, taught or not, never
-// take more than the budget, and all that they send is answered.
+// Random senders, with few and many dimensions, with models and keys that occur once or recur, taught or not,
+// never exceed the budget, and all their items are answered.
 func TestMemoryStaysBelowItsBudget(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestMemoryStaysBelowItsBudget(t *testing.T) {
 	}
 }
 
-// manySenders are items of models of any dimension, of streams that last and streams that come once.
+// manySenders makes items of models of any dimension, of recurring streams and of streams that occur once.
 func manySenders(name string, random *rand.Rand, n int) []record.Out {
 	dimensions := []int{16, 64, 512, 4096}
 	list := make([]record.Out, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// commanded is a stage at work, exactly once, that takes orders.
+// commanded is a running stage with exactly-once delivery that follows orders.
 type commanded struct {
 	t      *testing.T
 	client *topic.Client
@@ -57,7 +57,7 @@ func (x *commanded) send(n int, streams ...string) {
 	write(x.t, x.client, list)
 }
 
-// give gives an order, or takes it back, and waits until so many pauses are in force.
+// give writes an order, or cancels it, and waits until that many pauses are in force.
 func (x *commanded) give(o record.Order, back bool, pauses int) {
 	x.t.Helper()
 	out := o.Record(x.o.Labels)
@@ -77,7 +77,8 @@ func (x *commanded) await(what string, holds func() bool) {
 	}
 }
 
-// answered waits for the answers of a stream, and checks that none of it, nor of others, is there twice.
+// answered waits for the answers of a stream, and checks that no answer, of this or other
+// streams, occurs twice.
 func (x *commanded) answered(name string, n int) *sink {
 	x.t.Helper()
 	s := collect(x.t, x.client, x.o.Out, func(s *sink) bool { return len(s.order[name]) >= n })
@@ -91,12 +92,12 @@ func (x *commanded) answered(name string, n int) *sink {
 
 var partition0 = int32(0)
 
-// A pause of everything answers what was read, of open episodes too, so that the processes can be stopped
-// with nothing open.
+// After a pause of everything, records already read are answered, including open episodes, so that processes
+// can be stopped with nothing open.
 func TestPauseDrains(t *testing.T) {
 	t.Parallel()
 	x := newCommanded(t)
-	x.send(7, "a", "b") // an episode and a bit of each
+	x.send(7, "a", "b") // one episode of each, and part of another
 	x.answered("a", 5)
 	x.answered("b", 5)
 	x.give(record.Order{}, false, 1)
@@ -112,14 +113,14 @@ func TestPauseDrains(t *testing.T) {
 	x.answered("b", 12)
 }
 
-// What is paused is not answered, others are, and nothing is lost or answered twice once it goes on: with the
-// same owner and with another, and however the pause ends.
+// Paused records are not answered, others are, and nothing is lost or answered twice after the pause, with
+// the same owner and with another, and however the pause ends.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		order    record.Order
-		others   bool // other streams go on
+		others   bool // other streams continue
 		restart  bool // while paused
-		together bool // the pause ends while nobody is at work
+		together bool // the pause ends while no process runs
 	}{
 		"a stream":                           {order: record.Order{Stream: "a"}, others: true},
 		"a stream, another owner":            {order: record.Order{Stream: "a"}, others: true, restart: true},
@@ -177,8 +178,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A stream that was paused for longer than there is room for what it holds goes on all the same, whether it
-// is told while somebody owns the partition or before.
+// A stream that was paused until its items filled all room is resumed, whether it was paused while the
+// partition had an owner or before.
 func TestPausedForLong(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint(restart), func(t *testing.T) {
@@ -203,7 +204,7 @@ func TestPausedForLong(t *testing.T) {
 	}
 }
 
-// A pause goes with the partition to a process that joins, and ends for both.
+// A pause stays with the partition when it moves to a process that joins, and ends for both processes.
 func TestPauseOverARebalance(t *testing.T) {
 	x := newCommanded(t)
 	x.send(5, "a", "b")
@@ -224,7 +225,7 @@ func TestPauseOverARebalance(t *testing.T) {
 	x.answered("a", 25)
 }
 
-// A skipped record is not answered, and those around it are.
+// A skipped record is not answered, but those around it are.
 func TestSkip(t *testing.T) {
 	x := newCommanded(t)
 	o := record.Order{Skip: x.o.In[0] + "/0/3"}
@@ -236,7 +237,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// Of the records of one order the latest counts, in whatever order partitions are read, and there is a bound.
+// Of one order's records the latest counts, in whatever order partitions are read. The number of
+// orders is bounded.
 func TestOrdersKept(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	pause := record.Order{Stream: "a"}

@@ -21,8 +21,8 @@ func answeredEpisode(stream string, first, last int64) state.Answered {
 	return state.Answered{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
 }
 
-// A replay hands an episode over when its last item is there, each stream's in order, and does not wait for
-// what the log does not hold any more.
+// A replay passes on an episode when its last item is there, each stream's in order, and does not wait for
+// items that the log no longer holds.
 func TestReplay(t *testing.T) {
 	r := newReplay()
 	r.from, r.decided = record.Start(6), record.Start(8)
@@ -55,7 +55,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// noted is a Committer that keeps what it is given.
+// noted is a Committer that stores what it is called with.
 type noted struct {
 	commits chan *producer.Commit
 	err     error
@@ -71,8 +71,8 @@ func (n *noted) Failed() <-chan error        { return nil }
 func (n *noted) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
 func (n *noted) StateEnd() (int64, bool)                                   { return -1, true }
 
-// Results leave at once, one commit at a time; what the journal says of them waits for the journal, which
-// leaves with the interval.
+// Results are written at once, one commit at a time. Their journal entries wait for the journal, which is
+// written at the interval.
 func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
@@ -127,8 +127,8 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// A restart goes back to the first item of what is closed and not answered, and of what the same item has
-// closed with it.
+// A restart goes back to the first item of closed, unanswered episodes, and of those that the
+// same item closed.
 func TestClosings(t *testing.T) {
 	c := closings{}
 	add := func(first, at int64) *job {
@@ -155,9 +155,9 @@ func TestClosings(t *testing.T) {
 	}
 }
 
-// Silence closes episodes before the item that is read next, at one position again and again. What it closed
-// and what was answered needs no second decision when more is closed there, by silence or by that item: the
-// offset does not go back.
+// Silence closes episodes before the next item to be read, perhaps several times at one position. Episodes
+// closed and answered there need no second decision when more close at that position, by silence or by that
+// item: the offset does not go back.
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}
 	add := func(first int64, why consumer.Reason) *job {
@@ -180,7 +180,7 @@ func TestClosingsBySilence(t *testing.T) {
 	}
 }
 
-// The saver saves in order, once each, when it is time and there is room.
+// The saver saves streams in order, once each, when they are due and the allowance permits.
 func TestSaver(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
@@ -202,8 +202,7 @@ func TestSaver(t *testing.T) {
 	}
 }
 
-// However many streams wait, what is asked for before the first snapshot is there stays within what may be
-// written.
+// However many streams wait, the snapshots requested before the first is taken stay within the allowance.
 func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
@@ -221,7 +220,7 @@ func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	}
 }
 
-// What a new owner had to learn again, the next one would have to learn again too, until it is saved.
+// Episodes that a new owner had to replay must be replayed by the next one too, until they are saved.
 func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
@@ -233,13 +232,12 @@ func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
 	}
 }
 
-// When a new owner would be busy for too long with what is not saved, streams are saved whatever may be
-// written.
+// If a new owner would replay for too long, streams are saved regardless of the allowance.
 func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	now := time.Now()
 	s := &saver{}
 	s.changed(&liveStream{}, now)
-	s.read(&consumer.Batch{Bytes: 10 * unmeasured, Decoded: 2 * time.Second}) // was waited for: at the speed assumed
+	s.read(&consumer.Batch{Bytes: 10 * unmeasured, Decoded: 2 * time.Second}) // waited: at the assumed speed
 	s.spent.solves += 8 * time.Second
 	if got := s.recovery(4, 1); got != 14*time.Second {
 		t.Errorf("recovery of %v", got)
@@ -247,8 +245,8 @@ func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	if got := s.recovery(4, 6); got != 24*time.Second {
 		t.Errorf("recovery of %v where six partitions share the workers", got)
 	}
-	s.read(&consumer.Batch{Bytes: 1 << 20, Read: time.Second}) // was there
-	s.read(&consumer.Batch{Bytes: 3 << 20})                    // at the speed measured
+	s.read(&consumer.Batch{Bytes: 1 << 20, Read: time.Second}) // did not have to wait
+	s.read(&consumer.Batch{Bytes: 3 << 20})                    // at the measured speed
 	if got := s.recovery(4, 1); got.Round(time.Millisecond) != 18*time.Second {
 		t.Errorf("recovery of %v at a megabyte a second", got)
 	}
@@ -261,8 +259,8 @@ func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	}
 }
 
-// In a transaction results are to be there within the interval: what commits take is taken off it, down to a
-// half, and nobody waits longer than that to begin the next.
+// In a transaction results must be written within the interval. The duration of commits is subtracted from
+// it, down to half of it, which is also the longest wait for the next commit.
 func TestCommitsBeginInTime(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
@@ -271,7 +269,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 	journal := func() (*state.Journal, restart) { return &state.Journal{}, restart{} }
 	now := time.Now()
 	for i, step := range []struct{ takes, wait time.Duration }{
-		{20 * time.Millisecond, interval},         // nothing is known of how long it takes
+		{20 * time.Millisecond, interval},         // duration unknown
 		{20 * time.Millisecond, interval * 4 / 5}, // as long as the one before
 		{70 * time.Millisecond, interval * 4 / 5},
 		{20 * time.Millisecond, interval / 2},

@@ -2,7 +2,8 @@ package pipeline
 
 import "testing"
 
-// A partition reads no further than to keep the workers busy, unless what is closed waits for one stream.
+// A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
+// for one stream.
 func TestReadsWhatTheWorkersNeed(t *testing.T) {
 	p := &partition{stage: &Stage{
 		options: Options{InFlight: 8 << 20}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0),

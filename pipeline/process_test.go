@@ -21,7 +21,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A stage that is to be killed runs as a process of its own: the test's own program, started with this variable.
+// A stage that will be killed runs in its own process: the test binary, started with this variable.
 const childVariable = "SLKSTREAM_TEST_STAGE"
 
 // child says what such a process runs.
@@ -68,7 +68,7 @@ func runChild(text string) int {
 	return 0
 }
 
-// options of the child's stage, and of one in this process that is to do the same.
+// options returns those of the child's stage, and of a stage in this process that must do the same.
 func (c child) options(client *topic.Client) Options {
 	o := basics(client, c.In, newFeed(c.Seed))
 	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
@@ -111,7 +111,7 @@ func kill(t testing.TB, cmd *exec.Cmd) {
 	_ = cmd.Wait() // it was killed
 }
 
-// scale is the size of the tests that break things: small in a plain go test, as the issue asks for in CI.
+// scale is the size of the fault tests: small unless SLKSTREAM_TEST_LONG is set.
 func scale() (records, kills int) {
 	if os.Getenv("SLKSTREAM_TEST_LONG") != "" {
 		return 50_000, 20
@@ -119,7 +119,7 @@ func scale() (records, kills int) {
 	return 6000, 5
 }
 
-// A stage killed at random moments gives the answers of one that was never disturbed, and gives all of them.
+// A stage killed at random moments gives all answers, equal to those of an undisturbed run.
 func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
@@ -175,7 +175,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 	}
 }
 
-// compare holds the answers of a disturbed run against those of an undisturbed one, and counts the repeats.
+// compare compares the answers of a disturbed run with those of an undisturbed one, and counts the repeats.
 func compare(t *testing.T, got, want *sink, n int) int {
 	t.Helper()
 	if len(got.answers) != n || len(want.answers) != n {

@@ -36,7 +36,7 @@ func (l *lines) count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -46,7 +46,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// metric is one line of a scrape, or "".
+// metric returns one line of a scrape, or "".
 func metric(m *Metrics, begin string) string {
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
@@ -58,8 +58,9 @@ func metric(m *Metrics, begin string) string {
 	return ""
 }
 
-// An output that refuses everything shows: the stage is not ready, says so once with cause and remedy, restarts its
-// partitions ever more slowly, and counts nothing as answered; when the output is well again, all of it is over.
+// An output that refuses everything is reported: the stage is not ready, logs cause and remedy once, restarts
+// its partitions with growing delays, and counts nothing as answered. When the output accepts records again,
+// all of that ends.
 func TestTroubleShows(t *testing.T) {
 	for name, once := range map[string]bool{"at least once": false, "exactly once": true} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestTroubleShows(t *testing.T) {
 			in := brokertest.Topic(t, client, "in", 1, nil)
 			o := basics(client, in, f)
 			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
-			// A topic whose settings refuse even the smallest result, and its dead letter.
+			// The topic's settings refuse even the smallest result and its dead letter.
 			o.Out = brokertest.Topic(t, client, "out", 1, map[string]string{"max.message.bytes": "80"})
 			o.Dead = brokertest.Topic(t, client, "dead", 1, map[string]string{"max.message.bytes": "80"})
 			o.StallAfter = 1500 * time.Millisecond
@@ -92,7 +93,7 @@ func TestTroubleShows(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 			eventually(t, "lag", func() bool { return strings.HasSuffix(metric(s.metrics, "slkstream_lag_records"), " 40") })
-			time.Sleep(3 * time.Second) // for restarts to pile up, if they do
+			time.Sleep(3 * time.Second) // to see whether restarts accumulate
 			if got := s.metrics.restarts.Sum(); got > 20 {
 				t.Errorf("%v restarts", got)
 			}
@@ -112,7 +113,7 @@ func TestTroubleShows(t *testing.T) {
 	}
 }
 
-// raise lets a topic take records of a megabyte.
+// raise lets a topic accept records of a megabyte.
 func raise(t *testing.T, client *topic.Client, name string) {
 	t.Helper()
 	k := client.Kafka()
@@ -127,7 +128,7 @@ func raise(t *testing.T, client *topic.Client, name string) {
 	}
 }
 
-// What is known of a partition over its restarts.
+// The progress of a partition is kept over its restarts.
 func TestProgress(t *testing.T) {
 	now := time.Now()
 	p, tp := newProgress(), topic.TopicPartition{Topic: "in"}

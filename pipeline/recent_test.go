@@ -7,7 +7,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 )
 
-// Every answered item is kept with its answer, as far as the bytes reach.
+// Every answered item is kept with its answer, up to the bound in bytes.
 func TestRecentItems(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)

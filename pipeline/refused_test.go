@@ -32,7 +32,7 @@ func (r *refusingCommitter) Commit(ctx context.Context, c *producer.Commit) erro
 	return r.Committer.Commit(ctx, c)
 }
 
-// A refusal that the group does not repeat is no reason to wait for ever.
+// After a refusal that the group does not repeat, the stage does not wait without end.
 func TestRefusedAndStillOwner(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(84)

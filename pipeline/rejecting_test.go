@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A feed none of whose records can be used shows, though the stage gets on: it is not ready, says why and what to do, and
-// is ready again when something is answered.
+// If all records of a feed are unusable, the stage is not ready although it makes progress, and reports cause
+// and remedy. It is ready again when an item is answered.
 func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(72)
@@ -47,8 +47,8 @@ func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 	eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
 }
 
-// What counts as a feed that cannot be used: enough records in a row, for long enough, with nothing usable between them;
-// records that can be read do not count as usable while episodes cannot be solved.
+// A feed counts as unusable after enough rejected records in a row, for long enough, with no usable one among
+// them. Readable records do not count as usable while episodes cannot be solved.
 func TestRejecting(t *testing.T) {
 	begin := time.Now()
 	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }

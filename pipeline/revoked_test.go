@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// A partition goes on with what it has in memory only if nothing shows that anybody has owned it in between.
+// A partition continues from memory only if nothing shows that it had another owner in between.
 func TestOutdated(t *testing.T) {
 	p := &partition{input: topic.ID{1}, stateID: topic.ID{2}, stateEnd: 50, position: record.Start(30), commits: &commits{last: record.Start(20)}}
 	same := found{input: topic.ID{1}, state: topic.ID{2}, committed: 20, first: 0, end: 40, stateFirst: 10, stateEnd: 50}
@@ -41,7 +41,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// Of the partitions that were taken back those are held that the group gives back, and each is handed out once.
+// Revoked partitions are kept if the group assigns them again, and each is taken once.
 func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 	var r revoked
 	tp := func(n int32) topic.TopicPartition { return topic.TopicPartition{Topic: "in", Partition: n} }
@@ -58,7 +58,7 @@ func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 	}
 }
 
-// Only what is in the state as it is in memory may be kept.
+// A partition may be kept only if its state in the topic equals its memory.
 func TestSettled(t *testing.T) {
 	fresh := func() *partition {
 		return &partition{replay: newReplay(), commits: newCommits(nil, nil, time.Second, true)}
@@ -82,8 +82,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// Members come and go while a stage stays: the partitions that stay with it are not restored, and all answers are those of
-// a stage that was never disturbed, once each where that is promised.
+// Members come and go while a stage stays. The partitions that stay with it are not restored. All answers
+// equal those of an undisturbed stage, and with exactly-once delivery each is written once.
 func TestPartitionsThatStayAreKept(t *testing.T) {
 	for name, once := range map[string]bool{"at least once": false, "exactly once": true} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-// Two groups that read the same input give the same answers, whichever worker has solved what before.
+// Two groups that read the same input give the same answers, whichever worker solved which episode.
 func TestSameInputSameAnswers(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(9)

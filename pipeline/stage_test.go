@@ -28,7 +28,7 @@ const (
 	classes   = 4
 )
 
-// feed makes the vectors of a test: a few classes, well apart, drawn from a seed.
+// feed makes the vectors of a test: a few well-separated classes, drawn from a seed.
 type feed struct{ random *rand.Rand }
 
 func newFeed(seed uint64) *feed { return &feed{rand.New(rand.NewPCG(seed, 1))} }
@@ -52,9 +52,9 @@ func (f *feed) support() []stream.Example {
 	return list
 }
 
-// records are n items of the given streams, round about a tenth of a second of event time apart.
+// records returns n items of the given streams, about a tenth of a second of event time apart.
 func (f *feed) records(name string, streams, n int) []record.Out {
-	start := time.Now() // not long ago: retention goes by these times
+	start := time.Now() // recent, because retention goes by these times
 	list := make([]record.Out, n)
 	for i := range list {
 		value := encode(f.vector(f.random.IntN(classes)))
@@ -99,7 +99,7 @@ func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.Discard, nil))
 }
 
-// options are those of a stage at least once, with episodes that only the input closes.
+// options returns those of an at-least-once stage, with episodes that only the input closes.
 func basics(client *topic.Client, in string, f *feed) Options {
 	s, err := solver.DefaultPreset.Settings()
 	if err != nil {
@@ -162,13 +162,13 @@ func write(t testing.TB, client *topic.Client, records []record.Out) {
 	}
 }
 
-// sink collects what a topic holds, for as long as the test runs.
+// sink collects the records of a topic while the test runs.
 type sink struct {
-	answers map[string][]record.Result // by id, in order
+	answers map[string][]record.Result // by ID, in order
 	order   map[string][]int64         // offsets of each stream's answers, in order
 }
 
-// collect reads a topic until enough says so.
+// collect reads a topic until enough returns true.
 func collect(t testing.TB, client *topic.Client, name string, enough func(*sink) bool) *sink {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
@@ -216,7 +216,7 @@ func collect(t testing.TB, client *topic.Client, name string, enough func(*sink)
 
 func count(n int) func(*sink) bool { return func(s *sink) bool { return len(s.answers) >= n } }
 
-// whole feeds end every stream with a marker, so that everything is answered by the input alone.
+// whole feeds end every stream with a marker, so that the input alone closes all episodes.
 func markers(name string, streams int) []record.Out {
 	list := make([]record.Out, streams)
 	for i := range list {

@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Strangers of one kind are in one group, and those of other kinds, models and dimensions in others; what
-// would be called by a new example is told, and nothing is called so yet.
+// Strangers of one kind are in one group, those of other kinds, models and dimensions in others. WouldCorrect
+// returns the items that a new example would correct, and corrects none.
 func TestStrangers(t *testing.T) {
 	f := newFeed(3)
 	store := recent.New(8 << 20)

@@ -19,7 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// trickle writes records a few at a time, over about the given time.
+// trickle writes records a few at a time, over approximately the given time.
 func trickle(t *testing.T, client *topic.Client, records []record.Out, over time.Duration) (wait func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -44,8 +44,8 @@ func trickle(t *testing.T, client *topic.Client, records []record.Out, over time
 // long says whether the tests run in their long form.
 func long() bool { n, _ := scale(); return n > 10_000 }
 
-// Members come and go: nothing is lost, every answer is the undisturbed one, so that the state went with its partition,
-// and no commit takes an offset back.
+// Members come and go: nothing is lost, every answer equals that of an undisturbed run, so state moves with
+// its partition, and no commit moves an offset back.
 func TestMembersComeAndGo(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
@@ -102,8 +102,8 @@ func TestMembersComeAndGo(t *testing.T) {
 	compare(t, got, collect(t, client, calm.Out, count(n)), n)
 }
 
-// The broker goes away, in the middle of everything, and comes back: the stage waits and goes on where it was, without a
-// restart, and answers everything.
+// The broker goes away during work and comes back: the stage waits, continues without a restart,
+// and answers everything.
 func TestBrokerGoesAway(t *testing.T) {
 	if brokertest.Real() {
 		t.Log("a broker that others share is not killed here: see the chaos tool")
@@ -149,7 +149,8 @@ func TestBrokerGoesAway(t *testing.T) {
 	}
 }
 
-// An output that refuses everything for a while holds the stage up, fills no memory, and loses nothing.
+// An output that refuses everything for a while stops the stage's progress, but memory does not grow and
+// nothing is lost.
 func TestOutputRefuses(t *testing.T) {
 	server := brokertest.Embedded(t) // real brokers refuse on request only with authorisation set up
 	client := brokertest.Connect(t, []string{server.Address})
@@ -204,8 +205,8 @@ func TestOutputRefuses(t *testing.T) {
 	}
 }
 
-// staysFlat begins something and looks at the heap three seconds later: 48 MB are room for two partitions' fetches and what
-// they have in flight, and far less than would pile up if nothing held the input back.
+// staysFlat starts an operation and checks the heap three seconds later. 48 MB suffice for two partitions'
+// fetches and records in flight, and are far less than would accumulate if input were not held back.
 func staysFlat(t *testing.T, when string, begin func()) {
 	t.Helper()
 	var before, during runtime.MemStats
@@ -220,7 +221,7 @@ func staysFlat(t *testing.T, when string, begin func()) {
 	}
 }
 
-// A stop under load is in time, and what it has committed is not answered again.
+// A stop under load is in time, and committed records are not answered again.
 func TestStopUnderLoad(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(24)
@@ -247,7 +248,8 @@ func TestStopUnderLoad(t *testing.T) {
 	}
 }
 
-// New partitions of the input are noticed and read, and their streams remembered in partitions of the state that follow.
+// New partitions of the input are found and read, and their streams are saved in partitions added to
+// the state topic.
 func TestPartitionsGrow(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -266,7 +268,7 @@ func TestPartitionsGrow(t *testing.T) {
 	if err := client.Grow(ctx, in, grown); err != nil {
 		t.Fatal(err)
 	}
-	seen := func(name string) { // what a client knows of a topic may be two seconds old
+	seen := func(name string) { // a client's metadata may be two seconds old
 		for {
 			if partitions, err := client.Partitions(ctx, name); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -289,7 +291,8 @@ func TestPartitionsGrow(t *testing.T) {
 	seen(o.State)
 }
 
-// A quiet stream's one item is answered although others of its partition are busy, and the committed offset moves past it.
+// An idle stream's one item is answered while other streams of its partition are busy, and the committed
+// offset moves past it.
 func TestQuietStreamAmongBusyOnes(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -309,7 +312,7 @@ func TestQuietStreamAmongBusyOnes(t *testing.T) {
 		start(t, client, o)
 		all := n + 1
 		if name == "age" {
-			all -= 50 // the last episodes have nothing after them that would close them
+			all -= 50 // no later record closes the last episodes
 		}
 		got := collect(t, client, o.Out, count(all))
 		id := record.Source{Topic: in, Object: -1}.ID()
@@ -329,7 +332,8 @@ func TestQuietStreamAmongBusyOnes(t *testing.T) {
 	}
 }
 
-// Many streams with not quite an episode each and little memory: the oldest close, and everything is answered.
+// With many streams of less than an episode each and little memory, the oldest episodes close, and
+// everything is answered.
 func TestManyStreamsInLittleMemory(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(27)
@@ -339,7 +343,7 @@ func TestManyStreamsInLittleMemory(t *testing.T) {
 		streams, items, room = 10_000, 99, 8<<20
 	}
 	o := basics(client, in, f)
-	o.Memory.Warm, o.Memory.Solver.Method = false, "nearest" // it is about memory, not about answers
+	o.Memory.Warm, o.Memory.Solver.Method = false, "nearest" // the test is about memory, not answers
 	o.Limits = consumer.Limits{Size: items + 1, Age: time.Hour, Idle: 500 * time.Millisecond, Memory: room}
 	watch := &watcher{}
 	o.Observer = watch

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The first record of a reason is told at once, the rest once a minute and at the end, by reason.
+// The first record of a reason is logged at once, the others once a minute and at the end, by reason.
 func TestTally(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
