@@ -1,5 +1,5 @@
-// Package broker is the embedded Kafka broker: what commands use where no brokers are given. Its data lives
-// in a directory; of the processes that use a directory, one serves and the others connect to it.
+// Package broker is the embedded Kafka broker, which commands use if no brokers are given. Its data is in a
+// directory. Of the processes that use a directory, one serves it and the others connect to that one.
 package broker
 
 import (
@@ -21,17 +21,17 @@ import (
 
 // Files in the directory.
 const (
-	lockFile    = "lock"    // held by the process that serves
-	addressFile = "address" // where it listens, and its successors too
+	lockFile    = "lock"    // held by the serving process
+	addressFile = "address" // where the serving process listens, and its successors
 	dataFolder  = "data"
 )
 
-// Broker is this process's share in the embedded broker of a directory: it serves it, or it stands by to
-// serve it when the process that does goes away. The address stays the same, so that clients find the
-// successor by trying again.
+// Broker is this process's part in the embedded broker of a directory: it serves the directory, or stands by
+// to serve it when the serving process ends. The address stays the same if its port is free, so that clients
+// find the successor by reconnecting.
 type Broker struct {
 	dir     string
-	host    string // to listen at
+	host    string // to listen on
 	address string
 	log     *slog.Logger
 	lock    *os.File
@@ -43,9 +43,9 @@ type Broker struct {
 	done chan struct{}
 }
 
-// Open gives the address of the broker that serves dir, which becomes this process's unless another one's
-// answers. listen is the host and port to listen at; "" is loopback, and port 0 any, or the one of the
-// process before. What is in dir is for this user alone.
+// Open returns when dir is served, by another process that answers or by this one. listen is the host and
+// port to listen on; "" is loopback. Port 0 is the previous process's port, or any if there was none. Files
+// in dir are accessible to this user only.
 func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, error) {
 	host, port, err := listenAddress(listen)
 	if err != nil {
@@ -72,7 +72,7 @@ func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, e
 	return b, nil
 }
 
-// Address is host:port.
+// Address is the broker's host:port.
 func (b *Broker) Address() string { return b.address }
 
 // Serving says whether the broker runs in this process.
@@ -82,8 +82,8 @@ func (b *Broker) Serving() bool {
 	return b.server != nil
 }
 
-// Close stops the broker if it is this process's, with everything on disk, and lets a successor have the
-// directory.
+// Close stops the broker if this process serves it, after writing everything to disk, and releases the
+// directory to a successor.
 func (b *Broker) Close() error {
 	b.stop()
 	<-b.done
@@ -93,16 +93,16 @@ func (b *Broker) Close() error {
 		b.server.Close()
 		b.server = nil
 	}
-	return b.lock.Close() // and with it the lock
+	return b.lock.Close() // this releases the lock
 }
 
-// begin waits until the directory is served, by this process or another.
+// begin waits until the directory is served, by this process or another, for at most 30 s.
 func (b *Broker) begin(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		if address, err := readAddress(b.dir); err == nil && answers(ctx, address) {
-			// Someone listens there. It is our directory's broker unless we can have the lock.
+			// A process listens there. It is our directory's broker unless the lock is free.
 			b.address = address
 		}
 		if served, err := b.tryServe(port); err != nil {
@@ -116,7 +116,7 @@ func (b *Broker) begin(ctx context.Context, port int) error {
 	}
 }
 
-// standBy serves once the process that does is gone.
+// standBy serves the directory once the serving process has ended.
 func (b *Broker) standBy(ctx context.Context) {
 	defer close(b.done)
 	var said time.Time
@@ -136,8 +136,8 @@ func (b *Broker) standBy(ctx context.Context) {
 	}
 }
 
-// tryServe serves if it gets the lock. The port of the broker before is kept, because its clients come back
-// there.
+// tryServe serves the directory if it gets the lock. It keeps the previous broker's port,
+// because clients reconnect there.
 func (b *Broker) tryServe(port int) (bool, error) {
 	got, err := tryLock(b.lock)
 	if err != nil {
@@ -159,7 +159,7 @@ func (b *Broker) tryServe(port int) (bool, error) {
 		return false, err
 	}
 	if err := writeAddress(b.dir, server.Address); err != nil {
-		server.Close() // whoever has the lock next is the only one that writes
+		server.Close() // the caller may release the lock, and only its holder may write
 		return false, err
 	}
 	b.mu.Lock()
@@ -168,8 +168,8 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	return true, nil
 }
 
-// listenAddress takes an address apart. One that stands for every interface is refused: clients are told to
-// connect to the address that the broker listens at.
+// listenAddress splits HOST:PORT. It refuses an address that stands for every interface, because clients are
+// sent the address that the broker listens on.
 func listenAddress(listen string) (host string, port int, err error) {
 	if listen == "" {
 		return "127.0.0.1", 0, nil
@@ -188,11 +188,11 @@ func listenAddress(listen string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// makePrivate takes the rights of others away from what an older version has left in dir.
+// makePrivate removes other users' permissions from the files that an older version left in dir.
 func makePrivate(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a file that another process has just removed
+			return nil // another process has just removed it
 		}
 		if err != nil {
 			return err
@@ -220,9 +220,9 @@ func readAddress(dir string) (string, error) {
 	return address, nil
 }
 
-// writeAddress replaces the file as a whole, so that a reader sees an old address or the new one.
+// writeAddress replaces the file atomically, so that a reader sees the old address or the new one.
 func writeAddress(dir, address string) error {
-	file, err := os.CreateTemp(dir, addressFile+"-*") // for this user alone
+	file, err := os.CreateTemp(dir, addressFile+"-*") // accessible to this user only
 	if err != nil {
 		return fmt.Errorf("embedded-dir: %w", err)
 	}

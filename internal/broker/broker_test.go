@@ -61,8 +61,8 @@ func count(t *testing.T, address string) (n int64) {
 	return n
 }
 
-// The first serves, the second connects, and when the first stops the second serves the same data at the same
-// address.
+// The first process serves, the second connects, and when the first stops the second serves the same data
+// at the same address.
 func TestOneServesAndTheNextTakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir)
@@ -98,7 +98,7 @@ func child(dir string) {
 	select {}
 }
 
-// What was acknowledged before a kill -9 is there afterwards, and the killed process leaves no lock behind.
+// Acknowledged records survive a kill -9, and the killed process leaves no lock behind.
 func TestKilledKeepsEverything(t *testing.T) {
 	dir := t.TempDir()
 	if served := os.Getenv("SLKSTREAM_SERVE_DIRECTORY"); served != "" {
@@ -145,7 +145,7 @@ func TestADirectoryThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What the broker keeps is for its user alone, and what an older version left in the open is closed.
+// The broker's files are accessible to its user only, and so are those of an older version afterwards.
 func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "embedded")
 	if err := os.MkdirAll(filepath.Join(dir, "old"), 0o755); err != nil {
@@ -178,7 +178,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// The host it is told to listen at is used, and told to clients.
+// The broker listens on the configured host, and advertises it to clients.
 func TestListenHost(t *testing.T) {
 	b, err := Open(context.Background(), t.TempDir(), "localhost:0", quiet)
 	if err != nil {
@@ -204,7 +204,7 @@ func TestListenHost(t *testing.T) {
 	}
 }
 
-// Clients are not invited to send metrics, which nobody here reads.
+// Client telemetry is not advertised, because nothing here reads it.
 func TestNoTelemetryIsAdvertised(t *testing.T) {
 	server, err := Serve("", 0, quiet)
 	if err != nil {
@@ -227,8 +227,8 @@ func TestNoTelemetryIsAdvertised(t *testing.T) {
 	}
 }
 
-// Whatever stands where the address goes, at most one process serves a directory: one that cannot write the
-// address does not go on serving without the lock.
+// At most one process serves a directory, even if something is in the way of the address file: one that
+// cannot write the address does not continue to serve without the lock.
 func TestOneWriterWhateverLiesInTheFolder(t *testing.T) {
 	for _, inTheWay := range []string{addressFile + ".new", addressFile} {
 		t.Run(inTheWay, func(t *testing.T) {

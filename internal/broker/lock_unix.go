@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock on a file if nobody has it. The kernel lets go of it when the process ends, however
-// it ends, so that there are no stale locks.
+// tryLock takes the lock on a file if it is free. The kernel releases it when the process ends, however it
+// ends, so that there are no stale locks.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -18,6 +18,6 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// privateFiles makes whatever the process creates from now on its user's alone: the broker's library sets its
-// own modes.
+// privateFiles sets the umask so that files that the process creates from now on are accessible to its user
+// only: the broker's library sets modes of its own.
 func privateFiles() { syscall.Umask(0o077) }

@@ -12,9 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// maker makes the topics that clients ask for and that do not exist yet, as Kafka does where it is allowed
-// to. The broker's own way of doing so forgets these topics, with all their records, when its process is
-// killed; only topics made by request are on disk at once.
+// maker creates missing topics that clients request, as Kafka does if its settings allow it. The broker's own
+// automatic creation loses these topics, with all their records, when its process is killed; only topics that
+// are created by request are on disk at once.
 type maker struct {
 	cluster   *kfake.Cluster
 	client    *kafka.Client
@@ -44,7 +44,8 @@ func (m *maker) close() {
 	m.transport.CloseIdleConnections()
 }
 
-// asked lets a request wait until the topics it may make are there; the broker answers others meanwhile.
+// asked delays a metadata request until the topics that it may create exist; the broker
+// answers other requests meanwhile.
 func (m *maker) asked(request kmsg.Request) (kmsg.Response, error, bool) {
 	r := request.(*kmsg.MetadataRequest)
 	if !r.AllowAutoTopicCreation || r.Version < 4 {
@@ -68,7 +69,7 @@ func (m *maker) asked(request kmsg.Request) (kmsg.Response, error, bool) {
 	return nil, nil, false
 }
 
-// deleted forgets what was made: a deleted topic may be asked for again.
+// deleted clears made, because a deleted topic may be requested again.
 func (m *maker) deleted(kmsg.Request) (kmsg.Response, error, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

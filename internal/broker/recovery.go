@@ -19,18 +19,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// recovery ends the transactions that were open when the broker's process was killed. The broker itself takes
-// them for given up when it starts again, but writes so nowhere: without the mark that ends a transaction
-// readers also leave out what its producer has committed later, and after another kill the broker takes the
-// next transaction's mark for both.
+// recovery aborts the transactions that were open when the broker's process was killed. When the broker
+// starts again it treats them as aborted, but writes no abort markers. Without its marker, readers also
+// skip what the producer commits later, and after another kill the broker applies the next
+// transaction's marker to both.
 //
-// A journal beside the data names every partition that a producer has ever written to in a transaction, each
-// once, and whether the broker has ended in order. If it has not, each of these pairs gets the mark of a
-// transaction given up, which means nothing where none was open. Until then nobody begins one.
+// A journal beside the data lists every partition that a producer has ever written to in a transaction, each
+// once, and whether the broker was closed in order. If it was not, each of these pairs gets an abort marker,
+// which has no effect where no transaction was open. Until then no transaction can begin.
 type recovery struct {
 	cluster *kfake.Cluster
 	log     *slog.Logger
-	done    chan struct{} // closed when there is nothing to recover any more
+	done    chan struct{} // closed when recovery is complete
 
 	mu      sync.Mutex
 	journal *os.File
@@ -74,7 +74,7 @@ func (r *recovery) open(path string) (killed bool, err error) {
 		if killed = lines.Text() != closedInOrder; !killed {
 			continue
 		}
-		// else cut short: never acknowledged
+		// else cut short, so never acknowledged
 		if _, err := fmt.Sscan(lines.Text(), &w.producer, &w.topic, &w.partition); err == nil {
 			r.known[w] = true
 		}
@@ -82,7 +82,7 @@ func (r *recovery) open(path string) (killed bool, err error) {
 	return killed, lines.Err()
 }
 
-// wait holds a request up until the recovery is over.
+// wait delays a request until recovery is complete.
 func (r *recovery) wait(kmsg.Request) (kmsg.Response, error, bool) {
 	select {
 	case <-r.done:
@@ -92,7 +92,7 @@ func (r *recovery) wait(kmsg.Request) (kmsg.Response, error, bool) {
 	return nil, nil, false
 }
 
-// added notes what a transaction is going to write to, before it may.
+// added journals the partitions that a transaction is about to write to, before the broker accepts them.
 func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
 	r.wait(request)
 	add := request.(*kmsg.AddPartitionsToTxnRequest)
@@ -116,7 +116,7 @@ func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
 	return nil, nil, false
 }
 
-// giveUp marks every pair of the journal.
+// giveUp writes an abort marker for every pair in the journal.
 func (r *recovery) giveUp(ctx context.Context, address string) error {
 	request := kmsg.NewPtrWriteTxnMarkersRequest()
 	for w := range r.known {
@@ -136,7 +136,7 @@ func (r *recovery) giveUp(ctx context.Context, address string) error {
 	for _, m := range answer.Markers {
 		for _, t := range m.Topics {
 			for _, p := range t.Partitions {
-				// deleted since
+				// the topic may have been deleted since
 				if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 					return fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err)
 				}
@@ -146,8 +146,8 @@ func (r *recovery) giveUp(ctx context.Context, address string) error {
 	return nil
 }
 
-// close notes that nothing needs to be recovered: an open transaction goes on when the broker is started
-// again.
+// close records that nothing needs to be recovered: open transactions continue when the
+// broker is started again.
 func (r *recovery) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +157,7 @@ func (r *recovery) close() {
 	r.journal.Close()
 }
 
-// ask makes one request over a connection of its own, in the oldest form, which has no tags.
+// ask makes one request over its own connection, in the oldest version, which has no tagged fields.
 func ask(ctx context.Context, address string, request kmsg.Request, answer kmsg.Response) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {

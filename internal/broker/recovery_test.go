@@ -15,8 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
-// Transactions that were open when the broker was killed are given up, once and for all, and those that the
-// same producer commits later are seen.
+// Transactions that were open when the broker was killed are aborted for good, and those that the same
+// producer commits later are visible.
 func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 	if served := os.Getenv("SLKSTREAM_SERVE_TRANSACTIONS"); served != "" {
 		child(served)
@@ -77,7 +77,7 @@ func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 	}
 	defer c.Close()
 	var got []string
-	for quiet := 0; quiet < 3; { // more than is wanted would be as wrong as less
+	for quiet := 0; quiet < 3; { // extra records would be as wrong as missing ones
 		poll, stop := context.WithTimeout(ctx, 500*time.Millisecond)
 		before := len(got)
 		c.PollFetches(poll).EachRecord(func(r *kgo.Record) { got = append(got, string(r.Value)) })

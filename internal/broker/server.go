@@ -17,33 +17,33 @@ import (
 
 // Server is a Kafka broker in this process, on loopback.
 type Server struct {
-	// Cluster is the broker itself, for tests: its Fault and Control make single requests fail or wait.
+	// Cluster is the broker itself, for tests: its Fault and Control methods make single requests fail or wait.
 	Cluster  *kfake.Cluster
 	Address  string
 	maker    *maker
 	sweeper  *sweeper
-	recovery *recovery // nil: nothing is on disk
+	recovery *recovery // nil: data is in memory only
 }
 
-// Serve starts a broker whose data lives in dir ("": in memory), on port (0: any). extra options come last
-// and win.
+// Serve starts a broker with its data in dir ("": in memory), on port (0: any). extra options are applied
+// last and take precedence.
 func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server, error) {
 	options := []kfake.Opt{
 		kfake.Ports(port),
 		kfake.ClusterID("slkstream-embedded"),
 		kfake.DefaultNumPartitions(4),
 		kfake.GroupMinSessionTimeout(time.Second),
-		// A request that waits, see maker, is watched by a goroutine of its own. In order, one goroutine watches
-		// all of a connection, and when it is held up between two requests a second one starts beside it: both wake
-		// the same request, and the broker waits for ever for its second end. A connection has one request at a
-		// time here in any case.
+		// A delayed request (see maker) is then watched by its own goroutine. In order, one goroutine watches a
+		// whole connection, and if it is delayed between two requests a second one starts beside it: both wake the
+		// same request, and the broker waits for ever for its second end. A connection has one request at a time
+		// here in any case.
 		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
 		kfake.MaxVersions(served()),
 		kfake.BrokerConfigs(map[string]string{
-			// How often topics are compacted and old records let go. The broker answers nobody while it reads and
-			// writes all that compacted topics hold: not too often, and often enough for a restore to have little to
-			// read.
+			// How often topics are compacted and old records deleted. The broker answers no requests while it
+			// reads and writes all records of compacted topics: not too often, but often enough that a restore
+			// has little to read.
 			"log.cleaner.backoff.ms": "60000",
 			"log.segment.bytes":      strconv.Itoa(64 << 20),
 		}),
@@ -69,8 +69,8 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	return s, nil
 }
 
-// served are the requests that are advertised: not those by which clients send metrics of theirs, for which
-// nobody here has a use, and whose answers make librdkafka complain.
+// served returns the requests that are advertised: all but those for client telemetry, which is not used here
+// and whose answers make librdkafka complain.
 func served() *kversion.Versions {
 	v := kversion.Stable()
 	for _, key := range []kmsg.Key{kmsg.GetTelemetrySubscriptions, kmsg.PushTelemetry} {
@@ -79,7 +79,7 @@ func served() *kversion.Versions {
 	return v
 }
 
-// listenAt makes the broker listen at a host of this machine, and tell clients so.
+// listenAt makes the broker listen on a host of this machine, and advertise that host to clients.
 func listenAt(host string) kfake.Opt {
 	return kfake.ListenFn(func(network, address string) (net.Listener, error) {
 		_, port, err := net.SplitHostPort(address)
@@ -90,7 +90,7 @@ func listenAt(host string) kfake.Opt {
 	})
 }
 
-// Close writes what is not on disk yet and stops the broker.
+// Close writes to disk what is not there yet and stops the broker.
 func (s *Server) Close() {
 	s.sweeper.close()
 	s.maker.close()
@@ -100,8 +100,8 @@ func (s *Server) Close() {
 	}
 }
 
-// TopicSettings are what a topic of the embedded broker gets that nobody asked anything special of: a week or
-// 2 GiB a partition, whichever is reached first, as a laptop's disk is small.
+// TopicSettings are the default settings of the embedded broker's topics: a week or 2 GiB a partition,
+// whichever is reached first, as a laptop's disk is small.
 func TopicSettings() map[string]string {
 	return map[string]string{
 		"retention.ms":    strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
@@ -123,7 +123,7 @@ func portOf(address string) int {
 	return port
 }
 
-// kafkaLog passes the broker's warnings and errors on.
+// kafkaLog logs the broker's warnings and errors.
 type kafkaLog struct{ log *slog.Logger }
 
 func (l kafkaLog) Logf(level kfake.LogLevel, format string, args ...any) {

@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// sweeper removes members of groups that have been silent for longer than their session. The broker does so
-// itself but for a member whose connection broke just while it waited to join: that one it would keep for
-// ever, and with it the partitions that the group gave it.
+// sweeper removes group members that have sent nothing for longer than their session. The broker does so
+// itself, except for a member whose connection broke while it waited to join: it would keep that member for
+// ever, with the partitions that the group assigned to it.
 type sweeper struct {
 	cluster   *kfake.Cluster
 	client    *kafka.Client
@@ -22,7 +22,7 @@ type sweeper struct {
 	done      sync.WaitGroup
 
 	mu       sync.Mutex
-	sessions map[string]time.Duration // the longest that a member of the group has asked for
+	sessions map[string]time.Duration // longest session timeout requested in each group
 	heard    map[groupMember]time.Time
 }
 
@@ -49,7 +49,7 @@ func (s *sweeper) close() {
 	s.transport.CloseIdleConnections()
 }
 
-// listen notes each sign of life.
+// listen records when each member last joined, synced or sent a heartbeat.
 func (s *sweeper) listen(request kmsg.Request) (kmsg.Response, error, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *sweeper) sweep(ctx context.Context) {
 		}
 		s.mu.Unlock()
 		for _, g := range groups {
-			// A group that is not stable has members which rightly say nothing while they wait for the others.
+			// In a group that is not stable, members rightly send nothing while they wait for the others.
 			if info := s.cluster.GroupInfo(g); info != nil && info.State == "Stable" {
 				s.remove(ctx, g, s.silent(info))
 			}
@@ -83,8 +83,8 @@ func (s *sweeper) sweep(ctx context.Context) {
 	}
 }
 
-// silent lists the members that the broker itself should have removed by now. A member counts from when it is
-// first seen.
+// silent lists the members that the broker itself should have removed by now. A member that has sent nothing
+// yet counts from when it is first seen.
 func (s *sweeper) silent(info *kfake.GroupInfo) []kafka.LeaveGroupRequestMember {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *sweeper) silent(info *kfake.GroupInfo) []kafka.LeaveGroupRequestMember 
 
 func (s *sweeper) remove(ctx context.Context, group string, members []kafka.LeaveGroupRequestMember) {
 	if len(members) > 0 {
-		// Whatever comes of it, the next sweep looks again.
+		// An error is ignored: the next sweep tries again.
 		_, _ = s.client.LeaveGroup(ctx, &kafka.LeaveGroupRequest{
 			Addr: s.client.Addr, GroupID: group,
 			Members: members,

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
-// member speaks the group protocol by hand.
+// member is a group member whose protocol requests are sent one by one.
 type member struct {
 	client *kgo.Client
 	group  string
@@ -68,8 +68,8 @@ func (m *member) heartbeat(ctx context.Context) error {
 	return kerr.ErrorForCode(answer.(*kmsg.HeartbeatResponse).ErrorCode)
 }
 
-// A member whose connection broke while it waited to join is not kept: the one that is left has the group to
-// itself. There are several groups, because the broker itself misses only every other one.
+// A member whose connection broke while it waited to join is removed, and the remaining one has the group to
+// itself. There are several groups, because the broker itself misses only every other such member.
 func TestAMemberThatDiedWhileJoiningIsRemoved(t *testing.T) {
 	server, err := Serve("", 0, quiet)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestAMemberThatDiedWhileJoiningIsRemoved(t *testing.T) {
 	server.Close()
 }
 
-// dieWhileJoining returns when the group's members are again what they were before the one that died.
+// dieWhileJoining makes a second member die while it joins, and returns when the group has one member again.
 func dieWhileJoining(t *testing.T, server *Server, group string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
