@@ -6,21 +6,21 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Block is the items of one episode, which are kept and forgotten together.
+// Block is the items of one episode, which are kept and dropped together.
 type Block struct {
 	items     []Item    // guarded by the store's mutex once the block is added
-	codes     []int8    // a row an item; never changed
+	codes     []int8    // one row for each item; never changed
 	lengths   []float32 // of each code
 	dimension int
 	bytes     int64
 
-	// Labels are the next offsets of the labels topic that the items are called by. It is the owner's of the
-	// partition.
+	// Labels are the next offsets of the labels topic as of which the items are labelled. Only the
+	// partition's owner uses it.
 	Labels []int64
 }
 
-// NewBlock makes codes of vectors, which have one dimension; nil: they are not known. The items are the
-// block's from then on.
+// NewBlock quantises the items' vectors, which all have one dimension; vector nil: they are not known. The
+// block owns items from then on. It is nil if there are no items.
 func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
@@ -30,9 +30,9 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	}
 	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)
-	const fixed = 8 * 35 // an Item, and its part of the block's slices
+	const fixed = 8 * 35 // an Item and its share of the block's slices
 	b.bytes = 256
-	var text []byte // a copy of what would hold the batch that it came in
+	var text []byte // copies, because the originals would keep their whole batch in memory
 	own := func(part []byte) []byte {
 		from := len(text)
 		text = append(text, part...)
@@ -52,10 +52,10 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	return b
 }
 
-// encode writes the direction of x as whole numbers up to 127 and returns the length of what it wrote.
+// encode quantises the direction of x to whole numbers up to 127 and returns the length of the code.
 func encode(code []int8, x []float32) float32 {
 	code = code[:len(x)]
-	var bits uint32 // of the largest value; without its sign a float's bits are in order
+	var bits uint32 // of the largest value; without their signs, floats sort as their bits
 	for _, v := range x {
 		bits = max(bits, math.Float32bits(v)&^(1<<31))
 	}
@@ -63,7 +63,7 @@ func encode(code []int8, x []float32) float32 {
 	if largest == 0 {
 		return 1
 	}
-	scale := float32(127 / float64(largest)) // not to overflow where the largest is tiny
+	scale := float32(127 / float64(largest)) // in float64, as a tiny largest overflows a float32
 	if math.IsInf(float64(scale), 0) {
 		scale = math.MaxFloat32
 	}
@@ -77,7 +77,7 @@ func encode(code []int8, x []float32) float32 {
 	return float32(math.Sqrt(float64(max(sum, 1))))
 }
 
-// decode writes the unit vector of item i.
+// decode writes the unit vector of item i to out.
 func (b *Block) decode(out []float32, i int) {
 	scale := 1 / b.lengths[i]
 	for j, c := range b.codes[i*b.dimension : (i+1)*b.dimension] {
@@ -85,7 +85,7 @@ func (b *Block) decode(out []float32, i int) {
 	}
 }
 
-// unit is x at length one; false where x has none that counts.
+// unit returns x scaled to length one; false if x is zero or not finite.
 func unit(x []float32) ([]float32, bool) {
 	largest := 0.
 	for _, v := range x {

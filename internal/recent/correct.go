@@ -9,16 +9,16 @@ import (
 // Change is an example of the labels topic that is new, has another label, or is forgotten.
 type Change struct {
 	ID     string // of the example
-	Label  string // "": it is forgotten
-	Stream string // whose example; "": everyone's
-	Model  string // of the vector; "": whatever has its dimension
+	Label  string // "": the example is forgotten
+	Stream string // the example's; "": all streams
+	Model  string // of the vector; "": any model of its dimension
 	Vector []float32
-	Knows  func(*Block) bool // the block was answered by labels that have the change already
+	Knows  func(*Block) bool // whether the block was answered with the change in force; nil: none was
 	Named  Named
-	Try    bool // nothing is changed: what would be called something else is returned
+	Try    bool // change nothing, only return the items whose label would change
 }
 
-// Named is what a class is called in a stream; nil: by itself.
+// Named returns the name of a class in a stream; nil: the class itself.
 type Named func(stream, class string) string
 
 func (c *Change) named(stream, class string) string {
@@ -28,8 +28,8 @@ func (c *Change) named(stream, class string) string {
 	return c.Named(stream, class)
 }
 
-// Rename calls the partition's items by names that were given, or taken back, since they were answered, and
-// returns those that are called something else. Names in force when an item was answered stay in its answer.
+// Rename applies the names that were given or taken back since the partition's items were answered, and
+// returns the items whose label changed. Their answers (Said) keep the names that were in force then.
 func (p *Partition) Rename(named Named) (out []Corrected) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
@@ -49,8 +49,8 @@ func (p *Partition) Rename(named Named) (out []Corrected) {
 	return out
 }
 
-// Recall has items called what labels say, by their results' ids, and takes those out of labels. It says
-// whether there were any.
+// Recall sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
+// It says whether there were any.
 func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
@@ -64,8 +64,8 @@ func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
 	return any
 }
 
-// Forget drops the partition's items of which forgotten says so, by the stream and the class, and returns
-// them, called nothing. Nobody finds them after that.
+// Forget drops the partition's items that forgotten selects by stream and class, and returns them without
+// labels. They can no longer be found.
 func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) (out []Corrected) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
@@ -76,7 +76,7 @@ func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) 
 			blocks = append(blocks, b)
 			continue
 		}
-		left := *b // readers may hold the block itself
+		left := *b // a copy, as readers may hold the block itself
 		left.items, left.codes, left.lengths = nil, nil, nil
 		for i := range b.items {
 			it := &b.items[i]
@@ -101,31 +101,31 @@ func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) 
 	return out
 }
 
-// Corrected is an item that a change calls something else.
+// Corrected is an item whose label a change replaces.
 type Corrected struct {
-	Item          // as it is called now
+	Item          // with its new label
 	Was           string
 	WasConfidence float64
 }
 
 const (
-	// An item is called as a new example is where it is nearer to it, by this factor of squared distance between
-	// unit vectors, than to any other example ...
+	// An item gets the label of a new example if its squared distance to it, between unit vectors, is below this
+	// fraction of that to any other example ...
 	nearer = .75
-	// ... and its own answer was not surer than this.
+	// ... and its own answer was less confident than this.
 	unsure = .9
 )
 
-// Correct applies a change to the partition's items and returns what is called something else by it:
+// Correct applies a change to the partition's items and returns those whose label changed:
 //
 //   - the example's own item;
 //   - the items of the same track of its stream;
-//   - the items that were answered as wrongly as it was: they have the answer that it had, were not answered
-//     for sure, and are clearly nearer to it than to any other example;
-//   - where it had another label before, or is forgotten, the items that were corrected by it.
+//   - the items with the same wrong answer: theirs is the one that the example's item had, was not given with
+//     confidence, and they are clearly nearer to the example than to any other;
+//   - if the example had another label before, or is forgotten, the items that were corrected by it.
 //
-// rival says whether an example other than the change's lies within a squared distance of an item's unit
-// vector.
+// rival says whether an example other than the change's lies within a squared distance of
+// an item's unit vector.
 func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, within float64) bool) []Corrected {
 	example, ok := unit(c.Vector)
 	if !ok && c.Label != "" {
@@ -174,7 +174,7 @@ func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, withi
 			case c.Label == "":
 				continue
 			case it.Name == c.ID, it.cause == c.ID:
-			case it.cause == it.Name: // a person has said what it is
+			case it.cause == it.Name: // a person has labelled it
 				continue
 			case found && own.Track != "" && it.Track == own.Track && it.Stream == own.Stream:
 			default:
@@ -182,7 +182,7 @@ func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, withi
 				if !yes {
 					continue
 				}
-				confidence = 1 - distance/2 // the cosine: no more than a hint
+				confidence = 1 - distance/2 // the cosine, as a rough confidence
 			}
 			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
 			it.cause = cause
@@ -204,7 +204,7 @@ func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, withi
 	return out
 }
 
-// Blocks lists the partition's blocks, the oldest first.
+// Blocks lists the partition's blocks, the oldest first; none if p is nil.
 func (p *Partition) Blocks() []*Block {
 	if p == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// partitionOf is a partition that holds the items.
+// partitionOf returns a partition that holds the items.
 func partitionOf(items []Item, vectors [][]float32) *Partition {
 	items = slices.Clone(items)
 	p := New(1 << 20).Open("in/0")
@@ -30,8 +30,8 @@ func names(list []Corrected) (out []string) {
 
 func nobodyNearer(*Item, []float32, float64) bool { return false }
 
-// A taught example corrects what was answered as wrongly as it was, and nothing else; what was corrected
-// follows its example from then on.
+// A taught example corrects the items that have the same wrong answer as its own, and nothing else; corrected
+// items follow their example from then on.
 func TestCorrect(t *testing.T) {
 	items := []Item{
 		{Name: "asked", Label: "cup", Confidence: .5},
@@ -71,7 +71,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// A track is one thing, however it looks and however sure its answers were.
+// A track is corrected as a whole, whatever its vectors and however confident its answers.
 func TestCorrectTracks(t *testing.T) {
 	p := partitionOf([]Item{
 		{Name: "a", Track: "7", Label: "cup", Confidence: .99},
@@ -105,8 +105,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// Names move all items of a class, over chains, and taking one back gives the names of before; an example's
-// label has names too.
+// Names rename all items of a class, also through other names, and deleting one restores the previous names.
+// Labels of examples are renamed too.
 func TestRename(t *testing.T) {
 	p := partitionOf([]Item{
 		{Name: "a", Label: "cup", Confidence: .5},
@@ -139,7 +139,7 @@ func TestRename(t *testing.T) {
 	expect(p.Correct(Change{ID: "b", Named: named}, nobodyNearer), "b: cup -> bag")
 }
 
-// What is forgotten is found no more, and the rest stays as it was, also in the same episode.
+// Forgotten items are no longer found, and the others do not change, even in the same episode.
 func TestForget(t *testing.T) {
 	p := partitionOf([]Item{
 		{Name: "a", Label: "cup", Confidence: .5, Attributes: []byte(`{"image":"of a cup"}`)},

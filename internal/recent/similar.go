@@ -8,22 +8,22 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Query asks for the recent items most like a vector.
+// Query selects the recent items that are most like a vector.
 type Query struct {
 	Vector []float32
-	Model  string // of the vector: items of other models are left out; "": whatever has its dimension
-	Except string // the id of a result that is left out
+	Model  string // of the vector: items of other models are left out; "": any model of its dimension
+	Except string // result id of an item to leave out; "": none
 	Count  int
 	Since  time.Time // earlier items are left out; zero: none
 }
 
-// Match is a recent item, and how far it is.
+// Match is a recent item and its distance from the query's vector.
 type Match struct {
 	Item
 	Distance float64 // squared, between unit vectors: 0 to 4
 }
 
-// Similar returns the nearest items, the nearest first.
+// Similar returns the nearest items of all partitions, the nearest first.
 func (s *Store) Similar(q Query) []Match {
 	vector, ok := unit(q.Vector)
 	if !ok || q.Count < 1 {
@@ -41,7 +41,7 @@ func (s *Store) Similar(q Query) []Match {
 			continue
 		}
 		for i := range b.lengths {
-			it := &b.items[i] // only what never changes is read here
+			it := &b.items[i] // no lock: only fields that never change are read here
 			if it.Time.Before(q.Since) || it.ID == q.Except {
 				continue
 			}

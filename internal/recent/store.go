@@ -1,5 +1,5 @@
-// Package recent keeps the last answered items of a process in a bounded number of bytes: a code of one byte
-// a dimension for the vector, and what was answered.
+// Package recent keeps the last answered items of a process in a bounded number of bytes: their answers, and
+// their vectors quantised to a byte a dimension.
 package recent
 
 import (
@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// Item is an answered item. Its strings are kept, its bytes are copied.
+// Item is an answered item. A store keeps its strings and copies its bytes.
 type Item struct {
 	ID         string // of its result
-	Name       string // under which it is taught
+	Name       string // id under which it is taught
 	Key        []byte // of its record
 	Stream     string
 	Track      string
 	Model      string
-	Label      string // what it is called now
+	Label      string // current label
 	Confidence float64
-	// Said is the answer that its result has; set by NewBlock.
+	// Said is the label in its result; set by NewBlock.
 	Said           string
 	SaidConfidence float64
 	Unknown        bool
-	Taught         bool // it carried its label
+	Taught         bool // its record carried a label
 	Time           time.Time
-	Attributes     []byte // JSON; longer than longestAttributes they are left out
+	Attributes     []byte // JSON; dropped if longer than longestAttributes
 
-	cause string // the example by which it is called something else; "": none
-	class string // what it is called where no name was given since
+	cause string // id of the example that changed its class; "": none
+	class string // class before the names given since its answer
 }
 
 // Earlier is an item that another process has answered.
 type Earlier struct {
 	Item
-	Class   string    // what it is called where no name was given since
-	Cause   string    // the example by which it is called something else than Said; "": none
-	Written time.Time // when its result was
+	Class   string    // class before the names given since its answer
+	Cause   string    // id of the example that changed its class; "": none
+	Written time.Time // when its result was written
 }
 
-// longestAttributes is enough for a small picture in the attributes themselves.
+// longestAttributes is in bytes, enough for a small picture in the attributes themselves.
 const longestAttributes = 4 << 10
 
-// Store holds the items of a process, partition by partition. It is safe for any number of goroutines.
+// Store holds the items of a process by partition. It is safe for concurrent use.
 type Store struct {
 	mutex      sync.RWMutex
 	most       int64 // bytes
@@ -49,7 +49,7 @@ type Store struct {
 	partitions map[string]*Partition
 }
 
-// New makes a store that holds no more than so many bytes.
+// New returns an empty store that holds at most so many bytes.
 func New(most int64) *Store { return &Store{most: most, partitions: map[string]*Partition{}} }
 
 // Partition holds the items of one partition, in the order in which they were answered.
@@ -60,7 +60,7 @@ type Partition struct {
 	bytes  int64
 }
 
-// Open begins a partition of which nothing is known. What is kept under its name is forgotten.
+// Open begins an empty partition. Items kept under its name are dropped.
 func (s *Store) Open(name string) *Partition {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -70,7 +70,7 @@ func (s *Store) Open(name string) *Partition {
 	return p
 }
 
-// Keep forgets all partitions but those of these names: the others belong to other processes now.
+// Keep drops all partitions but those with these names: the others are assigned to other processes now.
 func (s *Store) Keep(names []string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -81,7 +81,7 @@ func (s *Store) Keep(names []string) {
 	}
 }
 
-// forget is called under the lock.
+// forget drops a partition. It is called under the lock.
 func (s *Store) forget(name string) {
 	if p := s.partitions[name]; p != nil {
 		s.bytes -= p.bytes
@@ -90,9 +90,9 @@ func (s *Store) forget(name string) {
 	}
 }
 
-// Add keeps the items of an episode. Beyond the store's bytes the oldest items of the partition that holds
-// most go first, so that a busy partition does not push out what a quiet one has. A block that is larger than the
-// store is not kept. Nothing happens where p or b is nil.
+// Add keeps the items of an episode. If the store exceeds its bytes, the oldest blocks of the largest
+// partition are dropped first, so that a busy partition does not evict the items of a quiet one. A block that
+// is larger than the store is not kept. Add does nothing if p or b is nil, or p is no longer open.
 func (p *Partition) Add(b *Block) {
 	if p == nil || b == nil {
 		return
@@ -117,8 +117,8 @@ func (p *Partition) Add(b *Block) {
 	}
 }
 
-// Before keeps items that were answered before all others of the partition, in that order, as far as there is
-// room. Their vectors are not known. labels are those that they are called by.
+// Before adds items that were answered before all others of the partition, in that order: the latest that fit
+// without dropping others. Their vectors are not known. labels becomes their blocks' Labels.
 func (p *Partition) Before(items []Earlier, labels []int64) {
 	const together = 64
 	var blocks []*Block
@@ -154,10 +154,10 @@ func (p *Partition) Before(items []Earlier, labels []int64) {
 	}
 }
 
-// Most is how many bytes the store may hold.
+// Most is the store's limit in bytes.
 func (s *Store) Most() int64 { return s.most }
 
-// Last forgets the oldest blocks as long as others hold so many items.
+// Last drops the oldest blocks while the others hold at least so many items.
 func (p *Partition) Last(items int) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
@@ -171,7 +171,7 @@ func (p *Partition) Last(items int) {
 	}
 }
 
-// dropOldest is called under the lock.
+// dropOldest drops the partition's oldest block. It is called under the lock.
 func (p *Partition) dropOldest() {
 	oldest := p.blocks[0]
 	p.blocks[0] = nil
@@ -180,15 +180,15 @@ func (p *Partition) dropOldest() {
 	p.store.bytes -= oldest.bytes
 }
 
-// Bytes is what the store holds now.
+// Bytes is the size of everything in the store.
 func (s *Store) Bytes() int64 {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
 	return s.bytes
 }
 
-// Reach says how many items are kept and the earliest event time among the items that each partition has kept
-// longest: what came before it is not known.
+// Reach returns the number of items, and the earliest event time in the oldest block of any partition:
+// nothing is known of the time before that.
 func (s *Store) Reach() (items int, since time.Time) {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
@@ -208,7 +208,7 @@ func (s *Store) Reach() (items int, since time.Time) {
 	return items, since
 }
 
-// all lists the blocks of all partitions, the latest of each partition first, partitions by name.
+// all lists the blocks of all partitions: partitions by name, the latest block of each first.
 func (s *Store) all() []*Block {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
@@ -221,7 +221,7 @@ func (s *Store) all() []*Block {
 	return blocks
 }
 
-// Each calls see with every item, under the store's lock. see must not keep or change it.
+// Each calls see with every item, under the store's lock. see must neither keep nor change it.
 func (s *Store) Each(see func(*Item)) {
 	blocks := s.all()
 	s.mutex.RLock()
@@ -233,11 +233,11 @@ func (s *Store) Each(see func(*Item)) {
 	}
 }
 
-// Cause is the example by which the item is called something else than it was answered; "": none.
+// Cause is the id of the example that changed the item's class; "": none.
 func (i *Item) Cause() string { return i.cause }
 
-// Find returns the latest item of that result or name, with a vector of its direction; false where it is not
-// kept (any more), or without its vector. The vector is near the one that came: a byte a dimension.
+// Find returns the latest item with that result id or name, and the unit vector of its code, which is
+// approximate; false if the item, or its vector, is not kept.
 func (s *Store) Find(id string) (Item, []float32, bool) {
 	b, i := s.find(id)
 	if b == nil || b.dimension == 0 {
@@ -250,11 +250,11 @@ func (s *Store) Find(id string) (Item, []float32, bool) {
 	return b.items[i], vector, true
 }
 
-// find is where the latest item of that result or name is kept; nil: nowhere.
+// find returns where the latest item with that result id or name is kept; nil: it is not.
 func (s *Store) find(id string) (*Block, int) {
 	for _, b := range s.all() {
 		for i := len(b.items) - 1; i >= 0; i-- {
-			if it := &b.items[i]; it.ID == id || it.Name == id { // which never change
+			if it := &b.items[i]; it.ID == id || it.Name == id { // neither ever changes
 				return b, i
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// The store holds no more than its bytes whatever senders send, and a quiet partition keeps its items beside
-// a busy one.
+// The store never exceeds its bytes, whatever the items, and a quiet partition keeps its items
+// beside a busy one.
 func TestStoreIsBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	const most = 1 << 20
@@ -72,7 +72,7 @@ func blockOf(random *rand.Rand, n, d int, id string) *Block {
 	return NewBlock(items, func(i int) []float32 { return rows[i] })
 }
 
-// A code points where its vector points, whatever the vector's length.
+// A code has the direction of its vector, whatever the vector's length.
 func TestCodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for _, size := range []float64{1, 1e-30, 1e-44, 1e30, 3e38} {
@@ -100,7 +100,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Similar is the exact search over what is kept, but for the rounding of the codes.
+// Similar gives the results of an exact search, except for the rounding of the codes.
 func TestSimilar(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	s := New(1 << 20)

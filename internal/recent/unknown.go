@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Stranger is a recent item that was answered unknown and that nobody has named since.
+// Stranger is a recent item that was answered unknown and has not been named since.
 type Stranger struct {
 	Item
-	Vector []float32 // at unit length, near the one that came: a byte a dimension
-	Group  int       // of those that it is like
+	Vector []float32 // unit vector of its code, approximate
+	Group  int       // number of its group of similar strangers; Unknown leaves it 0
 }
 
 // Unknown lists the latest strangers, at most so many, by event time.
@@ -44,7 +44,7 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 	return out
 }
 
-// Partitions lists what is held, by name.
+// Partitions lists the partitions, by name.
 func (s *Store) Partitions() (list []*Partition) {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()

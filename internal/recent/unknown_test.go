@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Strangers are unknown items that nobody taught or named, the latest, by time.
+// Unknown lists the latest unknown items that were not taught or named, by time.
 func TestUnknown(t *testing.T) {
 	s := New(1 << 20)
 	add := func(name string, items ...Item) *Partition {
