@@ -1,5 +1,5 @@
-// Package telemetry is what Prometheus sees of a process: a set of metrics on the Prometheus client library,
-// with the figures of the Go runtime, the process and the build beside them.
+// Package telemetry exports the metrics of a process to Prometheus, with those of the Go runtime, the
+// process and the build.
 package telemetry
 
 import (
@@ -13,14 +13,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Set is a set of metrics that are shown together. Its methods that add a metric panic on a name that is
-// invalid or taken, as both are mistakes in the program.
+// Set is a set of metrics that are exported together. Its methods that add a metric panic if the name is
+// invalid or taken, as both are programming errors.
 type Set struct {
 	registry *prometheus.Registry
 	handler  http.Handler
 }
 
-// NewSet returns a set that holds the metrics of the Go runtime, of the process and of the build.
+// NewSet returns a set with the metrics of the Go runtime, the process and the build.
 func NewSet() *Set {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
@@ -31,7 +31,7 @@ func NewSet() *Set {
 	})}
 }
 
-// buildInfo is a constant 1 whose labels tell builds apart.
+// buildInfo is a constant 1 whose labels identify the build.
 func buildInfo() prometheus.Collector {
 	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "goversion": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -50,24 +50,24 @@ func buildInfo() prometheus.Collector {
 // ServeHTTP answers a scrape, as text or as OpenMetrics, whichever the scraper asks for.
 func (s *Set) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Counter only grows.
+// Counter is a counter for each combination of label values. Counters only grow.
 type Counter struct{ vector *prometheus.CounterVec }
 
-// Counter adds a counter, whose name ends in _total.
+// Counter adds a counter, whose name must end in _total.
 func (s *Set) Counter(name, help string, labels ...string) Counter {
 	c := Counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)}
 	s.registry.MustRegister(c.vector)
 	if len(labels) == 0 {
-		c.Of() // shown as 0 before the first event
+		c.Of() // exported as 0 before the first event
 	}
 	return c
 }
 
-// Of is the counter at the given values of the labels. Where something is counted often, keep it: finding it
-// hashes the values.
+// Of returns the counter at the given values of the labels. Keep it if it is used often: the
+// lookup hashes the values.
 func (c Counter) Of(values ...string) prometheus.Counter { return c.vector.WithLabelValues(values...) }
 
-// Add counts n more, at least 0, at the given values of the labels.
+// Add adds n, at least 0, to the counter at the given values of the labels.
 func (c Counter) Add(n float64, values ...string) { c.Of(values...).Add(n) }
 
 // Value is the count at the given values of the labels.
@@ -86,7 +86,7 @@ func (c Counter) Sum() float64 {
 	return sum
 }
 
-// Gauge goes up and down.
+// Gauge is a gauge for each combination of label values.
 type Gauge struct{ vector *prometheus.GaugeVec }
 
 // Gauge adds a gauge.
@@ -99,34 +99,33 @@ func (s *Set) Gauge(name, help string, labels ...string) Gauge {
 	return g
 }
 
-// Of is the gauge at the given values of the labels, to be kept where it is set often.
+// Of returns the gauge at the given values of the labels. Keep it if it is set often.
 func (g Gauge) Of(values ...string) prometheus.Gauge { return g.vector.WithLabelValues(values...) }
 
 // Set sets the gauge at the given values of the labels.
 func (g Gauge) Set(v float64, values ...string) { g.Of(values...).Set(v) }
 
-// Sum is the gauge added up over all values of the labels.
+// Sum is the sum of the gauge over all values of the labels.
 func (g Gauge) Sum() float64 {
 	sum := 0.
 	visit(g.vector, func(m *dto.Metric) { sum += m.GetGauge().GetValue() })
 	return sum
 }
 
-// Max is the largest gauge of all values of the labels, and not below 0.
+// Max is the largest value of the gauge over all values of the labels, at least 0.
 func (g Gauge) Max() float64 {
 	highest := 0.
 	visit(g.vector, func(m *dto.Metric) { highest = max(highest, m.GetGauge().GetValue()) })
 	return highest
 }
 
-// Drop forgets the gauge at the given values of the labels. One that was kept by Of is set in vain from then
-// on.
+// Drop deletes the gauge at the given values of the labels. One that was kept from Of is no longer exported.
 func (g Gauge) Drop(values ...string) { g.vector.DeleteLabelValues(values...) }
 
-// Histogram counts values by size.
+// Histogram is a histogram for each combination of label values.
 type Histogram struct{ vector *prometheus.HistogramVec }
 
-// Histogram adds a histogram with these upper bounds, ascending.
+// Histogram adds a histogram with these upper bounds, in ascending order.
 func (s *Set) Histogram(name, help string, bounds []float64, labels ...string) Histogram {
 	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds},
 		labels)}
@@ -137,7 +136,7 @@ func (s *Set) Histogram(name, help string, bounds []float64, labels ...string) H
 	return h
 }
 
-// Of is the histogram at the given values of the labels, to be kept where it is used often.
+// Of returns the histogram at the given values of the labels. Keep it if it is used often.
 func (h Histogram) Of(values ...string) prometheus.Observer {
 	return h.vector.WithLabelValues(values...)
 }
@@ -145,8 +144,8 @@ func (h Histogram) Of(values ...string) prometheus.Observer {
 // Observe counts a value.
 func (h Histogram) Observe(v float64, values ...string) { h.Of(values...).Observe(v) }
 
-// ObserveTraced counts a value and keeps the trace as its bucket's example, for a scraper that reads
-// OpenMetrics. traceparent is a W3C trace context; "" or anything else leaves the example out.
+// ObserveTraced counts a value and keeps the trace as its bucket's exemplar, for scrapers that read
+// OpenMetrics. traceparent is a W3C trace context; without a valid one there is no exemplar.
 func (h Histogram) ObserveTraced(v float64, traceparent string, values ...string) {
 	o := h.Of(values...)
 	parts := strings.Split(traceparent, "-")
@@ -160,7 +159,7 @@ func (h Histogram) ObserveTraced(v float64, traceparent string, values ...string
 
 func hexadecimal(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// visit calls see with every metric that a collector holds.
+// visit calls see with every metric of a collector.
 func visit(c prometheus.Collector, see func(*dto.Metric)) {
 	metrics := make(chan prometheus.Metric)
 	go func() {

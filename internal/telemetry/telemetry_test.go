@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// scrape is what a scraper that accepts this type reads.
+// scrape returns the reply to a scraper that accepts this type.
 func scrape(t *testing.T, s *Set, accept string) string {
 	t.Helper()
 	request := httptest.NewRequest("GET", "/metrics", nil)
