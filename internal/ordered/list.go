@@ -1,5 +1,5 @@
-// Package ordered holds an ordered list of which any number of versions exist at once: each is a small
-// difference to the one that it was made from.
+// Package ordered is a persistent ordered list: any number of versions exist at once, and each shares most of
+// its memory with the one it was made from.
 package ordered
 
 import (
@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// chunkMost is how many values a chunk holds at most. A change copies one chunk and the list of chunks.
+// chunkMost is the maximum length of a chunk. An edit copies one chunk and the list of chunks.
 const chunkMost = 512
 
-// List is a list in the order of its compare function, each value once. It is never changed: Edit returns
-// another one. The zero List is empty and cannot be edited; see New.
+// List holds values in the order of its compare function, each once. It is immutable: Edit returns another
+// list. The zero List is empty and cannot be edited; see New.
 type List[T any] struct {
 	compare func(a, b T) int
 	chunks  [][]T // none is empty
 	length  int
 }
 
-// New is an empty list.
+// New returns an empty list.
 func New[T any](compare func(a, b T) int) List[T] { return List[T]{compare: compare} }
 
-// Edit puts a value in, replacing an equal one, or with Out takes the equal one out, if there is one.
+// Edit inserts a value, replacing an equal one, or with Out removes the equal one, if there is one.
 type Edit[T any] struct {
 	Value T
 	Out   bool
 }
 
-// Edit returns the list with the edits, which it puts in order; of several of equal values the last counts.
+// Edit returns the list with the edits applied. It sorts edits; of several with equal values the last counts.
 func (l List[T]) Edit(edits []Edit[T]) List[T] {
 	if len(edits) == 0 {
 		return l
@@ -53,7 +53,7 @@ func (l List[T]) Edit(edits []Edit[T]) List[T] {
 	return next
 }
 
-// merge is a chunk with edits, in memory of its own.
+// merge returns a chunk with edits applied, in new memory.
 func (l List[T]) merge(chunk []T, edits []Edit[T]) []T {
 	out := make([]T, 0, len(chunk)+len(edits))
 	for i, e := range edits {
@@ -73,7 +73,7 @@ func (l List[T]) merge(chunk []T, edits []Edit[T]) []T {
 	return append(out, chunk...)
 }
 
-// append adds a chunk at the end: one that is too long in parts, a short one to the one before it.
+// append adds a chunk at the end: it splits one that is too long and joins a short one to the one before.
 func (l *List[T]) append(chunk []T) {
 	l.length += len(chunk)
 	if n := len(l.chunks); n > 0 && len(chunk) > 0 && len(chunk)+len(l.chunks[n-1]) <= chunkMost/2 {
@@ -93,7 +93,7 @@ func (l *List[T]) append(chunk []T) {
 // Len is the number of values.
 func (l List[T]) Len() int { return l.length }
 
-// All are the values in order.
+// All returns the values in order.
 func (l List[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, chunk := range l.chunks {
@@ -106,7 +106,7 @@ func (l List[T]) All() iter.Seq[T] {
 	}
 }
 
-// At is the value at an index.
+// At returns the value at an index. It panics if there is no such index.
 func (l List[T]) At(index int) T {
 	for _, chunk := range l.chunks {
 		if index < len(chunk) {
@@ -117,8 +117,8 @@ func (l List[T]) At(index int) T {
 	panic("ordered: there is no such index")
 }
 
-// Search compares values by key, which must go up with their order: it returns the first that is not below
-// the key, and whether there is one.
+// Search returns the first value that is not below the key, and whether there is one. compare compares a
+// value with a key; it must ascend in the list's order.
 func Search[T, K any](l List[T], key K, compare func(T, K) int) (v T, ok bool) {
 	for v := range From(l, key, compare) {
 		return v, true
@@ -126,7 +126,7 @@ func Search[T, K any](l List[T], key K, compare func(T, K) int) (v T, ok bool) {
 	return v, false
 }
 
-// From are the values from the first that is not below the key, in order.
+// From returns the values from the first that is not below the key, in order. compare is as for Search.
 func From[T, K any](l List[T], key K, compare func(T, K) int) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		i, _ := slices.BinarySearchFunc(l.chunks, key, func(chunk []T, key K) int {

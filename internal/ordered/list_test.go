@@ -14,8 +14,8 @@ type pair struct{ key, value int }
 func byKey(a, b pair) int       { return cmp.Compare(a.key, b.key) }
 func atKey(a pair, key int) int { return cmp.Compare(a.key, key) }
 
-// Whatever is put in and taken out, one by one or many at once, every version holds what a map of its own
-// holds, in order, and goes on doing so when others are made from it.
+// After any edits, one at a time or many at once, every version holds the values that a map of its own holds,
+// in order, and still does when others are made from it.
 func TestEveryVersionStays(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -72,7 +72,7 @@ func TestEveryVersionStays(t *testing.T) {
 	}
 }
 
-// A change copies one chunk and the list of chunks, however long the list is.
+// An edit copies one chunk and the list of chunks, however long the list is.
 func TestAChangeIsSmall(t *testing.T) {
 	const n = 100_000
 	var edits []Edit[pair]
