@@ -1,5 +1,5 @@
-// Command weigh tells where the time of a build goes, module by module, from the action graph that go build
-// wrote:
+// Command weigh prints how much of a build's processor time each module takes, from the action graph
+// that go build writes:
 //
 //	go build -debug-actiongraph=actions.json ./cmd/slkstream
 //	go run ./internal/weigh actions.json
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// action is one step of a build. Times are in nanoseconds of the processor.
+// action is one step of a build. Times are processor time in nanoseconds.
 type action struct {
 	Package string
 	CmdUser time.Duration
@@ -71,7 +71,7 @@ func weigh(path string) error {
 	return nil
 }
 
-// moduleOf is the module that each package of the binary comes from.
+// moduleOf returns the module of each package in the binary; "" for the standard library.
 func moduleOf() (map[string]string, error) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}",
 		"./cmd/slkstream").Output()
