@@ -10,23 +10,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A mistake does its harm at one moment only: between the two halves that it has put in the wrong order, or
-// when an owner comes back from the dead. mistakes say at which request that is, and by which violations each
-// is known.
+// A mistake does harm at one moment only: between the two steps that it swaps, or when a frozen owner
+// resumes. mistakes gives the request of that moment, and the violations by which the mistake is recognised.
 var mistakes = map[fault]struct {
 	signs    []string
 	key      kmsg.Key
 	answered bool
-	frozen   bool // until another has the partition; otherwise killed
+	frozen   bool // freeze until another stage owns the partition; else kill
 }{
 	offsetsFirst:   {signs: []string{"lost"}, key: kmsg.OffsetCommit, answered: true},
 	epochUnchecked: {signs: []string{"twice", "backwards"}, key: kmsg.AddPartitionsToTxn, frozen: true},
 	stateOutside:   {signs: []string{"lost", "twice"}, key: kmsg.EndTxn},
-	// needs no blow: its second batch is taken for the first one sent again
+	// needs no strike: brokers take its second batch for a retry of the first
 	sequenceReused: {signs: []string{"lost"}},
 }
 
-// findMistake plays histories until one is found by its signs, and says after how many and by what.
+// findMistake plays histories until one shows the mistake's violations, and returns how many it played
+// and the violation.
 func findMistake(ctx context.Context, first uint64, count int,
 	f fault,
 ) (played int, violation string, err error) {
@@ -47,16 +47,15 @@ func findMistake(ctx context.Context, first uint64, count int,
 	return played, "", fmt.Errorf("%d histories do not find the mistake %q", played, f)
 }
 
-// aim feeds one stream episode by episode, each when the one before is committed, and strikes the stage at
-// one of them, at the request where the mistake that is looked for matters.
+// aim feeds one stream episode by episode, each after the commit of the previous one, and strikes the stage
+// during one of them, at the request where the mistake matters.
 func (w *world) aim(ctx context.Context) error {
 	first := w.stages[0]
 	struck := make(chan struct{})
 	target := mistakes[w.plan.aim]
 	strikes := w.plan.aim != sequenceReused
 	if strikes {
-		// What comes first of each kind belongs to taking the partition over, when there is nothing yet to go
-		// wrong.
+		// The first request of each kind belongs to the claim of the partition, when nothing can go wrong yet.
 		moment := &strike{key: target.key, count: 2 + w.random.IntN(3), answered: target.answered}
 		moment.blow = sync.OnceFunc(func() {
 			if target.frozen {
@@ -85,22 +84,22 @@ func (w *world) aim(ctx context.Context) error {
 	return w.client.Write(ctx, w.feed.ends())
 }
 
-// followUp lets another stage have the partition, and a frozen one come back.
+// followUp lets another stage own the partition, and thaws a frozen one.
 func (w *world) followUp(ctx context.Context, struck *stage, frozen bool) error {
 	if frozen {
 		w.start()
 		w.worked(ctx, nil)
 		w.h.note("%s goes on", struck.name)
 		struck.network.thaw()
-		time.Sleep(historySession / 2) // what it has in hand arrives, and it learns that it is missed
+		time.Sleep(historySession / 2) // its requests in flight arrive, and its session expires
 	} else {
 		w.replace(struck)
 	}
 	return w.client.Write(ctx, w.feed.ends())
 }
 
-// worked waits until all that is fed is committed, which a build with a mistake may never achieve, and says
-// whether the stage was struck before.
+// worked waits until everything fed is committed, at most for the plan's patience, as a build with a mistake
+// may never get there. It reports whether the stage was struck first.
 func (w *world) worked(ctx context.Context, struck <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(ctx, w.plan.patience())
 	defer cancel()

@@ -19,10 +19,10 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// breaking begins what a cell is about and leaves in the bed how it is ended.
+// breaking breaks one thing for a cell and stores in the bed how to undo it.
 type breaking = func(context.Context, *bed) error
 
-// failing has brokers answer requests with an error until it is undone.
+// failing makes brokers answer requests with an error until it is undone.
 func failing(f kfake.Fault) breaking {
 	return func(_ context.Context, b *bed) error {
 		f.Count = -1
@@ -32,8 +32,7 @@ func failing(f kfake.Fault) breaking {
 	}
 }
 
-// denied takes a right away: from the address that the stage connects from, or by what an embedded broker
-// answers.
+// denied removes a right: from the stage's address on a real broker, or by the answers of an embedded one.
 func denied(kind kafka.ResourceType, name string, what kafka.ACLOperationType, f kfake.Fault) breaking {
 	return func(ctx context.Context, b *bed) error {
 		if b.cluster == nil {
@@ -50,10 +49,10 @@ func deniedWriting(name string) breaking {
 	})
 }
 
-// stageAddress is where the stage's connections to a real broker come from, so that it has rights of its own.
+// stageAddress is the address of the stage's connections to a real broker, so that it has rights of its own.
 const stageAddress = "127.0.0.2"
 
-// access makes a rule for what comes from an address.
+// access creates an ACL rule for an address.
 func (b *bed) access(ctx context.Context, kind kafka.ResourceType, name string, what kafka.ACLOperationType,
 	permission kafka.ACLPermissionType, address string,
 ) error {
@@ -68,7 +67,7 @@ func (b *bed) access(ctx context.Context, kind kafka.ResourceType, name string, 
 	return err
 }
 
-// allow takes a rule away that denied something.
+// allow deletes a rule of denied.
 func (b *bed) allow(ctx context.Context, kind kafka.ResourceType, name string,
 	what kafka.ACLOperationType,
 ) error {
@@ -99,7 +98,7 @@ func held(_ context.Context, b *bed) error {
 	return nil
 }
 
-// silent lets requests arrive and loses every answer.
+// silent delivers requests and loses every answer.
 func silent(_ context.Context, b *bed) error {
 	const all = 1 << 30
 	b.network.loseAnswers(all)
@@ -144,7 +143,7 @@ func madeAgain(name string, partitions int) breaking {
 	}
 }
 
-// make makes a topic that was deleted. The stage may have been faster.
+// make creates a topic that was deleted, unless the stage has created it already.
 func (b *bed) make(ctx context.Context, name string, partitions int) error {
 	var settings map[string]string
 	if name == stateTopicName || name == labelsTopic {
@@ -153,7 +152,7 @@ func (b *bed) make(ctx context.Context, name string, partitions int) error {
 	for {
 		err := b.client.Create(ctx, topic.Description{Name: name, Partitions: partitions, Settings: settings})
 		if name == outTopic {
-			b.reread() // a reader that met no error meanwhile would go on behind the end of the new topic
+			b.reread() // a reader that met no error would continue beyond the new topic's end
 		}
 		if err == nil || !errors.Is(err, topic.ErrExists) || ctx.Err() != nil {
 			return err
@@ -161,7 +160,7 @@ func (b *bed) make(ctx context.Context, name string, partitions int) error {
 		if _, err := b.client.ID(ctx, name); err == nil {
 			return nil
 		}
-		time.Sleep(50 * time.Millisecond) // the old one is still being deleted
+		time.Sleep(50 * time.Millisecond) // the old topic is still being deleted
 	}
 }
 
@@ -222,7 +221,7 @@ func oneOffStreams(ctx context.Context, b *bed) error {
 	return b.client.Write(ctx, out)
 }
 
-// forgedID sends an item that says that it repeats the first one.
+// forgedID sends an item that claims to repeat the first one.
 func forgedID(ctx context.Context, b *bed) error {
 	b.more = 1
 	return sent(func(b *bed) record.Out {
@@ -248,7 +247,7 @@ func centuryOff(ctx context.Context, b *bed) error {
 	return nil
 }
 
-// taught sends one record to the topic of the labels.
+// taught sends one record to the labels topic.
 func taught(makes func(*bed) record.Out) breaking {
 	return func(ctx context.Context, b *bed) error {
 		out := makes(b)
@@ -285,7 +284,7 @@ func hangingSender(ctx context.Context, b *bed) error {
 	return sender.ProduceSync(ctx, &kgo.Record{Topic: inTopic, Value: raw(b.feed.vector(0))}).FirstErr()
 }
 
-// allowAll lets everybody do everything that is not denied.
+// allowAll allows everyone everything that is not denied.
 func allowAll(ctx context.Context, brokers []string) error {
 	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "chaos"})
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A fault is a mistake that a build of the stage could hold. The tool is worth something only if it finds
+// A fault is a mistake that a build of the stage can contain. The tool is useful only if it finds
 // each of them.
 type fault string
 
 const (
 	sound        fault = ""
 	offsetsFirst fault = "offsets-first" // at least once: offsets are committed before results are written
-	// exactly once: neither the identity's epoch nor the generation is checked
+	// exactly once: neither the producer's epoch nor the generation is checked
 	epochUnchecked fault = "epoch-unchecked"
-	sequenceReused fault = "sequence-reused" // exactly once: a sequence number is given to other records again
+	sequenceReused fault = "sequence-reused" // exactly once: a sequence number is reused for other records
 	stateOutside   fault = "state-outside"   // exactly once: state is written outside the transaction
 )
 
-// mistaken makes a sound delivery commit a mistake.
+// mistaken adds a mistake to a correct delivery.
 func mistaken(f fault, sound producer.Delivery, client *topic.Client) producer.Delivery {
 	switch f {
 	case offsetsFirst, stateOutside:
@@ -37,7 +37,7 @@ func mistaken(f fault, sound producer.Delivery, client *topic.Client) producer.D
 	return sound
 }
 
-// reordered hands parts of a commit over in the wrong order.
+// reordered writes the parts of a commit in the wrong order.
 type reordered struct {
 	producer.Delivery
 	fault  fault
@@ -60,7 +60,7 @@ func (r *reorderedCommitter) Commit(ctx context.Context, c *producer.Commit) err
 		if err := r.Committer.Commit(ctx, &producer.Commit{State: c.State, Offset: c.Offset}); err != nil {
 			return err
 		}
-		if err := r.Close(ctx); err != nil { // which waits for them
+		if err := r.Close(ctx); err != nil { // Close waits for them
 			return err
 		}
 		return r.Committer.Commit(ctx, &producer.Commit{Records: c.Records, Offset: -1})
@@ -72,8 +72,7 @@ func (r *reorderedCommitter) Commit(ctx context.Context, c *producer.Commit) err
 	}
 }
 
-// unchecked gives every owner an identity of its own, which fences nobody, and commits as a member of no
-// generation.
+// unchecked gives every owner its own transactional id, which fences none, and commits without a generation.
 type unchecked struct{ *producer.ExactlyOnce }
 
 func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
@@ -86,15 +85,14 @@ func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Commi
 	return inner, offset, err
 }
 
-// reuseSequences makes every batch of an identified producer start with the sequence number zero. Request and
-// batch are taken apart by the positions their parts have when a request holds any number of topics, see the
-// Kafka protocol.
+// reuseSequences makes every batch of an idempotent producer start with sequence number zero. It parses the
+// request and the batch at the offsets of the Kafka protocol, for any number of topics.
 func reuseSequences(request []byte) {
 	const produce = 0
 	if len(request) < 14 || binary.BigEndian.Uint16(request[4:]) != produce {
 		return
 	}
-	at := 12 // behind size, key, version and correlation
+	at := 12 // after size, key, version and correlation
 	text := func() {
 		n := int(int16(binary.BigEndian.Uint16(request[at:])))
 		at += 2 + max(n, 0)

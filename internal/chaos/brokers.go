@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/test/kafka"
 )
 
-// brokers are what a scenario breaks below the stages.
+// brokers is the cluster below the stages that a scenario breaks.
 type brokers interface {
 	Brokers() []string
 	Stop(i int) error
@@ -37,7 +37,7 @@ func startBrokers(ctx context.Context, s *scenario, dir string) (brokers, error)
 		}
 		cluster, err := kafka.Start(ctx, options)
 		if err != nil {
-			return nil, err // not a nil cluster in an interface that is not nil
+			return nil, err // avoids a nil cluster in a non-nil interface
 		}
 		for i, p := range s.proxies {
 			p.serve(cluster.Proxied()[i])
@@ -50,7 +50,7 @@ func startBrokers(ctx context.Context, s *scenario, dir string) (brokers, error)
 	return nil, fmt.Errorf("broker %q is neither real nor embedded", s.broker)
 }
 
-// embeddedBroker is slkstream's own, as a process of its own.
+// embeddedBroker is slkstream's embedded broker as a process.
 type embeddedBroker struct {
 	binary, dir, address string
 	process              *exec.Cmd
@@ -87,7 +87,7 @@ func (e *embeddedBroker) end(s os.Signal) error {
 	if err := e.process.Process.Signal(s); err != nil {
 		return err
 	}
-	_ = e.process.Wait() // it was told to end
+	_ = e.process.Wait() // it was signalled to end
 	e.process = nil
 	return nil
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// cell is one way in which one thing that the stage needs fails.
+// cell is one way in which one resource of the stage fails.
 type cell struct {
 	resource, way string
-	how           string // exactly
-	does          string // the stage, meanwhile
-	told          string // what readyz says; "": it is no trouble of the stage's
-	letter        bool   // a dead letter comes of it
-	othersGoOn    bool   // another input is answered meanwhile
-	answersLost   bool   // with their topic, so that some may be there again
-	idsAgain      bool   // the input is made again, so that positions, and ids with them, are there again
-	later         bool   // the input takes nothing meanwhile
-	onceOnly      bool   // it is exactly once that needs it
-	short         bool   // CI plays it
-	on            ground // where it can be played
+	how           string // details
+	does          string // the stage's behaviour meanwhile
+	told          string // text in readyz; "": readyz does not change
+	letter        bool   // it causes a dead letter
+	othersGoOn    bool   // another input is still answered
+	answersLost   bool   // answers are deleted with their topic, so repeats are allowed
+	idsAgain      bool   // the input is created again, so positions and ids repeat
+	later         bool   // nothing can be written to the input meanwhile
+	onceOnly      bool   // only exactly once needs it
+	short         bool   // played in CI
+	on            ground // brokers on which it can be played
 	begin         func(context.Context, *bed) error
 }
 
-// ground is what a cell is played on.
+// ground is the kind of brokers that a cell is played on.
 type ground int
 
 const (
 	anywhere ground = iota
-	embedded        // which can be told to answer whatever is wanted
-	real            // whose processes can be stopped
+	embedded        // can be made to answer anything
+	real            // its processes can be stopped
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 	reviewTopic    = "review"
 )
 
-// What the stage does meanwhile.
+// The stage's behaviour meanwhile.
 const (
 	gone       = "reads nothing and keeps what it has; brokers give its partitions to others after --session-timeout"
 	retries    = "keeps what is closed in bounded memory and tries again, ever more slowly"
@@ -49,7 +49,7 @@ const (
 	deadLetter = "writes a dead letter"
 )
 
-// cells are those that are played. The pairs of the table that are not are in elsewhere and meaningless.
+// cells returns the cells that are played. The table's other pairs are in elsewhere and meaningless.
 func cells() []cell {
 	const stuck = "has not got on"
 	group := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}

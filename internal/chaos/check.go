@@ -14,28 +14,28 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// promise is what a run is held to.
+// promise holds the guarantees that a run is checked against.
 type promise struct {
-	once bool // each answer is there once
-	same bool // each answer is that of an undisturbed run
+	once bool // each answer occurs once
+	same bool // each answer equals that of an undisturbed run
 }
 
-// answers are what the output topic holds, as a reader of committed records sees it.
+// answers holds the output topic, as a reader of committed records sees it.
 type answers struct {
-	byID    map[string][][]byte              // as they stand, in order of their appearance
-	streams map[string][]record.ResultSource // each stream's, in order of their appearance
+	byID    map[string][][]byte              // results in their order in the topic
+	streams map[string][]record.ResultSource // of each stream, in their order in the topic
 	total   int
-	at      map[string]time.Time // when the first of an id was written
+	at      map[string]time.Time // when the first result of an id was written
 }
 
-// truth is what the input topic holds.
+// truth holds the input topic.
 type truth struct {
 	items  map[string]string    // id -> stream
 	poison map[string]bool      // position
-	sent   map[string]time.Time // by id, where the feed says so
+	sent   map[string]time.Time // by id, if the feed records it
 }
 
-// readAll reads what is visible of a topic, partition by partition, to its end.
+// readAll reads the visible records of a topic to its end, partition by partition.
 func readAll(ctx context.Context, client *topic.Client, name string, each func(*record.Raw) error) error {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func readAll(ctx context.Context, client *topic.Client, name string, each func(*
 	return nil
 }
 
-// endOf asks for an end of a partition until its leader, which may just have moved, answers.
+// endOf returns the first or the end offset of a partition. It retries while the leader moves.
 func endOf(ctx context.Context, client *topic.Client, name string, partition int32, end int64) (int64, error) {
 	for {
 		offset, err := client.Offset(ctx, name, partition, end, false)
@@ -117,7 +117,7 @@ func readAnswers(ctx context.Context, client *topic.Client, name string) (*answe
 	})
 }
 
-// leaveOut drops the answers to a topic's items.
+// leaveOut drops the answers to the items of a topic.
 func (a *answers) leaveOut(name string) {
 	for id, list := range a.byID {
 		if strings.HasPrefix(id, name+"/") {
@@ -144,7 +144,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string) (map[st
 	})
 }
 
-// longestWait is the longest that any item waited from when it was sent until its first answer was written.
+// longestWait returns the longest time from an item's sending to the writing of its first answer.
 func longestWait(in *truth, got *answers) (longest time.Duration) {
 	for id, sent := range in.sent {
 		if at, ok := got.at[id]; ok {
@@ -154,7 +154,7 @@ func longestWait(in *truth, got *answers) (longest time.Duration) {
 	return longest
 }
 
-// verify holds what came out against what went in.
+// verify checks the output against the input.
 func verify(h *history, p promise, in *truth, got *answers, letters map[string]int, calm *answers) {
 	few := limited{h: h}
 	for id := range in.items {
@@ -205,7 +205,7 @@ func verify(h *history, p promise, in *truth, got *answers, letters map[string]i
 	few.sum()
 }
 
-// disorder looks for an answer that comes before one to an earlier item of its stream and partition. Where
+// disorder finds an answer that precedes the answer to an earlier item of its stream and partition. If
 // repeats are allowed, only the first answer to an item counts.
 func disorder(sources []record.ResultSource, once bool) (before, after record.ResultSource, ok bool) {
 	seen := map[record.ResultSource]bool{}
@@ -223,7 +223,7 @@ func disorder(sources []record.ResultSource, once bool) (before, after record.Re
 	return before, after, true
 }
 
-// limited says the first few violations of each kind, and how many there were.
+// limited reports the first few violations of each kind, and their total number.
 type limited struct {
 	h      *history
 	counts map[string]int
@@ -249,7 +249,7 @@ func (l *limited) sum() {
 	}
 }
 
-// offsets watches that committed offsets never move backwards.
+// offsets checks that committed offsets never move backwards.
 type offsets struct {
 	h     *history
 	group string
@@ -261,7 +261,7 @@ func newOffsets(h *history, group, topic string) *offsets {
 	return &offsets{h, group, topic, map[int32]int64{}}
 }
 
-// look asks once for each partition; a broker that does not answer is asked another time.
+// look reads each partition's offset once. A broker that does not answer is skipped.
 func (o *offsets) look(ctx context.Context, client *topic.Client, partitions int32) {
 	for p := range partitions {
 		at, err := client.Committed(ctx, o.group, o.topic, p)
@@ -275,7 +275,7 @@ func (o *offsets) look(ctx context.Context, client *topic.Client, partitions int
 	}
 }
 
-// reached says whether everything up to the end of the input is committed.
+// reached reports whether everything up to the end of the input is committed.
 func (o *offsets) reached(ctx context.Context, client *topic.Client, partitions int32) (bool, string) {
 	o.look(ctx, client, partitions)
 	var missing []string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// disturb does what the scenario is named after, event after event.
+// disturb plays the events of the scenario, one after another.
 func (s *scenario) disturb(ctx context.Context) error {
 	event, ok := map[string]func(context.Context, int) error{
 		"kills": s.kill, "storm": s.joinOrLeave, "zombie": s.freeze, "rolling": s.roll, "cut": s.disconnect, "mixed": s.mix,
@@ -32,7 +32,7 @@ func (s *scenario) disturb(ctx context.Context) error {
 // longestUpgradeWait is how long an item may wait while stages are replaced one after the other.
 const longestUpgradeWait = 20 * time.Second
 
-// upgrade ends the stage that has run longest in order, and starts another instead, as an upgrade does.
+// upgrade stops the stage that has run longest and starts another, as a rolling upgrade does.
 func (s *scenario) upgrade(context.Context, int) error {
 	old := s.procs[0]
 	s.h.note("%s is replaced", old.name)
@@ -43,7 +43,7 @@ func (s *scenario) upgrade(context.Context, int) error {
 	return s.launch(groupName, outTopic, s.delivery)
 }
 
-// kill ends a stage as kill -9 does, and now and then a broker.
+// kill ends a stage as kill -9 does, and sometimes a broker.
 func (s *scenario) kill(ctx context.Context, i int) error {
 	n := s.random.IntN(len(s.procs))
 	s.h.note("%s is killed", s.procs[n].name)
@@ -70,7 +70,7 @@ func (s *scenario) kill(ctx context.Context, i int) error {
 	return err
 }
 
-// joinOrLeave lets stages come and go, so that the group is hardly ever at rest.
+// joinOrLeave lets stages join and leave, so that the group rebalances nearly all the time.
 func (s *scenario) joinOrLeave(_ context.Context, i int) error {
 	if len(s.procs) > 1 && i%2 == 0 {
 		n := s.random.IntN(len(s.procs))
@@ -82,8 +82,8 @@ func (s *scenario) joinOrLeave(_ context.Context, i int) error {
 	return s.launch(groupName, outTopic, s.delivery)
 }
 
-// freeze holds a stage for three times its session timeout, so that others have its partitions when it goes
-// on.
+// freeze suspends a stage for three times its session timeout, so that others own its partitions
+// when it resumes.
 func (s *scenario) freeze(ctx context.Context, _ int) error {
 	p := s.procs[s.random.IntN(len(s.procs))]
 	s.h.note("%s is frozen", p.name)
@@ -98,7 +98,7 @@ func (s *scenario) freeze(ctx context.Context, _ int) error {
 	return p.cmd.Process.Signal(syscall.SIGCONT)
 }
 
-// roll restarts one broker after the other, in order, as an upgrade does.
+// roll restarts one broker after another, with a clean shutdown, as an upgrade does.
 func (s *scenario) roll(ctx context.Context, i int) error {
 	b := i % len(s.cluster.Brokers())
 	s.h.note("broker %d is stopped", b+1)

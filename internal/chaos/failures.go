@@ -24,24 +24,24 @@ import (
 	testkafka "github.com/slkstream/slkstream/test/kafka"
 )
 
-// bed is one stage with a broker of which one thing is broken.
+// bed is one stage and a broker, of which one thing is broken.
 type bed struct {
 	server  *broker.Server     // nil: a real broker
 	cluster *testkafka.Cluster // nil: an embedded broker
-	client  *topic.Client      // of whoever breaks, feeds and reads
-	network *network           // the stage's
+	client  *topic.Client      // for breaking, feeding and reading
+	network *network           // of the stage
 	metrics *pipeline.Metrics
 	feed    *feed
-	undo    func() error // ends what begin began; nil: nothing to end
-	more    int          // items that begin has sent
-	later   bool         // nothing can be sent before the end
-	log     lines        // of the stage, from warnings on
+	undo    func() error // undoes what begin broke; nil: nothing to undo
+	more    int          // items sent by begin
+	later   bool         // nothing can be sent before the end of the failure
+	log     lines        // of the stage, warnings and above
 
 	mutex   sync.Mutex
-	answers map[string]int // ids of committed answers, how often each was read
-	total   int            // of them
-	streams map[string]int // answers of each stream
-	reading []func()       // ends what is read now, to begin at the start again
+	answers map[string]int // by id: how often a committed answer was read
+	total   int            // answers read
+	streams map[string]int // answers by stream
+	reading []func()       // cancel the readers, so that reading restarts from the start
 }
 
 // lines counts the lines of a log.
@@ -55,13 +55,13 @@ func (l *lines) Write(b []byte) (int, error) {
 const (
 	toldBy   = 60 * time.Second
 	wellBy   = 60 * time.Second
-	mostLoop = 1 << 20 // bytes a second that may pass while nothing gets on
+	mostLoop = 1 << 20 // bytes per second allowed while nothing progresses
 )
 
-// outcome is what came of a cell with one delivery.
+// outcome is the outcome of a cell with one delivery.
 type outcome struct {
 	told, others, well time.Duration
-	loop               int64 // bytes a second, while it lasted
+	loop               int64 // bytes per second during the failure
 	err                error
 }
 
@@ -73,7 +73,7 @@ func (o *outcome) String() string {
 		o.told.Seconds(), o.others.Seconds(), o.well.Seconds(), o.loop>>10)
 }
 
-// playCell breaks one thing under a stage that is at work, and mends it again.
+// playCell breaks one thing under a working stage, and mends it again.
 func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafka.Cluster,
 	once bool,
 ) outcome {
@@ -121,7 +121,7 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 	}
 	passed, from := b.network.passed.Load(), time.Now()
 	if b.undo != nil {
-		_ = topic.Pause(ctx, t.hold) // it ends with the context, whose error comes next
+		_ = topic.Pause(ctx, t.hold) // its error is the context's, which the next steps report
 		o.loop = int64(float64(b.network.passed.Load()-passed) / time.Since(from).Seconds())
 		if o.loop > mostLoop {
 			err = errors.Join(err, fmt.Errorf("%d bytes a second, for nothing", o.loop))
@@ -154,7 +154,7 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 	return o
 }
 
-// topics of a bed.
+// bedTopics are the topics of a bed.
 var bedTopics = []string{
 	inTopic, besideTopic, outTopic, deadTopicName, labelsTopic, reviewTopic, stateTopicName,
 }
@@ -192,7 +192,7 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		return nil, nil, err
 	}
 	for _, name := range bedTopics {
-		if cluster != nil { // of the cell before
+		if cluster != nil { // of the previous cell
 			if _, there := b.client.ID(ctx, name); there == nil {
 				err = errors.Join(err, removeTopic(ctx, b.client, name))
 			}
@@ -225,7 +225,7 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 	b.metrics = s.Metrics()
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
-	all.Go(func() { _ = s.Run(running) }) // an error shows in what is not answered
+	all.Go(func() { _ = s.Run(running) }) // an error shows as missing answers
 	b.reading = make([]func(), mostPartitions)
 	for p := range mostPartitions {
 		all.Go(func() { b.read(running, p) })
@@ -242,10 +242,10 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 	}, nil
 }
 
-// mostPartitions of the output, in any cell.
+// mostPartitions bounds the partitions of the output in any cell.
 const mostPartitions = 3
 
-// send writes n items to an input, of a stream that has the input's name.
+// send writes n items to an input, of a stream with the input's name.
 func (b *bed) send(ctx context.Context, name string, n int) error {
 	var out []record.Out
 	for i := range n {
@@ -256,7 +256,7 @@ func (b *bed) send(ctx context.Context, name string, n int) error {
 	return b.client.Write(ctx, out)
 }
 
-// read collects the answers of a partition, over whatever becomes of their topic.
+// read collects the answers of a partition, even if their topic is deleted and created again.
 func (b *bed) read(ctx context.Context, partition int) {
 	position := int64(0)
 	for ctx.Err() == nil {
@@ -271,7 +271,7 @@ func (b *bed) read(ctx context.Context, partition int) {
 			batch, err := reader.Read(reading)
 			if err != nil {
 				cancel()
-				position = 0 // it was made again
+				position = 0 // the topic was created again
 				_ = topic.Pause(ctx, 50*time.Millisecond)
 				break
 			}
@@ -290,7 +290,7 @@ func (b *bed) read(ctx context.Context, partition int) {
 	}
 }
 
-// reread has the output read from its start.
+// reread restarts reading the output from its start.
 func (b *bed) reread() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -336,7 +336,7 @@ func (b *bed) hasLetter(ctx context.Context) error {
 	})
 }
 
-// within waits until something holds.
+// within waits until holds returns true, at most for limit.
 func (b *bed) within(ctx context.Context, limit time.Duration, what string, holds func() bool) error {
 	for begin := time.Now(); !holds(); {
 		if time.Since(begin) > limit || ctx.Err() != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// kindHeader says of an input record what is to become of it; the stage takes no notice.
+// kindHeader names the kind of an input record, for the checks; the stage ignores it.
 const kindHeader = "chaos-kind"
 
-// sentHeader says when a record was sent, by the wall clock.
+// sentHeader holds the wall-clock time at which a record was sent.
 const sentHeader = "chaos-sent"
 
-// stamp writes into records when they are sent.
+// stamp adds sentHeader to records about to be sent.
 func stamp(records []record.Out) []record.Out {
 	now := []byte(time.Now().Format(time.RFC3339Nano))
 	for i := range records {
@@ -28,14 +28,14 @@ func stamp(records []record.Out) []record.Out {
 	return records
 }
 
-// What a record of the input is.
+// Kinds of input records.
 const (
-	kindItem   = "item"   // to be answered
-	kindPoison = "poison" // to be found in the dead letters
+	kindItem   = "item"   // must be answered
+	kindPoison = "poison" // must become a dead letter
 	kindMarker = "marker" // ends an episode
 )
 
-// feedSettings say what an input looks like.
+// feedSettings describe an input.
 type feedSettings struct {
 	Topic      string
 	Partitions int
@@ -44,26 +44,26 @@ type feedSettings struct {
 	Dimension  int
 	Classes    int
 	Poison     float64       // share of records that cannot be read
-	Hostile    float64       // share of records by which a sender would do harm; see hostile
-	Label      float64       // share of items that teach
+	Hostile    float64       // share of harmful records; see hostile
+	Label      float64       // share of items with a label
 	Marker     float64       // share of records that end an episode
-	Step       time.Duration // of event time from record to record
+	Step       time.Duration // event time between records
 }
 
-// feed makes input, labels and nothing else from a seed.
+// feed makes input and labels from a seed alone.
 type feed struct {
 	feedSettings
 	random *rand.Rand
 	begin  time.Time
 	n      int
-	once   int // streams that appeared for one record each; see strangers
+	once   int // streams with one record each; see strangers
 }
 
 func newFeed(seed uint64, s feedSettings) *feed {
 	return &feed{s, rand.New(rand.NewPCG(seed, 0)), time.Now().Add(-time.Minute).Truncate(time.Second), 0, 0}
 }
 
-// support are examples of every class.
+// support returns examples of every class.
 func (f *feed) support() []example {
 	var all []example
 	for c := range f.Classes {
@@ -91,7 +91,7 @@ func (f *feed) vector(class int) []float32 {
 	return v
 }
 
-// next makes the next n records, fewer at the end.
+// next makes the next n records, or the fewer that are left.
 func (f *feed) next(n int) []record.Out {
 	var out []record.Out
 	for ; n > 0 && f.n < f.Records; n-- {
@@ -118,7 +118,7 @@ func (f *feed) next(n int) []record.Out {
 	return out
 }
 
-// ends closes every stream, wherever its key has ever led.
+// ends returns markers that close every stream, in every partition its key has ever had.
 func (f *feed) ends() []record.Out {
 	var out []record.Out
 	for s := range f.Streams {
@@ -131,8 +131,7 @@ func (f *feed) ends() []record.Out {
 	return out
 }
 
-// strangers are one record each of n streams that nobody has heard of, and of as many models. They end their
-// episodes.
+// strangers returns one record each of n new streams, each with a new model. The records end their episodes.
 func (f *feed) strangers(n int) (out []record.Out) {
 	for range n {
 		f.once++
@@ -156,14 +155,14 @@ func (f *feed) record(stream int, value []byte, kind string, headers []record.He
 	}
 }
 
-// largestResult is what the output of a history with hostile senders takes.
+// largestResult is the size limit of the output in a history with hostile senders.
 const largestResult = 20_000
 
-// largestRecord is what its stages decode.
+// largestRecord is the size limit of records that its stages decode.
 const largestRecord = 64 << 10
 
-// hostile makes a record that harms whoever trusts it: a clock that is off by years, either way, attributes
-// that the output does not take, a record that is too large, or rubbish.
+// hostile makes a record that harms a stage which trusts it: a clock that is off by years either way,
+// attributes too large for the output, a record that is too large, or rubbish.
 func (f *feed) hostile(stream int, value []byte) record.Out {
 	odd := func(header string) record.Out {
 		return f.record(stream, value, kindItem, []record.Header{{Key: "time", Value: []byte(header)}})
@@ -187,12 +186,12 @@ func (f *feed) hostile(stream int, value []byte) record.Out {
 	}
 }
 
-// bomb is a record that inflates to much more than is decoded.
+// bomb returns a record that inflates far beyond the decoding limit.
 func (f *feed) bomb() record.Out {
 	return f.record(f.random.IntN(f.Streams), make([]byte, 8<<20), kindPoison, nil)
 }
 
-// poison spoils a good value in one of the ways in which values are spoilt.
+// poison corrupts a good value in one of several ways.
 func (f *feed) poison(value []byte) []byte {
 	switch f.random.IntN(5) {
 	case 0:
@@ -218,7 +217,7 @@ func raw(v []float32) []byte {
 	return b
 }
 
-// lesson is a record of the labels topic: an example that is taught, or, by chance, one that is forgotten.
+// lesson returns a record of the labels topic: an example to teach or, sometimes, to forget.
 func (f *feed) lesson(labels string) record.Out {
 	id := fmt.Sprintf("taught-%d", f.random.IntN(20))
 	out := record.Out{
@@ -227,7 +226,7 @@ func (f *feed) lesson(labels string) record.Out {
 	}
 	if f.random.IntN(3) > 0 {
 		class := f.random.IntN(f.Classes)
-		out.Value, _ = json.Marshal(example{id, className(class), f.vector(class)}) // finite numbers and plain text
+		out.Value, _ = json.Marshal(example{id, className(class), f.vector(class)}) // finite numbers and text
 	}
 	return out
 }

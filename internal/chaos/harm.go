@@ -14,10 +14,10 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// harm does one thing.
+// harm does one random harm.
 func (w *world) harm() {
 	s := w.stages[w.random.IntN(len(w.stages))]
-	if s.network.isDead() { // struck since the last event
+	if s.network.isDead() { // killed by a strike since the last event
 		w.replace(s)
 		return
 	}
@@ -61,14 +61,15 @@ func (w *world) harm() {
 	}
 }
 
-// moments are the requests at which something may happen to a stage.
+// moments are the requests at which a stage may be struck.
 var moments = []kmsg.Key{
 	kmsg.Produce, kmsg.OffsetCommit, kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn,
 	kmsg.TxnOffsetCommit,
 	kmsg.EndTxn, kmsg.OffsetFetch, kmsg.ListOffsets, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.LeaveGroup,
 }
 
-// strike lets a stage be killed or frozen at a request of a kind, before it is sent or when it is done.
+// strike prepares to kill or freeze a stage at a request of a random kind, before it is sent or
+// after its answer.
 func (w *world) strike(s *stage) {
 	moment := &strike{
 		key: moments[w.random.IntN(len(moments))], count: 1 + w.random.IntN(4),
@@ -94,18 +95,17 @@ func (w *world) strike(s *stage) {
 	s.network.strikeAt(moment)
 }
 
-// maxMessage is Kafka's name for the size of the largest batch that a topic takes.
+// maxMessage is Kafka's setting for the largest batch of a topic.
 const maxMessage = "max.message.bytes"
 
-// squeeze makes the results' topic or that of the dead letters refuse everything for a while, as a full disk
-// does.
+// squeeze makes the topic of results or of dead letters reject everything for a while, as a full disk does.
 func (w *world) squeeze() {
 	name := []string{outTopic, outTopic + "-dead"}[w.random.IntN(2)]
 	long := time.Duration(50+w.random.IntN(400)) * time.Millisecond
 	w.h.note("%s refuses everything for %v", name, long)
 	err := limitTopic(w.client, name, 120)
 	time.Sleep(long)
-	for range 10 { // it must take records again, whatever else goes on
+	for range 10 { // the topic must accept records again: retry
 		if err = limitTopic(w.client, name, largestResult); err == nil {
 			return
 		}
@@ -138,7 +138,7 @@ func setTopic(client *topic.Client, name, setting, value string) error {
 	return answer.Resources[0].Error
 }
 
-// replace ends a stage as kill -9 does, for which it makes no difference that it is dead, and starts another.
+// replace ends a stage as kill -9 does, if it is not dead already, and starts another.
 func (w *world) replace(s *stage) {
 	w.h.note("%s is killed", s.name)
 	s.kill()
@@ -146,8 +146,8 @@ func (w *world) replace(s *stage) {
 	w.start()
 }
 
-// refuse lets the brokers refuse a few requests, as they do when they are loading, moving or overloaded; one
-// of the errors comes after the work is done.
+// refuse makes the brokers reject a few requests, as they do when loading, moving or overloaded. One of the
+// errors comes after the request was carried out.
 func (w *world) refuse() {
 	top := []kmsg.Key{
 		kmsg.InitProducerID, kmsg.EndTxn, kmsg.AddOffsetsToTxn, kmsg.Heartbeat, kmsg.JoinGroup,

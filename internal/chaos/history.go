@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// history is what happened in a run, to be read by a person when something went wrong.
+// history lists the events of a run, for people to read after a failure.
 type history struct {
 	mu         sync.Mutex
 	begin      time.Time
 	lines      []string
 	violations []string
-	live       io.Writer // nil: nobody watches
+	live       io.Writer // nil: events are not printed
 }
 
 func newHistory(live io.Writer) *history { return &history{begin: time.Now(), live: live} }
@@ -32,7 +32,7 @@ func (h *history) note(format string, args ...any) {
 	}
 }
 
-// violation adds a promise that was not kept.
+// violation adds a broken promise.
 func (h *history) violation(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	h.note("VIOLATION: %s", text)
@@ -47,7 +47,7 @@ func (h *history) failed() []string {
 	return append([]string(nil), h.violations...)
 }
 
-// last gives the last n events, all of them where n is 0.
+// last returns the last n events; 0: all of them.
 func (h *history) last(n int) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,7 +58,7 @@ func (h *history) last(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// logger notes what a stage logs from warnings on.
+// logger adds a stage's log to the history, warnings and above.
 func (h *history) logger(who string) *slog.Logger { return slog.New(&noting{history: h, who: who}) }
 
 type noting struct {

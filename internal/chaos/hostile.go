@@ -15,22 +15,22 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// besideTopic is a second input of the hostile scenario, which is deleted and made again.
+// besideTopic is a second input of the hostile scenario, which is deleted and created again.
 const besideTopic = "beside"
 
 const (
 	hostileMemory = 512 << 20 // GOMEMLIMIT of each stage
-	hostileInput  = 64 << 20  // bytes that the input takes in one record
+	hostileInput  = 64 << 20  // largest record of the input in bytes
 	usualMessage  = 1048588   // Kafka's own limit on a record
 
-	// hostileSamples is the seconds of a stage whose memory is asked to be flat: every harm, the records of
-	// many MiB among them, falls into each third of such a life.
+	// hostileSamples is how many seconds a stage must live for its memory to be checked: every harm, records of
+	// many MiB included, then falls into each third of its life.
 	hostileSamples = 900
 )
 
-// hostile is a long run of two stages against senders that do every harm we know of, while topics refuse,
-// vanish, grow and are made again. The first stage is never killed, so that its memory can be watched; the
-// second is, again and again.
+// hostile is a long run of two stages against senders that do every harm we know of, while topics reject,
+// vanish, grow and are created again. The first stage is never killed, so that its memory can be observed;
+// the second is killed again and again.
 type hostile struct {
 	*scenario
 	waits  *waits
@@ -38,13 +38,13 @@ type hostile struct {
 	make   *hostileFeed
 	table  *table
 
-	beside     sync.RWMutex // held to write while the second input is being written to or made anew
-	partitions int          // of the labels topic
-	reading    func()       // ends the readers of the output
-	bombs      []string     // positions of records that inflate without need
+	beside     sync.RWMutex // locked while the second input is written to or created again
+	partitions int          // partitions of the labels topic
+	reading    func()       // stops the readers of the output
+	bombs      []string     // positions of records that inflate excessively
 }
 
-// hostile plays until its time is over, then waits for what is left, and checks.
+// hostile plays for the given time, then waits for the remaining answers, and checks.
 func (s *scenario) hostile(ctx context.Context) (string, error) {
 	h := &hostile{
 		scenario: s, waits: newWaits(s.h), partitions: 1,
@@ -106,13 +106,13 @@ func (h *hostile) topics(ctx context.Context) error {
 	if err := limitTopic(h.client, inTopic, hostileInput); err != nil {
 		return err
 	}
-	if err := setTopic(h.client, inTopic, "retention.ms", "-1"); err != nil { // records of 1999 must not take others with them
+	if err := setTopic(h.client, inTopic, "retention.ms", "-1"); err != nil { // else records of 1999 delete more
 		return err
 	}
 	return h.client.Ensure(ctx, topic.Description{Name: outTopic + "-dead", Partitions: 2})
 }
 
-// feedFor writes records at the rate that was asked for until playing ends.
+// feedFor writes records at the given rate until playing ends.
 func (h *hostile) feedFor(playing, ctx context.Context) error {
 	const beat = 250 * time.Millisecond
 	ticker := time.NewTicker(beat)
@@ -152,7 +152,7 @@ func (h *hostile) watch(ctx context.Context) {
 		}
 		h.waits.late()
 		if seconds := int(time.Since(h.h.begin).Seconds()); seconds%5 == 0 {
-			lag, _ := h.lag(ctx) // -1 while brokers do not say
+			lag, _ := h.lag(ctx) // -1 while brokers do not answer
 			h.table.add(row{
 				seconds: seconds, steady: h.all[0].last(), other: h.procs[len(h.procs)-1].last(), lag: lag,
 				counts: h.waits.counts(),
@@ -161,7 +161,7 @@ func (h *hostile) watch(ctx context.Context) {
 	}
 }
 
-// lag is how many records of both inputs are not committed yet.
+// lag returns the number of records of both inputs that are not committed.
 func (s *scenario) lag(ctx context.Context) (int64, error) {
 	sum := int64(0)
 	for _, name := range []string{inTopic, besideTopic} {
@@ -184,7 +184,7 @@ func (s *scenario) lag(ctx context.Context) (int64, error) {
 	return sum, nil
 }
 
-// awaitLag waits until nothing of the inputs is left.
+// awaitLag waits until the lag is zero.
 func (s *scenario) awaitLag(ctx context.Context, patience time.Duration) error {
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		lag, err := s.lag(ctx)
@@ -201,7 +201,7 @@ func (s *scenario) awaitLag(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// read follows the output from its start, one reader a partition, and tells waits of every answer.
+// read follows the output from its start with one reader per partition, and passes every answer to waits.
 func (h *hostile) read(ctx context.Context) error {
 	n, err := h.client.Partitions(ctx, outTopic)
 	if err != nil {
@@ -236,7 +236,7 @@ func (h *hostile) read(ctx context.Context) error {
 	return nil
 }
 
-// drained waits until everything that the output holds has been read.
+// drained waits until the whole output has been read.
 func (h *hostile) drained(ctx context.Context) error {
 	for ctx.Err() == nil {
 		n, err := h.client.Partitions(ctx, outTopic)
@@ -255,7 +255,7 @@ func (h *hostile) drained(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// judge holds the dead letters against the records that cannot be answered, and memory against its limit.
+// judge compares the dead letters with the records that cannot be answered, and memory with its limit.
 func (h *hostile) judge(ctx context.Context) (string, error) {
 	in, err := readTruth(ctx, h.client, inTopic)
 	if err != nil {
@@ -266,7 +266,7 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 		return "", err
 	}
 	few := limited{h: h.h}
-	for _, position := range h.bombs { // reading them tells no kind
+	for _, position := range h.bombs { // reading them does not give their kind
 		in.poison[position] = true
 	}
 	for position := range in.poison {
@@ -293,7 +293,7 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 		c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
 }
 
-// remake makes a topic until it is there: one that has just been deleted may linger.
+// remake creates a topic, and retries while its deleted namesake lingers.
 func (h *hostile) remake(ctx context.Context, d topic.Description) error {
 	for began := time.Now(); ; time.Sleep(300 * time.Millisecond) {
 		err := h.client.Create(ctx, d)
@@ -312,7 +312,7 @@ func (h *hostile) killOther() error {
 	return h.launch(groupName, outTopic, h.delivery)
 }
 
-// teach writes examples that are good, and some of another dimension or none.
+// teach writes good examples, and some of a wrong or missing dimension.
 func (h *hostile) teach(ctx context.Context) error {
 	lessons := []record.Out{
 		h.teacher.lesson(labelsTopic), h.make.badLesson(labelsTopic),
@@ -321,7 +321,7 @@ func (h *hostile) teach(ctx context.Context) error {
 	return h.sender.Write(ctx, lessons)
 }
 
-// environment is what the stages of a hostile world are given.
+// environment returns the environment of the stages of a hostile run.
 func environment(limit int64) []string {
 	return append(os.Environ(), fmt.Sprint("GOMEMLIMIT=", limit))
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// kindEither is a record that may be answered or in the dead letters: what a limit says decides.
+// kindEither is a record that is answered or becomes a dead letter, depending on a limit.
 const kindEither = "either"
 
-// hostileFeed makes good records as JSON, and records that harm whoever trusts them.
+// hostileFeed makes good records as JSON, and records that harm a stage which trusts them.
 type hostileFeed struct {
 	random *rand.Rand
-	good   *feed // for vectors
+	good   *feed // source of vectors
 	at     func() time.Time
-	n      int // ids given
+	n      int // number of ids used
 }
 
-// next makes one record, harmful with probability share, and the ids by which it is to be answered.
+// next makes one record, harmful with probability share, and returns the ids by which it must be answered.
 func (f *hostileFeed) next(share float64) ([]record.Out, []string) {
 	if f.random.Float64() < share {
 		return f.harmful()
@@ -35,7 +35,7 @@ func (f *hostileFeed) next(share float64) ([]record.Out, []string) {
 	return f.item(name, nil)
 }
 
-// item makes a good record. change may spoil what it says, or is nil.
+// item makes a good record. change, if not nil, may corrupt its fields.
 func (f *hostileFeed) item(name string, change func(members map[string]any, r *record.Out)) ([]record.Out, []string) {
 	f.n++
 	id := fmt.Sprint("item-", f.n)
@@ -44,7 +44,7 @@ func (f *hostileFeed) item(name string, change func(members map[string]any, r *r
 	if change != nil {
 		change(members, &r)
 	}
-	r.Value, _ = json.Marshal(members) // text, numbers and maps of them
+	r.Value, _ = json.Marshal(members) // cannot fail: text, numbers and maps of them
 	return []record.Out{r}, []string{id}
 }
 
@@ -60,7 +60,7 @@ func (f *hostileFeed) record(name string, value []byte, kind string) record.Out 
 	}
 }
 
-// harmful makes a record that does one of the harms that need no more than a sender.
+// harmful makes a record with one of the harms that a sender alone can do.
 func (f *hostileFeed) harmful() ([]record.Out, []string) {
 	long := func(n int) string { return strings.Repeat("x", n+f.random.IntN(n)) }
 	switch f.random.IntN(14) {
@@ -73,7 +73,7 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 			delete(m, "time")
 			r.Time = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 		})
-	case 3: // what makes a result larger than its topic takes
+	case 3: // attributes that make a result too large for its topic
 		return f.item(inTopic, func(m map[string]any,
 			_ *record.Out,
 		) {
@@ -91,14 +91,14 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 		r := f.record(inTopic, []byte(`{"id":"long","vector":[1,2,3]}`), kindPoison)
 		r.Key = []byte("long-" + long(30_000))
 		return []record.Out{r}, nil
-	case 7: // names that senders invent
+	case 7: // invented names
 		return f.item(inTopic, func(m map[string]any, _ *record.Out) {
 			m["model"] = fmt.Sprint("model-", f.n, "-",
 				long(400))
 		})
 	case 8:
 		return f.item(inTopic, func(_ map[string]any, r *record.Out) { r.Key = fmt.Appendf(nil, "stream-%d", f.n) })
-	case 9: // what cannot be answered
+	case 9: // records that cannot be answered
 		return []record.Out{f.record(inTopic, f.bytes(4*(1+f.random.IntN(64))), kindPoison)}, nil
 	case 10:
 		r := f.record(inTopic, []byte(`{"id":"short","vector":[1,2,3]}`), kindPoison)
@@ -115,7 +115,7 @@ func (f *hostileFeed) harmful() ([]record.Out, []string) {
 	}
 }
 
-// frame makes an nv.Frame of many objects. One whose own id is given is refused for it.
+// frame makes an nv.Frame of many objects. A frame with a given id of its own is rejected for it.
 func (f *hostileFeed) frame(id string) ([]record.Out, []string) {
 	const objects = 200
 	list := make([]map[string]any, objects)
@@ -138,7 +138,7 @@ func (f *hostileFeed) frame(id string) ([]record.Out, []string) {
 	return []record.Out{f.record(inTopic, value, kind)}, ids
 }
 
-// strangers are records of n streams, each of a model of its own.
+// strangers returns records of n new streams, each with a new model.
 func (f *hostileFeed) strangers(n int) (records []record.Out, ids []string) {
 	for range n {
 		r, id := f.item(inTopic, func(m map[string]any, r *record.Out) {
@@ -150,12 +150,12 @@ func (f *hostileFeed) strangers(n int) (records []record.Out, ids []string) {
 	return records, ids
 }
 
-// bomb is a record of n zeros, which compress to nearly nothing.
+// bomb returns a record of n zeros, which compress to nearly nothing.
 func (f *hostileFeed) bomb(n int) []record.Out {
 	return []record.Out{f.record(inTopic, make([]byte, n), kindPoison)}
 }
 
-// noise is a record of n random bytes.
+// noise returns a record of n random bytes.
 func (f *hostileFeed) noise(n int) []record.Out {
 	return []record.Out{f.record(inTopic, f.bytes(n), kindPoison)}
 }
@@ -165,11 +165,11 @@ func (f *hostileFeed) bytes(n int) []byte {
 	for i := range some {
 		some[i] = byte(f.random.Uint32())
 	}
-	some[0] = 0x81 // no JSON
+	some[0] = 0x81 // not JSON
 	return bytes.Repeat(some, (n+len(some)-1)/len(some))[:n]
 }
 
-// badLesson is an example of another dimension than the feed's, or one that cannot be read.
+// badLesson returns an example with another dimension than the feed's, or one that cannot be read.
 func (f *hostileFeed) badLesson(labels string) record.Out {
 	f.n++
 	value := []byte(`{"label":"class-1","vector":[1,2`)

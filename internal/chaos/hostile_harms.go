@@ -9,14 +9,14 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// disturbFor does one harm after the other until playing ends. A harm that has begun is brought to its end.
+// disturbFor does one harm after another until playing ends. It completes a harm that has begun.
 func (h *hostile) disturbFor(playing, ctx context.Context) error {
 	harms := []func(context.Context) error{
 		h.refuseOutput, h.refuseLetters, h.loseOutput, h.remakeBeside, h.growInput, h.growLabels,
 		func(context.Context) error { return h.killOther() }, h.loseBroker, h.sendBomb, h.sendLarge, h.teach,
 		h.sendMany,
 	}
-	var order []int // each harm once, in random order, before any comes again
+	var order []int // each harm once, in random order, before any repeats
 	for {
 		select {
 		case <-playing.Done():
@@ -33,15 +33,16 @@ func (h *hostile) disturbFor(playing, ctx context.Context) error {
 	}
 }
 
-// spacing is the time from harm to harm: short runs have as many as long ones, but none comes twice a minute
-// in long ones.
+// spacing returns the time between harms. Short runs have as many as long ones; in long runs none comes
+// twice a minute.
 func (h *hostile) spacing() time.Duration {
 	const most = 40 * time.Second
 	mean := min(h.long/30, most)
 	return mean/2 + time.Duration(h.random.Int64N(int64(mean)))
 }
 
-// outage lasts while something that every answer needs is away; what waits meanwhile may wait so much longer.
+// outage runs do while something that every answer needs is away. Items that wait meanwhile may wait
+// that much longer.
 func (h *hostile) outage(what string, do func(long time.Duration) error) error {
 	long := min(h.long/60, 20*time.Second)
 	long = long/2 + time.Duration(h.random.Int64N(int64(long)))
@@ -53,7 +54,7 @@ func (h *hostile) outage(what string, do func(long time.Duration) error) error {
 	return err
 }
 
-// refuseOutput makes every result too large for its topic, as good as a full disk.
+// refuseOutput makes every result too large for its topic, which acts like a full disk.
 func (h *hostile) refuseOutput(context.Context) error { return h.refuse(outTopic) }
 
 func (h *hostile) refuseLetters(context.Context) error { return h.refuse(outTopic + "-dead") }
@@ -68,14 +69,14 @@ func (h *hostile) refuse(name string) error {
 	})
 }
 
-// loseOutput deletes the output and makes it again. Everything in it has been read by then, and nothing is
-// written to it.
+// loseOutput deletes the output and creates it again. Everything in it has been read before, and nothing
+// is written meanwhile.
 func (h *hostile) loseOutput(ctx context.Context) error {
 	return h.outage("the output is deleted", func(long time.Duration) error {
 		if err := limitTopic(h.client, outTopic, 200); err != nil {
 			return err
 		}
-		time.Sleep(2 * time.Second) // what is on its way arrives
+		time.Sleep(2 * time.Second) // writes in flight arrive
 		if err := h.drained(ctx); err != nil {
 			return err
 		}
@@ -84,8 +85,8 @@ func (h *hostile) loseOutput(ctx context.Context) error {
 			return err
 		}
 		time.Sleep(long)
-		// The limit is said, as Kafka 4.3 gives a topic back what its deleted namesake was set to when it is
-		// restarted.
+		// The limit is set explicitly, because Kafka 4.3, when restarted, gives a topic the settings of
+		// its deleted namesake.
 		limit := map[string]string{maxMessage: strconv.Itoa(usualMessage)}
 		if err := h.remake(ctx, topic.Description{
 			Name: outTopic, Partitions: scenarioPartitions,
@@ -98,8 +99,8 @@ func (h *hostile) loseOutput(ctx context.Context) error {
 	})
 }
 
-// remakeBeside deletes the second input and makes it again: what was not answered is gone with it, and
-// everything in the new one is to be answered.
+// remakeBeside deletes the second input and creates it again. Its unanswered items are gone; everything in
+// the new topic must be answered.
 func (h *hostile) remakeBeside(ctx context.Context) error {
 	h.beside.Lock()
 	defer h.beside.Unlock()
@@ -114,7 +115,7 @@ func (h *hostile) remakeBeside(ctx context.Context) error {
 	})
 }
 
-// growInput gives the input another partition, up to twice as many as at first.
+// growInput adds a partition to the input, up to twice the initial number.
 func (h *hostile) growInput(ctx context.Context) error {
 	n := int(h.scenario.partitions.Load()) + 1
 	if n > 2*scenarioPartitions {
@@ -146,10 +147,10 @@ func (h *hostile) loseBroker(ctx context.Context) error {
 	})
 }
 
-// bombSize is far more than a stage decodes, and a few kilobytes on the wire.
+// bombSize is far more than a stage decodes, but a few kilobytes when compressed.
 const bombSize = 192 << 20
 
-// sendBomb sends a record that inflates without need. A Sender would refuse to.
+// sendBomb sends a record that inflates excessively. It bypasses Sender, which would refuse it.
 func (h *hostile) sendBomb(ctx context.Context) error {
 	h.h.note("a record that inflates to %d MiB is sent", bombSize>>20)
 	position := topic.TopicPartition{Topic: inTopic, Partition: int32(h.random.IntN(scenarioPartitions))}
@@ -166,13 +167,13 @@ func (h *hostile) sendBomb(ctx context.Context) error {
 	}
 }
 
-// sendLarge sends a record that is larger than is decoded, and does not compress.
+// sendLarge sends an incompressible record that is larger than a stage decodes.
 func (h *hostile) sendLarge(ctx context.Context) error {
 	h.h.note("a record of 24 MiB is sent")
 	return h.client.Write(ctx, h.make.noise(24<<20))
 }
 
-// sendMany sends records of streams and models that nobody has heard of before, each once.
+// sendMany sends records of new streams and models, one each.
 func (h *hostile) sendMany(ctx context.Context) error {
 	const n = 300
 	h.h.note("%d streams and as many models appear", n)

@@ -81,8 +81,8 @@ func main() {
 
 var errBroken = errors.New("a promise is broken")
 
-// playHistories plays histories with seeds from first on and stops at the first that breaks a promise. Each
-// waits more than it computes, so that several are played at once.
+// playHistories plays histories with seeds from first on and stops at the first that breaks a promise. A
+// history waits more than it computes, so several are played at once.
 func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	began := time.Now()
 	before := runtime.NumGoroutine()
@@ -126,7 +126,7 @@ func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	return ctx.Err()
 }
 
-// sought reports how a mistake was found.
+// sought searches for a mistake and reports how it was found.
 func sought(ctx context.Context, first uint64, count int, f fault) error {
 	if _, known := mistakes[f]; !known {
 		return fmt.Errorf("mistake %q is none of offsets-first, epoch-unchecked, sequence-reused, state-outside", f)
@@ -140,6 +140,6 @@ func sought(ctx context.Context, first uint64, count int, f fault) error {
 
 func goroutines() string {
 	var text strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&text, 1) // a builder takes everything
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 1) // cannot fail: a strings.Builder
 	return text.String()
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// mix does by turns what the other scenarios leave alone: examples are taught and forgotten, the output
-// refuses everything for a while, the input gets another partition, and stages are killed in between.
+// mix covers, in turn, what the other scenarios do not: examples are taught and forgotten, the output rejects
+// everything for a while, the input gets another partition, and stages are killed in between.
 func (s *scenario) mix(ctx context.Context, i int) error {
 	switch {
 	case i == s.events/2:
@@ -31,11 +31,11 @@ func (s *scenario) teach(ctx context.Context) error {
 	return s.client.Write(ctx, lessons)
 }
 
-// refuseOutput makes every result too large for its topic, as good as a full disk: nothing can be written
-// until it is over.
+// refuseOutput makes every result too large for its topic, which acts like a full disk: nothing can
+// be written meanwhile.
 func (s *scenario) refuseOutput() error {
 	s.h.note("the output refuses everything")
-	// no result fits, but the mark that ends a transaction must
+	// no result may fit, but a transaction's end marker must
 	if err := limitTopic(s.client, outTopic, 200); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *scenario) grow(ctx context.Context) error {
 	if err := s.client.Grow(ctx, inTopic, want); err != nil {
 		return err
 	}
-	// until every broker has noticed, writes there fail
+	// writes there fail until every broker knows the partition
 	for n := 0; n < want; time.Sleep(20 * time.Millisecond) {
 		var err error
 		if n, err = s.client.Partitions(ctx, inTopic); err != nil {

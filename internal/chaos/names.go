@@ -14,8 +14,8 @@ import (
 
 const correctionsTopic = "corrections"
 
-// rename gives names, takes them back, splits a class and forgets one, and at once kills a stage or makes
-// one join or leave, so that corrections are on their way when it happens.
+// rename gives names, undoes them, splits a class and forgets one, and at the same time kills a stage or
+// makes one join or leave, so that corrections are in flight then.
 func (s *scenario) rename(ctx context.Context, i int) error {
 	name := func(name, into string) record.Out {
 		return record.NameRecord(labelsTopic, &record.Name{Name: name, Into: into})
@@ -51,8 +51,8 @@ func (s *scenario) rename(ctx context.Context, i int) error {
 	return s.kill(ctx, i)
 }
 
-// awaitNames waits until no item is called by a name that is merged into another, or forgotten: all of them
-// lie within the reach of recent items, so that stages correct them alone.
+// awaitNames waits until no item has a name that is merged into another or forgotten. All such items are
+// recent, so stages correct them without a correct command.
 func (s *scenario) awaitNames(ctx context.Context) error {
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Second) {
 		got, err := readAnswers(ctx, s.client, outTopic)
@@ -63,11 +63,11 @@ func (s *scenario) awaitNames(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil // judgeNames says so
+	return nil // judgeNames reports it
 }
 
-// judgeNames looks for items that the table of results and corrections calls by a name that is merged into
-// another, or forgotten, and has the range corrected, after which there are none either.
+// judgeNames finds items to which the table of results and corrections gives a name that is merged into
+// another or forgotten. It then has the range corrected, after which there must be none.
 func (s *scenario) judgeNames(ctx context.Context, got *answers) (string, error) {
 	said, before, err := s.contradictions(ctx, got)
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// network is a stage's way to its brokers, to be cut, held up and ended.
+// network is a stage's connection to its brokers, which can be cut, held and ended.
 type network struct {
 	mu     sync.Mutex
 	conns  map[*wire]bool
 	dead   bool
-	hold   chan struct{}     // closed when what is held may go on; nil: nothing is held
-	lose   int               // answers still to be lost
-	delay  time.Duration     // of everything sent
-	change func([]byte)      // falsifies what is sent, a request at a time; nil: nothing
+	hold   chan struct{}     // closed to release held data; nil: nothing is held
+	lose   int               // number of answers still to lose
+	delay  time.Duration     // delay of everything sent
+	change func([]byte)      // modifies each request before it is sent; nil: none
 	strike *strike           // nil: none
-	refuse bool              // connections are cut, and no new ones are made
-	mute   map[kmsg.Key]bool // requests that nobody answers
-	local  net.Addr          // where connections come from; nil: from anywhere
-	passed atomic.Int64      // bytes, both ways
+	refuse bool              // connections are cut, and new ones rejected
+	mute   map[kmsg.Key]bool // kinds of requests that get no answer
+	local  net.Addr          // local address of connections; nil: any
+	passed atomic.Int64      // bytes in both directions
 }
 
-// strike is a blow at a chosen moment: when the count-th request of a kind is about to be sent, or has just
-// been answered.
+// strike calls blow at a chosen moment: when the count-th request of a kind is about to be sent, or has
+// just been answered.
 type strike struct {
 	key      kmsg.Key
 	count    int
@@ -67,7 +67,7 @@ func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, err
 	return w, nil
 }
 
-// pass waits while everything is held.
+// pass waits while the network is held.
 func (n *network) pass() error {
 	for {
 		n.mu.Lock()
@@ -83,7 +83,7 @@ func (n *network) pass() error {
 	}
 }
 
-// kill ends every connection for good, in the middle of whatever is under way, as kill -9 does.
+// kill ends every connection for good, in the middle of any request, as kill -9 does.
 func (n *network) kill() {
 	n.mu.Lock()
 	n.dead = true
@@ -96,7 +96,7 @@ func (n *network) kill() {
 	n.thaw()
 }
 
-// cut ends every connection; new ones may be made.
+// cut ends every connection; new ones may be opened.
 func (n *network) cut() {
 	n.mu.Lock()
 	conns := n.conns
@@ -107,7 +107,7 @@ func (n *network) cut() {
 	}
 }
 
-// freeze holds everything until thaw, as SIGSTOP does; nothing of it is lost.
+// freeze holds everything until thaw, as SIGSTOP does; no data are lost.
 func (n *network) freeze() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,14 +116,14 @@ func (n *network) freeze() {
 	}
 }
 
-// strikeAt prepares a blow instead of whichever was prepared before.
+// strikeAt prepares a strike, which replaces the previous one.
 func (n *network) strikeAt(s *strike) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.strike = s
 }
 
-// due counts a request and says whether the blow falls at it.
+// due counts a request and returns the strike if it falls at this request, else nil.
 func (n *network) due(request []byte) *strike {
 	s := n.strike
 	if s == nil || int16(binary.BigEndian.Uint16(request[4:])) != int16(s.key) {
@@ -151,15 +151,15 @@ func (n *network) thaw() {
 	}
 }
 
-// loseAnswers cuts the next connections just when an answer arrives, so that what was asked is done and not
-// known to be.
+// loseAnswers cuts the next connections just as an answer arrives, so that the request is carried out but its
+// sender does not know.
 func (n *network) loseAnswers(count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lose += count
 }
 
-// refuseAll cuts every connection and refuses new ones, or no longer does.
+// refuseAll cuts every connection and rejects new ones; false ends that.
 func (n *network) refuseAll(refuse bool) {
 	n.mu.Lock()
 	n.refuse = refuse
@@ -169,7 +169,8 @@ func (n *network) refuseAll(refuse bool) {
 	}
 }
 
-// muteAll leaves requests of some kinds without an answer; none: no longer, and who waits for one is cut off.
+// muteAll leaves requests of some kinds unanswered; no kinds ends that and cuts connections that wait
+// for an answer.
 func (n *network) muteAll(keys ...kmsg.Key) {
 	n.mu.Lock()
 	n.mute = map[kmsg.Key]bool{}
@@ -191,8 +192,8 @@ func (n *network) slow(by time.Duration) {
 type wire struct {
 	net.Conn
 	network *network
-	request []byte  // what has been given to Write and is not a whole request yet
-	strike  *strike // falls when an answer arrives
+	request []byte  // data passed to Write that are not a whole request yet
+	strike  *strike // due when an answer arrives
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -224,7 +225,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// Write sends whole requests, as things happen at a request or between two.
+// Write sends whole requests, because events happen at or between requests.
 func (w *wire) Write(p []byte) (int, error) {
 	if err := w.network.pass(); err != nil {
 		return 0, err

@@ -11,8 +11,8 @@ import (
 
 const nowTopic = "now"
 
-// killOrMove kills a stage, or lets one join or leave, so that partitions move while first answers are on
-// their way.
+// killOrMove kills a stage, or lets one join or leave, so that partitions move while first answers
+// are in flight.
 func (s *scenario) killOrMove(ctx context.Context, i int) error {
 	if i%3 == 2 {
 		return s.joinOrLeave(ctx, i)
@@ -20,13 +20,13 @@ func (s *scenario) killOrMove(ctx context.Context, i int) error {
 	return s.kill(ctx, i)
 }
 
-// firstAnswer is when an item's first answers were written, and how many there are.
+// firstAnswer holds when an item's first answers were written, and how many there are.
 type firstAnswer struct {
 	last  time.Time
 	count int
 }
 
-// judgeNow holds first answers against their promise, and says how many items have one.
+// judgeNow checks the promises about first answers, and reports how many items have one.
 func (s *scenario) judgeNow(ctx context.Context, in *truth, got *answers) (string, error) {
 	first := map[string]firstAnswer{}
 	few := limited{h: s.h}
@@ -56,9 +56,8 @@ func (s *scenario) judgeNow(ctx context.Context, in *truth, got *answers) (strin
 	return fmt.Sprintf("%d first answers, %d items without", len(first), len(in.items)-len(first)), nil
 }
 
-// verifyFirst looks for first answers to no item, for more than one of an item, as whoever takes a partition
-// over answers none that was there, and for those that were written after the item's result. Both are written
-// by the clock of this machine.
+// verifyFirst reports first answers to no item, several to one item (a new owner gives none to items that
+// were read before), and those written after the item's result. Both times are from this machine's clock.
 func verifyFirst(few *limited, in *truth, got *answers, first map[string]firstAnswer) {
 	for id, x := range first {
 		if _, ok := in.items[id]; !ok {

@@ -13,7 +13,7 @@ import (
 	testkafka "github.com/slkstream/slkstream/test/kafka"
 )
 
-// The table has a cell for each thing that the stage needs and each way in which a thing fails.
+// The table has a cell for each resource of the stage and each way in which one can fail.
 var (
 	resources = []string{
 		"brokers", "group coordinator", "transaction coordinator", "input", "output", "state", "labels", "review",
@@ -28,7 +28,7 @@ var (
 
 type pair struct{ resource, way string }
 
-// elsewhere are the tests that play a pair, FOLDER.TEST, where no whole stage is needed.
+// elsewhere lists the pairs that tests play, as FOLDER.TEST, because they need no whole stage.
 var elsewhere = map[pair]string{
 	{"brokers", "denied"}:              "internal/topic.TestCertificatesAndPasswords",
 	{"output", "slow"}:                 "pipeline.TestOutputIsSlow",
@@ -65,8 +65,8 @@ var elsewhere = map[pair]string{
 	{"one labeller", "limits lowered"}: "pipeline.TestLabelsThatDoNotFit",
 }
 
-// meaningless says of a pair why nothing is played. Without a way it is for all that is left of a row,
-// without a resource for all that is left of a column.
+// meaningless gives the reason why a pair is not played. Without a way it applies to the rest of a row,
+// without a resource to the rest of a column.
 var meaningless = map[pair]string{
 	{"", "rotated"}:                           "nothing of it is replaced while it is used",
 	{"", "forged"}:                            "who may write it may write anything: see its rights",
@@ -100,17 +100,17 @@ var meaningless = map[pair]string{
 	{"one visitor", ""}:                       "only what it asks reaches the stage",
 }
 
-// tableSettings are how the table is played.
+// tableSettings says how the table is played.
 type tableSettings struct {
 	broker        string // embedded or real
-	page          string // file; "": it is not written
-	only          string // cells whose line contains it
-	short         bool   // only those that CI plays
+	page          string // output file; "": not written
+	only          string // play only cells whose line contains it
+	short         bool   // play only the cells of CI
 	atOnce        int
 	session, hold time.Duration
 }
 
-// plays says whether a cell is played with one delivery.
+// plays reports whether a cell is played with a delivery.
 func (t *tableSettings) plays(c *cell, once bool) bool {
 	switch {
 	case c.onceOnly && !once, t.short && !c.short:
@@ -121,12 +121,12 @@ func (t *tableSettings) plays(c *cell, once bool) bool {
 	return strings.Contains(c.resource+", "+c.way+", "+c.how, t.only)
 }
 
-// play plays the cells with both deliveries, several at once, prints what came of each, and writes the page.
-// A cell without an answer is an error.
+// play plays the cells with both deliveries, several at once, prints their outcomes, and writes the page. A
+// cell without an answer is an error.
 func (t *tableSettings) play(ctx context.Context) error {
 	var cluster *testkafka.Cluster
 	if t.broker == "real" {
-		t.atOnce = 1 // they share it
+		t.atOnce = 1 // the cells share the cluster
 		dir, err := os.MkdirTemp("", "chaos")
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (t *tableSettings) play(ctx context.Context) error {
 	return os.WriteFile(t.page, []byte(tablePage()), 0o644)
 }
 
-// startCluster runs a real broker on which the stage's address may do everything until something is denied.
+// startCluster runs a real broker, on which the stage's address may do everything that is not denied.
 func startCluster(ctx context.Context, dir string) (*testkafka.Cluster, error) {
 	cluster, err := testkafka.Start(ctx, testkafka.Options{Dir: dir, Extra: map[string]string{
 		"authorizer.class.name":            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -194,7 +194,7 @@ func startCluster(ctx context.Context, dir string) (*testkafka.Cluster, error) {
 	return cluster, nil
 }
 
-// reason says why a pair is not played; "": it is, or nobody says.
+// reason returns why a pair is not played; "": it is played, or no reason is listed.
 func reason(p pair) string {
 	for _, like := range []pair{p, {p.resource, ""}, {"", p.way}} {
 		if why := meaningless[like]; why != "" {
@@ -204,7 +204,7 @@ func reason(p pair) string {
 	return ""
 }
 
-// tablePage is the page of what is played.
+// tablePage returns the page of all pairs.
 func tablePage() string {
 	all := cells()
 	var t strings.Builder

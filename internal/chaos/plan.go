@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// plan is what a seed decides before anything happens.
+// plan holds all that the seed decides beforehand.
 type plan struct {
 	once          bool // exactly once
-	clock         bool // idle streams are closed by the clock
-	labels        bool // examples are taught and forgotten meanwhile
-	grow          bool // the input gets another partition
-	hostile       bool // senders are hostile, and topics refuse what is large; see feed.hostile
-	remake        bool // there is a second input, which is deleted and made again
-	strangers     int  // streams, each of a model of its own, that appear on the way
+	clock         bool // the clock closes idle streams
+	labels        bool // examples are taught and forgotten during the run
+	grow          bool // a partition is added to the input
+	hostile       bool // senders are hostile, and topics reject large records; see feed.hostile
+	remake        bool // a second input is deleted and created again
+	strangers     int  // new streams, each with a model of its own, that appear during the run
 	poison        float64
 	marker        float64
 	partitions    int
@@ -25,11 +25,11 @@ type plan struct {
 	commit, state time.Duration
 	stages        int
 	events        int
-	aim           fault // the mistake that the history looks for; sound: anything
-	fault         fault // the mistake that the build holds
+	aim           fault // the mistake to look for; sound: any
+	fault         fault // the mistake in the build
 }
 
-// draw makes the plan of a seed.
+// draw draws the plan of a seed.
 func draw(r *rand.Rand, aim, held fault) plan {
 	p := plan{
 		once: r.IntN(2) == 0, clock: r.IntN(4) == 0, labels: r.IntN(4) == 0, grow: r.IntN(8) == 0,
@@ -46,15 +46,14 @@ func draw(r *rand.Rand, aim, held fault) plan {
 		p.memory = 4 << 10
 	}
 	p.hostile = r.IntN(3) == 0
-	if aim != sound { // see aim: episodes of one size, one after the other, each with a commit of its own
+	if aim != sound { // see aim: episodes of one size, each with a commit of its own
 		p.once, p.clock, p.labels, p.grow, p.hostile, p.poison, p.marker, p.memory = aim != offsetsFirst, false, false, false, false, 0, 0, 1<<20
 		p.partitions, p.streams, p.commit, p.state, p.stages = 1, 1, time.Millisecond, time.Hour, 1
 	}
 	return p
 }
 
-// drawMore draws what came later from numbers of its own, so that seeds whose history is known keep the rest
-// of their plan.
+// drawMore draws the newer fields from a separate source, so that older seeds keep the rest of their plan.
 func (p *plan) drawMore(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 4))
 	p.remake = r.IntN(4) == 0
@@ -66,15 +65,15 @@ func (p *plan) drawMore(seed uint64) {
 	}
 }
 
-// once or not, answers are those of an undisturbed run only where nothing but the input decides them. When
-// partitions are added, keys move, and what their streams have learned stays behind. A mistake is found
-// without them.
+// promise returns what the stages must keep. Answers must equal those of an undisturbed run only if the input
+// alone decides them. Added partitions move keys, whose streams then lose what they learned. Mistakes are
+// found without that comparison.
 func (p plan) promise() promise {
 	return promise{once: p.once, same: !p.clock && !p.labels && !p.grow && p.fault == sound}
 }
 
-// patience is how long the stages may take to work the input off in peace. A build that holds a mistake may
-// never.
+// patience bounds the wait for the stages to process the input after the last harm. A build with a mistake
+// may never finish.
 func (p plan) patience() time.Duration {
 	if p.fault != sound {
 		return 8 * time.Second

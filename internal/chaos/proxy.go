@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// proxy stands between the stages and one broker. What passes goes through a network, to be cut, held, slowed
-// or lost.
+// proxy forwards connections between the stages and one broker through a network, so that they can be cut,
+// held, slowed or lost.
 type proxy struct {
 	listener net.Listener
 	network  *network
-	target   string // set before anybody connects
+	target   string // set before the first connection
 	passing  sync.WaitGroup
 }
 
@@ -27,7 +27,7 @@ func newProxy() (*proxy, error) {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// serve passes connections on until the proxy is closed.
+// serve forwards connections until the proxy is closed.
 func (p *proxy) serve(target string) {
 	p.target = target
 	p.passing.Go(func() {
@@ -41,16 +41,16 @@ func (p *proxy) serve(target string) {
 	})
 }
 
-// pass carries one connection both ways until either side ends it.
+// pass forwards one connection in both directions until either side ends it.
 func (p *proxy) pass(client net.Conn) {
 	defer client.Close()
 	broker, err := p.network.dial(context.Background(), "tcp", p.target)
 	if err != nil {
-		return // the broker is away: the client finds its connection closed
+		return // the broker is away: the client's connection is closed
 	}
 	var there sync.WaitGroup
 	there.Go(func() {
-		_, _ = io.Copy(broker, client) // however it ends, the other way ends too
+		_, _ = io.Copy(broker, client) // whatever the error, the other direction ends too
 		broker.Close()
 	})
 	_, _ = io.Copy(client, broker)
@@ -64,7 +64,7 @@ func (p *proxy) close() {
 	p.passing.Wait()
 }
 
-// disconnect does something to the way between the stages and one broker.
+// disconnect disturbs the connection between the stages and one broker.
 func (s *scenario) disconnect(_ context.Context, _ int) error {
 	i := s.random.IntN(len(s.proxies))
 	n := s.proxies[i].network

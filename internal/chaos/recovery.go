@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// recovery is a stage that has much to remember, is killed, and has to answer again within its target, in
-// little memory. The feed is that of two hours by its bytes, as fast as the stage takes it.
+// Recovery kills a stage with much state, which must answer again within its target and in little memory. The
+// input has the bytes of two hours, sent as fast as the stage reads it.
 const (
 	recoveryDimension = 512
 	recoveryMemory    = 4 << 30 // GOMEMLIMIT of the stage
@@ -24,7 +24,7 @@ const (
 	recoveryStreams   = 10_000
 )
 
-// recover plays it: half of what is left of the input after the kill is there for the new owner to answer.
+// recover plays the scenario. Half of the input that is left after the kill is for the new owner to answer.
 func (s *scenario) recover(ctx context.Context) (string, error) {
 	s.feed = newFeed(s.seed, feedSettings{
 		Topic: inTopic, Partitions: scenarioPartitions, Streams: s.streams, Records: s.records,
@@ -43,7 +43,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		return "", err
 	}
 	began := time.Now()
-	const killedAt = .8 // of the input
+	const killedAt = .8 // share of the input
 	most := func(committed, end int64) bool { return float64(committed) >= killedAt*float64(end) }
 	if err := s.answeredTo(ctx, most, time.Hour); err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		return "", err
 	}
 	began = time.Now()
-	for p := range before { // the slowest partition counts
+	for p := range before { // the slowest partition decides
 		moved := func(committed, _ int64) bool { return committed > before[p] }
 		if err := s.waitFor(ctx, p, moved, 10*time.Minute); err != nil {
 			return "", err
@@ -99,7 +99,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		took, s.session, largest[1]>>20, len(s.h.failed())), nil
 }
 
-// pourAll feeds everything at once. Vectors are drawn from a few, as it is their number that counts.
+// pourAll feeds everything at once. It repeats a few vectors, as only their number matters.
 func (s *scenario) pourAll(ctx context.Context) error {
 	const drawn, share = 4096, 2000
 	values := make([][]byte, drawn)
@@ -116,7 +116,7 @@ func (s *scenario) pourAll(ctx context.Context) error {
 			return err
 		}
 	}
-	var markers []record.Out // so that everything can be answered
+	var markers []record.Out // so that every item can be answered
 	for stream := range s.feed.Streams {
 		mark := []record.Header{{Key: record.MarkerHeader}}
 		markers = append(markers, s.feed.record(stream, []byte{}, kindMarker, mark))
@@ -124,7 +124,7 @@ func (s *scenario) pourAll(ctx context.Context) error {
 	return s.client.Write(ctx, markers)
 }
 
-// committed is the committed offset of each partition of the input.
+// committed returns the committed offset of each partition of the input.
 func (s *scenario) committed(ctx context.Context) ([]int64, error) {
 	list := make([]int64, s.partitions.Load())
 	for p := range list {
@@ -136,7 +136,7 @@ func (s *scenario) committed(ctx context.Context) ([]int64, error) {
 	return list, nil
 }
 
-// progress says whether enough of a partition is committed.
+// progress reports whether a partition's committed offset is far enough.
 type progress func(committed, end int64) bool
 
 // answeredTo waits until enough of every partition is committed.
@@ -168,7 +168,7 @@ func (s *scenario) waitFor(ctx context.Context, p int, enough progress, limit ti
 	}
 }
 
-// sizeOf is how many bytes of keys and values a topic holds.
+// sizeOf returns the bytes of keys and values of a topic.
 func sizeOf(ctx context.Context, client *topic.Client, name string) (size int64, err error) {
 	return size, readAll(ctx, client, name, func(r *record.Raw) error {
 		size += int64(len(r.Key) + len(r.Value))

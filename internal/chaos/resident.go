@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// observe samples what a stage holds in memory until it has ended.
+// observe samples the stage's resident memory until it ends.
 func (p *process) observe() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -21,7 +21,7 @@ func (p *process) observe() {
 		}
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
 		if err != nil {
-			continue // not there any more, or not on Linux
+			continue // the process has ended, or this is not Linux
 		}
 		var total, resident int64
 		if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
@@ -32,7 +32,7 @@ func (p *process) observe() {
 	}
 }
 
-// last is what the stage held a moment ago; 0: it is not known.
+// last returns the latest sample; 0: none yet.
 func (p *process) last() int64 {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -42,16 +42,16 @@ func (p *process) last() int64 {
 	return p.resident[len(p.resident)-1]
 }
 
-// Memory is flat if the last third of a stage's life takes no more than half as much again as the middle one,
-// when it has every stream and its buffers; garbage that waits to be collected is worth 16 MiB.
+// Memory is flat if the median of the last third of a stage's life is at most mayGrow times that of the
+// middle third, when all streams and buffers exist, plus mayGrowBytes for garbage.
 const (
 	fewSamples   = 24 // seconds
 	mayGrow      = 1.5
 	mayGrowBytes = 16 << 20
 )
 
-// judgeMemory holds every stage that lived for as many samples, a second each, against that, and returns the
-// most that any ever took.
+// judgeMemory checks that memory is flat for every stage with at least the given number of samples, one per
+// second, and returns the largest sample of all stages.
 func (s *scenario) judgeMemory(samples int) (largest int64) {
 	for _, p := range s.all {
 		<-p.observed

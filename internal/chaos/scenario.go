@@ -24,23 +24,23 @@ type scenario struct {
 	name, delivery, broker, binary                string
 	seed                                          uint64
 	brokers, records, events, brokerKills, stages int
-	streams                                       int // recovery: how many
+	streams                                       int // recovery: number of streams
 	pause, session                                time.Duration
-	away                                          time.Duration // of a killed broker; 0: up to three seconds
-	long                                          time.Duration // hostile: how long it lasts
-	rate, rubbish                                 float64       // hostile: records a second, and the share that does harm
-	csv, graph                                    string        // hostile: files for what was seen over time, "": none
+	away                                          time.Duration // outage of a killed broker; 0: up to 3 s
+	long                                          time.Duration // hostile: duration
+	rate, rubbish                                 float64       // hostile: records per second, harmful share
+	csv, graph                                    string        // hostile: files of the table; "": none
 
 	dir     string
 	h       *history
 	random  *rand.Rand
 	cluster brokers
 	client  *topic.Client
-	proxies []*proxy // between the stages and each broker; none: they talk directly
+	proxies []*proxy // between the stages and each broker; none: direct connections
 	feed    *feed
-	teacher *feed // of labels
+	teacher *feed // makes labels
 	procs   []*process
-	all     []*process // those that have ended too
+	all     []*process // includes ended ones
 	started int
 
 	partitions atomic.Int32 // of the input
@@ -92,7 +92,7 @@ func (s *scenario) run(ctx context.Context, verbose bool) error {
 	return os.RemoveAll(dir)
 }
 
-// prepare builds the program, starts brokers, makes topics.
+// prepare builds the program, starts the brokers and creates the topics.
 func (s *scenario) prepare(ctx context.Context) error {
 	if s.name != "kills" {
 		s.brokerKills = 0
@@ -129,7 +129,7 @@ func (s *scenario) prepare(ctx context.Context) error {
 	})
 	s.teacher = newFeed(s.seed+1, s.feed.feedSettings)
 	if s.name == "names" {
-		s.feed.Label = 0 // the feed would bring a forgotten name back
+		s.feed.Label = 0 // labels of the feed would bring a forgotten name back
 	}
 	return writeSupport(filepath.Join(s.dir, "support.jsonl"), s.feed)
 }
@@ -196,7 +196,7 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 	return s.judge(playing)
 }
 
-// pour feeds the input over the time that the events take.
+// pour feeds the input for the duration of the events.
 func (s *scenario) pour(ctx context.Context) error {
 	const share = 100
 	pause := time.Duration(s.events) * s.pause * share / time.Duration(s.records)
@@ -228,7 +228,7 @@ func (s *scenario) await(ctx context.Context, watching *offsets) error {
 	}
 }
 
-// judge compares with a run that nothing happens to, where the input alone decides the answers.
+// judge compares with an undisturbed run if the input alone decides the answers.
 func (s *scenario) judge(ctx context.Context) (string, error) {
 	p := promise{once: s.delivery == "exactly-once", same: s.name != "mixed" && s.name != "names"}
 	if p.same {
@@ -300,14 +300,14 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, largest>>20, len(s.h.failed())), nil
 }
 
-// process is a stage.
+// process is a stage in a process of its own.
 type process struct {
 	name     string
 	cmd      *exec.Cmd
 	ended    chan struct{}
 	observed chan struct{} // closed when resident is complete
 	mutex    sync.Mutex
-	resident []int64 // bytes, second by second
+	resident []int64 // bytes, one sample per second
 }
 
 func (s *scenario) launch(group, out, delivery string) error {
@@ -351,7 +351,7 @@ func (s *scenario) launch(group, out, delivery string) error {
 		return fmt.Errorf("start a stage: %w", err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in its log
+		_ = p.cmd.Wait() // the log has the outcome
 		close(p.ended)
 	}()
 	go func() {
@@ -363,14 +363,14 @@ func (s *scenario) launch(group, out, delivery string) error {
 	return nil
 }
 
-// end sends a signal and waits for the end.
+// end sends a signal and waits for the process to end.
 func (p *process) end(signal syscall.Signal) {
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a frozen one must hear it; one that is gone need not
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // wakes a frozen process; an ended one needs nothing
 	_ = p.cmd.Process.Signal(signal)
 	<-p.ended
 }
 
-// leave ends every stage in order.
+// leave stops every stage with SIGTERM.
 func (s *scenario) leave() {
 	for _, p := range s.procs {
 		if p.end(syscall.SIGTERM); !p.cmd.ProcessState.Success() {

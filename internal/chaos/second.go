@@ -13,13 +13,13 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// second is another input of a history, which is deleted on the way and made again. What stood in the old one
-// may be answered or gone; everything in the new one has to be answered. Streams of the new one have other
-// names, as its records have the ids of the old one's.
+// second is another input of a history, which is deleted during the run and created again. Items of the old
+// topic may be answered or lost; everything in the new one must be answered. The new topic's streams have
+// other names, as its records repeat the old one's ids.
 type second struct {
 	w     *world
 	feed  *feed
-	first int // records of the old topic
+	first int // number of records in the old topic
 }
 
 func newSecond(w *world, seed uint64) *second {
@@ -32,8 +32,7 @@ func (s *second) create(ctx context.Context) error {
 	return s.w.client.Create(ctx, topic.Description{Name: besideTopic, Partitions: 1})
 }
 
-// event does what is due at the event of number e: the old topic is filled at the first, and made anew
-// half-way.
+// event acts at event number e: it fills the old topic at the first, and creates it again half-way.
 func (s *second) event(ctx context.Context, e int) error {
 	if e == 0 {
 		return s.w.client.Write(ctx, s.records("before", s.first))
@@ -52,7 +51,7 @@ func (s *second) event(ctx context.Context, e int) error {
 	return s.w.client.Write(ctx, s.records("again", 5+s.feed.random.IntN(60)))
 }
 
-// records are n items of two streams, and the ends of their episodes.
+// records returns n items of two streams, and the ends of their episodes.
 func (s *second) records(name string, n int) (out []record.Out) {
 	key := func(i int) []byte { return fmt.Appendf(nil, "%s-%d", name, i%2) }
 	for i := range n {

@@ -15,7 +15,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// stage is one that runs in this process.
+// stage is a stage that runs in this process.
 type stage struct {
 	name    string
 	network *network
@@ -28,7 +28,7 @@ func (w *world) start() {
 	s := w.launch(groupName, outTopic, fmt.Sprint("stage-", w.launched))
 	w.h.note("%s is started", s.name)
 	w.stages = append(w.stages, s)
-	if len(w.stages) > 4 { // an old one leaves, dead or not
+	if len(w.stages) > 4 { // the oldest leaves, dead or not
 		w.stages[0].stop()
 		w.stages = w.stages[1:]
 	}
@@ -37,7 +37,7 @@ func (w *world) start() {
 func (w *world) launch(group, out, name string) *stage {
 	session := historySession
 	if group != groupName {
-		session = 10 * time.Second // nothing is to happen to it
+		session = 10 * time.Second // this stage is not disturbed
 	}
 	n := newNetwork()
 	if w.plan.fault == sequenceReused {
@@ -49,7 +49,7 @@ func (w *world) launch(group, out, name string) *stage {
 		Log: log, Dial: n.dial,
 	})
 	if err != nil {
-		panic(err) // the addresses are those of a cluster that runs
+		panic(err) // cannot fail: the addresses are a running cluster's
 	}
 	settings, err := solver.DefaultPreset.Settings()
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *stage) stop() {
 	<-s.done
 }
 
-// kill ends a stage as kill -9 does: nothing it sends arrives any more.
+// kill ends a stage as kill -9 does: nothing it sends arrives from then on.
 func (s *stage) kill() {
 	s.network.kill()
 	s.cancel()

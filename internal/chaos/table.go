@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// table is what was seen over time, written line by line to a file.
+// table records measurements over time, one line each, in a file.
 type table struct {
 	rows []row
-	file *os.File // nil: nobody wants it
+	file *os.File // nil: not written
 }
 
-// row is one line: bytes of both stages, records not committed, and what became of the good records so far.
+// row is one line: memory of both stages, lag, and the counts of the good records so far.
 type row struct {
 	seconds       int
 	steady, other int64
-	lag           int64 // -1: not known
+	lag           int64 // -1: unknown
 	counts
 }
 
-// newTable begins a file of comma-separated values; none where name is empty.
+// newTable creates a file of comma-separated values; none if name is empty.
 func newTable(name string) (*table, error) {
 	t := &table{}
 	if name == "" {
@@ -40,7 +40,7 @@ func (t *table) add(r row) {
 		return
 	}
 	t.rows = append(t.rows, r)
-	if t.file != nil { // a line that cannot be written is missed in the file, and in nothing else
+	if t.file != nil { // a failed write loses a line of the file only
 		fmt.Fprintf(t.file, "%d,%d,%d,%d,%.1f,%d,%d,%d,%d\n",
 			r.seconds, r.steady>>20, r.other>>20, r.lag, r.oldest.Seconds(), r.sent, r.answered, r.repeats, r.overdue)
 	}
@@ -52,7 +52,7 @@ func (t *table) close() {
 	}
 }
 
-// draw writes the table as a picture: resident memory, lag and the oldest wait over time.
+// draw draws the table: resident memory, lag and the oldest wait over time.
 func (t *table) draw(name string) error {
 	if name == "" || len(t.rows) < 2 {
 		return nil

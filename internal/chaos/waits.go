@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// mostWait is how long a good record may wait for its answer, from its writing or from the end of the last
-// outage.
+// mostWait bounds the time from a good record's writing, or from the end of the last outage, to its answer.
 const mostWait = time.Minute
 
-// waits knows which good records wait for their answers, and for how long.
+// waits tracks which good records wait for their answers, and for how long.
 type waits struct {
 	h         *history
 	mu        sync.Mutex
 	pending   map[string]waiting
-	known     map[string]bool // every id that was answered
-	positions map[int32]int64 // of the output, read so far
-	outages   int             // that last now
+	known     map[string]bool // ids that were answered
+	positions map[int32]int64 // of the output: next position to read
+	outages   int             // present ones
 	total     counts
 	recovered time.Time // end of the last outage
 }
@@ -25,21 +24,21 @@ type waits struct {
 type waiting struct {
 	topic   string
 	sent    time.Time
-	since   time.Time // sent, or the end of the last outage it waited through
+	since   time.Time // when it was sent, or the end of the last outage since
 	overdue bool
 }
 
-// counts are what became of the good records.
+// counts are the totals of the good records.
 type counts struct {
 	sent, answered, repeats, gone, overdue int
-	oldest, longest, longestAfter          time.Duration // oldest: of what waits now
+	oldest, longest, longestAfter          time.Duration // oldest: of those waiting now
 }
 
 func newWaits(h *history) *waits {
 	return &waits{h: h, pending: map[string]waiting{}, known: map[string]bool{}, positions: map[int32]int64{}}
 }
 
-// sent notes records that are about to be written.
+// sent adds records that are about to be written.
 func (w *waits) sent(ids []string, topic string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +49,7 @@ func (w *waits) sent(ids []string, topic string) {
 	w.total.sent += len(ids)
 }
 
-// answered takes a result in.
+// answered removes the record of a result.
 func (w *waits) answered(value []byte) {
 	var result struct {
 		ItemID string `json:"itemId"`
@@ -78,7 +77,7 @@ func (w *waits) answered(value []byte) {
 	}
 }
 
-// begin and over enclose an outage. What waits at its end waits from then on.
+// begin and over enclose an outage. At its end, the allowed wait of waiting records starts again.
 func (w *waits) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +95,7 @@ func (w *waits) over() {
 	}
 }
 
-// forget drops what waits of a topic that is deleted.
+// forget drops the waiting records of a deleted topic.
 func (w *waits) forget(topic string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,7 @@ func (w *waits) forget(topic string) {
 	}
 }
 
-// late says whether a record waits longer than it may, and notes each that does as a violation.
+// late reports whether a record waits longer than mostWait, and adds a violation for each.
 func (w *waits) late() (found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +132,7 @@ func (w *waits) late() (found bool) {
 	return found
 }
 
-// left is how many records wait.
+// left returns the number of waiting records.
 func (w *waits) left() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +149,8 @@ func (w *waits) counts() counts {
 	return c
 }
 
-// read notes how far a partition of the output has been read; rewind, that the output is a new one.
+// read stores the position read up to in a partition of the output; rewind forgets all of them, for
+// a new topic.
 func (w *waits) read(partition int32, offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,22 +17,22 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// world is one short history: an embedded cluster of three brokers, stages in this process behind networks of
-// their own, and everything that is done to them, all from one seed.
+// world is one short history, all from one seed: an embedded cluster of three brokers, stages in this
+// process, each with its own network, and every harm done to them.
 type world struct {
 	h        *history
 	random   *rand.Rand
 	plan     plan
 	server   *broker.Server
-	client   *topic.Client // with a network that nothing happens to
+	client   *topic.Client // its network is not disturbed
 	feed     *feed
 	support  []example
 	stages   []*stage
 	launched int
-	second   *second // input; nil: there is none
+	second   *second // second input; nil: none
 }
 
-// Names of topics and group; every history has a cluster of its own.
+// Names of topics and group. Every history has a cluster of its own.
 const (
 	inTopic     = "in"
 	outTopic    = "out"
@@ -43,11 +43,11 @@ const (
 
 const (
 	historySession = time.Second
-	historyLimit   = 4 * time.Minute // far beyond what one takes: a machine may be busy
+	historyLimit   = 4 * time.Minute // far beyond the usual duration, as the machine may be busy
 )
 
-// runHistory plays the history of a seed, aimed at a mistake or at none, with a build that holds one or none,
-// and returns what happened. An error means that it could not be played.
+// runHistory plays the history of a seed and returns its events. aim is the mistake to look for, held the one
+// in the build; each may be none. An error means that the history could not be played.
 func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyLimit)
 	defer cancel()
@@ -93,7 +93,7 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 		{Name: calmTopic, Partitions: partitions, Settings: limit},
 	} {
 		err := w.client.Create(ctx, d)
-		for topic.Temporary(err) && topic.Pause(ctx, 50*time.Millisecond) == nil { // the cluster is that young
+		for topic.Temporary(err) && topic.Pause(ctx, 50*time.Millisecond) == nil { // the cluster has just started
 			err = w.client.Ensure(ctx, d)
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 	return w.settle(ctx, watching)
 }
 
-// disturb feeds and does harm by turns.
+// disturb alternates between feeding and harm.
 func (w *world) disturb(ctx context.Context) error {
 	partitions := w.plan.partitions
 	share := max(w.plan.records/(w.plan.events+1), 1)
@@ -169,7 +169,7 @@ func (w *world) disturb(ctx context.Context) error {
 			if err := w.client.Grow(ctx, inTopic, partitions+1); err != nil {
 				return err
 			}
-			for n := 0; n <= partitions; { // until this client has noticed
+			for n := 0; n <= partitions; { // until this client knows the partition
 				var err error
 				if n, err = w.client.Partitions(ctx, inTopic); err != nil {
 					return err
@@ -189,14 +189,14 @@ func (w *world) disturb(ctx context.Context) error {
 	return w.client.Write(ctx, append(w.feed.next(w.plan.records), w.feed.ends()...))
 }
 
-// explode sends a batch that inflates to more than is ever decoded.
+// explode sends a batch that inflates beyond the decoding limit.
 func (w *world) explode(ctx context.Context) error {
 	w.h.note("a record that inflates to 8 MiB is sent")
 	sender := topic.Sender{Client: w.client, Compression: func(string) topic.Compression { return "zstd" }}
 	return sender.Write(ctx, []record.Out{w.feed.bomb()})
 }
 
-// settle lets the stages finish in peace and holds the outcome against the promise.
+// settle lets the stages finish undisturbed and checks the promise.
 func (w *world) settle(ctx context.Context, watching *offsets) error {
 	for _, s := range w.stages {
 		s.network.strikeAt(nil)
@@ -208,7 +208,7 @@ func (w *world) settle(ctx context.Context, watching *offsets) error {
 		return err
 	}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		for _, s := range slices.Clone(w.stages) { // a blow that was on its way may still have fallen
+		for _, s := range slices.Clone(w.stages) { // a strike may have fallen meanwhile
 			if s.network.isDead() {
 				w.replace(s)
 			}
@@ -253,7 +253,7 @@ func (w *world) settle(ctx context.Context, watching *offsets) error {
 	return nil
 }
 
-// undisturbed answers the same input again, in a group and to a topic of its own.
+// undisturbed answers the same input again, with a group and an output topic of its own.
 func (w *world) undisturbed(ctx context.Context, partitions int) (*answers, error) {
 	const group, out = "calm", calmTopic
 	s := w.launch(group, out, "calm")
