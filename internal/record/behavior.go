@@ -1,10 +1,10 @@
 package record
 
-// NVIDIA's nv.Behavior is what its behavior analytics publishes of one object that was tracked for a while:
-// the sensor, the object as it looked best, and embeddings over time. It is one item, known by the behavior's
-// id, which is its track too.
+// NVIDIA's behavior analytics publishes an nv.Behavior for each object that it has tracked for a while: the
+// sensor, the best view of the object, and embeddings over time. It becomes one item. The behavior's id is
+// the item's id and its track.
 
-// behavior says whether the fields are an nv.Behavior.
+// behavior says whether the fields are those of an nv.Behavior.
 func (f *fields) behavior() bool { return f.sensor != nil && (f.object != nil || f.embeddings != nil) }
 
 // jsonBehavior decodes nv.Behavior in JSON.
@@ -80,8 +80,8 @@ func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []flo
 	return d.append(raw, e, items, vector, -1, text(about.json()), nil)
 }
 
-// Fields of nv.Behavior, in the order in which NVIDIA's documentation declares them; a Frame has none of
-// these numbers.
+// Field numbers of nv.Behavior, from the order in NVIDIA's documentation. Object and embeddings have numbers
+// that nv.Frame does not use.
 const (
 	behaviorID         = 1
 	behaviorTimestamp  = 2
@@ -91,7 +91,7 @@ const (
 	behaviorEmbeddings = 23
 )
 
-// isBehavior says whether the bytes are a protobuf nv.Behavior, not an nv.Frame.
+// isBehavior says whether the bytes are a protobuf nv.Behavior.
 func isBehavior(value []byte) bool {
 	found := false
 	bad := protobuf(value, func(number, wire int, _ []byte, _ uint64) *Rejection {

@@ -2,8 +2,8 @@ package record
 
 import "strings"
 
-// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions that
-// name what a record may name itself.
+// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions with
+// the names of a record's own fields.
 func (e *envelope) attributes(raw *Raw) *Rejection {
 	for i := range raw.Headers {
 		h := &raw.Headers[i]
@@ -33,7 +33,7 @@ func (e *envelope) attributes(raw *Raw) *Rejection {
 	return nil
 }
 
-// cloudEvent decodes a value that must be a structured event.
+// cloudEvent decodes a value that must be a CloudEvent in structured mode.
 func (d *Decoder) cloudEvent(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
 	f := &d.fields
 	bad := f.read(value, d.field, d.scratch)
@@ -47,7 +47,8 @@ func (d *Decoder) cloudEvent(raw *Raw, value []byte, e *envelope, items []Item) 
 	return d.structured(raw, f, e, items)
 }
 
-// structured decodes the data of a structured event; its context attributes speak where the data is silent.
+// structured decodes the data of an event in structured mode. The data's own fields override the event's
+// attributes.
 func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	if e.within {
 		return items, reject(Unreadable, "a CloudEvent within a CloudEvent")
@@ -68,7 +69,7 @@ func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]
 		return d.value(raw, data, e, items)
 	case f.data == nil:
 		return items, reject(Unreadable, "the event has no data")
-	case f.data[0] == '"': // base64, as a vector may be
+	case f.data[0] == '"': // the data is the vector, in base64
 		e.contentType = "application/json"
 		return d.json(raw, append(append([]byte(`{"vector":`), f.data...), '}'), e, items)
 	case f.data[0] == '[': // the data is the vector itself

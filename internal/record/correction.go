@@ -2,21 +2,21 @@ package record
 
 import "time"
 
-// Called is what an item is called, and how sure that is.
+// Called is an item's label with its confidence.
 type Called struct {
 	Label      string  `json:"label"`
 	Confidence float64 `json:"confidence"`
 }
 
-// Cause is why an item is called something else.
+// Cause is the reason for a changed label.
 type Cause struct {
 	Kind string `json:"kind"`         // taught, forgotten, renamed, rejected, answered again
 	ID   string `json:"id,omitempty"` // of the record of the labels topic
 	By   string `json:"by,omitempty"` // who wrote it
 }
 
-// Correction says that an item that has a result is called something else since. Of several for an ID the one of
-// the highest revision stands, of equals the last.
+// Correction is a new label for an item that already has a result. Of several corrections for an ID the one
+// of the highest revision holds; among equals, the last.
 type Correction struct {
 	ID       string    `json:"id"` // of the result
 	Old      Called    `json:"old"`
@@ -26,7 +26,7 @@ type Correction struct {
 	Time     time.Time `json:"time"` // of the cause
 }
 
-// Out is the record of a correction. It has the key of the item's result.
+// Out returns the record of a correction. key is the key of the item's result.
 func (c *Correction) Out(topic string, key []byte) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: key, Value: appendJSON(nil, c),

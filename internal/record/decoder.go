@@ -11,26 +11,26 @@ import (
 	"unicode/utf8"
 )
 
-// Formats are the names of the forms a record's value may have where no content-type header says.
+// Formats are the settings for values without a content-type header. auto detects the format of each value.
 var Formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
 
-// Options say how records become items. The zero value decodes every form whose header or look tells it.
+// Options configure a Decoder. The zero value decodes every format that headers or the value itself identify.
 type Options struct {
 	Format    string // one of Formats; "" is auto
 	StreamBy  string // key, partition, header:NAME, field:NAME; "" is key
-	Dimension int    // of every vector; 0: of each model, what its records agree on
-	Model     string // of records that name none
+	Dimension int    // of every vector; 0: learned, for each model, from its records
+	Model     string // of records that do not name one
 	Limits    Limits
 	Paths     Paths
-	Schemas   Schemas `json:"-"` // nil: without a schema registry
-	TrackBy   string  // record, or object: the ids of an nv.Frame's objects are tracks; "" is record
-	// Alias lets vectors share memory with Raw.Value, which must then never be written to again. Keys always do.
+	Schemas   Schemas `json:"-"` // nil: no schema registry
+	TrackBy   string  // record, or object: ids of an nv.Frame's objects are tracks; "" is record
+	// Alias lets vectors share memory with Raw.Value, which must not be written to any more. Keys always do.
 	Alias bool
-	// DimensionGivenUp is told when a model's dimension proves wrong; nil tells nobody.
+	// DimensionGivenUp is called when the records show that a model has another dimension; nil: not called.
 	DimensionGivenUp func(DimensionChange) `json:"-"`
 }
 
-// Decoder turns records into items. One goroutine uses it at a time.
+// Decoder decodes records into items. It is not safe for concurrent use.
 type Decoder struct {
 	options    Options
 	format     string
@@ -38,17 +38,17 @@ type Decoder struct {
 	field      string // stream by this field
 	partition  bool   // stream by partition
 	dimensions dimensions
-	names      map[string]string // the few names that most records repeat
-	frameName  string            // of the last item: the items of a frame share one string
+	names      map[string]string // interned names, by their bytes
+	frameName  string            // of the last item, so that the items of a frame share one string
 	scratch    []float32
 	fields     fields
 	mapping    *mapping
-	// Of the record that is being decoded:
+	// State of the record that is being decoded:
 	envelope envelope
-	empty    string // why it holds nothing
+	empty    string // why it has no items
 	ctx      context.Context
-	failed   error // why it cannot be told what it holds
-	examples bool  // decoding the labels topic: keys name examples there, and streams only what says so itself
+	failed   error // error that says nothing about the record, as ctx's
+	examples bool  // decoding the labels topic: keys are ids, and an item without a stream of its own has none
 }
 
 // NewDecoder returns a decoder, or an error that names the faulty setting.
@@ -93,21 +93,21 @@ func NewDecoder(o Options) (*Decoder, error) {
 	return d, nil
 }
 
-// Expect tells the dimension of a model's vectors as the state has it: what was agreed on before.
-// Options.Dimension stands above it, and it is given up if the records prove it wrong.
+// Expect sets the dimension of a model's vectors from the state, where it was learned before.
+// Options.Dimension overrides it, and it is dropped if the records show another.
 func (d *Decoder) Expect(model string, dimension int) { d.dimensions.expect(model, dimension) }
 
-// Suggest tells the dimension that so many labelled examples of a model have. Records may say otherwise.
+// Suggest adds the dimension of so many labelled examples of a model to the evidence. Records may
+// override it.
 func (d *Decoder) Suggest(model string, dimension, examples int) {
 	d.dimensions.suggest(model, dimension, examples)
 }
 
-// Dimension is what a vector of that model must have; 0: records do not agree yet, and any is taken.
+// Dimension returns the dimension of a model's vectors; 0: not known yet, so any is accepted.
 func (d *Decoder) Dimension(model string) int { return d.dimensions.of(model) }
 
-// Agreed returns the dimensions that records agree on, by model, if they have changed since the last call,
-// else nil. A Decoder that is told them by Expect goes on where this one stands, but for what speaks for
-// each.
+// Agreed returns the learned dimensions by model if they have changed since the last call, else nil. With
+// Expect another Decoder can continue from them, except that the weight of the evidence is lost.
 func (d *Decoder) Agreed() map[string]int {
 	if !d.dimensions.changed {
 		return nil
@@ -116,11 +116,10 @@ func (d *Decoder) Agreed() map[string]int {
 	return d.dimensions.agreed()
 }
 
-// Decode appends the record's items to items. What it cannot use it reports as a *Rejection, for the dead
-// letters: the whole record, or, beside the good items, those objects of a frame that are bad. A record
-// without anything to label (a frame without objects) is an *Empty; only a marker without a value gives
-// neither items nor an error. ctx ends the wait for a schema registry that is away, with its error; nothing
-// of the record is decided then.
+// Decode appends the record's items to items. A *Rejection means that the record, or with good items some
+// objects of a frame, cannot be used and must go to the dead letters. An *Empty means that a valid record has
+// nothing to label, such as a frame without objects. Only a marker without a value yields neither items nor
+// an error. Any other error says nothing about the record: it is ctx's, after a wait for the schema registry.
 func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, error) {
 	if raw.Rejected != nil {
 		return items, raw.Rejected
@@ -151,11 +150,10 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 	return items, nil
 }
 
-// keptScratch is the longest vector whose memory is kept for the next record.
+// keptScratch is the longest vector whose scratch memory is kept for the next record.
 const keptScratch = 1 << 16
 
-// Stream is the stream that a record without an embedding, a marker, belongs to; "" where its name is too
-// long.
+// Stream returns the stream of a record without an embedding, such as a marker; "" if its name is too long.
 func (d *Decoder) Stream(raw *Raw) string {
 	name := d.stream(raw, nil, nil)
 	if len(name) > d.options.Limits.Name {
@@ -164,16 +162,16 @@ func (d *Decoder) Stream(raw *Raw) string {
 	return d.intern(name)
 }
 
-// envelope is what surrounds a value and speaks for it where it is silent itself.
+// envelope holds the fields from headers and surrounding events, which the value's own fields override.
 type envelope struct {
 	contentType              string
 	id, stream, label, model []byte
 	frame, track             []byte
-	field                    []byte // the field that streams go by
+	field                    []byte // value of the field that names the stream
 	time                     time.Time
 	traceParent, traceState  []byte
-	within                   bool // of a CloudEvent: no other may lie in it
-	bytes                    bool // the vector came as bytes, not as numbers in words
+	within                   bool // the value is a CloudEvent's data, so it must not be another CloudEvent
+	bytes                    bool // the vector came as bytes, not as JSON numbers
 }
 
 func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
@@ -215,7 +213,7 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 	return items, bad
 }
 
-// value decodes bytes in the form that the content type, else the format setting, else their look says.
+// value decodes bytes in the format of their content type, else of the setting, else in the detected one.
 func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
 	form := d.form(value, e)
 	if form != "f32" && form != "f16" && form != "bf16" {
@@ -254,8 +252,8 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	return d.append(raw, e, items, vector, -1, attributes, field)
 }
 
-// append adds one item, if its vector is good. The envelope speaks for the record; field is the value of the
-// field that streams go by.
+// append adds one item if its vector is valid. The item's fields are in the envelope; object is its index in
+// the record, -1 if the record is the embedding; field is the value of the field that names the stream.
 func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes,
 	field []byte,
 ) ([]Item, *Rejection) {
@@ -286,7 +284,7 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector),
 			d.options.Limits.Dimension)
 	}
-	// A vector that is bad in itself says nothing about how long the others are.
+	// An invalid vector is no evidence for the dimension.
 	bad := CheckVector(vector)
 	if want := d.dimensions.of(model); bad != nil && want != 0 && want != len(vector) {
 		bad = wrongDimension(len(vector), want, e.bytes)
@@ -312,8 +310,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	return append(items, item), nil
 }
 
-// stream names the stream of an item whose sender calls it own; a record that does not say belongs to its
-// partition's.
+// stream returns the name of an item's stream by the setting StreamBy. own is the stream named by the record.
+// If no name is found, the stream is that of the partition.
 func (d *Decoder) stream(raw *Raw, own, field []byte) (name []byte) {
 	switch {
 	case d.examples:
@@ -335,7 +333,7 @@ func (d *Decoder) stream(raw *Raw, own, field []byte) (name []byte) {
 	return name
 }
 
-// frameOf returns the frame's name, the same string for each of a run of items of one frame.
+// frameOf returns the frame's name, sharing one string between successive items of a frame.
 func (d *Decoder) frameOf(b []byte) string {
 	if string(b) != d.frameName {
 		d.frameName = clean(b)
@@ -343,7 +341,7 @@ func (d *Decoder) frameOf(b []byte) string {
 	return d.frameName
 }
 
-// intern returns the name as a string, the same one for the same bytes.
+// intern returns the name as a string, sharing one string between equal names.
 func (d *Decoder) intern(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -360,8 +358,8 @@ func (d *Decoder) intern(b []byte) string {
 	return name
 }
 
-// clean is the bytes as text that JSON can carry. Bytes that are no text, such as a binary key, are told
-// apart by their hexadecimal digits.
+// clean returns the bytes as text that JSON can hold. Bytes that are not UTF-8, such as a binary key, become
+// hexadecimal digits, which keeps them distinct.
 func clean(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

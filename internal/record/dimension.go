@@ -3,22 +3,23 @@ package record
 import "fmt"
 
 const (
-	// agreeing records fix a dimension: until then, vectors of every dimension are taken.
+	// agreeing records of a dimension establish it. Before that, vectors of every dimension are accepted.
 	agreeing = 3
-	// each accepted record adds acceptedWeight to what speaks for a dimension, up to greatestWeight; each
-	// refused one that agrees with the refused ones before it takes 1 away. What the state tells starts with
-	// toldWeight. So a dimension that three odd records fixed is given up after a dozen good ones, and one that
-	// thousands had only if a thousand more of another follow, or four times as many as of its own.
+	// Each accepted record adds acceptedWeight to the weight of a dimension, up to greatestWeight. Each refused
+	// one of the same dimension as the refused ones before it subtracts 1. A dimension from the state starts
+	// with toldWeight. So a dimension that three odd records established is dropped after a dozen good ones. One
+	// that thousands had is dropped only after about a thousand records of another, and four more for each of
+	// its own that arrives meanwhile.
 	acceptedWeight = 4
 	greatestWeight = 1024
 	toldWeight     = 256
-	// rememberedModels bounds the models whose dimension is remembered; beyond, the one that was used least
-	// recently is forgotten.
+	// rememberedModels bounds the models whose dimension is kept. The least recently used one is evicted.
 	rememberedModels = 100
 )
 
-// DimensionChange says that a model's vectors turned out to have another dimension than was believed. What
-// was refused for it from First to Last is in the dead letters, and good if it is fed again.
+// DimensionChange reports that a model's vectors have another dimension than was assumed. Records
+// between First and Last that were refused for their dimension are in the dead letters, and are accepted
+// if sent again.
 type DimensionChange struct {
 	Model       string
 	From, To    int
@@ -26,26 +27,26 @@ type DimensionChange struct {
 	Refused     int // records of dimension To
 }
 
-// dimensions learns how long each model's vectors are, from what records agree on. It depends on the records
-// and their order alone.
+// dimensions learns the dimension of each model's vectors from the records. The result depends only on the
+// records and their order, so that a replay repeats it.
 type dimensions struct {
 	fixed   int // of every model; 0: learned
 	models  map[string]*agreement
 	clock   uint64
-	changed bool // what is agreed on, since Agreed was called
+	changed bool // the result of agreed has changed since Agreed was called
 	given   func(DimensionChange)
 }
 
-// agreement is what is known of one model's vectors.
+// agreement is the evidence for the dimension of one model's vectors.
 type agreement struct {
-	dimension int  // 0: not agreed on
-	weight    int  // what speaks for it
-	labelled  bool // labelled examples have it
+	dimension int  // 0: not established
+	weight    int  // of the evidence for it
+	labelled  bool // enough labelled examples have it
 	counts    [4]struct{ dimension, records int }
-	rival     int // the dimension that the refused records of late agree on
-	refused   int // records of it, less those of others
+	rival     int // the dimension of most of the recently refused records
+	refused   int // refused records of it, minus those of others
 	first     Source
-	voted     Source // the last record that was counted: one of many objects counts once
+	voted     Source // the last record seen, so that a record of many objects counts once
 	used      uint64
 }
 
@@ -63,7 +64,7 @@ func (d *dimensions) model(name string) *agreement {
 	return a
 }
 
-// forget drops the model that was used least recently.
+// forget evicts the least recently used model.
 func (d *dimensions) forget() {
 	oldest, found := "", d.clock+1
 	for name, a := range d.models {
@@ -75,14 +76,14 @@ func (d *dimensions) forget() {
 	d.changed = true
 }
 
-// expect tells what the state says.
+// expect sets a dimension from the state.
 func (d *dimensions) expect(model string, dimension int) {
 	a := d.model(model)
 	a.agree(dimension, toldWeight)
 }
 
-// suggest tells what so many labelled examples have: a few count as records do, more are believed until
-// records say otherwise.
+// suggest adds the dimension of so many labelled examples: fewer than agreeing count as records do, more
+// establish it, until records show another.
 func (d *dimensions) suggest(model string, dimension, examples int) {
 	a := d.model(model)
 	switch {
@@ -100,7 +101,7 @@ func (a *agreement) agree(dimension, weight int) {
 	*a = agreement{dimension: dimension, weight: weight, voted: a.voted, used: a.used}
 }
 
-// count adds records of a dimension that is not agreed on yet and returns how many there are.
+// count adds records of a dimension while none is established, and returns their total.
 func (a *agreement) count(dimension, records int) int {
 	least := 0
 	for i := range a.counts {
@@ -117,8 +118,8 @@ func (a *agreement) count(dimension, records int) int {
 	return records
 }
 
-// accept says whether a good vector of that dimension is taken. bytes says that its numbers came as bytes,
-// whose type a sender may have got wrong.
+// accept counts a valid vector of that dimension and returns nil if it is accepted. bytes means that its
+// numbers came as bytes, whose type the sender may have declared wrongly.
 func (d *dimensions) accept(model string, dimension int, source Source, bytes bool) *Rejection {
 	if d.fixed > 0 {
 		if dimension == d.fixed {
@@ -154,11 +155,12 @@ func (d *dimensions) accept(model string, dimension int, source Source, bytes bo
 	return wrongDimension(dimension, a.dimension, bytes)
 }
 
-// trusted says that so much speaks for the dimension that twice or half of it is rather numbers of another
-// type.
+// trusted says whether the evidence is so strong that vectors of twice or half the dimension are taken as
+// numbers of a wrong type, not as evidence for another dimension.
 func (a *agreement) trusted() bool { return a.labelled || a.weight > 2*agreeing*acceptedWeight }
 
-// refuse counts a refused record and says whether the dimension is given up, in which case it is not refused.
+// refuse counts a record of another dimension. True: the established dimension is dropped, and the
+// record accepted.
 func (a *agreement) refuse(dimension int, source Source) bool {
 	switch {
 	case a.rival == dimension:
@@ -173,7 +175,7 @@ func (a *agreement) refuse(dimension int, source Source) bool {
 	return a.weight <= 0 && a.refused >= agreeing
 }
 
-// agreed are the dimensions that are agreed on.
+// agreed returns the established dimensions by model.
 func (d *dimensions) agreed() map[string]int {
 	all := make(map[string]int, len(d.models))
 	for name, a := range d.models {
@@ -184,7 +186,7 @@ func (d *dimensions) agreed() map[string]int {
 	return all
 }
 
-// of is the dimension of that model's vectors, 0 if it is not agreed on.
+// of returns the dimension of a model's vectors, 0 if none is established.
 func (d *dimensions) of(model string) int {
 	if d.fixed > 0 {
 		return d.fixed
@@ -195,8 +197,8 @@ func (d *dimensions) of(model string) int {
 	return 0
 }
 
-// mistyped says that so many numbers are what the bytes of that many numbers of twice or half their size
-// would be.
+// mistyped says whether a vector would have this dimension if want numbers of twice or half the size were
+// read with the wrong type.
 func mistyped(dimension, want int) bool { return dimension == 2*want || 2*dimension == want }
 
 func wrongDimension(dimension, want int, bytes bool) *Rejection {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendResult appends the JSON of a result to dst. It is what encoding/json would decode to the same Result,
-// scores rounded to six decimals.
+// AppendResult appends the JSON of a result to dst. encoding/json decodes it to the same Result, except that
+// scores are rounded to six decimals.
 func AppendResult(dst []byte, r *Result) []byte {
 	dst = appendString(append(dst, `{"id":`...), r.ID)
 	if r.ItemID != "" {
@@ -62,8 +62,7 @@ func AppendResult(dst []byte, r *Result) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendScore appends x with at most six decimals: more would be noise. What JSON has no number for becomes
-// 0.
+// appendScore appends x with at most six decimals, as more would be noise. NaN and infinity become 0.
 func appendScore(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return append(dst, '0')
@@ -96,7 +95,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return append(AppendTime(append(dst, '"'), t), '"')
 }
 
-// AppendTime appends a time as RFC 3339 in UTC; a year that it cannot hold becomes the nearest that it can.
+// AppendTime appends a time as RFC 3339 in UTC. Times outside the years 0 to 9999 become the nearest inside.
 func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	if y := t.Year(); y < 0 {
@@ -148,18 +147,18 @@ func appendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// Example is a record as a sender writes it: what AppendExample encodes, and every decoder reads.
+// Example is an input record as a sender writes it, or an example for the labels topic.
 type Example struct {
 	ID, Stream, Label, Model string
 	Frame, Track             string
 	Time                     time.Time
 	Vector                   []float32
 	Attributes               json.RawMessage
-	By                       string    // who labelled it; "": nobody is named
-	At                       time.Time // when; zero: not said
+	By                       string    // who labelled it; "": not known
+	At                       time.Time // when; zero: not known
 }
 
-// AppendExample appends the JSON of an example to dst, its vector as base64, which is short and exact.
+// AppendExample appends the JSON of an example to dst. The vector is in base64, which is short and exact.
 func AppendExample(dst []byte, e *Example) []byte {
 	dst = append(dst, '{')
 	text := func(name, value string) {
@@ -221,8 +220,8 @@ func AppendEpisode(dst []byte, e *Episode) []byte {
 	return appendJSON(dst, &c)
 }
 
-// Review asks a person for the label of an item. It is a record as a sender would write it, and so teaches as
-// soon as a label is added; Guess is what the stage made of it.
+// Review asks a person for the label of an item. It has the format of an input record, so that it becomes an
+// example when a label is added. Guess is the stage's answer.
 type Review struct {
 	ID         string          `json:"id"`
 	Stream     string          `json:"stream"`
@@ -234,7 +233,7 @@ type Review struct {
 	Source     ResultSource    `json:"source"`
 }
 
-// Guess is the answer a Review would like to have confirmed or corrected.
+// Guess is the answer that a Review asks to confirm or correct.
 type Guess struct {
 	Result       string        `json:"result"` // the id of the result
 	Episode      int64         `json:"episode"`
@@ -245,7 +244,7 @@ type Guess struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
-// NewReview asks for the label of an item whose answer is r.
+// NewReview returns the review record of an item whose answer is r.
 func NewReview(item *Item, r *Result) Review {
 	return Review{
 		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector,
@@ -261,8 +260,7 @@ func AppendReview(dst []byte, r *Review) []byte { return appendJSON(dst, r) }
 func appendJSON(dst []byte, value any) []byte {
 	b, err := json.Marshal(value)
 	if err != nil {
-		// Every value that reaches this is made of checked parts; a reader still gets JSON that says what went
-		// wrong.
+		// Cannot happen with the checked parts that callers pass. Readers still get valid JSON, with the error.
 		return appendString(dst, err.Error())
 	}
 	return append(dst, b...)

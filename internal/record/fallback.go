@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Ordinary is the size in bytes up to which a record is never the reason that a topic finds it too large: a
-// topic that refuses such a record refuses every record, and is waited for.
+// Ordinary is the size in bytes up to which a record is not made smaller: a topic that rejects such a record
+// for its size rejects every record, and its limit must be raised.
 const Ordinary = 4096
 
-// LeftOutHeader names the parts that a record lacks, or has cut, because its topic does not take it whole.
+// LeftOutHeader lists the parts that were removed from a record, or cut, to fit the topic's limit.
 const LeftOutHeader = "slkstream-left-out"
 
 const (
-	longestKey        = 256 // bytes of a key that was cut, its hash included
-	longestKeptHeader = 128 // bytes of a header's value in a dead letter that was cut
+	longestKey        = 256 // bytes of a key after it was cut, including its hash
+	longestKeptHeader = 128 // bytes of a sender's header, name and value, that is kept in a cut dead letter
 	longestError      = 512
 )
 
-// Size is what the record takes when it is written, near enough for a limit, and never less.
+// Size estimates the record's size when it is written, never too low.
 func (r *Out) Size() int {
 	n := 64 + len(r.Key) + len(r.Value)
 	for _, h := range r.Headers {
@@ -29,17 +29,17 @@ func (r *Out) Size() int {
 	return n
 }
 
-// letter is the Fallback of dead letters: the same letter with less in it, until it fits.
+// letter is the Fallback of dead letters: it removes parts of the letter until it fits.
 type letter struct{}
 
-// Instead implements Fallback. First goes the end of the value, then, where key and headers alone are too
-// much, the sender's headers and the end of the key.
+// Instead implements Fallback. It cuts the value. If key and headers alone are too large, it first cuts the
+// key and removes headers of the sender.
 func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 	if limit == NotForSize {
 		if rejected.Key != nil {
 			return rejected, false
 		}
-		rejected.Key = placeOf(&rejected) // a compacted topic takes no record without a key
+		rejected.Key = placeOf(&rejected) // a compacted topic accepts no record without a key
 		return rejected, true
 	}
 	size := rejected.Size()
@@ -60,8 +60,7 @@ func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 	return cut, cut.Size() < size
 }
 
-// mark adds the header that tells of a cut. The headers of rejected records may be shared, and are not
-// written to.
+// mark adds TruncatedHeader. It copies the headers, because those of rejected records may be shared.
 func mark(out *Out) {
 	for _, h := range out.Headers {
 		if h.Key == TruncatedHeader {
@@ -72,7 +71,7 @@ func mark(out *Out) {
 		Header{TruncatedHeader, []byte("true")})
 }
 
-// placeOf is where a dead letter's record stands, as text.
+// placeOf returns the position of a dead letter's record as TOPIC/PARTITION/OFFSET.
 func placeOf(out *Out) []byte {
 	position := map[string]string{}
 	for _, h := range out.Headers {
@@ -81,7 +80,7 @@ func placeOf(out *Out) []byte {
 	return fmt.Appendf(nil, "%s/%s/%s", position[TopicHeader], position[PartitionHeader], position[OffsetHeader])
 }
 
-// shortKey is a key of at most longestKey bytes that is as good as unique.
+// shortKey returns the key, cut to longestKey bytes with a hash at its end that keeps it unique.
 func shortKey(key []byte) []byte {
 	if len(key) <= longestKey {
 		return key
@@ -91,7 +90,7 @@ func shortKey(key []byte) []byte {
 	return append(key[:longestKey-len(tail):longestKey-len(tail)], tail...)
 }
 
-// shortHeaders are our own headers, and of the sender's those that are short, a few.
+// shortHeaders returns the dead letter's own headers, and up to 16 short ones of the sender.
 func shortHeaders(headers []Header) []Header {
 	const most = 16
 	var short []Header
@@ -111,9 +110,8 @@ func shortHeaders(headers []Header) []Header {
 	return short
 }
 
-// ResultFallback makes what is written where the output rejects a result: first the result without what makes
-// it large, its attributes, its vector, its headers and the end of its key, largest first; then a dead letter
-// that holds the item.
+// ResultFallback is the Fallback of results. It removes attributes, vector, headers and the end of the key,
+// one at a time, the largest first. If nothing is left to remove, it returns a dead letter with the item.
 type ResultFallback struct {
 	Item   *Item
 	Result *Result
@@ -135,7 +133,7 @@ func (f *ResultFallback) Instead(rejected Out, why error, limit int) (Out, bool)
 	return f.letter(why), true
 }
 
-// less leaves the largest part out that may be missing; false: none is left.
+// less removes the largest removable part; false: none is left.
 func (f *ResultFallback) less(rejected Out) (Out, bool) {
 	left := ""
 	headers := 0
@@ -186,14 +184,13 @@ func (f *ResultFallback) less(rejected Out) (Out, bool) {
 	return rejected, true
 }
 
-// letter holds the item as JSON that can be fed again.
+// letter returns a dead letter with the item as JSON that can be sent again.
 func (f *ResultFallback) letter(why error) Out {
 	r := ItemLetter(f.Item, "the output rejects the result: "+why.Error(), f.Dead)
 	return r
 }
 
-// ItemLetter is the dead letter of an item that was read well and cannot be answered, as JSON that can be fed
-// again.
+// ItemLetter returns the dead letter of a valid item that cannot be answered, as JSON that can be sent again.
 func ItemLetter(item *Item, reason, dead string) Out {
 	review := NewReview(item, &Result{
 		ID: item.ID(), Source: ResultSource{
@@ -210,8 +207,8 @@ func ItemLetter(item *Item, reason, dead string) Out {
 	return DeadLetter(dead, &raw, reason, 0)
 }
 
-// Undeliverable is the Fallback of a record beside the results, of an episode or for review: a dead letter
-// that holds it, at the position of the item it tells of.
+// Undeliverable is the Fallback of episode and review records: a dead letter with the record, at the position
+// of Item.
 type Undeliverable struct {
 	Item *Item
 	Dead string

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// form says how to read a value: as its content type says, else the format setting, else by its look. Bytes
-// that look like nothing are "": any would do for raw numbers, so that numbers have to be declared.
+// form returns the format of a value: that of its content type, else of the setting, else the detected one.
+// "" is an unknown format: raw numbers must be declared, because any bytes could be numbers.
 func (d *Decoder) form(value []byte, e *envelope) string {
 	switch t := e.contentType; {
 	case t == "application/cloudevents+json":
@@ -30,7 +30,7 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 			return "json"
 		}
 		return "nv"
-	case "cloudevents": // binary mode is told by its headers, and holds any form
+	case "cloudevents": // events in binary mode, found by their headers, may have any format
 		if !e.within {
 			return "cloudevents"
 		}
@@ -39,7 +39,7 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 		return d.format
 	}
 	switch {
-	case object(value), printable(value): // what is text and not JSON is refused as that
+	case object(value), printable(value): // so that other text is rejected as invalid JSON
 		return "json"
 	case isFrame(value), isBehavior(value):
 		return "nv"
@@ -47,7 +47,7 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 	return ""
 }
 
-// printable says whether the value begins as text does.
+// printable says whether the value is UTF-8 without control characters in its first bytes.
 func printable(value []byte) bool {
 	const enough = 256
 	for _, c := range value[:min(len(value), enough)] {
@@ -64,7 +64,7 @@ func object(value []byte) bool {
 	return len(value) >= 2 && value[0] == '{' && value[len(value)-1] == '}'
 }
 
-// mediaType is a content type without its parameters, in lower case.
+// mediaType returns a content type without its parameters, in lower case.
 func mediaType(b []byte) string {
 	t, _, _ := strings.Cut(string(b), ";")
 	return strings.ToLower(strings.TrimSpace(t))

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// frame is an nv.Frame: what all of its objects share.
+// frame holds the fields that all objects of an nv.Frame share.
 type frame struct {
 	id       []byte
 	envelope envelope // its stream is the sensor
 	field    []byte
 }
 
-// name says which frame the objects are of: the one that the record names, else the record itself.
+// name sets the frame's name: the frame's id, else the name in the envelope, else the record's position.
 func (f *frame) name(raw *Raw, longest int) *Rejection {
 	if len(f.id) > longest {
 		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longest)
@@ -31,7 +31,7 @@ func (f *frame) name(raw *Raw, longest int) *Rejection {
 	return nil
 }
 
-// object adds the item of one object. It is known by its own id; the frame's is among its attributes.
+// object adds the item of one object. Its id is the object's; the frame's id is among the attributes.
 func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, label []byte, vector []float32,
 	attributes json.RawMessage,
 ) ([]Item, *Rejection) {
@@ -43,7 +43,7 @@ func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, lab
 	return d.append(raw, &e, items, vector, int32(i), attributes, f.field)
 }
 
-// attributes are what the frame says of an object besides its embedding, each part JSON.
+// attributes returns an object's attributes besides its embedding. Each part is JSON.
 func (f *frame) attributes(kind, confidence, box, info []byte) json.RawMessage {
 	var about attributes
 	if len(f.id) > 0 {
@@ -56,7 +56,7 @@ func (f *frame) attributes(kind, confidence, box, info []byte) json.RawMessage {
 	return text(about.json())
 }
 
-// faults gathers what is wrong with single objects of a frame.
+// faults collects the rejections of single objects of a frame.
 type faults struct {
 	fault   Fault
 	reasons []string
@@ -95,8 +95,8 @@ const (
 	wireFixed32 = 5
 )
 
-// protobuf calls field with each field of a message: its number, its wire type, and its bytes or its number's
-// value.
+// protobuf calls field with each field of a message: its number, its wire type, and its bytes or its integer
+// value. It stops at the first rejection.
 func protobuf(b []byte, field func(number, wire int, bytes []byte, value uint64) *Rejection) *Rejection {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)
@@ -211,7 +211,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	return items, faults.rejection()
 }
 
-// nothing says why a frame of so many objects holds nothing, if it does.
+// nothing sets the reason for the case that a frame of so many objects has no items.
 func (d *Decoder) nothing(objects int) {
 	d.empty = NoEmbeddings
 	if objects == 0 {
@@ -232,7 +232,7 @@ func timestamp(b []byte) (time.Time, *Rejection) {
 		}
 		return nil
 	})
-	const first, last = -62135596800, 253402300799 // years 1 to 9999, as the type has it
+	const first, last = -62135596800, 253402300799 // years 1 to 9999, the range of the type
 	if bad == nil && (seconds < first || seconds > last || nanos < 0 || nanos >= 1e9) {
 		bad = reject(Unreadable, "timestamp: %d s and %d ns is no time", seconds, nanos)
 	}
@@ -275,10 +275,10 @@ func readObject(b []byte) (o detection, bad *Rejection) {
 	return o, bad
 }
 
-// mostInfo bounds the entries of an object's info, each of which costs far more memory than it has bytes.
+// mostInfo bounds the entries of an object's info, because an entry takes far more memory than its bytes.
 const mostInfo = 1000
 
-// addInfo takes one entry of a map: key 1, value 2.
+// addInfo adds one entry of the map info: key 1, value 2.
 func (o *detection) addInfo(b []byte) *Rejection {
 	var name string
 	var text []byte
@@ -308,7 +308,7 @@ func (o *detection) addInfo(b []byte) *Rejection {
 	return nil
 }
 
-// addEmbedding takes vector 1, packed or not.
+// addEmbedding appends the numbers of field 1, packed or not, to the vector.
 func (o *detection) addEmbedding(b []byte) *Rejection {
 	return protobuf(b, func(number, wire int, b []byte, value uint64) *Rejection {
 		switch {
@@ -326,7 +326,7 @@ func (o *detection) addEmbedding(b []byte) *Rejection {
 	})
 }
 
-// parts are what the attributes show of the object, as JSON.
+// parts returns the object's attributes as JSON; nil for one that is missing.
 func (o *detection) parts() (kind, confidence, box, info []byte) {
 	if o.kind != nil {
 		kind = appendString(nil, clean(o.kind))

@@ -6,28 +6,28 @@ import (
 	"fmt"
 )
 
-// Schemas reads the values of a schema registry.
+// Schemas decodes values whose schema is in a schema registry.
 type Schemas interface {
-	// Decode returns what the payload of a framed value holds, as JSON or, where protobuf is true, as the bytes
-	// of a message. Arrays of numbers may be base64 of little-endian float32. It waits for a registry that is
-	// away until ctx ends; a payload that cannot be read is a *Rejection.
+	// Decode returns the payload of a framed value as JSON, or with protobuf true as the bytes of a message.
+	// Arrays of numbers may be base64 of little-endian float32. It waits for an unreachable registry until ctx
+	// ends. An unreadable payload is a *Rejection.
 	Decode(ctx context.Context, schema int, payload []byte) (value []byte, protobuf bool, err error)
 }
 
-// SchemaAway is why records wait for a schema registry.
+// SchemaAway reports that records wait for a schema of the registry.
 type SchemaAway struct {
 	Schema int
-	Err    error // the last answer, or why there was none
+	Err    error // of the last request
 }
 
 func (e *SchemaAway) Error() string {
 	return fmt.Sprintf("schema %d of the registry: %v", e.Schema, e.Err)
 }
 
-// Unwrap gives the error of the question.
+// Unwrap returns the error of the last request.
 func (e *SchemaAway) Unwrap() error { return e.Err }
 
-// framed takes Confluent's framing off a value: a zero byte, and four bytes that number its schema.
+// framed removes Confluent's framing from a value: a zero byte, and the schema's id in four bytes.
 func framed(value []byte) (schema int, payload []byte, ok bool) {
 	const framing = 5
 	if len(value) <= framing || value[0] != 0 {
@@ -36,10 +36,10 @@ func framed(value []byte) (schema int, payload []byte, ok bool) {
 	return int(binary.BigEndian.Uint32(value[1:])), value[framing:], true
 }
 
-// MessageIndex steps over the numbers that name a message within its schema; nil if that is not what the
-// bytes begin with.
+// MessageIndex removes Confluent's Protobuf message indexes from the payload; nil if it does not begin with
+// valid ones.
 func MessageIndex(payload []byte) []byte {
-	const most = 16 // messages within each other
+	const most = 16 // nested messages
 	count, n := binary.Varint(payload)
 	if n <= 0 || count < 0 || count > most {
 		return nil
@@ -54,8 +54,8 @@ func MessageIndex(payload []byte) []byte {
 	return payload
 }
 
-// framedValue decodes a value with Confluent's framing: JSON and nv.Frame as they are, all else by its
-// schema.
+// framedValue decodes a value with Confluent's framing: by its schema, or without a registry if it is JSON,
+// nv.Frame or nv.Behavior.
 func (d *Decoder) framedValue(raw *Raw, schema int, payload []byte, e *envelope,
 	items []Item,
 ) ([]Item, *Rejection) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// named takes in a header that names what a record may name itself; any other is left alone.
+// named stores a header with the name of one of a record's own fields, and ignores others.
 func (e *envelope) named(name string, value []byte) {
 	switch name {
 	case "id":
@@ -24,7 +24,7 @@ func (e *envelope) named(name string, value []byte) {
 	}
 }
 
-// rawHeaders reads the headers that speak for a value of raw bytes.
+// rawHeaders reads the fields of a raw vector from its headers.
 func (e *envelope) rawHeaders(raw *Raw) *Rejection {
 	for i := range raw.Headers {
 		switch h := &raw.Headers[i]; h.Key {
@@ -42,13 +42,13 @@ func (e *envelope) rawHeaders(raw *Raw) *Rejection {
 	return nil
 }
 
-// AttributePrefix begins the name of a header that is an attribute of a raw record.
+// AttributePrefix begins the names of headers that are attributes of a raw vector.
 const AttributePrefix = "attr-"
 
 const longestHeader = 1024 // of the name of an attribute
 
-// headerAttributes are the attributes that a raw record carries in its headers; nil if there are none. A
-// value that is JSON is kept as it is, so that a box stays an array; any other is text.
+// headerAttributes returns the attributes in a raw vector's headers; nil if there are none. A JSON value
+// stays JSON, so that a box stays an array; any other becomes a string.
 func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
 	var about attributes
 	for i := range raw.Headers {

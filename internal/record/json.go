@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fields is what a JSON object of ours may say: a record, a frame, an object of a frame, a CloudEvent. Slices
-// point into the value, or are the unescaped text.
+// fields holds the known members of a JSON object: a record, a frame, an object of a frame, or a CloudEvent.
+// Slices are parts of the value, or unescaped text.
 type fields struct {
 	id, stream, label, model []byte
 	frame, track             []byte
@@ -31,7 +31,7 @@ type fields struct {
 	end, embeddings          []byte
 }
 
-// read parses one JSON object. field is the name of the field that streams go by, "" for none.
+// read parses one JSON object. field is the name of the field that names the stream, "" for none.
 func (f *fields) read(value []byte, field string, scratch []float32) *Rejection {
 	*f = fields{vector: scratch[:0]}
 	s := scanner{b: value}
@@ -42,7 +42,7 @@ func (f *fields) read(value []byte, field string, scratch []float32) *Rejection 
 			if s.bad != nil {
 				return false
 			}
-			s.i = from // it may have a meaning of its own too
+			s.i = from // read it again, as it may also be one of the known members
 		}
 		return f.member(&s, name)
 	})
@@ -111,7 +111,7 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 	return ok
 }
 
-// rarer is where the value of a name goes that only DL Streamer and nv.Behavior use; nil for any other name.
+// rarer returns the field for a member that only DL Streamer or nv.Behavior has; nil for any other name.
 func (f *fields) rarer(name []byte) *[]byte {
 	switch string(name) {
 	case "tensors":
@@ -142,7 +142,7 @@ func (f *fields) rarer(name []byte) *[]byte {
 	return nil
 }
 
-// value moves over a value and returns its bytes; null is no value.
+// value skips a value and returns its bytes; nil for null.
 func value(s *scanner) ([]byte, bool) {
 	if s.null() {
 		return nil, true
@@ -150,8 +150,8 @@ func value(s *scanner) ([]byte, bool) {
 	return s.skip()
 }
 
-// readVector reads an array of numbers, base64 of little-endian float32, or, once, an object that holds one
-// of them under its name "vector".
+// readVector reads a vector: an array of numbers, base64 of little-endian float32, or, if nested, an object
+// with one of these as its member "vector".
 func (f *fields) readVector(s *scanner, nested bool) bool {
 	switch c := s.next(); {
 	case c == '[':
@@ -191,7 +191,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 		switch {
 		case bad != nil || reached:
 			return mapped, bad
-		case !d.examples: // an example may be one of ours all the same
+		case !d.examples: // examples may also have the default format
 			return items, reject(Unreadable, "nothing at vector-field %s", d.mapping.path)
 		}
 	}
@@ -231,7 +231,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes), field)
 }
 
-// over puts what the value itself says above what surrounds it.
+// over overrides the envelope's fields with the value's own.
 func (e *envelope) over(f *fields) {
 	for _, pair := range [...]struct{ to, from *[]byte }{
 		{&e.id, &f.id},
@@ -252,11 +252,11 @@ func (e *envelope) over(f *fields) {
 	}
 }
 
-// clone is a copy of the scratch vector.
+// clone returns a copy of the scratch vector.
 func clone(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
 
-// text is a copy of JSON that holds nothing but UTF-8, so that the result which carries it stays JSON, and
-// that does not keep the whole record in memory.
+// text returns a copy of JSON in valid UTF-8, so that results with it are valid JSON. As a copy it does not
+// keep the whole record in memory.
 func text(b []byte) json.RawMessage {
 	if b == nil {
 		return nil
@@ -264,7 +264,8 @@ func text(b []byte) json.RawMessage {
 	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
-// attributeField is the value of the field that streams go by, where the attributes hold it.
+// attributeField returns the value of the field that names the stream, if it is among the attributes,
+// else nil.
 func (d *Decoder) attributeField(attributes []byte) (found []byte) {
 	if !object(attributes) {
 		return nil
@@ -281,7 +282,7 @@ func (d *Decoder) attributeField(attributes []byte) (found []byte) {
 	return found
 }
 
-// jsonFrame decodes nv.Frame in JSON: its objects' embeddings, each an item.
+// jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.
 func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	frame := frame{id: f.id, envelope: *e, field: f.field}
 	if bad := frame.name(raw, d.options.Limits.Name); bad != nil {
@@ -323,7 +324,7 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 	return items, faults.rejection()
 }
 
-// infoLabel is the label in an object's info.
+// infoLabel returns the label in an object's info; nil: none.
 func infoLabel(info []byte) (label []byte, bad *Rejection) {
 	if !object(info) {
 		return nil, nil
@@ -341,7 +342,7 @@ func infoLabel(info []byte) (label []byte, bad *Rejection) {
 }
 
 // parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970,
-// told apart by its size.
+// distinguished by magnitude.
 func parseTime(b []byte) (time.Time, *Rejection) {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	if err == nil {
@@ -366,7 +367,7 @@ func parseTime(b []byte) (time.Time, *Rejection) {
 	return time.Time{}, reject(Unreadable, "%q is neither RFC 3339 nor a number of seconds since 1970", short(b))
 }
 
-// short is as much of a wrong value as a message should hold.
+// short cuts a wrong value to a length for error messages.
 func short(b []byte) []byte {
 	const most = 64
 	return b[:min(len(b), most)]

@@ -7,36 +7,36 @@ import (
 	"time"
 )
 
-// ControlHeader on a record of the labels topic makes it an order: ControlReset makes streams forget, and see
-// Order for others.
+// ControlHeader makes a record of the labels topic an order: ControlReset resets streams; for the others
+// see Order.
 const (
 	ControlHeader = "slkstream-control"
 	ControlReset  = "reset"
 )
 
-// Reset orders streams to forget what they have learned: one stream or all, one class or all.
+// Reset deletes what streams have learned: in one stream or in all, of one class or of all.
 type Reset struct {
 	Stream string `json:"stream,omitempty"`
 	Class  string `json:"class,omitempty"`
 }
 
-// Label is what a record of the labels topic says: exactly one of Teach, Not, Name, Forget, Reset and
-// Order is set.
+// Label is a decoded record of the labels topic: exactly one of Teach, Not, Name, Forget, Reset and Order
+// is set.
 type Label struct {
-	Teach  *Item // an example: ItemID its id, Stream the one stream it is for, or "" for all
+	Teach  *Item // an example: ItemID is its id, Stream the only stream it is for, or "" for all
 	Not    *NotThis
 	Name   *Name
 	Forget string // the key whose example, rejection or name no longer holds
 	Reset  *Reset
 	Order  *Order
-	Key    string // the record's, which replaces what earlier records of that key said
-	// Of an example, a rejection or a name, where the record says so:
+	Key    string // of the record, which replaces earlier records of that key
+	// Of an example, a rejection, a name or an order, if the record has them:
 	By string    // who
 	At time.Time // when
 }
 
-// DecodeLabel reads a record of the labels topic. What it cannot use it reports as a *Rejection or an *Empty;
-// ctx is that of Decode.
+// DecodeLabel decodes a record of the labels topic. A record that it cannot use is a *Rejection or an *Empty.
+// ctx is used as in Decode.
 func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if raw.Rejected != nil {
 		return Label{}, raw.Rejected
@@ -88,7 +88,7 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	return label, nil
 }
 
-// example decodes the one embedding of a record of the labels topic.
+// example decodes a record of the labels topic with one embedding.
 func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	d.examples = true
 	items, err := d.Decode(ctx, raw, nil)
@@ -101,7 +101,7 @@ func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	}
 	item := &items[0]
 	if len(raw.Key) > 0 {
-		item.ItemID = clean(raw.Key) // compaction and tombstones go by the key
+		item.ItemID = clean(raw.Key) // compaction and tombstones work on the key
 	}
 	if item.ItemID == "" {
 		item.ItemID = item.Source.ID()
@@ -109,8 +109,8 @@ func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	return item, nil
 }
 
-// Teach is the record that teaches an example: an item that has a label and an id. A stream makes it that
-// stream's alone.
+// Teach returns the record of an example, which must have a label and an id. If it has a stream, it is for
+// that stream only.
 func Teach(topic string, e *Example) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(e.ID), Value: AppendExample(nil, e), Time: e.Time,
@@ -118,11 +118,10 @@ func Teach(topic string, e *Example) Out {
 	}
 }
 
-// Forget is the tombstone of a key of the labels topic: its example is forgotten, its rejection or its name
-// undone.
+// Forget returns the tombstone of a key of the labels topic, which deletes its example, rejection or name.
 func Forget(topic, id string) Out { return Out{Topic: topic, Partition: -1, Key: []byte(id)} }
 
-// ResetRecord is the record that orders a reset.
+// ResetRecord returns the record of a reset.
 func ResetRecord(topic string, r Reset) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(strings.Join([]string{ControlHeader, r.Stream, r.Class}, "/")),

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// IDHeader on an input record is the id of the record that it repeats, which its answer names beside an id
-	// of its own: any sender may write it. It counts only where that position lies before the record, in its
-	// partition.
+	// IDHeader on an input record is the id of the record that it repeats; its answer carries it as replayOf.
+	// Any sender may write it, so it counts only if that position is before the record in the same partition.
 	IDHeader = "slkstream-id"
-	// ReplayedHeader is the position of a dead letter, PARTITION/OFFSET: on the input record that it was
-	// replayed as, and, in the topic of the dead letters, on the mark that says so.
+	// ReplayedHeader is the position of a dead letter, PARTITION/OFFSET. It is on the input record that replays
+	// the letter, and on the mark in the dead-letter topic; see Mark.
 	ReplayedHeader = "slkstream-replayed"
 )
 
-// Letter is a dead letter as it is read back.
+// Letter is a dead letter, decoded.
 type Letter struct {
-	Raw       *Raw   // as it stands in its topic
-	Reason    string // why it is there
-	Source    Source // the position of the record that it keeps; of an item in a frame, of the frame
-	ID        string // the id that the answer of its record would have carried
+	Raw       *Raw   // the letter's own record
+	Reason    string // why the record was rejected
+	Source    Source // the position of the rejected record; for an item of a frame, of the frame
+	ID        string // the id that the record's answer would have had
 	Time      time.Time
 	Truncated bool
 }
 
-// ReadLetter reads a record of a topic of dead letters; false: it is none.
+// ReadLetter decodes a record of a dead-letter topic; false: it is not a dead letter.
 func ReadLetter(raw *Raw) (Letter, bool) {
 	l := Letter{Raw: raw, Source: Source{Partition: -1, Offset: -1, Object: -1}, Time: raw.Time}
 	found := false
@@ -63,10 +62,10 @@ func ReadLetter(raw *Raw) (Letter, bool) {
 	return l, found && l.Source.Topic != "" && l.Source.Partition >= 0 && l.Source.Offset >= 0
 }
 
-// Position is where the letter stands, as ReplayedHeader says it.
+// Position returns the letter's own position, as in ReplayedHeader.
 func (l *Letter) Position() string { return fmt.Sprintf("%d/%d", l.Raw.Partition, l.Raw.Offset) }
 
-// ReplayedLetter is the position of the letter that a mark says was replayed; false: raw is no mark.
+// ReplayedLetter returns the position of the replayed letter in a mark; false: raw is not a mark.
 func ReplayedLetter(raw *Raw) (position string, ok bool) {
 	for _, h := range raw.Headers {
 		switch h.Key {
@@ -79,11 +78,11 @@ func ReplayedLetter(raw *Raw) (position string, ok bool) {
 	return position, ok
 }
 
-// ErrTruncated is returned by Replay for a letter that is not all of its record.
+// ErrTruncated is returned by Replay for a letter that lacks a part of its record.
 var ErrTruncated = errors.New("it was cut to fit the topic of dead letters: send the record itself again")
 
-// Replay is the record to send so that the letter's is answered after all, by an answer that names the id
-// that it would have carried.
+// Replay returns the input record that replays the letter. Its answer carries the id of the original answer
+// as replayOf.
 func (l *Letter) Replay() (Out, error) {
 	if l.Truncated {
 		return Out{}, ErrTruncated
@@ -99,7 +98,7 @@ func (l *Letter) Replay() (Out, error) {
 	return out, nil
 }
 
-// Mark is the record beside the letter that says that it was replayed.
+// Mark returns the record for the dead-letter topic that marks the letter as replayed.
 func (l *Letter) Mark() Out {
 	return Out{
 		Topic: l.Raw.Topic, Partition: l.Raw.Partition, Key: l.Raw.Key, Value: []byte{},
@@ -107,7 +106,7 @@ func (l *Letter) Mark() Out {
 	}
 }
 
-// ours says whether a header tells of a dead letter rather than of its record.
+// ours says whether a header belongs to the dead letter, not to its record.
 func ours(name string) bool {
 	switch strings.ToLower(name) {
 	case ErrorHeader, TopicHeader, PartitionHeader, OffsetHeader, TruncatedHeader, LeftOutHeader, TimeHeader,
@@ -117,7 +116,7 @@ func ours(name string) bool {
 	return false
 }
 
-// firstID is the id that IDHeader gives to a record's items, "" if it may not.
+// firstID returns the id in IDHeader, "" if it is not valid for the record.
 func firstID(raw *Raw, header []byte) string {
 	id := string(header)
 	rest, ok := strings.CutPrefix(id, fmt.Sprintf("%s/%d/", raw.Topic, raw.Partition))

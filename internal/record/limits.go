@@ -2,21 +2,21 @@ package record
 
 import "fmt"
 
-// Limits bound what one record may ask of memory. A record beyond them is refused before any is spent on it.
+// Limits bound the memory for one record. A record beyond them is rejected before memory is allocated for it.
 type Limits struct {
-	Bytes     int // of a value; 0 is 16 MiB, far above what brokers take unless they are told to
+	Bytes     int // of a value; 0 is 16 MiB, far above the brokers' default
 	Key       int // of a key; 0 is 64 KiB
 	Name      int // of an id, a label, a stream, a model, a frame or a track; 0 is 1024
 	Objects   int // of one record; 0 is 10,000
 	Dimension int // of a vector; 0 is 16,384
 }
 
-// DefaultLimits are the limits where nothing is said.
+// DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{Bytes: 16 << 20, Key: 64 << 10, Name: 1024, Objects: 10000, Dimension: 16384}
 }
 
-// fill puts defaults where nothing is said.
+// fill replaces zeros by the defaults.
 func (l *Limits) fill() error {
 	d := DefaultLimits()
 	for _, each := range [...]struct {
@@ -36,7 +36,7 @@ func (l *Limits) fill() error {
 	return nil
 }
 
-// check refuses a record for its size alone.
+// check rejects a record that is empty or too large.
 func (l *Limits) check(raw *Raw) *Rejection {
 	switch {
 	case len(raw.Value) == 0:
@@ -49,7 +49,7 @@ func (l *Limits) check(raw *Raw) *Rejection {
 	return nil
 }
 
-// objects refuses a record for the number of its objects.
+// objects rejects a record of more objects than allowed.
 func (l *Limits) objects(n int) *Rejection {
 	if n <= l.Objects {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// NotThis rejects classes for an item: what is very near its vector is of none of them. The same ID taught
-// again takes it back.
+// NotThis rejects classes for an item: items very near its vector belong to none of them. An example of the
+// same ID replaces it.
 type NotThis struct {
 	ID     string
 	Not    []string // the rejected classes, in order, each once
-	Stream string   // the one stream that it is for; "": all
+	Stream string   // the only stream that it is for; "": all
 	Model  string
 	Track  string // of the item; "": not known
 	Vector []float32
@@ -24,26 +24,27 @@ type NotThis struct {
 // Name renames a class or a cluster, or merges it into another.
 type Name struct {
 	Name   string
-	Into   string // "": the name is forgotten, in all streams
-	Stream string // the one stream that it holds in; "": all
+	Into   string // the new name; "": the name is forgotten, in all streams
+	Stream string // the only stream that it is for; "": all
 	By     string
 	At     time.Time
 }
 
-// Receipt is a line of what is said when a name is forgotten: where what of it was, and until when it is.
+// Receipt is a line of the report on a forgotten name: a place, what it has of the name, and how long it
+// keeps it.
 type Receipt struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
 	Until string `json:"until"`
 }
 
-// ErrNoName is returned where a name is to be forgotten that nothing has.
+// ErrNoName is returned when a name is to be forgotten that does not exist.
 var ErrNoName = errors.New("nothing is called so")
 
-// namePrefix begins the key of a name.
+// namePrefix begins the keys of names.
 const namePrefix = "name:"
 
-// NameKey is the key of the name that a class has in a stream, or with "" in all of them.
+// NameKey returns the record key for the name of a class in a stream; stream "": in all.
 func NameKey(name, stream string) string {
 	if stream == "" {
 		return namePrefix + name
@@ -51,10 +52,10 @@ func NameKey(name, stream string) string {
 	return namePrefix + name + "/" + stream
 }
 
-// mostRejected bounds the classes that one record rejects.
+// mostRejected bounds the classes in one rejection.
 const mostRejected = 100
 
-// said is what only a record of the labels topic says, read before its vector is.
+// said holds the members that only records of the labels topic have, read before the vector is decoded.
 type said struct {
 	by        string
 	at        time.Time
@@ -68,9 +69,9 @@ type said struct {
 	bad       *Rejection
 }
 
-// said reads the members of an object that tell rejections and names from examples. Anything else than an
-// object says nothing. Of an example, by and at are taken where they make sense: a sender may have used the
-// names for something of its own.
+// said reads the members that distinguish rejections and names from examples. Without a JSON object the
+// result is zero. In examples, by and at are ignored if they are invalid, because senders may use these names
+// for their own data.
 func (d *Decoder) said(value []byte) (x said) {
 	if !object(value) {
 		return x
@@ -97,7 +98,7 @@ func (d *Decoder) said(value []byte) (x said) {
 				x.by = clean(b)
 			}
 		case "name":
-			if s.next() != '"' { // a name of the sender's own, which examples may carry
+			if s.next() != '"' { // the sender's own member, which examples may have
 				return s.pass(0)
 			}
 			x.name, ok = s.text()
@@ -133,7 +134,7 @@ func (d *Decoder) said(value []byte) (x said) {
 		return ok
 	})
 	if !ok && x.not != nil {
-		x.bad = s.bad // else the decoder of examples says what is wrong
+		x.bad = s.bad // else the decoder of examples reports the fault
 	}
 	if t, bad := parseTime(at); bad == nil {
 		x.at = t
@@ -141,7 +142,7 @@ func (d *Decoder) said(value []byte) (x said) {
 	return x
 }
 
-// name reads a name.
+// name decodes and checks a name.
 func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
 	s := scanner{b: x.into}
 	n := &Name{Name: clean(x.name), Stream: x.stream, By: x.by, At: x.at}
@@ -179,7 +180,7 @@ func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
 	return n, nil
 }
 
-// notThis reads a rejection.
+// notThis decodes and checks a rejection.
 func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *said) (*NotThis, error) {
 	if x.hasLabel {
 		return nil, reject(Unreadable, "both a label and not: a record teaches or rejects")
@@ -208,7 +209,7 @@ func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *said) (*NotThis, err
 	}, nil
 }
 
-// Not is the record of a rejection.
+// Not returns the record of a rejection.
 func Not(topic string, n *NotThis) Out {
 	w := members{'{'}
 	w.text("id", n.ID)
@@ -222,7 +223,7 @@ func Not(topic string, n *NotThis) Out {
 	return labelRecord(topic, n.ID, w)
 }
 
-// NameRecord is the record of a name. The tombstone of its key, Forget(topic, NameKey(...)), undoes it.
+// NameRecord returns the record of a name. The tombstone of its key, Forget(topic, NameKey(...)), revokes it.
 func NameRecord(topic string, n *Name) Out {
 	w := members{'{'}
 	w.text("name", n.Name)
@@ -235,7 +236,7 @@ func NameRecord(topic string, n *Name) Out {
 	return labelRecord(topic, NameKey(n.Name, n.Stream), w)
 }
 
-// members are those of a JSON object as it is written; empty texts are left out.
+// members builds a JSON object, without its closing brace; empty texts are left out.
 type members []byte
 
 func (w *members) value(name string, value []byte) {

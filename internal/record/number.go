@@ -7,15 +7,14 @@ import (
 	"unsafe"
 )
 
-// tens holds the powers of ten that a float64 holds exactly.
+// tens holds the powers of ten that are exact in float64.
 var tens = [23]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. ok is false
-// where there is no JSON number or where it is beyond float32; the value of a number too small is zero, as
-// strconv has it.
+// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. ok is false if
+// there is no JSON number or if it overflows float32. A number that is too small is zero, as in strconv.
 func number(b []byte, i int) (value float32, next int, ok bool) {
 	from := i
 	negative := false
@@ -85,9 +84,9 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 			}
 		}
 	}
-	// Up to 19 digits fit the mantissa. It and the power of ten are then each within half a unit of float64, so
-	// is their product: at most two units off in all. Unless that lies as near to the middle of two float32s,
-	// the nearest float32 is certain; otherwise, and for every rarer shape, strconv decides.
+	// Up to 19 digits fit the mantissa. Its float64 and the product or quotient are each off by at most half a
+	// unit, in all by at most two units. Unless the value is that near to the middle between two float32s, the
+	// nearest float32 is certain. Otherwise, and for rarer numbers, strconv decides.
 	if significant <= 19 && exponent >= -22 && exponent <= 22 {
 		x := float64(mantissa)
 		if exponent < 0 {
@@ -105,15 +104,15 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 		}
 	}
 	text := b[from:i]
-	exact, err := strconv.ParseFloat(unsafe.String(&text[0], len(text)), 32) // does not outlive the call
+	exact, err := strconv.ParseFloat(unsafe.String(&text[0], len(text)), 32) // the string does not outlive the call
 	if err != nil {
 		return 0, i, false
 	}
 	return float32(exact), i, true
 }
 
-// eightDigits reads eight ASCII digits, the first in the lowest byte, and says whether all of them are
-// digits.
+// eightDigits returns the value of eight ASCII digits, the first in the lowest byte; false if not all of them
+// are digits.
 func eightDigits(w uint64) (uint64, bool) {
 	if (w&0xf0f0f0f0f0f0f0f0)|(((w+0x0606060606060606)&0xf0f0f0f0f0f0f0f0)>>4) != 0x3333333333333333 {
 		return 0, false

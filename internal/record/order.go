@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Orders of the labels topic to whoever answers, by the value of ControlHeader. A pause holds until a record
-// of the same key takes it back; what is skipped is never answered.
+// Values of ControlHeader for orders to the stage. A pause holds until a record of the same key revokes it. A
+// skipped record is never answered.
 const (
 	ControlPause  = "pause"
 	ControlResume = "resume"
 	ControlSkip   = "skip"
 )
 
-// Order pauses everything, one stream, or one partition of the input, or skips one record.
+// Order pauses everything, one stream, or one input partition, or skips one record.
 type Order struct {
-	Skip      string    `json:"id,omitempty"` // the record, TOPIC/PARTITION/OFFSET[/OBJECT]; "": it is a pause
+	Skip      string    `json:"id,omitempty"` // the record, TOPIC/PARTITION/OFFSET[/OBJECT]; "": a pause
 	Stream    string    `json:"stream,omitempty"`
-	Topic     string    `json:"topic,omitempty"` // of the partition; "": of every input
+	Topic     string    `json:"topic,omitempty"` // of Partition; "": every input topic
 	Partition *int32    `json:"partition,omitempty"`
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 }
 
-// orderPrefix begins the key of an order.
+// orderPrefix begins the keys of orders.
 const orderPrefix = "slkstream-order/"
 
-// IsOrder says whether a key of the labels topic is that of an order.
+// IsOrder says whether a key of the labels topic belongs to an order.
 func IsOrder(key string) bool { return strings.HasPrefix(key, orderPrefix) }
 
-// Key is the key of the order: two that concern the same have the same.
+// Key returns the order's record key. Orders with the same target have the same key.
 func (o *Order) Key() string {
 	switch {
 	case o.Skip != "":
@@ -44,7 +44,7 @@ func (o *Order) Key() string {
 	return orderPrefix + "all"
 }
 
-// What is what the order stops.
+// What names the order's target, for messages.
 func (o *Order) What() string {
 	switch {
 	case o.Skip != "":
@@ -59,7 +59,7 @@ func (o *Order) What() string {
 	return "everything"
 }
 
-// Record is the record that gives the order.
+// Record returns the record of the order.
 func (o *Order) Record(topic string) Out {
 	kind := ControlPause
 	if o.Skip != "" {
@@ -71,7 +71,7 @@ func (o *Order) Record(topic string) Out {
 	}
 }
 
-// Resume is the record that takes the order back.
+// Resume returns the record that revokes the order.
 func (o *Order) Resume(topic string) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(o.Key()),
@@ -79,7 +79,7 @@ func (o *Order) Resume(topic string) Out {
 	}
 }
 
-// order reads an order, or the record that takes one back.
+// order decodes an order, or the record that revokes one.
 func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 	o := &Order{}
 	if len(raw.Value) > 0 {
@@ -114,7 +114,7 @@ func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 	return Label{Order: o, Key: o.Key(), By: o.By, At: o.At}, nil
 }
 
-// ParseID takes the id of a result apart; Object is -1 where it names the whole record.
+// ParseID parses the id of a result, TOPIC/PARTITION/OFFSET[/OBJECT]; without an object, Object is -1.
 func ParseID(id string) (s Source, ok bool) {
 	parts := strings.Split(id, "/")
 	if len(parts) < 3 || len(parts) > 4 || parts[0] == "" {

@@ -10,20 +10,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// ResultForm is how results are written.
+// ResultForm is the output format of results.
 type ResultForm struct {
-	// Append appends the value of the record that carries a result. It is called from several goroutines.
+	// Append appends the value of a result's record. It is called from several goroutines.
 	Append func(dst []byte, r *Result) []byte
-	// ContentType is the record's content-type header; "" for none, as our own JSON has it.
+	// ContentType is the record's content-type header; "": no header, as for the default format.
 	ContentType string
-	// Vector says that the form has a position for the item's vector.
+	// Vector says that the format needs the item's vector in Result.Vector.
 	Vector bool
 }
 
-// ResultJSON is the form of results where nothing else is said.
+// ResultJSON returns the default format of results.
 func ResultJSON() ResultForm { return ResultForm{Append: AppendResult} }
 
-// ResultEvent is a CloudEvent in structured mode around the JSON of a result.
+// ResultEvent returns the format of CloudEvents in structured mode, with the JSON of a result as data.
 func ResultEvent() ResultForm {
 	return ResultForm{Append: appendEvent, ContentType: "application/cloudevents+json"}
 }
@@ -38,10 +38,12 @@ func appendEvent(dst []byte, r *Result) []byte {
 	return append(AppendResult(dst, r), '}')
 }
 
-// ResultTemplate is JSON of the user's own shape: a text that is nothing but ${name} becomes what the name
-// stands for, a number, a list or an object among it; in any other text ${name} becomes its text. Names are
-// those of a result, and uuid (made of the result's id, the same at a repeat), vector (a list of numbers),
-// source.topic, source.partition, source.offset and result (all of it).
+// ResultTemplate returns a format from a JSON template. A string that is only "${name}" is replaced by
+// the value of name, which may be a number, a list or an object. Inside another string, ${name} is
+// replaced by the value as text. The names are the members of a result, and uuid (derived from the
+// result's id, so a repeat has the same), vector (a list of numbers), vectorBase64, source.topic,
+// source.partition, source.offset and result (the whole result, without its vector). An error names the
+// faulty part of the template.
 func ResultTemplate(template string) (ResultForm, error) {
 	var parts []templatePart
 	s := scanner{b: []byte(template)}
@@ -91,17 +93,17 @@ func ResultTemplate(template string) (ResultForm, error) {
 	return form, nil
 }
 
-// templatePart is text as it stands, or a field.
+// templatePart is literal text or a field.
 type templatePart struct {
 	text   string
 	field  templateField
-	inText bool // the field is a part of a text
+	inText bool // the field is inside a longer string
 }
 
-// templateField appends what a name stands for, as JSON.
+// templateField appends the value of a name as JSON.
 type templateField func(dst []byte, r *Result) []byte
 
-// resultIDs is the name space of the UUIDs that are made of results' ids.
+// resultIDs is the name space of the UUIDs derived from results' ids.
 var resultIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/slkstream/slkstream/results"))
 
 var templateFields = map[string]templateField{
@@ -166,7 +168,8 @@ func appendVectorNumbers(dst []byte, r *Result) []byte {
 	return append(dst, ']')
 }
 
-// appendInText appends JSON as a part of a text: what a text says, or the JSON itself, escaped.
+// appendInText appends a JSON value inside a string: a string's content, or the JSON of any other
+// value, escaped.
 func appendInText(dst, value []byte) []byte {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

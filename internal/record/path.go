@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Paths say where a sender's own JSON holds what a record may say: names joined by dots, a\.b for a name with
-// a dot, and [] behind the name of a list, each element of which is an item: data.items[].embedding. What
-// lies in the same element as the vector is that item's own; what lies outside holds for all. Attributes
-// leads to a value of any kind, which may hold what other paths lead to, but not the vector. Vector "" turns
-// the others off too.
+// Paths locate a record's fields in a sender's own JSON. A path is names joined by dots, a\.b for a name with
+// a dot, and [] after the name of a list whose elements are items: data.items[].embedding. Fields in the same
+// list element as the vector belong to that item; fields outside the list hold for all items. Attributes is
+// the path of a value of any type, which may contain the other fields, but not the vector. If Vector is "",
+// all must be "": paths are not used.
 type Paths struct {
 	Vector, ID, Time, Label, Stream, Frame, Track, Attributes string
 }
@@ -17,7 +17,7 @@ type Paths struct {
 // each is the step of a path into every element of a list.
 const each = "[]"
 
-// parsePath takes a path apart into names and steps into lists.
+// parsePath splits a path into names and steps into lists.
 func parsePath(path string) ([]string, error) {
 	var steps []string
 	name, rest := "", path
@@ -55,7 +55,7 @@ func parsePath(path string) ([]string, error) {
 	}
 }
 
-// Fields that a path may lead to.
+// Fields that a path may locate, besides the vector.
 const (
 	idField = iota
 	timeField
@@ -63,7 +63,7 @@ const (
 	streamField
 	frameField
 	trackField
-	attributesField // last, as it may hold the others
+	attributesField // last, because it may contain the others
 	pathFields
 )
 
@@ -71,18 +71,18 @@ var pathSettings = [pathFields]string{
 	"id-field", "time-field", "label-field", "stream-field", "frame-field", "track-field", "attributes-field",
 }
 
-// mapping is Paths made ready: a tree of names for each list that the vector lies in, and one for what is
-// outside of all.
+// mapping is compiled Paths: a tree of names for the record outside of lists, and one for the elements of
+// each list on the vector's path.
 type mapping struct {
 	scopes []*branch
 	path   string // of the vector
 }
 
-// branch is a position in a sender's JSON that lies on some path.
+// branch is a node of such a tree: a position in the JSON that is on a path.
 type branch struct {
 	children map[string]*branch
-	field    int  // that is here, or -1
-	inward   bool // the vector is here, or the list that holds it
+	field    int  // the field at this position, or -1
+	inward   bool // the vector, or the list that contains it, is at this position
 }
 
 func newBranch() *branch { return &branch{field: -1} }
@@ -100,7 +100,7 @@ func (b *branch) walk(names []string) *branch {
 	return b
 }
 
-// holdsVector says whether the vector, or the list that holds it, is at b or below.
+// holdsVector says whether the vector, or the list that contains it, is at b or below.
 func (b *branch) holdsVector() bool {
 	for _, child := range b.children {
 		if child.holdsVector() {
@@ -110,7 +110,7 @@ func (b *branch) holdsVector() bool {
 	return b.inward
 }
 
-// mapping makes the paths ready; nil if there are none.
+// mapping compiles the paths; nil if there are none.
 func (p *Paths) mapping() (*mapping, error) {
 	paths := [pathFields]string{p.ID, p.Time, p.Label, p.Stream, p.Frame, p.Track, p.Attributes}
 	if p.Vector == "" {
@@ -126,7 +126,7 @@ func (p *Paths) mapping() (*mapping, error) {
 		return nil, fmt.Errorf("vector-field: %w", err)
 	}
 	m := &mapping{path: p.Vector}
-	starts := []int{0} // of the scopes in the vector's path
+	starts := []int{0} // index in the vector's path where each scope starts
 	for i, step := range vector {
 		if step == each {
 			starts = append(starts, i+1)
@@ -182,10 +182,10 @@ func equalSteps(steps, vector []string) bool {
 	return true
 }
 
-// found is what the paths of one item have led to so far.
+// found holds the fields of one item that were found so far.
 type found [pathFields][]byte
 
-// mapped decodes JSON by the paths. It says whether there was anything where the vector should be.
+// mapped decodes JSON by the paths. The bool says whether a value was at the vector's path.
 func (d *Decoder) mapped(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, bool, *Rejection) {
 	w := mappedWalk{d: d, raw: raw, envelope: e, items: items, lists: len(d.mapping.scopes) - 1}
 	s := scanner{b: value}
@@ -199,7 +199,7 @@ func (d *Decoder) mapped(raw *Raw, value []byte, e *envelope, items []Item) ([]I
 	return w.items, w.reached, w.faults.rejection()
 }
 
-// mappedWalk goes once through a value.
+// mappedWalk is one pass over a value.
 type mappedWalk struct {
 	d        *Decoder
 	raw      *Raw
@@ -207,12 +207,12 @@ type mappedWalk struct {
 	items    []Item
 	lists    int
 	objects  int
-	reached  bool // something is where the vector should be
+	reached  bool // a value is at the vector's path, or at that of its list
 	faults   faults
 }
 
-// scope reads the value at the cursor: the record, or an element of the depth'th list. known is what lies
-// outside of it.
+// scope reads the value at the cursor: the record, or an element of the depth'th list. known holds the fields
+// found outside of it.
 func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	list, vector := -1, false
 	f := fields{vector: w.d.scratch[:0]}
@@ -294,7 +294,7 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	}
 	switch {
 	case bad != nil:
-	case !vector && w.lists == 0: // the whole record has none
+	case !vector && w.lists == 0: // the record has no vector
 		return true
 	case !vector:
 		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
@@ -309,7 +309,7 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	return true
 }
 
-// add adds the item that was found.
+// add appends the item with the vector in f and the fields in known.
 func (w *mappedWalk) add(f *fields, known *found, object int32) (bad *Rejection) {
 	e := *w.envelope
 	put := func(to *[]byte, field int) {

@@ -1,5 +1,5 @@
-// Package record holds the wire forms: what a Kafka record is, the embeddings one may carry, and the results
-// that answer them.
+// Package record defines and codes the records of all topics: input records with embeddings, results, labels
+// and dead letters.
 package record
 
 import (
@@ -16,7 +16,7 @@ type Header struct {
 	Value []byte
 }
 
-// Raw is a Kafka record as it stands in its partition.
+// Raw is a Kafka record with its position.
 type Raw struct {
 	Topic      string
 	Partition  int32
@@ -24,10 +24,10 @@ type Raw struct {
 	Key, Value []byte
 	Headers    []Header
 	Time       time.Time
-	Rejected   *Rejection // not nil: what is here is not all of the record, and this is why
+	Rejected   *Rejection // not nil: the record is incomplete for this reason
 }
 
-// Header returns the value of the last header of that name, whatever its case, and whether there is one.
+// Header returns the value of the last header of that name, ignoring case; false: there is none.
 func (r *Raw) Header(name string) ([]byte, bool) {
 	for i := len(r.Headers) - 1; i >= 0; i-- {
 		if h := &r.Headers[i]; h.Key == name || len(h.Key) == len(name) && strings.EqualFold(h.Key, name) {
@@ -40,14 +40,14 @@ func (r *Raw) Header(name string) ([]byte, bool) {
 // MarkerHeader on a record closes the open episode of the record's stream.
 const MarkerHeader = "slkstream-marker"
 
-// Marker says whether the record closes its stream's episode. A marker may carry an embedding too; one
-// without a value decodes to no items.
+// Marker says whether the record closes its stream's episode. A marker may also carry an embedding; without a
+// value it has no items.
 func (r *Raw) Marker() bool {
 	_, marker := r.Header(MarkerHeader)
 	return marker
 }
 
-// Size is what the record holds in memory, near enough for a budget.
+// Size is approximately the record's size in memory.
 func (r *Raw) Size() int {
 	n := len(r.Key) + len(r.Value)
 	for i := range r.Headers {
@@ -56,16 +56,16 @@ func (r *Raw) Size() int {
 	return n
 }
 
-// Source is the position of one embedding: a record, and the object within it where a record holds several.
+// Source is the position of one embedding: its record, and the object in it if the record has several.
 type Source struct {
 	Topic     string
 	Partition int32
 	Offset    int64
-	Object    int32 // -1 where the record is the embedding
+	Object    int32 // -1: the record is the embedding
 }
 
-// ID names the answer to the embedding at this position. It depends on the position only, so that a repeat
-// carries the same one.
+// ID returns the id of the answer to the embedding at this position. It depends on the position only, so that
+// a repeated answer has the same id.
 func (s Source) ID() string { return string(s.AppendID(make([]byte, 0, len(s.Topic)+32))) }
 
 // AppendID appends ID to dst.
@@ -82,30 +82,30 @@ func (s Source) AppendID(dst []byte) []byte {
 	return dst
 }
 
-// Item is one embedding on its way through the house.
+// Item is one embedding to be answered, or an example.
 type Item struct {
 	Source     Source
-	ReplayOf   string // the id of the item that its sender says it repeats, a dead letter's; "": of none
-	Key        []byte // the record's key, which its answer carries too
-	ItemID     string // the sender's own name for it
+	ReplayOf   string // id of the item that it repeats, as the sender says, from a dead letter; "": none
+	Key        []byte // the record's key, which its answer has too
+	ItemID     string // the sender's id for it; "": none
 	Stream     string
 	Time       time.Time // event time
 	Vector     []float32
-	Label      string // not empty: it teaches
+	Label      string // not empty: the item is also an example
 	Model      string
-	Frame      string // items of one stream and one frame are different things; "": not known
-	Track      string // items of one stream and one track are the same thing; "": not known
+	Frame      string // items of one stream and frame are different objects; "": not known
+	Track      string // items of one stream and track are the same object; "": not known
 	Attributes json.RawMessage
 	Trace      TraceContext
 }
 
-// ID is the id of the item's answer.
+// ID returns the id of the item's answer.
 func (i *Item) ID() string { return i.Source.ID() }
 
-// First is the id of the item that this one repeats, or its own.
+// First returns the id of the item that this one repeats, or its own.
 func (i *Item) First() string { return cmp.Or(i.ReplayOf, i.ID()) }
 
-// Name is what the item is known by: the sender's name for it, else its position.
+// Name returns the sender's id of the item, else the id of its answer.
 func (i *Item) Name() string {
 	if i.ItemID != "" {
 		return i.ItemID
@@ -113,17 +113,17 @@ func (i *Item) Name() string {
 	return i.ID()
 }
 
-// Size is what the item holds in memory, near enough for a budget.
+// Size is approximately the item's size in memory.
 func (i *Item) Size() int {
-	const fixed = 256 // the struct itself and the headers of what it points to
+	const fixed = 256 // the struct, and allocation overhead
 	return fixed + len(i.Key) + len(i.ItemID) + len(i.Frame) + 4*len(i.Vector) + len(i.Attributes) +
 		len(i.Trace.Parent) + len(i.Trace.State)
 }
 
-// TraceContext is a W3C trace context: traceparent and tracestate, "" where the sender gave none.
+// TraceContext is a W3C trace context: traceparent and tracestate; "": the sender sent none.
 type TraceContext struct{ Parent, State string }
 
-// AppendHeaders appends the context's headers. A state without a parent means nothing and is left out.
+// AppendHeaders appends the context's headers. A state without a parent is meaningless and left out.
 func (t TraceContext) AppendHeaders(headers []Header) []Header {
 	if t.Parent == "" {
 		return headers
@@ -138,25 +138,25 @@ func (t TraceContext) AppendHeaders(headers []Header) []Header {
 // Out is a record to be written.
 type Out struct {
 	Topic      string
-	Partition  int32 // -1: by key, as Java's partitioner does
+	Partition  int32 // -1: by key, as Java's producer chooses it
 	Key, Value []byte
 	Headers    []Header
 	Time       time.Time
-	Fallback   Fallback // nil: there is nothing to write instead of it
+	Fallback   Fallback // nil: no replacement if it is rejected
 }
 
-// Fallback knows what to write where brokers reject a record for good.
+// Fallback replaces a record that brokers reject for good.
 type Fallback interface {
-	// Instead returns what to write instead of rejected, to the same topic or to another. limit is the size in
-	// bytes of the largest record that the topic takes, 0 where that is not known, or NotForSize. False: there
-	// is nothing smaller, and it is for the topic to change.
+	// Instead returns the replacement for rejected, for the same topic or another. limit is the size in bytes of
+	// the largest record that the topic accepts, 0 if not known, or NotForSize. False: there is no replacement,
+	// and the topic's settings must change.
 	Instead(rejected Out, why error, limit int) (Out, bool)
 }
 
-// NotForSize is Fallback's limit for a record that was rejected for something else than its size.
+// NotForSize is the limit for Fallback.Instead if a record was rejected for another reason than its size.
 const NotForSize = -1
 
-// Alternative is another label an item might have had.
+// Alternative is another possible label of an item.
 type Alternative struct {
 	Label      string  `json:"label"`
 	Confidence float64 `json:"confidence"`
@@ -169,11 +169,11 @@ type Result struct {
 	ReplayOf     string          `json:"replayOf,omitempty"` // see Item
 	Stream       string          `json:"stream"`
 	Episode      int64           `json:"episode"`
-	Settled      *bool           `json:"settled,omitempty"` // false: a first answer, of no episode yet; nil: of its episode
+	Settled      *bool           `json:"settled,omitempty"` // false: a first answer, before its episode; nil: the episode's answer
 	Label        string          `json:"label"`
 	Confidence   float64         `json:"confidence"`
-	Sure         *bool           `json:"sure,omitempty"` // nil: nobody asked, see --max-wrong
-	SureFrom     float64         `json:"-"`              // the confidence from which it would be; 0: from none
+	Sure         *bool           `json:"sure,omitempty"` // nil: no --max-wrong is set
+	SureFrom     float64         `json:"-"`              // the least confidence at which Sure is true; 0: at none
 	Calibrated   bool            `json:"calibrated"`
 	Unknown      bool            `json:"unknown"`
 	UnknownScore float64         `json:"unknownScore"`
@@ -181,12 +181,12 @@ type Result struct {
 	Time         time.Time       `json:"time"`
 	Model        string          `json:"model,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
-	// little-endian float32, as AppendVector writes it; nil: left out
+	// Vector is little-endian float32, as from AppendVector; nil: left out.
 	Vector []byte       `json:"vector,omitempty"`
 	Source ResultSource `json:"source"`
 }
 
-// ResultSource repeats the position of the item a Result answers.
+// ResultSource is the position of the record that a Result answers.
 type ResultSource struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`

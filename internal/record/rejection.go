@@ -5,23 +5,23 @@ import (
 	"strconv"
 )
 
-// Fault classes what is wrong with a refused record; it is a metric's label, so there are few.
+// Fault classifies a rejection. It is a label of metrics, so there must be few values.
 type Fault string
 
-// Faults a record is refused for.
+// The faults for which records are rejected.
 const (
 	Unreadable     Fault = "unreadable" // cannot be parsed
 	WrongDimension Fault = "dimension"
-	BadValue       Fault = "value" // NaN, Inf, a zero vector, or a length out of float32's reach
+	BadValue       Fault = "value" // NaN, Inf, a zero vector, or a norm outside the supported range
 	TooLarge       Fault = "size"
-	UnknownSchema  Fault = "schema" // the registry does not know it
+	UnknownSchema  Fault = "schema" // not in the registry, or unusable
 )
 
-// Faults lists them all.
+// Faults lists all faults.
 var Faults = []Fault{Unreadable, WrongDimension, BadValue, TooLarge, UnknownSchema}
 
-// Rejection is the error of a record, or of some of its objects, that cannot be answered. It goes to the dead
-// letters.
+// Rejection is the error for a record, or some of its objects, that cannot be answered and must go to the
+// dead letters.
 type Rejection struct {
 	Fault  Fault
 	Reason string
@@ -29,26 +29,26 @@ type Rejection struct {
 
 func (r *Rejection) Error() string { return r.Reason }
 
-// Reject is the error of a record that cannot be answered for the reason.
+// Reject returns a Rejection with a formatted reason.
 func Reject(f Fault, format string, values ...any) *Rejection { return reject(f, format, values...) }
 
 func reject(f Fault, format string, values ...any) *Rejection {
 	return &Rejection{f, fmt.Sprintf(format, values...)}
 }
 
-// Why a record may hold nothing to answer; a metric's label, so there are few.
+// The reasons of Empty. They are a label of metrics, so there must be few values.
 const (
 	NoObjects    = "a frame without objects"
 	NoEmbeddings = "no object has an embedding"
 )
 
-// Empty is the error of a record that is well and holds nothing to answer. It is no dead letter; it is
-// counted by its reason and told.
+// Empty is the error for a valid record without anything to answer. The record does not go to the dead
+// letters; it is counted by its reason and logged.
 type Empty struct{ Reason string }
 
 func (e *Empty) Error() string { return "nothing to answer: " + e.Reason }
 
-// within names the part of the record that a rejection is about.
+// within adds the faulty part of the record to the reason.
 func (r *Rejection) within(position string) *Rejection {
 	return &Rejection{r.Fault, position + ": " + r.Reason}
 }
@@ -60,20 +60,20 @@ const (
 	PartitionHeader = "slkstream-partition"
 	OffsetHeader    = "slkstream-offset"
 	TruncatedHeader = "slkstream-truncated"
-	// TimeHeader holds the time of what a record of ours is about, RFC 3339: of the embedding that a result
-	// answers, of the record that a dead letter keeps. Their own timestamps are those of writing, which brokers
-	// take and retention goes by.
+	// TimeHeader holds the event time, RFC 3339: of the embedding that a result answers, or of the record in a
+	// dead letter. The timestamp of the written record itself is the time of writing, because brokers may reject
+	// other times, and retention uses it.
 	TimeHeader = "slkstream-time"
 )
 
-// DeadLetter is the record that keeps a refused one: its bytes, key and headers, and why and where it was
-// refused. Its own timestamp is that of writing: the refused record's, which may be what is wrong with it, is
-// in a header. A value longer than limit is cut to it, which a header says; limit 0 keeps every value whole.
-// What its topic does not take is made smaller until it fits.
+// DeadLetter returns the dead letter of a rejected record: its value, key and headers, and headers with the
+// reason and its position. The rejected record's time, which may be the fault, is in a header; the letter's
+// timestamp is the time of writing. A value longer than limit is cut, which a header marks; limit 0: no
+// limit. If the topic rejects the letter for its size, its Fallback makes it smaller.
 func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 	out := Out{Topic: topic, Partition: -1, Key: raw.Key, Value: raw.Value, Fallback: letter{}}
 	for _, h := range raw.Headers {
-		if !ours(h.Key) { // a dead letter fed back and refused again says why it was refused this time
+		if !ours(h.Key) { // a replayed dead letter may be rejected again: drop the first rejection's headers
 			out.Headers = append(out.Headers, h)
 		}
 	}

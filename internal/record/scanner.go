@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// deepest is how many objects and arrays may lie within each other.
+// deepest bounds the nesting of objects and arrays.
 const deepest = 64
 
-// scanner walks JSON once, strictly as RFC 8259 has it; encoding/json is the judge that tests hold it to. It
-// builds nothing that is not asked for. The first thing wrong is kept in bad and ends the walk.
+// scanner reads JSON in one pass, strictly by RFC 8259; tests compare it with encoding/json. It builds only
+// values that callers ask for. The first fault is kept in bad and ends the pass.
 type scanner struct {
 	b   []byte
 	i   int
@@ -24,7 +24,7 @@ func (s *scanner) fail(format string, values ...any) bool {
 	return false
 }
 
-// refuse ends the walk for a reason that is not JSON's, if there is one.
+// refuse ends the pass for another reason than invalid JSON; nil: it continues. It says whether it ended.
 func (s *scanner) refuse(bad *Rejection) bool {
 	if bad != nil {
 		s.bad = bad
@@ -32,7 +32,8 @@ func (s *scanner) refuse(bad *Rejection) bool {
 	return bad != nil
 }
 
-// unexpected fails naming what stands at the cursor. A value of another kind is JSON all the same.
+// unexpected fails with the character at the cursor. A value of a wrong type is reported as that, since it is
+// valid JSON.
 func (s *scanner) unexpected(wanted string) bool {
 	if s.i >= len(s.b) {
 		return s.fail("it ends where %s should be", wanted)
@@ -67,7 +68,7 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// take skips space and then c, if it is there.
+// take skips space, and then c if it is at the cursor; false: it is not.
 func (s *scanner) take(c byte) bool {
 	if s.next() != c || s.i >= len(s.b) {
 		return false
@@ -76,7 +77,7 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// object calls member with each name, the cursor at its value, which member must consume.
+// object reads an object. It calls member with each name and the cursor at the value, which member must read.
 func (s *scanner) object(member func(name []byte) bool) bool {
 	if !s.take('{') {
 		return s.unexpected("an object")
@@ -108,7 +109,7 @@ func (s *scanner) object(member func(name []byte) bool) bool {
 	}
 }
 
-// array calls element with the cursor at each value, which element must consume.
+// array reads an array. It calls element with the cursor at each value, which element must read.
 func (s *scanner) array(element func(i int) bool) bool {
 	if !s.take('[') {
 		return s.unexpected("an array")
@@ -130,8 +131,8 @@ func (s *scanner) array(element func(i int) bool) bool {
 	}
 }
 
-// quoted moves over the string at the cursor and returns what is between its quotes, and whether that is
-// plain: ASCII without escapes, and so its own meaning.
+// quoted skips the string at the cursor and returns the bytes between the quotes. plain says that they are
+// ASCII without escapes, so that they need no decoding.
 func (s *scanner) quoted() (inside []byte, plain, ok bool) {
 	start := s.i + 1
 	plain = true
@@ -172,7 +173,8 @@ func (s *scanner) quoted() (inside []byte, plain, ok bool) {
 
 func hexadecimal(c byte) bool { return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// text moves over the string at the cursor and returns its meaning; bytes that are not UTF-8 become U+FFFD.
+// text reads the string at the cursor and returns its decoded content; bytes that are not UTF-8
+// become U+FFFD.
 func (s *scanner) text() ([]byte, bool) {
 	start := s.i
 	inside, plain, ok := s.quoted()
@@ -186,7 +188,7 @@ func (s *scanner) text() ([]byte, bool) {
 	return []byte(meaning), true
 }
 
-// skip moves over the value at the cursor and returns its bytes.
+// skip skips the value at the cursor and returns its bytes.
 func (s *scanner) skip() ([]byte, bool) {
 	s.space()
 	start := s.i
@@ -250,7 +252,7 @@ func (s *scanner) word(word string) bool {
 	return true
 }
 
-// null moves over a null, if there is one.
+// null skips a null if one is at the cursor; false: there is none.
 func (s *scanner) null() bool {
 	if s.next() == 'n' && len(s.b)-s.i >= 4 && string(s.b[s.i:s.i+4]) == "null" {
 		s.i += 4
@@ -259,7 +261,7 @@ func (s *scanner) null() bool {
 	return false
 }
 
-// digits moves over a number of any size.
+// digits skips a number of any size.
 func (s *scanner) digits() bool {
 	start := s.i
 	one := func() bool { return s.i < len(s.b) && s.b[s.i]-'0' <= 9 }
@@ -302,7 +304,7 @@ func (s *scanner) digits() bool {
 	return true
 }
 
-// name moves over a string, or a number taken by its digits, or null, which is the empty name.
+// name reads a name: a string, a number by its digits, or null, which is the empty name.
 func (s *scanner) name(what string) ([]byte, bool) {
 	switch c := s.next(); {
 	case c == '"':
@@ -316,7 +318,7 @@ func (s *scanner) name(what string) ([]byte, bool) {
 	return nil, false
 }
 
-// end fails unless nothing but space is left.
+// end fails unless only space is left.
 func (s *scanner) end() bool {
 	if s.space(); s.i < len(s.b) {
 		return s.unexpected("the end")
@@ -324,7 +326,7 @@ func (s *scanner) end() bool {
 	return true
 }
 
-// floats reads an array of numbers into v, which it appends to.
+// floats reads an array of numbers and appends them to v.
 func (s *scanner) floats(v []float32) ([]float32, bool) {
 	if !s.take('[') {
 		return v, s.unexpected("an array")
@@ -362,8 +364,8 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 	}
 }
 
-// token is the number-like word at the cursor: what some writers put for values JSON has no number for, or a
-// number beyond float32.
+// token returns the word at the cursor that is not a finite float32, for an error message: NaN, infinity and
+// the like, which some writers use though JSON has no such numbers, or a number beyond float32. "": neither.
 func (s *scanner) token() string {
 	end := s.i
 	for end < len(s.b) && end-s.i < 32 {

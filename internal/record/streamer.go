@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// DL Streamer's gvametaconvert with add-tensor-data=true writes one JSON object a frame: its objects, each
-// with what the networks said of it, a tensor each; or, where a network looked at the whole frame, the
-// tensors alone.
+// DL Streamer's gvametaconvert with add-tensor-data=true writes one JSON object for each frame. It has
+// the detected objects, each with one tensor for each network; or, if a network runs on whole frames,
+// only tensors.
 
-// streamer says whether the fields are a DL Streamer frame.
+// streamer says whether the fields are those of a DL Streamer frame.
 func (f *fields) streamer() bool { return f.tensors != nil || f.objects != nil && f.source != nil }
 
-// streamerFrame gives what a frame says its meaning: source is the stream, and timestamp is the position in
-// the stream in nanoseconds, a time only where it is one of this century.
+// streamerFrame sets the common fields from DL Streamer's: source is the stream. timestamp is the position in
+// the video in nanoseconds; only one from the year 2000 on is taken as a time.
 func (f *fields) streamerFrame() {
 	const century = 946684800 * int64(time.Second) // 2000
 	if n, err := strconv.ParseInt(string(f.timeText), 10, 64); err == nil {
@@ -29,15 +29,15 @@ func (f *fields) streamerFrame() {
 	}
 }
 
-// tensor is what one network said.
+// tensor is the output of one network.
 type tensor struct {
 	model  []byte
 	vector []float32
 }
 
-// pick reads a list of tensors and returns the one that is the embedding: that of the model asked for, else
-// the longest. A tensor with a label is a class, and the one named detection the detector's; neither is one.
-// ok is false if there is none.
+// pick reads a list of tensors and returns the embedding: the longest tensor of the given model, else the
+// longest of all. A tensor with a label is a classification, and one named detection is the detector's
+// output; both are skipped. ok is false if none is left.
 func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 	s := scanner{b: tensors}
 	named := false
@@ -75,7 +75,7 @@ func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 	return best, ok, s.bad
 }
 
-// streamerObject adds the item of one object.
+// streamerObject adds the item of one object, if it has an embedding.
 func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields, items []Item,
 	i int,
 ) ([]Item, *Rejection) {
@@ -136,7 +136,7 @@ func (d *Decoder) streamerTensors(raw *Raw, f *fields, e *envelope, items []Item
 	return d.append(raw, e, items, t.vector, -1, text(about.json()), nil)
 }
 
-// attributes is a JSON object in the making, of parts that are JSON; an empty part is left out.
+// attributes builds a JSON object from parts that are JSON; empty parts are left out.
 type attributes []byte
 
 func (a *attributes) add(name string, part []byte) {
@@ -151,7 +151,7 @@ func (a *attributes) add(name string, part []byte) {
 	*a = append(*a, part...)
 }
 
-// json is the object, nil if nothing was added.
+// json returns the object, nil if nothing was added.
 func (a attributes) json() json.RawMessage {
 	if a == nil {
 		return nil

@@ -10,19 +10,20 @@ import (
 	"unsafe"
 )
 
-// shortest and longest bound the length of a vector: beyond them its float32 squares vanish or overflow, and
-// a solver could only answer NaN.
+// shortest and longest bound the norm of a vector: outside of them its squares underflow or overflow float32,
+// and a solver could only return NaN.
 const (
 	shortest = 1e-18
 	longest  = 1e18
 )
 
-// CheckVector refuses what no solver can answer: nothing, NaN, Inf, zero, or a length out of float32's reach.
+// CheckVector rejects vectors that no solver can use: empty, with NaN or Inf, zero, or with a norm out
+// of range.
 func CheckVector(v []float32) *Rejection {
 	if len(v) == 0 {
 		return reject(BadValue, "the vector is empty")
 	}
-	var a, b, c, d float64 // in float64 the squares of finite float32s neither vanish nor overflow
+	var a, b, c, d float64 // in float64, squares of finite float32s neither underflow nor overflow
 	i := 0
 	for ; i+4 <= len(v); i += 4 {
 		w, x, y, z := float64(v[i]), float64(v[i+1]), float64(v[i+2]), float64(v[i+3])
@@ -50,7 +51,7 @@ func CheckVector(v []float32) *Rejection {
 		longest)
 }
 
-// element is how raw bytes hold numbers.
+// element is the number type of raw bytes.
 type element string
 
 const (
@@ -68,8 +69,8 @@ func (e element) size() int {
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// rawVector reads little-endian numbers. With alias, and where the bytes lie as the machine wants them, the
-// vector is the bytes themselves.
+// rawVector reads little-endian numbers. With alias the vector shares the bytes' memory if their type, order
+// and alignment allow it.
 func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 	if len(b)%e.size() != 0 {
 		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), e)
@@ -78,7 +79,7 @@ func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
 		return nil, nil
 	}
 	if e == float32s && littleEndian && !alias {
-		b, alias = bytes.Clone(b), true // memory that is filled at once need not be cleared before
+		b, alias = bytes.Clone(b), true // a clone is not zeroed first, unlike make and copy
 	}
 	switch n := len(b) / e.size(); {
 	case e == float32s && alias && littleEndian && uintptr(unsafe.Pointer(&b[0]))%4 == 0:
@@ -113,7 +114,7 @@ func fillFloat32(v []float32, b []byte) {
 	}
 }
 
-// float16 is the value of an IEEE 754 half.
+// float16 converts an IEEE 754 half.
 func float16(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exponent := uint32(h>>10) & 0x1f
@@ -133,11 +134,11 @@ func base64Vector(text []byte) ([]float32, *Rejection) {
 	if err != nil {
 		return nil, err
 	}
-	return rawVector(b, float32s, true) // the decoded bytes are ours alone
+	return rawVector(b, float32s, true) // nothing else uses the decoded bytes
 }
 
-// ParseVector reads a vector from a JSON value, a list of numbers or base64 text of little-endian float32,
-// and refuses what no solver can answer.
+// ParseVector reads and checks a vector from a JSON value: a list of numbers, or a base64 string of
+// little-endian float32. The error is a *Rejection.
 func ParseVector(value []byte) ([]float32, error) {
 	var vector []float32
 	var text string
@@ -172,7 +173,7 @@ func decodeBase64(text []byte) ([]byte, *Rejection) {
 	return b, nil
 }
 
-// AppendVector appends the little-endian float32 bytes of v to dst: the raw form of a record.
+// AppendVector appends v to dst as little-endian float32, the raw format of a record.
 func AppendVector(dst []byte, v []float32) []byte {
 	for _, x := range v {
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
@@ -180,7 +181,7 @@ func AppendVector(dst []byte, v []float32) []byte {
 	return dst
 }
 
-// VectorOf reads what AppendVector wrote.
+// VectorOf decodes the bytes written by AppendVector.
 func VectorOf(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
 	fillFloat32(v, b)
