@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// tally counts unusable records by reason and logs them: the first of each reason at once, then the counts
-// once a minute. It must be used by one goroutine only.
+// tally counts unusable or empty records by reason and logs them: the first of each reason at once, then the
+// counts once a minute. It must be used by one goroutine only.
 type tally struct {
 	what   string // the log message
 	counts map[string]*counted
