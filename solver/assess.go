@@ -7,14 +7,14 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// assessment is the memory of assess.
+// assessment is the workspace of assess.
 type assessment struct {
 	near     []float32 // n x k: products with prototypes
 	known    []bool    // k: classes with a labelled item
 	supports []int32   // labelled rows of the episode
 }
 
-// assess fills confidence, agreement and the distances to labelled items.
+// assess fills Confidence, Agreement and the distances to labelled items.
 func (e *episode) assess(r *Result) {
 	k := e.k
 	e.assessment.near = vector.Resize(e.assessment.near, e.n*k)
@@ -41,9 +41,9 @@ func (e *episode) assess(r *Result) {
 	e.assessDistances(r)
 }
 
-// sure is z_p: rows A = softmax(-tau d2(u, C)), smoothed, at the answered label. e.assessment.near holds the
-// products with C; lengths nil are 1. Classes that are not known are masked; a row whose answer is one of
-// them gets 0.
+// sure fills out with z_p: row p of A = softmax(-tau d2(u, C)), smoothed over neighbours, at the answered
+// label. e.assessment.near holds the products with C and is overwritten. lengths are |C|^2; nil: 1. Classes
+// not in known are masked (nil: none is), and a row whose answer is masked gets 0.
 func (e *episode) sure(out []float32, answers []int32, lengths []float64, known []bool) []float32 {
 	k := e.k
 	any := known == nil

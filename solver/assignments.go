@@ -7,7 +7,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// assignments is S: dense, or the largest values of each row.
+// assignments is S, dense or as the largest values of each row.
 type assignments struct {
 	n, k    int
 	values  []float32 // n x k; none when sparse
@@ -43,11 +43,11 @@ func (s *assignments) clamp(p int, class int32) {
 // set replaces row p of a dense S and returns the L1 change.
 func (s *assignments) set(p int, next []float32) float64 { return replace(s.row(p), next) }
 
-// ahead is how many points before its turn a point's neighbours are asked for: rows of S lie all over the memory, and one
-// answer takes as long as the work on several points.
+// ahead is how many points in advance a point's neighbours are prefetched: rows of S are scattered in memory,
+// and a cache miss takes as long as the work on several points.
 const ahead = 4
 
-// prefetch asks for some rows, columns beyond the last one among them.
+// prefetch loads rows of S into the cache. Indices beyond the last row are ignored.
 func (s *assignments) prefetch(rows []int32) {
 	if !s.sparse() {
 		kernel.Prefetch(s.values, s.k, rows)
@@ -57,7 +57,7 @@ func (s *assignments) prefetch(rows []int32) {
 	kernel.Prefetch(s.entries, sparseWidth, rows)
 }
 
-// add adds w times the weighted sum of some rows to a row over k classes.
+// add adds w times the weighted sum of some rows of S to row, which has k values.
 func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
 	if !s.sparse() {
 		kernel.AddRows(row, w, s.values, rows, weights)
@@ -70,7 +70,7 @@ func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
 	}
 }
 
-// product is s_p . row in float64, for a row over k classes.
+// product returns s_p . row in float64; row has k values.
 func (s *assignments) product(p int, row []float32) float64 {
 	var sum float64
 	if s.sparse() {
@@ -85,7 +85,7 @@ func (s *assignments) product(p int, row []float32) float64 {
 	return sum
 }
 
-// answer is the class of point p: its largest s, the first of equals.
+// answer returns the class of point p: its largest s, the first among equals.
 func (s *assignments) answer(p int) int {
 	best := 0
 	if s.sparse() {
@@ -106,7 +106,7 @@ func (s *assignments) answer(p int) int {
 	return best
 }
 
-// sum is that of row p, 1 but for rounding, in float64.
+// sum returns the sum of row p in float64: 1 up to rounding.
 func (s *assignments) sum(p int) float64 {
 	var sum float64
 	if s.sparse() {
@@ -135,7 +135,7 @@ func (s *assignments) expand(out []float32, lo, n int) {
 	}
 }
 
-// value is that of row p for a class.
+// value returns the s of row p for a class, 0 if the row does not keep it.
 func (s *assignments) value(p, class int) float32 {
 	if !s.sparse() {
 		return s.values[p*s.k+class]

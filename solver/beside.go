@@ -8,9 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// besides is what the items of an episode are to the labelled rows beside it.
+// besides holds the labelled rows beside an episode, and how its items compare with them.
 type besides struct {
-	list     []Beside // of the problem
+	list     []Beside // the sets in use: of the problem, or one
 	one      [1]Beside
 	loose    Labelled // the problem's own Anchors
 	names    []int32
@@ -19,19 +19,19 @@ type besides struct {
 	preparing
 
 	rho     int
-	ids     []int32   // n x rho: the nearest, ascending
-	squares []float32 // n x rho
-	nearest []float32 // n: squared distance in u-space to the nearest
-	plain   []float32 // n x k: the same in z-space, to the nearest of each class
-	signed  []float32 // n x directions
-	twisted []float32 // n x d: the metric applied twice, where directions are not kept
+	ids     []int32   // n x rho: the nearest labelled rows, nearest first; -1: none
+	squares []float32 // n x rho: their squared distances
+	nearest []float32 // n: squared distance to the nearest in u-space
+	plain   []float32 // n x k: squared distance to the nearest of each class in z-space
+	signed  []float32 // n x directions: signed products with them, see compare
+	twisted []float32 // n x d: v with the metric applied twice, if Prepared.along is not kept
 	centre  []float32 // n: product with the metric's centre
 	delta   []float32 // sets x n: product with a set's delta
 	sums    []float32 // classes x d, of raised rows
 	counts  []float64
 }
 
-// takeBeside makes one list of what stands beside the problem.
+// takeBeside lists the problem's labelled sets, or turns its Anchors into one.
 func (e *episode) takeBeside(p *Problem) {
 	b := &e.beside
 	b.list, b.prepared = p.Beside, p.Prepared
@@ -53,8 +53,8 @@ func (e *episode) takeBeside(p *Problem) {
 	b.prepared.follow(b.list, p.K)
 }
 
-// findMean sets mu: the mean of the labelled rows, raised, with equal weight a class. Rows whose class is not
-// in force count all the same, so that it does not depend on which classes an episode leaves out.
+// findMean sets mu to the mean of the raised labelled rows, each class weighing the same. Rows of classes not
+// in force count too, so that mu does not depend on which classes an episode leaves out.
 func (e *episode) findMean(p *Problem) {
 	b, d := &e.beside, e.d
 	loose := len(p.AnchorLabels) > 0
@@ -101,7 +101,7 @@ func (e *episode) findMean(p *Problem) {
 	}
 }
 
-// class0 is the problem's class of a labelled row of the episode, -1 of another.
+// class0 returns the problem's class of row i of the episode, -1 if it is not labelled.
 func (e *episode) class0(i int) int {
 	if y := e.label[i]; y >= 0 {
 		return int(e.class[y])
@@ -109,8 +109,8 @@ func (e *episode) class0(i int) int {
 	return -1
 }
 
-// addMean adds the rows to the sums of the classes' raised rows, and their number to counts; a class that is
-// not in force has sums of its own, from own on.
+// addMean adds the set's raised rows to the sums of their classes, and their number to counts. Class c of the
+// set, if it is not in force, has entry own + c.
 func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 	d := b.d
 	class := func(local int32) int {
@@ -133,9 +133,9 @@ func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 	}
 }
 
-// join lists the rho nearest of each unlabelled row among the episode's rows, by their inner products g in
-// u-space of rows stride apart, and the labelled rows beside it. A lag adds to distances between the
-// episode's rows.
+// join lists the rho nearest of each unlabelled row among the episode's rows and the labelled rows beside it.
+// g holds the inner products of the episode's rows in u-space, its rows stride apart. lag adds to squared
+// distances between the episode's rows.
 func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neighbours {
 	b, out := &e.beside, &e.graph.near
 	out.N, out.Rho = e.n, rho
@@ -178,7 +178,7 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 	return out
 }
 
-// ceiling is no less than the rho-th smallest of norms - 2 products.
+// ceiling returns an upper bound of the rho-th smallest of norms - 2 products.
 func ceiling(norms, products []float32, rho int) float32 {
 	infinite := float32(math.Inf(1))
 	if rho > kernel.Groups {
@@ -189,7 +189,7 @@ func ceiling(norms, products []float32, rho int) float32 {
 		minima[i] = infinite
 	}
 	kernel.GroupMinima(&minima, norms, products)
-	for i, v := range minima[1:] { // sorted by insertion: the first rho
+	for i, v := range minima[1:] { // insertion sort of the first rho
 		at := min(i+1, rho)
 		for ; at > 0 && minima[at-1] > v; at-- {
 			minima[at] = minima[at-1]
@@ -199,7 +199,7 @@ func ceiling(norms, products []float32, rho int) float32 {
 	return minima[rho-1]
 }
 
-// addLag fills out with norms and what the lag adds for their distance to row p.
+// addLag fills out, except at p, with norms plus the lag for each row's number of positions from row p.
 func addLag(out, norms, lag []float32, p int) {
 	last := lag[len(lag)-1]
 	for q := range out {
@@ -212,8 +212,8 @@ func addLag(out, norms, lag []float32, p int) {
 	}
 }
 
-// assessDistances fills in how far unlabelled rows are from what is labelled: the episode's own labelled rows
-// too.
+// assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
+// own among them.
 func (e *episode) assessDistances(r *Result) {
 	b, k := &e.beside, e.k
 	r.Distance = vector.Zeroed(r.Distance, e.n)
@@ -232,14 +232,14 @@ func (e *episode) assessDistances(r *Result) {
 	r.plain, r.number = b.plain, e.number
 }
 
-// plainSquare is the squared distance of two rows of the episode in z-space.
+// plainSquare returns the squared distance of two of the episode's rows in z-space.
 func (e *episode) plainSquare(p, q int) float32 {
 	return kernel.SquaredDistance(e.z[p*e.d:(p+1)*e.d], e.z[q*e.d:(q+1)*e.d])
 }
 
-// Distances fills out with the distance in z-space of each of the N rows to the nearest labelled one, those
-// of the class except (-1: none) left out; 0 for a labelled row, and 2, the most there is, where nothing
-// counts. Problem.Assess must be set.
+// Distances fills out with the z-space distance of each of the N rows to the nearest labelled row, without
+// those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
+// no such row. Problem.Assess must be set.
 func (r *Result) Distances(out []float32, except int32) {
 	skip := int32(-1)
 	if except >= 0 {
@@ -260,8 +260,8 @@ func (r *Result) Distances(out []float32, except int32) {
 	}
 }
 
-// Labelled returns the rows beside the episode that were in force, in z-space, one after the other, and their
-// classes.
+// Labelled returns the labelled rows beside the episode that were in force, in z-space, concatenated,
+// and their classes.
 func (r *Result) Labelled() (z []float32, classes []int32) {
 	return r.beside.prepared.z(r.beside.list, nil, false)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Blocks parts the rows, in their order, into blocks that have prototypes C_b and proportions pi_b of their
-// own. With c = Distance and g = Proportions, R has
+// Blocks divides the rows, in their order, into blocks with their own prototypes C_b and proportions pi_b.
+// With c = Distance and g = Proportions, R has
 //
-//	c a(x_p, C_b(p)) + (1-c) a(x_p, C)           for a(x_p, C), of labelled rows for each block
+//	c a(x_p, C_b(p)) + (1-c) a(x_p, C)           for a(x_p, C); of labelled rows the first term for each block
 //	g log pi_b(p) + (1-g) log pi                 for log pi
-//	- beta drawn sum_b sum_k pi_k log pi_bk      for the prior counts, and pi stands
+//	- beta drawn sum_b sum_k pi_k log pi_bk      for the prior counts; pi stays fixed
 //
-// so that a row is compared with those that it stands beside, as far as the order of the rows means
-// something, and with all for the rest. C_b and pi_b are at their minimisers whenever they are used.
+// so that a row is compared partly with the rows next to it, as far as the order of the rows means something,
+// and partly with all rows. C_b and pi_b are at their minimisers whenever they are used.
 type Blocks struct {
-	Rows                  int // of a block
+	Rows                  int // rows of a block
 	Distance, Proportions float64
-	Drawn                 float64 // how many rows pi counts for in the proportions of a block
+	Drawn                 float64 // number of rows that pi counts for in the proportions of a block
 }
 
 func (b *Blocks) check(s *Settings) error {
@@ -34,21 +34,20 @@ func (b *Blocks) check(s *Settings) error {
 	return nil
 }
 
-// batched is how many blocks are compared with their prototypes side by side, before their rows are updated
-// one after the other.
+// batched is how many blocks are scored in parallel before their rows are updated one after the other.
 const batched = 16
 
-// blockPrototypes are those of the block that a worker has at hand.
+// blockPrototypes are the prototypes and proportions of the block that a worker is working on.
 type blockPrototypes struct {
 	rows       []float32 // k x d
 	mass       []float64 // k, of the unlabelled rows
 	psi, logPi []float64 // k
-	base       []float32 // k: what the scores of its rows share
+	base       []float32 // k: part of the scores that the block's rows share
 	products   []float32 // tile x k
 	exact      []float64 // tile x k
 }
 
-// average makes the prototypes and proportions of rows lo up to hi.
+// average computes the prototypes and proportions of the block of rows [lo, hi).
 func (b *blockPrototypes) average(e *episode, w *worker, lo, hi int) {
 	k, d := e.k, e.d
 	b.rows, b.mass = vector.Zeroed(b.rows, k*d), vector.Zeroed(b.mass, k)
@@ -78,8 +77,8 @@ func (b *blockPrototypes) average(e *episode, w *worker, lo, hi int) {
 	}
 }
 
-// sweepBlocks updates block by block: its prototypes and proportions, then the S of its rows one after the
-// other. It returns the sum of the L1 changes.
+// sweepBlocks updates S by blocks: prototypes and proportions of a block, then its rows one after the other.
+// It returns the sum of the L1 changes of S.
 func (e *episode) sweepBlocks(graph bool) (change float64) {
 	k, size := e.k, e.blocks.Rows
 	e.batch = vector.Resize(e.batch, batched*size*k)
@@ -113,7 +112,7 @@ func (e *episode) sweepBlocks(graph bool) (change float64) {
 	return change
 }
 
-// blockScores is scores of a tile of the block that the worker has at hand.
+// blockScores returns scores of a tile in the block of w. Without blocks they are those of scores.
 func (e *episode) blockScores(w *worker, lo, n int) []float32 {
 	k := e.k
 	scores := e.scores(w, lo, n, nil)
@@ -129,7 +128,8 @@ func (e *episode) blockScores(w *worker, lo, n int) []float32 {
 	return scores
 }
 
-// compare fills exact with the products of a tile and the prototypes, in float64 with Settings.Check.
+// compare fills exact with the products of a tile's rows and the block's prototypes, in
+// float64 with Settings.Check.
 func (b *blockPrototypes) compare(e *episode, w *worker, lo, n int) {
 	k, d, rows := e.k, e.d, e.at(lo, lo+n, &w.rows)
 	b.exact = vector.Resize(b.exact, tile*k)
@@ -145,8 +145,8 @@ func (b *blockPrototypes) compare(e *episode, w *worker, lo, n int) {
 	}
 }
 
-// costOf is the cost in a class of row p, the i-th of a tile, and log pi, by its product with the prototype
-// of all.
+// costOf returns a(x_p, C) and beta log pi of row p, the i-th of its tile, for a class. dot is the product of
+// the row and the prototype of all rows.
 func (e *episode) costOf(w *worker, p, i, class int, dot float32) (cost, logPi float64) {
 	cost, logPi = e.cost(p, class, dot), e.terms.logPi[class]
 	if e.blocks.Rows == 0 {
@@ -163,7 +163,8 @@ func (e *episode) costOf(w *worker, p, i, class int, dot float32) (cost, logPi f
 	return cost, logPi + g*(b.logPi[class]-logPi)
 }
 
-// held is what labelled rows, of these squared lengths, and pi add to R for a block.
+// held returns what labelled rows, the prior and pi add to R for one block. squares is the weighted sum of
+// the squared lengths of the labelled rows and the prior.
 func (b *blockPrototypes) held(e *episode, squares float64) float64 {
 	d, c, sum := e.d, e.blocks.Distance, e.blocks.Distance*e.tau*squares
 	for class, held := range e.held {

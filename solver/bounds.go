@@ -7,44 +7,45 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// bounds spare the products of most rows of a sparse S with most prototypes, as Hamerly's do for k-means. A
-// row that was compared with all of them remembers the largest score, its neighbours apart, of the classes
-// that it does not keep. While that is too low for any of these to be kept, only the classes that the row or
-// a neighbour of it keeps are looked at: mostly one. Prototypes that have moved far since the sweep before
-// are looked at by every row; what the others may have moved a score adds to the drift of all.
+// bounds avoid the products of most rows of a sparse S with most prototypes, as Hamerly's bounds do for
+// k-means. For a row that was compared with all prototypes they keep an upper bound of the scores, without
+// the neighbours' part, of the classes that it does not keep. While that is too low for any of these classes
+// to be kept, only the classes that the row or a neighbour keeps are scored, mostly one. Prototypes that
+// moved far since the last sweep, the movers, are scored for every row; drift bounds how far the others can
+// have changed a score.
 //
-// What is left out by a bound cannot raise R, even where the bound is wrong: the classes that are looked at
-// hold those that the row had, and the softmax over them is the minimiser of R on them.
+// Skipping a class cannot raise R, even if a bound is wrong: the classes that are scored include those that
+// the row kept, and the softmax over them is the minimiser of R on them.
 type bounds struct {
-	outside []float32 // n: the score less drift as it was then; +Inf: the row must be compared with all
-	drift   float64   // how far, at most, scores of classes that were no movers have moved in this descent
-	base    []float32 // k: of the sweep before
+	outside []float32 // n: that bound less drift at the time; +Inf: the row must be compared with all
+	drift   float64   // bound of how far scores of classes that were not movers moved in this descent
+	base    []float32 // k: episode.base of the last sweep
 	longest float64   // the length of the longest row
-	on, off bool      // off: never on, for tests to compare
+	on, off bool      // off: never on, for tests
 	near    bool      // whether any row may be updated from few classes in this sweep
 
-	// A row whose neighbours keep their s, and whose own classes keep their scores, is not looked at at all
-	// while outside is below its floor.
-	floor   []float32 // n: what a class must score, its neighbours apart, to be kept too
-	since   []float32 // n: the sum of travelled over the classes kept, when the row was looked at last
-	changed []uint8   // n: the last sweep, modulo 256, that changed the s of a row
+	// A row is skipped if its neighbours keep their s, its own classes keep their scores, and outside is
+	// below its floor.
+	floor   []float32 // n: score, without neighbours, above which a further class is kept
+	since   []float32 // n: sum of travelled over the kept classes when the row was last scored
+	changed []uint8   // n: last sweep, modulo 256, that changed the row's s
 	sweep   uint8
 
-	movers     []int32   // classes that have moved farther than farMove
-	position   []int32   // k: where among movers, -1: no mover
-	travelled  []float64 // k: how far, at most, the scores of each class have moved in this descent
+	movers     []int32   // classes that moved farther than farMove since the last sweep
+	position   []int32   // k: index in movers, -1: not a mover
+	travelled  []float64 // k: bound of how far the scores of each class moved in this descent
 	prototypes []float32 // movers x d
 	shared     []float32 // movers: their base
 }
 
 const (
-	farMove  = 1. / 16 // in score; a few sweeps of such moves do not change what counts
-	farShare = .5      // with more movers than this share of the classes, every row is compared with all
+	farMove  = 1. / 16 // in score; a few sweeps of such moves do not change which classes are kept
+	farShare = .5      // with more movers than this share of the classes, rows are compared with all
 )
 
-// enter readies the bounds for a descent. There are none with evidence, which speaks of every class, with
-// weights below zero, which hide how near a class is that no neighbour keeps any more, and where S is
-// forgotten on the way.
+// enter prepares the bounds for a descent. They are off with evidence, which scores every class; with
+// negative weights, under which a class can score higher once a neighbour drops it; and if S is recomputed at
+// each prototype step.
 func (b *bounds) enter(e *episode) {
 	forgets := e.settings.Paper.ResetAssignments
 	b.on = e.s.sparse() && e.lambda > 0 && e.blocks.Rows == 0 && e.graph.evidence == nil && !forgets && !b.off
@@ -69,13 +70,13 @@ func (b *bounds) enter(e *episode) {
 	}
 }
 
-// follow notes what the prototypes and the shared part of the scores have moved since the sweep before.
+// follow records how far the prototypes and the shared part of the scores have moved since the last sweep.
 func (b *bounds) follow(e *episode) {
 	if !b.on {
 		return
 	}
 	slope := 2 * e.tau * b.longest
-	if e.modes { // the steepest that a kernel gets
+	if e.modes { // the steepest slope of a kernel
 		slope = e.kappa * math.Exp(-.5) / math.Sqrt(e.sigma2)
 	}
 	b.movers, b.prototypes, b.shared = b.movers[:0], b.prototypes[:0], b.shared[:0]
@@ -99,7 +100,7 @@ func (b *bounds) follow(e *episode) {
 	b.near = float64(len(b.movers)) <= farShare*float64(e.k)
 }
 
-// scores are those of the listed rows for the movers, their neighbours apart.
+// scores returns the listed rows' scores for the movers, without neighbours.
 func (b *bounds) scores(e *episode, w *worker, listed []int32) []float32 {
 	m := len(b.movers)
 	if m == 0 {
@@ -114,17 +115,17 @@ func (b *bounds) scores(e *episode, w *worker, listed []int32) []float32 {
 	return out
 }
 
-// mostNear is how many classes updateNear looks at. Comparing a row with more one by one costs what comparing
-// a tile with all costs.
+// mostNear bounds the classes that updateNear scores. To compare a row with more of them one by one costs as
+// much as to compare a tile with all.
 const mostNear = 12
 
-// fewShare is what a neighbour's share must be for its class to be looked at. What smaller shares say of
-// other classes is bounded by their sum.
+// fewShare is the least share at which a neighbour's class is scored. The effect of smaller shares on other
+// classes is bounded by their sum.
 const fewShare = 1. / 32
 
-// nearby is what updateNear works in.
+// nearby is the workspace of updateNear.
 type nearby struct {
-	position []uint8 // k: where in classes, plus 1; 0 outside a call
+	position []uint8 // k: index in classes plus 1; 0 outside a call
 	count    int
 	classes  [mostNear]int32
 	sums     [mostNear]float32 // lambda (W S)_p, then scores
@@ -135,7 +136,7 @@ func (b *nearby) size(k int) {
 	b.position, b.count = vector.Zeroed(b.position, k), 0
 }
 
-// look makes a class one that is looked at and says whether there was room.
+// look adds a class to classes and says whether there was room.
 func (b *nearby) look(class int32) bool {
 	if b.position[class] > 0 {
 		return true
@@ -149,7 +150,7 @@ func (b *nearby) look(class int32) bool {
 	return true
 }
 
-// add adds to the sum of a class.
+// add adds v to the sum of a class, or to rest if the class is not in classes.
 func (b *nearby) add(class int32, v float32) {
 	if at := b.position[class]; at > 0 {
 		b.sums[at-1] += v
@@ -158,8 +159,8 @@ func (b *nearby) add(class int32, v float32) {
 	}
 }
 
-// gather sums what the neighbours of row p say of the classes that it or one of them keeps, ascending. It is
-// false where these are too many.
+// gather sums lambda (W S)_p over the classes that row p or a neighbour keeps, ascending. It returns false if
+// there are more than mostNear.
 func (b *nearby) gather(e *episode, p int) bool {
 	b.count, b.rest = 0, 0
 	room := b.find(e, p)
@@ -180,7 +181,7 @@ func (b *nearby) gather(e *episode, p int) bool {
 	return room
 }
 
-// find looks for the classes.
+// find collects the classes. It returns false if there are more than mostNear.
 func (b *nearby) find(e *episode, p int) bool {
 	for _, v := range e.s.elements(p) {
 		if !b.look(v.class) {
@@ -204,7 +205,7 @@ func (b *nearby) find(e *episode, p int) bool {
 	return true
 }
 
-// sum adds up what is said of them.
+// sum adds up lambda (W S)_p for the classes.
 func (b *nearby) sum(e *episode, p int) {
 	columns, weights := e.graph.Row(p)
 	lambda := float32(e.lambda)
@@ -220,8 +221,9 @@ func (b *nearby) sum(e *episode, p int) {
 	}
 }
 
-// updateNear updates row p from the classes that it or a neighbour keeps, given its scores for the movers,
-// which it spoils, and returns the L1 change of its s. It is false where others may count.
+// updateNear updates row p from the classes that it or a neighbour keeps and returns the L1 change of its s.
+// movers holds the row's scores for the movers and is overwritten. done is false if another class may have
+// to be kept.
 func (e *episode) updateNear(w *worker, p int, movers []float32) (change float64, done bool) {
 	bound, drift, near := &e.bounds, float32(e.bounds.drift), &w.nearby
 	outside := bound.outside[p] + drift
@@ -245,7 +247,8 @@ func (e *episode) updateNear(w *worker, p int, movers []float32) (change float64
 	return change, true
 }
 
-// farthest is the largest score of a mover that is not kept. It spoils those of the kept.
+// farthest returns the largest score of a mover that is not kept, -Inf if there is none. It overwrites the
+// scores of those kept.
 func (b *bounds) farthest(movers []float32, kept []element, c *choice) float32 {
 	if len(movers) == 0 {
 		return float32(math.Inf(-1))
@@ -258,12 +261,12 @@ func (b *bounds) farthest(movers []float32, kept []element, c *choice) float32 {
 	return c.groups(movers) / -2
 }
 
-// look notes what was seen of row p when it was looked at.
+// look records the floor of row p and how far its classes have travelled.
 func (b *bounds) look(p int, kept []element, floor float32) {
 	b.floor[p], b.since[p] = floor, b.sum(kept)
 }
 
-// sum is how far the classes of a row have travelled together.
+// sum returns the sum of travelled over the classes of a row.
 func (b *bounds) sum(kept []element) float32 {
 	var sum float64
 	for _, v := range kept {
@@ -272,8 +275,8 @@ func (b *bounds) sum(kept []element) float32 {
 	return float32(sum)
 }
 
-// stands says that row p, given its scores for the movers, would keep its s if it were looked at: nothing
-// that it depends on has changed since that would move its s by more than still.
+// stands says whether row p, given its scores for the movers, would keep its s if it were updated: nothing it
+// depends on has changed so much that its s would move by more than still.
 func (e *episode) stands(p int, movers []float32, c *choice) bool {
 	b, kept := &e.bounds, e.s.elements(p)
 	moved := b.sum(kept) - b.since[p]
@@ -286,7 +289,7 @@ func (e *episode) stands(p int, movers []float32, c *choice) bool {
 	}
 	columns, _ := e.graph.Row(p)
 	for _, q := range columns {
-		if int(q) < e.n && b.sweep-b.changed[q] <= 1 { // in this sweep, or in the last, maybe after p
+		if int(q) < e.n && b.sweep-b.changed[q] <= 1 { // changed in this sweep, or in the last one, perhaps after p
 			return false
 		}
 	}
@@ -299,7 +302,7 @@ func (e *episode) stands(p int, movers []float32, c *choice) bool {
 	return true
 }
 
-// score is what a row scores for a class, its neighbours apart.
+// score returns the score of a row for a class, without neighbours.
 func (e *episode) score(p, c int) float32 {
 	dot := e.space.dot(p, c)
 	if !e.modes {
@@ -309,8 +312,8 @@ func (e *episode) score(p, c int) float32 {
 	return float32(e.kappa*near) + e.base[c]
 }
 
-// bound notes what no class outside the kept ones of row p scores more than, from the scores of all, of which
-// it spoils those of the kept.
+// bound records, from the scores of row p for all classes, the largest score of the classes that it does not
+// keep. It overwrites the scores of those kept.
 func (b *bounds) bound(p int, scores []float32, kept []element, c *choice) {
 	for _, v := range kept {
 		scores[v.class] = float32(math.Inf(-1))

@@ -7,15 +7,16 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough to leave the
-// choice to merging.
+// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough that merging
+// decides the result.
 const fewCommunities = 400
 
-// communities parts a graph into k clusters: local moving by modularity from single points, aggregated until
-// few communities remain, then the pair with the largest B_ij / (vol_i vol_j) merged until k are left; with k
-// 0 until no pair is tied more than chance would tie it, B_ij <= vol_i vol_j / total, where another merge
-// would lower the modularity. Where no pair is tied before k are left, the rows themselves decide, by their
-// means. It returns the cluster of each point and their number.
+// communities divides a graph into k clusters. Local moving by modularity starts from single points and is
+// repeated on the aggregated graph until few communities remain. Then the pair with the largest B_ij / (vol_i
+// vol_j) is merged until k are left; with k 0 until no pair is tied more than by chance, B_ij <= vol_i vol_j
+// / total, where another merge would lower the modularity. If more than k clusters are left without a tied
+// pair, they are joined by the means of their rows. communities returns the cluster of each point and the
+// number of clusters.
 func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]int32, int) {
 	net, member := coarse(a, k, random)
 	part, count := net.merge(k, nil)
@@ -27,11 +28,11 @@ func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]i
 	return member, count
 }
 
-// coarse aggregates the points of a graph until few communities remain, at least so many. It returns their
-// network and the community of each point.
+// coarse aggregates the points of a graph until few communities remain, but at least the given number. It
+// returns their network and the community of each point.
 func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
 	net := fromAffinity(a)
-	member := make([]int32, a.N()) // of the present network
+	member := make([]int32, a.N()) // node of the present network
 	for p := range member {
 		member[p] = int32(p)
 	}
@@ -46,10 +47,10 @@ func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32)
 	return net, member
 }
 
-// LabelledCommunities gives each point of a graph one of k classes: communities, each of the class that most
-// of its labelled points have, are joined as in Communities until every one that is tied to a labelled one is
-// part of a class; two of different classes never are. A point that is tied to none gets -1. It returns nil
-// where some class has most labelled points of no community: then communities do not tell classes apart.
+// LabelledCommunities gives each point of a graph one of k classes. A community has the class of most of its
+// labelled points. Communities are merged as in Communities until each one that is tied to a labelled one is
+// part of a class; two of different classes are never merged. Points tied to no class get -1. The result is
+// nil if some class is in no community the most frequent one: then communities do not separate the classes.
 func LabelledCommunities(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
 	net, member := coarse(a, 2*k, rand.New(rand.NewPCG(seed, 0)))
 	votes := make([]int32, net.n()*k)
@@ -84,15 +85,15 @@ func LabelledCommunities(a *index.Affinity, class []int32, k int, seed uint64) [
 	return member
 }
 
-// rename gives each point the new number of its cluster.
+// rename replaces the cluster of each point by its new number.
 func rename(member, number []int32) {
 	for p, m := range member {
 		member[p] = number[m]
 	}
 }
 
-// network is a weighted graph whose nodes are sets of points; inside is the weight within a set, each pair
-// counted twice.
+// network is a weighted graph whose nodes are sets of points. inside is the weight within a set, each
+// pair counted twice.
 type network struct {
 	offsets []int
 	columns []int32
@@ -113,7 +114,7 @@ func fromAffinity(a *index.Affinity) *network {
 	for p := range n {
 		g.offsets[p+1] = int(a.Offsets[p+1])
 		for j := g.offsets[p]; j < g.offsets[p+1]; j++ {
-			g.weights[j] = max(0, float64(a.Weights[j])) // a negative weight draws nothing together
+			g.weights[j] = max(0, float64(a.Weights[j])) // negative weights do not attract
 			g.volume[p] += g.weights[j]
 		}
 		g.total += g.volume[p]
@@ -121,15 +122,16 @@ func fromAffinity(a *index.Affinity) *network {
 	return g
 }
 
-// move puts each node into the neighbouring community that gains most modularity, again and again until few
-// still move. It returns the community of each node, numbered in order of their first node.
+// move puts each node into the neighbouring community with the largest gain of modularity, and repeats
+// this until few nodes move. It returns the community of each node, numbered by first node, and the
+// number of communities.
 func (g *network) move(random *rand.Rand) ([]int32, int) {
 	n := g.n()
 	community, volume := make([]int32, n), append([]float64(nil), g.volume...)
 	for i := range community {
 		community[i] = int32(i)
 	}
-	weight := make([]float64, n) // from the node at hand to a community
+	weight := make([]float64, n) // from the present node to a community
 	var met []int32
 	order := random.Perm(n)
 	for range 32 {

@@ -10,9 +10,10 @@ import (
 // anchorTile is how many labelled rows are compared with a tile of items at once.
 const anchorTile = 256
 
-// compare measures all items against all labelled rows in force: the rho nearest of each, and, for an
-// assessment, how far the nearest are. An inner product in u-space is that of by (z - centre) and what
-// scaleAlong makes of its products with the metric's directions.
+// compare finds the rho nearest labelled rows in force of each item and the distance to the nearest; with
+// assess also the distance to the nearest of each class in z-space. An inner product in u-space is the
+// product of the two by (z - centre) plus the signed product of what scaleAlong makes of their products with
+// the metric's directions.
 func (e *episode) compare(rho int, assess bool) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	infinite := func(x []float32) {
@@ -55,7 +56,7 @@ func (e *episode) compare(rho int, assess bool) {
 		}
 	}
 	tiles := (n + tile - 1) / tile
-	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
+	if len(e.pool.workers) == 1 { // no closure, so nothing is allocated
 		for t := range tiles {
 			e.compareItems(e.pool.workers[0], t*tile)
 		}
@@ -72,7 +73,7 @@ func (e *episode) compareItems(w *worker, lo int) {
 	for s, set := range e.beside.list {
 		label := l.label[first : first+set.Len()]
 		for from := 0; from < len(label); {
-			if label[from] < 0 { // rows of a class lie beside each other in large sets
+			if label[from] < 0 { // in large sets the rows of a class are adjacent
 				from++
 				continue
 			}
@@ -87,8 +88,8 @@ func (e *episode) compareItems(w *worker, lo int) {
 	}
 }
 
-// twist fills in what the items' products with plain rows are in u-space: v + V' sign(s^2-1) sqrt|1-s^2|
-// along.
+// twist fills twisted, whose products with plain rows are products in u-space: v + V'
+// sign(s^2-1) sqrt|1-s^2| along.
 func (b *besides) twist(e *episode) {
 	m := b.prepared.metric
 	n, d, r := e.n, e.d, len(m.Scales)
@@ -101,8 +102,8 @@ func (b *besides) twist(e *episode) {
 	}
 }
 
-// compareTile compares count items from lo on with some labelled rows of set s, which begins at row first of
-// all.
+// compareTile compares items lo to lo+count-1 with rows from to from+rows-1 of set s. first is the number of
+// the set's first row among the rows of all sets.
 func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 	b, l, d, k, rho := &e.beside, e.beside.prepared, e.d, e.k, e.beside.rho
 	directions := 0
@@ -133,7 +134,7 @@ func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 			row := b.twisted[p*d : p*d+d]
 			twistedDelta, twistedCentre = kernel.Dot(l.deltas[s*d:s*d+d], row), kernel.Dot(l.metric.Centre, row)
 		}
-		back := float32(0) // from by (z - centre) to z - centre
+		back := float32(0) // turns by (z - centre) into z - centre
 		if e.by[p] > 0 {
 			back = 1 / e.by[p]
 		}
@@ -162,7 +163,7 @@ func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 			if squared < 0 {
 				squared = 0
 			}
-			if squared < nearest { // min takes several times as long
+			if squared < nearest { // several times as fast as min
 				nearest = squared
 			}
 			if squared < worst {
@@ -180,7 +181,7 @@ func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 	}
 }
 
-// insertNear puts an entry into an ascending list instead of the last one; of equals the first stays first.
+// insertNear inserts an entry into an ascending list, after equal ones, and drops the last entry.
 func insertNear(ids []int32, squares []float32, id int32, squared float32) {
 	at := len(ids) - 1
 	for ; at > 0 && squares[at-1] > squared; at-- {

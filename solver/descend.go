@@ -8,8 +8,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0),
-// then sweeps of S, steps of C and of pi until S stands still.
+// descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then
+// sweeps of S and steps of C and pi until S converges or Settings.Outer steps are made. progress may be nil.
 func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
 	outer, inner := e.settings.Outer, e.settings.Inner
 	if e.still {
@@ -57,7 +57,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		}
 		e.prototypes()
 		e.note(r)
-		if e.beta > 0 && e.blocks.Rows == 0 { // those of blocks are drawn to pi, which stands
+		if e.beta > 0 && e.blocks.Rows == 0 { // proportions of blocks are drawn to pi, which stays fixed
 			e.proportions()
 			e.note(r)
 		}
@@ -72,7 +72,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	return nil
 }
 
-// annealed is the number of prototype steps in the annealed start.
+// annealed returns the number of prototype steps in the annealed start.
 func (e *episode) annealed() int {
 	if e.still || e.clustering || e.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
 		return 0
@@ -80,7 +80,8 @@ func (e *episode) annealed() int {
 	return min(e.settings.AnnealSteps, e.settings.Outer)
 }
 
-// anneal sets the weights for a prototype step, step from 0 on, of which the first so many are the start.
+// anneal sets lambda, tau and kappa for a prototype step, counted from 0. Steps before annealed belong to
+// the annealed start.
 func (e *episode) anneal(step, annealed int) {
 	if step > annealed {
 		return
@@ -92,7 +93,7 @@ func (e *episode) anneal(step, annealed int) {
 	e.lambda, e.tau, e.kappa = scale*e.settings.lambda(), scale*e.settings.Tau, scale*e.settings.Kappa
 }
 
-// begin is where R's descent begins.
+// begin sets the final weights and records R. From here on R must not rise.
 func (e *episode) begin(r *Result) {
 	e.anneal(0, 0)
 	if e.unjudged {
@@ -104,21 +105,21 @@ func (e *episode) begin(r *Result) {
 	}
 }
 
-// note keeps the trace of R and counts its rises.
+// note appends R to the trace and counts it if it rose.
 func (e *episode) note(r *Result) {
-	if !e.settings.Check || len(r.Trace) == 0 { // R's descent counts from the end of an annealed start
+	if !e.settings.Check || len(r.Trace) == 0 { // R is traced from the end of an annealed start
 		return
 	}
 	now, _ := e.objectives()
 	before := r.Trace[len(r.Trace)-1]
-	if !(now <= before+e.rounding()) { // what is no number is no descent
+	if !(now <= before+e.rounding()) { // NaN counts as a rise
 		r.Rises++
 	}
 	r.Trace = append(r.Trace, now)
 }
 
-// rounding is by how much R may rise in a half-step because S and prototypes are float32: by a few of the
-// last bits of each row's terms.
+// rounding bounds the rise of R in a half-step that float32 S and prototypes may cause: a few of the last
+// bits of each row's terms.
 func (e *episode) rounding() float64 {
 	mass, scale := float64(e.unlabelled), 1+e.lambda
 	for _, held := range e.held {
@@ -132,13 +133,14 @@ func (e *episode) rounding() float64 {
 	return mass * scale / (1 << 22)
 }
 
-// sweep updates each unlabelled point in place: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi). A
-// point's update is the exact minimiser of R in s_p with all else fixed (Gauss-Seidel), so R falls for
-// every symmetric W; updating all points at once does not, when lambda times the lowest eigenvalue of W is
-// below -2. It returns the mean L1 change of S.
+// sweep updates each unlabelled point in place: s_p = softmax(-a_p + lambda (W S + b)_p + beta log pi).
+// Without graph the lambda term is left out. A point's update is the exact minimiser of R in s_p with all
+// else fixed (Gauss-Seidel), so R falls for every symmetric W. If all points were updated at once from the
+// old S, R could rise when lambda times the lowest eigenvalue of W is below -2. sweep returns the mean L1
+// change of S.
 //
-// The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its
-// s may grow again.
+// The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its s
+// may grow again.
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	e.setBase()
@@ -165,7 +167,7 @@ func (e *episode) sweep(graph bool) float64 {
 	return change / float64(max(1, e.unlabelled))
 }
 
-// setBase sets what the scores of all points share.
+// setBase sets the part of the scores that all points share.
 func (e *episode) setBase() {
 	k := e.k
 	e.base = vector.Resize(e.base, k)
@@ -181,8 +183,8 @@ func (e *episode) setBase() {
 	}
 }
 
-// updateColour updates points that are not neighbours side by side. It stands apart because what it hands
-// to the workers is allocated.
+// updateColour updates the points of a colour, none of which are neighbours, in parallel. It is a separate
+// function because its closure is allocated.
 func (e *episode) updateColour(lo, hi, blocks int, graph bool) {
 	e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 }
@@ -200,7 +202,7 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	}
 	scores := e.scores(w, lo, n, listed)
 	var change float64
-	if e.order.points == nil && graph { // neighbours may share the tile: one point after the other
+	if e.order.points == nil && graph { // neighbours may share the tile: update one point after the other
 		for i := range n {
 			p := lo + i
 			if e.label[p] < 0 {
@@ -235,12 +237,12 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	e.changes[block] = change
 }
 
-// scores is -a + beta log pi for a tile, apart from what all classes share.
+// scores returns -a + beta log pi for a tile, without the terms that all classes of a row share.
 func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 	k := e.k
 	dots := e.space.dots(w, lo, n, listed)
 	scores := w.scores[:n*k]
-	for filled := copy(scores, e.base); filled < len(scores); filled *= 2 { // every row begins with what points share
+	for filled := copy(scores, e.base); filled < len(scores); filled *= 2 { // every row begins with base
 		copy(scores[filled:], scores[:filled])
 	}
 	if e.modes {
@@ -272,18 +274,18 @@ func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
 // addNeighbours adds lambda (W S + b)_p to a row of scores.
 func (e *episode) addNeighbours(p int, row []float32) {
 	columns, weights := e.graph.Row(p)
-	rows := len(columns) // those before the anchors: columns ascend
+	rows := len(columns) // number of columns before the anchors: columns ascend
 	for rows > 0 && int(columns[rows-1]) >= e.n {
 		rows--
 		row[e.label[columns[rows]]] += float32(e.lambda) * weights[rows]
 	}
-	// Labelled rows are one-hot in S: they need no case of their own.
+	// Labelled rows are one-hot in S, so they need no case of their own.
 	e.s.add(float32(e.lambda), columns[:rows], weights, row)
 	e.addEvidence(p, row)
 }
 
-// prototypes sets each C_k to its exact minimiser. A class whose mass has underflowed to zero keeps its
-// prototype, as R no longer depends on it.
+// prototypes sets each C_k to its minimiser: exact for means, see shift for modes. A class with less than
+// leastMass keeps its prototype, as R hardly depends on it.
 func (e *episode) prototypes() {
 	count := e.n
 	if !e.started {
@@ -299,7 +301,7 @@ func (e *episode) prototypes() {
 		return
 	}
 	e.space.average(count, true, false)
-	if e.modes { // from the mean of what is known to its mode
+	if e.modes { // from the mean of labelled rows and prior to its mode
 		e.shift()
 		return
 	}
@@ -312,8 +314,8 @@ func (e *episode) prototypes() {
 	}
 }
 
-// weigh returns what the rows of a tile count for, k a row: S, with density times the kernel between row
-// and prototype.
+// weigh returns the weights of a tile's rows, k values a row: S, and with density S times the kernel between
+// row and prototype.
 func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 	if density {
 		return e.densityWeights(w, lo, n)
@@ -321,7 +323,7 @@ func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
 	return e.softWeights(w, lo, n)
 }
 
-// counted is the S that prototypes are made of.
+// counted returns the S from which prototypes are computed: with HardStep the one-hot labels.
 func (e *episode) counted() *assignments {
 	if e.settings.Paper.HardStep {
 		return &e.hard
@@ -329,8 +331,7 @@ func (e *episode) counted() *assignments {
 	return &e.s
 }
 
-// softWeights is S of a tile with nothing where a row is labelled: labelled rows are counted by their own
-// weight.
+// softWeights returns S of a tile, with zeros for labelled rows, which count by their own weight.
 func (e *episode) softWeights(w *worker, lo, n int) []float32 {
 	k, s := e.k, e.counted()
 	if e.unlabelled == e.n && !s.sparse() {
@@ -346,9 +347,9 @@ func (e *episode) softWeights(w *worker, lo, n int) []float32 {
 	return out
 }
 
-// shift moves each prototype to a mode: the mean-shift fixed point from where it is, to a relative
-// tolerance of its density. Each shift raises the density, so that stopping early descends too. The limit
-// depends on the start.
+// shift moves each prototype to a mode by mean shift from its present position, until no density rises by
+// more than a millionth. Each shift raises the density, so that stopping early lowers R too. The mode depends
+// on the start.
 func (e *episode) shift() {
 	k := e.k
 	e.density = vector.Resize(e.density, ((e.rows+tile-1)/tile+1)*k)
@@ -368,14 +369,15 @@ func (e *episode) shift() {
 			moving = moving || e.total[c] > e.last[c]*(1+1e-6)
 		}
 		copy(e.last, e.total)
-		if !moving { // the density of where the prototypes were, not of where this shift put them: it is not worse there
+		if !moving { // density before this shift, which does not lower it
 			break
 		}
 	}
 	e.masses()
 }
 
-// densityWeights is what a row counts for a class times the kernel between them, for a tile.
+// densityWeights returns, for a tile, a row's weight in a class times the kernel between them, and adds up
+// these values in density.
 func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 	k := e.k
 	out := w.weights[:n*k]
@@ -418,7 +420,7 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 	return out
 }
 
-// masses sums S over the unlabelled rows.
+// masses sets soft to the sum of S over the unlabelled rows.
 func (e *episode) masses() {
 	clear(e.soft)
 	if !e.started {

@@ -2,10 +2,10 @@ package solver
 
 import "github.com/slkstream/slkstream/internal/kernel"
 
-// Doubt returns how sure each answer is, 1 where a row is labelled, and the class that is next to it. It is
-// for a large problem, whose S it replaces: by A = softmax(-a) of each row, and S itself as far as part says,
-// A <- (1-x) A + x S with x = part[p], 0 where part is nil. The confidence of a label is its part in
-// (W A + A) / (degree + 1), over unlabelled neighbours.
+// Doubt returns the confidence of each answer, 1 for labelled rows, and the second-best class of each row,
+// which is its label if there is only one class. To save memory in large problems it overwrites S with A =
+// (1-x) softmax(-a) + x S, where x = part[p], 0 with a nil part. The confidence of a label is its share in (W
+// A + A) / (degree + 1), over unlabelled neighbours.
 func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 	e := r.episode
 	second = make([]int32, e.n)
@@ -39,7 +39,7 @@ func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 	return e.smoothed(make([]float32, e.n), &e.s, r.Labels), second
 }
 
-// mix makes an unlabelled row of S of its A and what it was.
+// mix replaces unlabelled row p of S by A. row holds softmax(-a) and becomes A.
 func (e *episode) mix(w *worker, p int, row, part []float32) {
 	if e.label[p] >= 0 {
 		return
@@ -67,7 +67,7 @@ func (e *episode) mix(w *worker, p int, row, part []float32) {
 	e.s.write(p, kept)
 }
 
-// nextTo is the class with the largest value beside one, which is returned where there is no other.
+// nextTo returns the class with the largest value other than beside, and beside if there is no other.
 func nextTo(values []float32, beside int32) int32 {
 	best := beside
 	for c, v := range values {
@@ -78,8 +78,8 @@ func nextTo(values []float32, beside int32) int32 {
 	return best
 }
 
-// smoothed is the part of each row's answer in (W A + A) / (degree + 1), over unlabelled neighbours; 1 where
-// it is labelled.
+// smoothed fills out with the share of each row's answer in (W A + A) / (degree + 1) over unlabelled
+// neighbours, and 1 for labelled rows.
 func (e *episode) smoothed(out []float32, a *assignments, answers []int32) []float32 {
 	for p := range e.n {
 		if e.label[p] >= 0 {
@@ -90,7 +90,7 @@ func (e *episode) smoothed(out []float32, a *assignments, answers []int32) []flo
 		sum, degree := a.value(p, own), float32(1)
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
-			if e.label[q] < 0 && weights[j] > 0 { // a weight below 0 would not average
+			if e.label[q] < 0 && weights[j] > 0 { // negative weights do not give an average
 				sum += weights[j] * a.value(int(q), own)
 				degree += weights[j]
 			}

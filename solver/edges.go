@@ -10,8 +10,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Edge is a pair of rows whose weight in W grows by Weight, which may be negative: two rows that are known to be one thing, or
-// to be two. N and above are anchors; an edge to a labelled row or an anchor counts for its class.
+// Edge adds Weight, which may be negative, to the weight of a pair of rows in W, because they are known to be
+// the same thing or different things. Indices from N on are anchors. An edge to a labelled row or an anchor
+// counts for its class.
 type Edge struct {
 	P, Q   int32
 	Weight float32
@@ -52,7 +53,7 @@ type entry struct {
 	weight float32
 }
 
-// addEdges replaces the graph by its sum with the problem's edges.
+// addEdges replaces the graph by its sum with the given edges.
 func (e *episode) addEdges(edges []Edge) {
 	if len(edges) == 0 {
 		return
@@ -88,8 +89,8 @@ func (e *episode) addEdges(edges []Edge) {
 	e.graph.Affinity = sum
 }
 
-// enter lists both ends of each edge by row and column; of one pair in the order in which they come. As
-// in the rest of W, the row of a labelled item is not read and stays empty.
+// enter lists both ends of each edge by row and column; edges of a pair keep their order. Rows of labelled
+// items stay empty, because W's are not read.
 func (g *graph) enter(edges []Edge, rows int, label []int32) {
 	g.ends = vector.Zeroed(g.ends, rows)
 	count := 0
@@ -102,7 +103,7 @@ func (g *graph) enter(edges []Edge, rows int, label []int32) {
 		}
 	}
 	at := 0
-	for p, n := range g.ends { // for now where each row begins
+	for p, n := range g.ends { // for now the start of each row
 		g.ends[p] = at
 		at += n
 	}
@@ -118,7 +119,7 @@ func (g *graph) enter(edges []Edge, rows int, label []int32) {
 		put(edge.Q, edge.P, edge.Weight)
 	}
 	begin := 0
-	for _, end := range g.ends { // hardly ever out of order
+	for _, end := range g.ends { // nearly always sorted already
 		slices.SortStableFunc(g.entries[begin:end], func(a, b entry) int { return cmp.Compare(a.column, b.column) })
 		begin = end
 	}
@@ -139,7 +140,8 @@ func (e *episode) addEvidence(p int, row []float32) {
 	}
 }
 
-// evidenceTerms is what a row's evidence adds to R and to E, for s = scale row, answered label.
+// evidenceTerms returns what a row's evidence adds to R and to E. s_p is scale times row; label
+// is the answer.
 func (e *episode) evidenceTerms(p int, row []float32, scale float64, label int32) (objective, energy float64) {
 	if e.graph.evidence == nil {
 		return 0, 0

@@ -9,10 +9,9 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Embedding maps a raw row x to the space the solver works in: z = L2(sign(x)|x|^power - Mean); with a
-// metric, u is what it makes of z.
+// Embedding maps a raw row x to the spaces of the solver: z = L2(sign(x)|x|^power - Mean), and u = Metric(z).
 type Embedding struct {
-	Mean   []float32      // nil: the mean of the labelled rows with equal weight a class
+	Mean   []float32      // nil: the mean of the labelled rows, each class weighing the same
 	Metric *metric.Metric // nil: u = z
 }
 
@@ -36,7 +35,7 @@ func (e *Embedding) check(d int) error {
 func raise(out, x []float32, power float64) {
 	switch power {
 	case 1:
-		copy(out, x) // nothing happens where they are the same
+		copy(out, x) // no-op if they are the same
 	case .75:
 		kernel.ThreeQuarterPower(out, x)
 	default:
@@ -46,7 +45,8 @@ func raise(out, x []float32, power float64) {
 	}
 }
 
-// classMean fills mean with the mean of the labelled rows with equal weight a class. count holds k zeros.
+// classMean fills mean with the mean of the labelled rows, each class weighing the same. count must hold k
+// zeros and gets the number of rows of each class.
 func classMean(mean, x []float32, labels []int32, count []float64) {
 	d := len(mean)
 	clear(mean)
@@ -66,8 +66,8 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 	}
 }
 
-// embed fills z from raw values, of the items and of the anchors that are rows, and prepares those beside the
-// episode.
+// embed fills z from the raw values of items and of anchors that are rows, and prepares the labelled rows
+// beside the episode.
 func (e *episode) embed(p *Problem) error {
 	d, l := e.d, e.beside.prepared
 	e.z, e.mean, e.inverse = vector.Resize(e.z, e.n*d), vector.Resize(e.mean, d), vector.Resize(e.inverse, e.n)
@@ -103,7 +103,8 @@ func (e *episode) embed(p *Problem) error {
 	return nil
 }
 
-// embedSome fills z for some items and returns the first that has no finite length, -1 if there is none.
+// embedSome fills z for items [from, to) and returns the first whose embedding is not finite, -1 if
+// there is none.
 func (e *episode) embedSome(p *Problem, from, to int) int {
 	d := e.d
 	for q := from; q < to; q++ {
@@ -121,7 +122,7 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 	return -1
 }
 
-// embedByBlocks is embedSome of all items, side by side.
+// embedByBlocks calls embedSome for all items, in parallel.
 func (e *episode) embedByBlocks(p *Problem) int {
 	blocks := (e.n + tile - 1) / tile
 	bad := make([]int, blocks)
@@ -136,8 +137,8 @@ func (e *episode) embedByBlocks(p *Problem) int {
 	return -1
 }
 
-// fault names the row that could not be embedded: any that is not finite, as it is in the mean of all, else
-// row q.
+// fault names the row that could not be embedded: the first with a value that is not finite, because that
+// spoils the mean of all; else row q.
 func (e *episode) fault(p *Problem, q int) error {
 	fault := func(q int, format string, args ...any) error {
 		if q >= e.n {
@@ -154,13 +155,13 @@ func (e *episode) fault(p *Problem, q int) error {
 	return fault(q, "its values overflow when raised to the power %g and centred", e.settings.Power)
 }
 
-// mapRows fills v, by and along of all rows: u = metric(v) has length 1, that of a prior prototype |m'|, and
-// that of a mean of labelled rows what it is.
+// mapRows fills v, by and along of all rows. u = metric(v) has length 1 for items and anchors, |m'| for a
+// prior prototype, and keeps its length for a mean of labelled rows.
 func (e *episode) mapRows(p *Problem) {
 	d, own, m := e.d, len(e.z)/e.d, e.beside.prepared.metric
 	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
 	if m == nil && e.rows == own && !e.settings.Paper.BiasCorrection {
-		e.v = e.z // shared: it is read only
+		e.v = e.z // shared, as it is only read
 	} else {
 		e.mapped = vector.Resize(e.mapped, e.rows*d)
 		e.v = e.mapped
@@ -174,7 +175,7 @@ func (e *episode) mapRows(p *Problem) {
 	if m != nil {
 		directions = len(m.Scales)
 		for q := range e.rows {
-			if q < own || e.count[q] == 0 { // a mean of labelled rows is one of rows that are centred already
+			if q < own || e.count[q] == 0 { // the labelled rows in a mean are centred already
 				kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
 			}
 		}
@@ -207,8 +208,7 @@ func (e *episode) mapRows(p *Problem) {
 	}
 }
 
-// addHeld appends what holds classes from beside the episode to v: means of labelled rows, then prior
-// prototypes.
+// addHeld appends to v the means of labelled rows beside the episode, then the prior prototypes.
 func (e *episode) addHeld(p *Problem, from int) {
 	d, l := e.d, e.beside.prepared
 	e.priorSquare = vector.Resize(e.priorSquare, e.k)
@@ -224,8 +224,7 @@ func (e *episode) addHeld(p *Problem, from int) {
 	}
 }
 
-// shrinkRows makes u of v for the row-space engine, instead of v. The Gram-space engine has its matrix
-// instead.
+// shrinkRows turns v into u in place for the row-space engine. The Gram-space engine uses its matrix instead.
 func (e *episode) shrinkRows() {
 	if e.usesGram || e.points != nil {
 		return
@@ -247,8 +246,8 @@ func (e *episode) shrinkRows() {
 	})
 }
 
-// aroundMeans is what R has of labelled rows beyond what their mean has: sum |u|^2 less that of the mean, by
-// weight.
+// aroundMeans returns the part of R, before the factor tau, that is lost when labelled rows are replaced by
+// the mean of their class: ws (sum |u|^2 - count |mean|^2), summed over classes.
 func (e *episode) aroundMeans() (sum float64) {
 	if e.apart {
 		return 0
@@ -261,7 +260,7 @@ func (e *episode) aroundMeans() (sum float64) {
 	return sum
 }
 
-// correctBias moves the unlabelled rows by the difference of the means of labelled and unlabelled rows.
+// correctBias adds the mean of the labelled rows less that of the unlabelled rows to each unlabelled row.
 func (e *episode) correctBias() {
 	labelled := 0
 	for _, y := range e.label {

@@ -10,42 +10,42 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// episode is a problem laid out to be solved, and the workspace of a Solver. Rows are the problem's rows, its
-// anchors, and the prior prototypes; classes are the active ones, those with a labelled item or a prior: a
-// class with neither is masked out, as its zero prototype would absorb points.
+// episode is a problem prepared for solving, and the workspace of a Solver. Rows are the problem's rows, its
+// anchors, and the prior prototypes. Classes are the active ones, which have a labelled item or a prior: a
+// class with neither is masked, because its zero prototype would absorb points.
 type episode struct {
 	settings                    *Settings
-	weights                     // of R's terms, in force: an annealed start multiplies them
+	weights                     // in force: an annealed start scales them
 	sigma2, pull, beta, cpi, ws float64
 	modes, still                bool
 
 	n, anchors, d, k int
-	rows             int  // items, what holds classes from beside the episode, prior prototypes
-	apart            bool // every labelled row beside the episode is a row; else the mean of each class is
+	rows             int  // items, labelled rows beside the episode or their means, prior prototypes
+	apart            bool // each labelled row beside the episode is a row; else each class's mean is
 	unlabelled       int
 	clustering       bool
-	class, number    []int32   // active class -> class, and back
+	class, number    []int32   // active class -> class, and back (-1: masked)
 	label            []int32   // items, then anchors: active class, -1 unlabelled
-	fixed            []int32   // rows: the class that they hold, -1 none
-	weight, count    []float32 // rows: what they count in it, and for how many labelled rows they stand
+	fixed            []int32   // rows: class that they hold, -1: none
+	weight, count    []float32 // rows: weight in that class, number of labelled rows they stand for
 	mean             []float32 // d: mu
 	inverse          []float32 // items: 1 / |x - mu|
 	z                []float32 // items, and anchors that are rows, x d
-	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); the memory of z, or mapped
+	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
 	along            []float32 // rows x directions: scaleAlong of the metric's products with v
 	by, square       []float32 // rows: see v; |z - centre|^2
 	priorSquare      []float32 // classes: |m'|^2 where there is a prior
 	u                []float32 // rows x d, of the row-space engine
 	own              []float32 // rows: |u|^2
 	points           *Points   // instead of z, v and u
-	blocks           Blocks    // none: of 0 rows
+	blocks           Blocks    // Rows 0: no blocks
 	beside           besides
 
 	s, hard assignments
-	started bool      // S holds something: before that only labelled rows and the prior count
+	started bool      // S is filled; before that only labelled rows and the prior count
 	pi0, pi []float64 // k
 	soft    []float64 // k: sum of s over unlabelled rows
-	held    []float64 // k: what labelled rows and the prior weigh
+	held    []float64 // k: weight of labelled rows and prior
 	length  []float64 // k: |C|^2
 	graph   graph
 	order   sweepOrder
@@ -55,24 +55,24 @@ type episode struct {
 	direct   rowSpace
 	gram     gramSpace
 	usesGram bool
-	unjudged bool // R and E are not asked for
+	unjudged bool // R and E are not computed
 	pool     workerPool
 
 	terms       terms
 	assessment  assessment
 	base        []float32 // of a sweep, k: the part of a score that points share
 	batch       []float32 // of a sweep by blocks: scores of the rows of a batch
-	changes     []float64 // of a colour, a block each
+	changes     []float64 // of a colour: L1 change of each block
 	density     []float32 // tiles x k
 	total, last []float64 // k
-	wide        []float32 // n x K: S with the masked classes put back
+	wide        []float32 // n x K: S with the masked classes as zeros
 	scratch     []float32
 }
 
-// weights are those that an annealed start multiplies.
+// weights are the weights of R's terms that an annealed start scales.
 type weights struct{ lambda, tau, kappa float64 }
 
-// graph is W and b of an episode, and the memory in which they are made.
+// graph is W and b of an episode, and the workspace to build them.
 type graph struct {
 	*index.Affinity // in force: given, built, or summed
 	search          index.Report
@@ -83,9 +83,9 @@ type graph struct {
 	evidence        []float32 // n x K: Problem.Evidence
 	near            index.Neighbours
 	squares         []float32 // rho
-	norms           []float32 // n: of a row's neighbours, with the lag
+	norms           []float32 // n: squared lengths, with the lag from a row
 	positions       []int32   // n
-	products        []float32 // n x n, where the engine has none
+	products        []float32 // n x n, if the engine has none
 	ranked          []float32 // rho: weight of the r-th nearest
 }
 
@@ -150,8 +150,8 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 		}
 		e.label = append(e.label, l)
 	}
-	// A mean stands for its rows: sum |u - C|^2 is the same but for what aroundMeans adds to R. Kernels know no
-	// such mean.
+	// A mean replaces its rows: sum |u - C|^2 is the same except for aroundMeans. This does not
+	// hold for kernels.
 	e.apart = e.modes || e.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
 	if e.apart {
 		for _, y := range e.label[e.n:] {
@@ -178,7 +178,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.rows = len(e.fixed)
 	e.setProportions(p)
 	if e.clustering {
-		return // until the start says how many clusters there are
+		return // the start says how many clusters there are
 	}
 	e.soft, e.length = vector.Zeroed(e.soft, e.k), vector.Zeroed(e.length, e.k)
 	e.total, e.last = vector.Resize(e.total, e.k), vector.Resize(e.last, e.k)
@@ -190,8 +190,8 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	}
 }
 
-// addFixed adds a row that counts for a class with a weight, instead of so many labelled rows; class -1: for
-// none.
+// addFixed adds a row that counts for a class with a weight and stands for count labelled rows. Class
+// -1: for none.
 func (e *episode) addFixed(class int32, weight, count float64) {
 	e.fixed = append(e.fixed, class)
 	e.weight, e.count = append(e.weight, float32(weight)), append(e.count, float32(count))
@@ -203,7 +203,7 @@ func (e *episode) addFixed(class int32, weight, count float64) {
 // setProportions sets pi0 over the active classes.
 func (e *episode) setProportions(p *Problem) {
 	e.pi0, e.pi = vector.Resize(e.pi0, e.k), vector.Resize(e.pi, e.k)
-	if e.clustering { // clusters have no names that a proportion could belong to
+	if e.clustering { // proportions are those of classes, not of clusters
 		p = nil
 	}
 	var sum float64
@@ -217,14 +217,14 @@ func (e *episode) setProportions(p *Problem) {
 	for c := range e.pi0 {
 		if sum > 0 {
 			e.pi0[c] /= sum
-		} else { // only masked classes have counts: nothing is known of the others
+		} else { // only masked classes have counts
 			e.pi0[c] = 1 / float64(e.k)
 		}
 	}
 	copy(e.pi, e.pi0)
 }
 
-// neighbours fills the graph: for each unlabelled row the rho nearest among unlabelled and labelled.
+// neighbours fills the graph: the rho nearest, unlabelled or labelled, of each unlabelled row.
 func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	g := &e.graph
 	g.search, g.Affinity = index.Report{}, &g.built
@@ -276,8 +276,8 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	return nil
 }
 
-// link makes the graph of the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r times what makes the
-// mean weight 1, symmetrised as without.
+// link builds the graph from the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r, scaled to a mean
+// weight of 1; it is symmetrised as without.
 func (e *episode) link(lists *index.Neighbours) {
 	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
 		lists.LabelledInto(&e.graph.built, e.n, e.label, nil)
@@ -295,8 +295,7 @@ func (e *episode) link(lists *index.Neighbours) {
 	lists.LabelledInto(&e.graph.built, e.n, e.label, e.graph.ranked)
 }
 
-// estimateSigma sets the width of a mode's kernel where it is not given: the mean squared distance of
-// neighbours.
+// estimateSigma sets sigma^2, if Settings.Sigma is 0, to the mean squared distance of neighbours.
 func (e *episode) estimateSigma() {
 	if !e.modes || e.sigma2 > 0 {
 		return
@@ -310,12 +309,12 @@ func (e *episode) estimateSigma() {
 			pairs++
 		}
 	}
-	if e.sigma2 = 1; sum > 0 { // rows that are all equal have no width: any kernel answers the same
+	if e.sigma2 = 1; sum > 0 { // if all rows are equal, every width gives the same answer
 		e.sigma2 = sum / float64(pairs)
 	}
 }
 
-// sizePool readies the workers: one for a small episode, so that nothing is started for it.
+// sizePool sets the number of workers: one for a small episode, which then starts no goroutine.
 func (e *episode) sizePool() {
 	workers := e.settings.Workers
 	if workers == 0 {
@@ -327,7 +326,7 @@ func (e *episode) sizePool() {
 	e.pool.resize(workers)
 }
 
-// enter readies the engine for k classes.
+// enter prepares the engine for k classes.
 func (e *episode) enter() {
 	e.pool.size(e.k)
 	if e.usesGram {
@@ -347,7 +346,7 @@ func (e *episode) finish(p *Problem, r *Result) {
 	switch {
 	case e.s.sparse() && e.points != nil:
 	case !e.s.sparse() && k == p.K:
-		r.S = e.s.values // shared: a second N x K is only made where classes must be put back
+		r.S = e.s.values // shared: a second N x K is made only to restore masked classes
 	default:
 		e.wide, widen = vector.Resize(e.wide, e.n*p.K), true
 		r.S = e.wide

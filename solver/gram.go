@@ -8,21 +8,21 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// mostGram is the largest number of rows that the Gram-space engine takes: its matrix is 16 MB then.
+// mostGram bounds the rows of the Gram-space engine, whose matrix then takes 16 MB.
 const mostGram = 2048
 
-// gramSpace keeps prototypes as weights of rows: everything is in the span of the points, the anchors and the prior
-// prototypes, so that one Gram matrix gives the neighbours and every distance to every prototype for the rest of the
-// solve. It is the engine for small episodes of high dimension.
+// gramSpace represents prototypes by weights of rows. Everything is in the span of the points, the anchors
+// and the prior prototypes, so one Gram matrix gives the neighbours and every distance to every prototype for
+// the whole solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
 	g, h      []float32 // rows x rows: inner products in u-space, and workspace
-	plain     []float32 // rows x rows: inner products of v; only with a metric, where distances in z-space are asked for
-	signed    []float32 // rows x directions: along, below zero where the metric shrinks
-	fixed     []float32 // k x rows: products of the labelled rows' and the prior's weighted sum with every row
-	product   []float32 // k x rows: products of the prototypes
+	plain     []float32 // rows x rows: inner products of v; only with a metric, for distances in z-space
+	signed    []float32 // rows x directions: along, negated where the metric shrinks
+	fixed     []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
+	product   []float32 // k x rows: products of the prototypes with every row
 	next      []float32 // k x rows
-	weights   []float32 // rows x k: what the prototypes are made of, before their scale
+	weights   []float32 // rows x k: weights of the prototypes, before factor
 	pending   []float32 // rows x k
 	held      []float32 // rows x k
 	factor    []float32 // k: the scale of a prototype
@@ -30,7 +30,7 @@ type gramSpace struct {
 	unitMeans []float32 // k x rows
 }
 
-// can says that the Gram-space engine is written for the problem.
+// can says whether the Gram-space engine supports the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
 	given := e.points != nil || e.blocks.Rows > 0
 	if e.rows > mostGram || given || e.settings.Paper.BiasCorrection || e.clustering {
@@ -44,7 +44,7 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 			}
 		}
 		for _, s := range scales[shrinkingScales(scales):] {
-			if s <= 1 { // the Gram form is written for directions that shrink before those that grow
+			if s <= 1 { // the Gram form needs the directions that grow to come last
 				return false
 			}
 		}
@@ -52,7 +52,8 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 	return true
 }
 
-// cheaper compares multiplications until the end, the graph included.
+// cheaper says whether the whole solve, with its graph, takes no more multiplications than in
+// the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	rows, n, d, k := float64(e.rows), float64(e.n), float64(e.d), float64(e.k)
 	steps := float64(e.settings.Outer)
@@ -71,7 +72,7 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 	g.g = vector.Resize(g.g, t*t)
 	kernel.Gram(g.g, e.v, t, e.d)
 	if m != nil && len(m.Scales) > 0 {
-		if p.Assess && e.unlabelled < e.n { // distances to the episode's own labelled rows
+		if p.Assess && e.unlabelled < e.n { // for distances to the episode's own labelled rows
 			g.plain = append(g.plain, g.g...)
 		}
 		directions, less := len(m.Scales), shrinkingScales(m.Scales)
@@ -87,7 +88,7 @@ func (g *gramSpace) build(e *episode, p *Problem) {
 	}
 }
 
-// shrinkingScales is how many scales come before the first that grows.
+// shrinkingScales returns the number of scales before the first one that grows.
 func shrinkingScales(scales []float32) int {
 	for i, s := range scales {
 		if s > 1 {
@@ -97,7 +98,7 @@ func shrinkingScales(scales []float32) int {
 	return len(scales)
 }
 
-// enter readies the space for the descent.
+// enter prepares the space for the descent.
 func (g *gramSpace) enter() {
 	e, t, k := g.e, g.e.rows, g.e.k
 	g.fixed, g.product, g.next = vector.Zeroed(g.fixed, k*t), vector.Zeroed(g.product, k*t), vector.Resize(g.next, k*t)
@@ -157,7 +158,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		next, product := g.next[c*t:c*t+t], g.product[c*t:c*t+t]
 		if mass < leastMass {
 			empty = true
-			copy(next, product) // it stays where it is
+			copy(next, product) // unchanged
 			continue
 		}
 		g.factor[c] = float32(1 / mass)
@@ -178,8 +179,8 @@ func (g *gramSpace) average(count int, base, density bool) {
 	}
 }
 
-// weighted is the sum of x with weights that lie stride apart, in float64. Four sums do not wait for each
-// other.
+// weighted returns the sum of x weighted by every stride-th value of weights, in float64. Four independent
+// sums hide the latency of the additions.
 func weighted(weights, x []float32, stride int) float64 {
 	var s0, s1, s2, s3 float64
 	at, p := 0, 0
@@ -274,11 +275,11 @@ func (g *gramSpace) labelledDots(out []float32) {
 	}
 }
 
-// precise takes the Gram matrix for the geometry that it is, and sums in float64 from there.
+// precise takes the Gram matrix as exact, and sums in float64 from there.
 func (g *gramSpace) precise(out *exact) {
 	t, k := g.e.rows, g.e.k
 	weight := func(q, c int) float64 { return float64(g.weights[q*k+c]) * float64(g.factor[c]) }
-	// What each row weighs, without the classes in which it weighs nothing: a labelled row is in one.
+	// The weights of each row that are not 0: a labelled row has one.
 	ends, classes, weights := make([]int, t), []int32(nil), []float64(nil)
 	for q := range t {
 		for c := range k {
@@ -291,7 +292,7 @@ func (g *gramSpace) precise(out *exact) {
 	for p := range t {
 		out.own[p] = float64(g.g[p*t+p])
 		row, dots := g.g[p*t:p*t+t], out.dots[p*k:p*k+k]
-		if y := g.e.fixed[p]; y >= 0 { // of a labelled row no other product is asked for
+		if y := g.e.fixed[p]; y >= 0 { // of a labelled row no other product is needed
 			for q, v := range row {
 				dots[y] += weight(q, int(y)) * float64(v)
 			}

@@ -9,14 +9,14 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// mostJoined is how many clusters are compared pair by pair.
+// mostJoined bounds the clusters that are compared pair by pair.
 const mostJoined = 4096
 
-// join goes on where the graph says nothing of how clusters belong together: it joins the pair whose joint
-// mean adds least to the squared distances of rows to the mean of their cluster, Ward's way, until k are
-// left. Of more than mostJoined clusters, and more than k, only the largest are compared, and the others are
-// part of the nearest of these. member is the cluster of each row, of count. It returns the new
-// cluster of each old one, and their number.
+// join joins clusters by their rows when the graph no longer ties any. It joins the pair that adds least to
+// the squared distances of rows to the mean of their cluster (Ward) until k are left. If there are more than
+// mostJoined clusters, and more than k, only the largest are compared; each of the others joins the nearest
+// of these. member is the cluster of each row, one of count. join returns the new cluster of each old one,
+// and their number.
 func join(rows *Points, member []int32, count, k int) ([]int32, int) {
 	scratch := rows.Scratch(1)
 	size, example := make([]float64, count), make([]int, count)
@@ -59,13 +59,13 @@ func join(rows *Points, member []int32, count, k int) ([]int32, int) {
 	return number, left
 }
 
-// ward are clusters by their mean and size.
+// ward holds clusters by mean and size.
 type ward struct {
 	mean vector.Matrix
 	size []float64
 }
 
-// add puts a row into a cluster.
+// add adds a row to a cluster.
 func (w *ward) add(i int, row []float32) {
 	w.size[i]++
 	share, mean := float32(1/w.size[i]), w.mean.Row(i)
@@ -74,7 +74,7 @@ func (w *ward) add(i int, row []float32) {
 	}
 }
 
-// nearest is the cluster whose mean is nearest to a row, the first of equals.
+// nearest returns the cluster whose mean is nearest to a row, the first among equals.
 func (w *ward) nearest(row []float32) int {
 	best, least := 0, kernel.SquaredDistance(w.mean.Row(0), row)
 	for i := 1; i < w.mean.N; i++ {
@@ -85,16 +85,16 @@ func (w *ward) nearest(row []float32) int {
 	return best
 }
 
-// cost is what joining two clusters adds to the squared distances of rows to the mean of their cluster.
+// cost returns what joining two clusters adds to the squared distances of rows to the mean of their cluster.
 func (w *ward) cost(i, j int) float64 {
 	apart := float64(kernel.SquaredDistance(w.mean.Row(i), w.mean.Row(j)))
 	return apart * w.size[i] * w.size[j] / (w.size[i] + w.size[j])
 }
 
-// join returns the cluster that each has become part of when k are left, and their number. It goes from
-// cluster to nearest cluster until two are nearest to each other, joins them, and goes on: no joining makes
-// clusters nearer than they were, so that these are the joins of the cheapest pair first, in another order.
-// It needs no more memory than the clusters do.
+// join returns the cluster of each when k are left, and their number. It follows the chain of nearest
+// clusters until two are nearest to each other, joins these, and continues. No join brings clusters nearer to
+// each other, so these are the joins of the cheapest pair first, in another order. The memory it needs is no
+// more than that of the clusters.
 func (w *ward) join(k int) ([]int32, int) {
 	n := w.mean.N
 	alive, passed := make([]int, n), make([]bool, n)
@@ -110,7 +110,7 @@ func (w *ward) join(k int) ([]int32, int) {
 		}
 		last, before := chain[len(chain)-1], -1
 		least := math.Inf(1)
-		if len(chain) > 1 { // of equals the one that it came from: it goes round for ever otherwise
+		if len(chain) > 1 { // prefer the previous one among equals, or the chain would never end
 			before = chain[len(chain)-2]
 			least = w.cost(last, before)
 		}

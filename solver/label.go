@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// RowError is a fault of one row: errors.As finds it in what Label, Embed and Solve return.
+// RowError is a fault of one row. errors.As finds it in the errors of Label, Embed and Solve.
 type RowError struct {
 	Row int
 	Err error
@@ -21,7 +21,7 @@ func rowError(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}
 }
 
-// ClassError is a fault of what a problem says of one class, SettingError one of a setting by its name.
+// ClassError is a fault in the prior or the proportion of one class, SettingError a fault of one setting.
 type (
 	ClassError struct {
 		Class int
@@ -42,9 +42,9 @@ func classError(class int, format string, args ...any) error {
 	return &ClassError{class, fmt.Errorf(format, args...)}
 }
 
-// Label answers the rows whose label is "" by those that have one, with the settings of DefaultPreset. It
-// returns a label for each row and how sure it is, from 0 to 1; labelled rows keep theirs. Make a Solver
-// where there are many such problems, or for other settings.
+// Label labels the rows whose label is "" from those that have one, with the settings of DefaultPreset. It
+// returns a label for each row and its confidence, from 0 to 1; labelled rows keep theirs. For many problems,
+// or other settings, use a Solver.
 func Label(rows [][]float32, labels []string) (answers []string, confidence []float32, err error) {
 	if len(rows) != len(labels) {
 		return nil, nil, fmt.Errorf("label: %d labels for %d rows", len(labels), len(rows))

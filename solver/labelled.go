@@ -8,13 +8,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Labelled is a set of labelled rows outside of episodes, raised to the power and centred once for all who
-// solve beside it. It is never changed, so that any number of solvers may read one at once.
+// Labelled is a set of labelled rows outside of episodes, raised to the power and centred once for all
+// problems that use it. It is immutable: any number of solvers may read it concurrently.
 type Labelled struct {
-	id        uint64 // no other set of this process has it
+	id        uint64 // unique in this process
 	d, k      int
 	rows      []float32 // n x d: raised, less the reference
-	reference []float32 // d: their mean with equal weight a class, unless fill was given another
+	reference []float32 // d: subtracted; the mean of the raised rows, each class weighing the same, or mu
 	squares   []float32 // n: |row|^2
 	class     []int32   // n
 	counts    []float64 // k
@@ -42,11 +42,11 @@ func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*L
 
 var lastLabelled atomic.Uint64
 
-// Len is the number of rows, Classes the class of each; both belong to l.
+// Len returns the number of rows, Classes the class of each. The caller must not change them.
 func (l *Labelled) Len() int         { return len(l.class) }
 func (l *Labelled) Classes() []int32 { return l.class }
 
-// begin makes room for rows that are to be filled in, raised, before centre is called.
+// begin makes room for rows. The caller fills in raised rows, then calls centre.
 func (l *Labelled) begin(classes []int32, k, d int) {
 	l.id, l.d, l.k = lastLabelled.Add(1), d, k
 	l.class = append(l.class[:0], classes...)
@@ -55,7 +55,7 @@ func (l *Labelled) begin(classes []int32, k, d int) {
 	l.sums = vector.Zeroed(l.sums, k*d)
 }
 
-// centre takes the reference from the raised rows and sums up what is left of them.
+// centre subtracts reference from the raised rows and sums up the differences by class.
 func (l *Labelled) centre(reference []float32) {
 	copy(l.reference, reference)
 	clear(l.counts)
@@ -71,7 +71,7 @@ func (l *Labelled) centre(reference []float32) {
 	}
 }
 
-// Beside is a Labelled as one problem sees it. Its rows are anchors of the problem, in their order.
+// Beside is a Labelled as one problem uses it. Its rows are anchors of the problem, in their order.
 type Beside struct {
 	*Labelled
 	Names   []int32 // the problem's class of each class of the set; -1: its rows count in the mean only

@@ -2,7 +2,7 @@ package solver
 
 import "math"
 
-// sparseWidthLargest is the sparseWidth-th largest of some values, at least as many.
+// sparseWidthLargest returns the sparseWidth-th largest of values, which must hold at least as many.
 func sparseWidthLargest(values []float32) float32 {
 	if len(values) <= 2*sparseWidth {
 		var keys [2 * sparseWidth]int32
@@ -26,7 +26,7 @@ func sparseWidthLargest(values []float32) float32 {
 	return top[sparseWidth-1]
 }
 
-// copyKeys writes integers that are ordered as the values are.
+// copyKeys writes integers in the same order as the values, and returns their number.
 func copyKeys(keys *[2 * sparseWidth]int32, values []float32) int {
 	for i, v := range values {
 		bits := int32(math.Float32bits(v))
@@ -35,16 +35,16 @@ func copyKeys(keys *[2 * sparseWidth]int32, values []float32) int {
 	return len(values)
 }
 
-// unkeyed is the value of a key.
+// unkeyed returns the value of a key.
 func unkeyed(key int32) float32 { return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)) }
 
-// upperHalf is the least of the upper half of 16 keys. It sorts both halves by a network, which has no branch
-// to guess wrong.
+// upperHalf returns the least of the 8 largest of 16 keys. It sorts both halves by a sorting network, which
+// has no branches to mispredict.
 func upperHalf(keys *[2 * sparseWidth]int32) int32 {
 	sort8((*[8]int32)(keys[:8]))
 	sort8((*[8]int32)(keys[8:]))
 	least := int32(math.MaxInt32)
-	for i := range 8 { // of both halves, ascending, these are the upper half of all
+	for i := range 8 { // both halves ascend: these are the 8 largest
 		least = min(least, max(keys[i], keys[15-i]))
 	}
 	return least

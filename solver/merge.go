@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j), the first of equals, until k are left
-// or none is connected. With k 0 it ends where no pair is tied more than by chance. Nodes of different
-// classes are never joined; a class of -1 is none, and class may be nil. It returns the cluster of each node,
-// numbered by their first node, and their number.
+// merge joins the pair of nodes with the largest B_ij / (vol_i vol_j), the first among equals, until k are
+// left or no pair is connected. With k 0 it stops when no pair is tied more than by chance. Nodes of
+// different classes are never joined; a class of -1 is none, and class may be nil. merge returns the cluster
+// of each node, numbered by first node, and their number.
 func (g *network) merge(k int, class []int32) ([]int32, int) {
 	n := g.n()
 	volume, between := append([]float64(nil), g.volume...), make([]map[int32]float64, n)
@@ -39,7 +39,7 @@ func (g *network) merge(k int, class []int32) ([]int32, int) {
 	for count > k && len(strongest) > 0 {
 		t := heap.Pop(&strongest).(tie)
 		a, b := t.a, t.b
-		if into[a] != a || into[b] != b || t != tied(a, b) { // of clusters that are not, or not so any more
+		if into[a] != a || into[b] != b || t != tied(a, b) { // outdated: a cluster is gone or has changed
 			continue
 		}
 		if class != nil {
@@ -69,13 +69,13 @@ func (g *network) merge(k int, class []int32) ([]int32, int) {
 	return into.numbered(), count
 }
 
-// tie is what joining two clusters is worth, a before b.
+// tie is the worth of joining clusters a and b, a < b.
 type tie struct {
 	worth float64
 	a, b  int32
 }
 
-// ties are a heap, the one worth most on top.
+// ties is a heap, with the largest worth on top.
 type ties []tie
 
 func (t ties) Len() int      { return len(t) }
@@ -93,10 +93,10 @@ func (t *ties) Pop() any {
 	return v
 }
 
-// parts say what each of some clusters has become part of: itself, or an earlier one.
+// parts holds for each cluster the one that it was joined with: itself, or an earlier one.
 type parts []int32
 
-// separate are n clusters, each of its own.
+// separate returns n clusters, none of them joined.
 func separate(n int) parts {
 	into := make(parts, n)
 	for i := range into {
@@ -105,7 +105,7 @@ func separate(n int) parts {
 	return into
 }
 
-// of is the first of the clusters that i is joined with.
+// of returns the first of the clusters that i is joined with.
 func (into parts) of(i int32) int32 {
 	for into[i] != i {
 		into[i] = into[into[i]]
@@ -114,7 +114,7 @@ func (into parts) of(i int32) int32 {
 	return i
 }
 
-// numbered is the number of what each has become part of, in order of their first.
+// numbered returns the number of each cluster after joining, in the order of their first members.
 func (into parts) numbered() []int32 {
 	number := make([]int32, len(into))
 	var count int32

@@ -8,15 +8,16 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// objectives are R as written and E, both summed in float64: the one function that tests and Settings.Check hold the
-// descent to.
+// objectives returns R and E, both summed in float64 from the formulas. Tests and Settings.Check hold the
+// descent to them.
 //
 //	R = sum_p s_p . a_p - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p + sum_p s_p . log s_p
 //	    + sum_labelled ws a + sum_k pw_k a(m'_k, C_k) - beta [ sum_p s_p . log pi + cpi sum_k pi0_k log pi_k ]
 //	E = sum_p a_{p,label} + (lambda/4) sum_pq w_pq |s_p - s_q|^2 at one-hot labels
 //
-// A row of S is read as s / sum s, so that the float32 rounding of its sum is not taken for a rise or a fall. In E a
-// labelled neighbour is a pair that is met from one side only, and counts as both; evidence is such a neighbour.
+// A row of S is read as s / sum s, so that the float32 rounding of its sum does not count as a rise or a
+// fall. In E the pair of a row and a labelled neighbour is visited from one side only and counts for both;
+// evidence counts like such a neighbour.
 func (e *episode) objectives() (objective, energy float64) {
 	k := e.k
 	e.terms.states = vector.Resize(e.terms.states, e.n)
@@ -61,7 +62,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		energy += e.terms.parts[2*block+1]
 	}
 	objective += (1 - e.blocks.Distance) * e.heldObjective()
-	if e.beta > 0 && e.cpi > 0 && e.blocks.Rows == 0 { // without prior counts a class may have no proportion at all: its log is no number
+	if e.beta > 0 && e.cpi > 0 && e.blocks.Rows == 0 { // without, a proportion may be 0
 		for c, v := range e.pi0 {
 			if v > 0 {
 				objective -= e.cpi * v * e.terms.logPi[c]
@@ -71,30 +72,30 @@ func (e *episode) objectives() (objective, energy float64) {
 	return objective, energy
 }
 
-// terms is the memory in which the objectives are summed.
+// terms is the workspace of objectives.
 type terms struct {
 	states        []pointState // n
-	parts         []float64    // two a block
+	parts         []float64    // R and E of each block
 	logPi, pulled []float64    // k: beta log pi, psi(|C|)
 	exact         exact
-	unit          int     // rows of a block of parts
-	squares       float64 // of labelled rows, weighed
+	unit          int     // rows in a block
+	squares       float64 // weighted sum of squared lengths of labelled rows and prior
 }
 
-// pointState is what the objectives ask of a point as a neighbour, side by side in memory.
+// pointState is what the objectives need of a point as a neighbour, adjacent in memory.
 type pointState struct {
 	scale         float64 // 1 / sum s
 	label, answer int32
 }
 
-// weighRows notes some rows.
+// weighRows fills states for rows [from, to).
 func (e *episode) weighRows(from, to int) {
 	for p := from; p < to; p++ {
 		e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p], int32(e.s.answer(p))}
 	}
 }
 
-// objectiveBlock is what a block of rows adds.
+// objectiveBlock computes what a block of rows adds to R and E.
 func (e *episode) objectiveBlock(w *worker, block int) {
 	lo := block * e.terms.unit
 	hi := min(e.n, lo+e.terms.unit)
@@ -111,7 +112,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 	e.terms.parts[2*block], e.terms.parts[2*block+1] = objective, energy
 }
 
-// objectiveTile is what the unlabelled points of one tile add.
+// objectiveTile returns what the unlabelled points of one tile add to R and E.
 func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64) {
 	k := e.k
 	var dots []float32
@@ -128,7 +129,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 		}
 		scale, label := e.terms.states[p].scale, e.terms.states[p].answer
 		var row []float32
-		if e.s.sparse() { // few products are asked for
+		if e.s.sparse() { // few products are needed
 			row = w.scores[:k]
 			clear(row)
 			for _, v := range e.s.elements(p) {
@@ -152,7 +153,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 			cost, _ := e.costOf(w, p, i, int(label), dots[i*k+int(label)])
 			energy += cost
 		}
-		if i+ahead < n && e.n > serial { // what is small is near already
+		if i+ahead < n && e.n > serial { // small problems are in the cache already
 			columns, _ := e.graph.Row(p + ahead)
 			kernel.Prefetch(e.terms.states, 1, columns)
 			later, _ := slices.BinarySearch(columns, int32(p+ahead))
@@ -169,7 +170,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 				}
 				continue
 			}
-			if int(q) < p { // W is symmetric: the pair has been met from q, and counted as both
+			if int(q) < p { // W is symmetric: the pair was counted twice at q
 				continue
 			}
 			objective -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
@@ -184,10 +185,10 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 	return objective, energy
 }
 
-// heldObjective is what labelled rows and the prior add to R.
+// heldObjective returns what labelled rows and the prior add to R.
 func (e *episode) heldObjective() float64 {
 	sum := e.tau * e.aroundMeans()
-	if !e.modes && !e.settings.Check { // from sums over each class, which spares the products of every anchor
+	if !e.modes && !e.settings.Check { // from sums over each class, without the products of every anchor
 		for p, y := range e.fixed {
 			if y >= 0 {
 				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
@@ -212,7 +213,7 @@ func (e *episode) heldObjective() float64 {
 	return sum
 }
 
-// cost is a_pc for the product x.C.
+// cost returns a_pc, given the product x.C.
 func (e *episode) cost(p, c int, product float32) float64 {
 	own, dot, length := float64(e.own[p]), float64(product), e.length[c]
 	if e.settings.Check {
@@ -224,20 +225,21 @@ func (e *episode) cost(p, c int, product float32) float64 {
 	return e.tau * (own - 2*dot + e.terms.pulled[c])
 }
 
-// exact is what R is made of in float64: with Settings.Check a rise of R is a rise of R, not of the rounding of products.
+// exact holds the products and squared lengths of R in float64, so that with Settings.Check a rise of R is
+// not a rounding error of products.
 type exact struct {
 	own    []float64 // rows: |x|^2
 	dots   []float64 // rows x k: x . C
 	length []float64 // k: |C|^2
 }
 
-// Pull is what a mean of this squared length is multiplied by, and psi of the prototype that it makes.
+// Pull returns the factor |m|^-u that makes a prototype of a mean m, given |m|^2, and psi of that prototype.
 func Pull(u, squared float64) (by, of float64) {
 	by = math.Pow(squared, -u/2)
 	return by, psi(u, squared*by*by)
 }
 
-// psi is psi_u(|C|) of a squared length: the term whose minimiser is C = m / |m|^u.
+// psi returns psi_u(|C|) for a squared length |C|^2: the term whose minimiser is C = m / |m|^u.
 func psi(u, length float64) float64 {
 	switch u {
 	case 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Points are rows in the space in which they are compared: float32 rows, or codes of a byte a dimension, of
-// which a value is Step times its code.
+// Points are rows that are already embedded, as float32 or as codes of one byte a dimension. A coded value is
+// Step times its code.
 type Points struct {
 	N, D   int
 	Values []float32 // N x D; nil with codes
@@ -18,12 +18,13 @@ type Points struct {
 	Step   float32
 }
 
-// PointsOf are the rows of a matrix of d columns.
+// PointsOf returns the rows of a matrix of d columns. They share its memory.
 func PointsOf(values []float32, d int) *Points {
 	return &Points{N: len(values) / d, D: d, Values: values}
 }
 
-// Rows returns rows from up to to: a part of Values, or decoded into scratch, which holds (to-from) x D.
+// Rows returns rows [from, to): a part of Values, or codes decoded into scratch, which must hold (to-from)
+// x D values.
 func (x *Points) Rows(from, to int, scratch []float32) []float32 {
 	if x.Codes == nil {
 		return x.Values[from*x.D : to*x.D]
@@ -35,7 +36,7 @@ func (x *Points) Rows(from, to int, scratch []float32) []float32 {
 	return out
 }
 
-// Scratch is what Rows decodes up to n rows into; nil where nothing is decoded.
+// Scratch allocates what Rows needs to decode up to n rows; nil without codes.
 func (x *Points) Scratch(n int) []float32 {
 	if x.Codes == nil {
 		return nil
@@ -43,7 +44,7 @@ func (x *Points) Scratch(n int) []float32 {
 	return make([]float32, n*x.D)
 }
 
-// Write puts a row, rounded where codes are kept.
+// Write stores row p; as codes it is rounded, and clipped to 127 steps.
 func (x *Points) Write(p int, row []float32) {
 	if x.Codes == nil {
 		copy(x.Values[p*x.D:(p+1)*x.D], row)
@@ -55,7 +56,7 @@ func (x *Points) Write(p int, row []float32) {
 	}
 }
 
-// dot is the product of a coded row and another.
+// dot returns the product of coded row p and a float32 row.
 func (x *Points) dot(p int, row []float32) float32 {
 	var sum float32
 	for i, c := range x.Codes[p*x.D : (p+1)*x.D] {
@@ -64,7 +65,7 @@ func (x *Points) dot(p int, row []float32) float32 {
 	return sum * x.Step
 }
 
-// check reports why p cannot be solved as points.
+// check reports why p cannot be solved from points. nil has no fault.
 func (x *Points) check(p *Problem, s *Settings) error {
 	switch {
 	case x == nil:
@@ -83,7 +84,7 @@ func (x *Points) check(p *Problem, s *Settings) error {
 	return nil
 }
 
-// takePoints lays out rows that are embedded.
+// takePoints takes the problem's embedded rows and computes their squared lengths.
 func (e *episode) takePoints() {
 	e.u, e.own = e.points.Values, vector.Resize(e.own, e.rows)
 	blocks := (e.rows + tile - 1) / tile
@@ -95,10 +96,10 @@ func (e *episode) takePoints() {
 	})
 }
 
-// coded tells whether rows are codes.
+// coded says whether rows are codes.
 func (e *episode) coded() bool { return e.points != nil && e.points.Codes != nil }
 
-// at returns rows from up to to of u-space, in scratch where they are codes.
+// at returns rows [from, to) of u-space; codes are decoded into scratch.
 func (e *episode) at(from, to int, scratch *[]float32) []float32 {
 	if !e.coded() {
 		return e.u[from*e.d : to*e.d]

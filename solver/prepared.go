@@ -9,17 +9,18 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Prepared is what labelled rows outside of episodes come to in z- and u-space, under one mean and one
-// metric. A Problem that brings the same one as the problem before is spared that work while its labels, mean
-// and metric stay. It does not hold the rows themselves. The zero value is empty.
+// Prepared caches what labelled rows outside of episodes are in z- and u-space, for one mean and one metric.
+// A Problem with the same Prepared as the problem before reuses it while labelled sets, mean and metric stay
+// the same. It does not hold the rows themselves. The zero value is empty and ready to use. Only one solve
+// may use it at a time.
 type Prepared struct {
-	sets           []uint64 // what it was made of
+	sets           []uint64 // ids of its sets
 	names, without []int32
 	k              int
 	mean           []float32
 	source         *metric.Metric
-	metric         *metric.Metric // source about mean
-	ready          bool           // for mean and source
+	metric         *metric.Metric // source, centred in the z-space of mean
+	ready          bool           // computed for mean and source
 
 	label   []int32   // rows: the problem's class, -1: not in force
 	members []float64 // k: rows in force
@@ -28,16 +29,16 @@ type Prepared struct {
 	inverse []float32 // rows: z = inverse (y - delta), y the set's row
 	square  []float32 // rows: |z - centre|^2
 	by      []float32 // rows: |by metric(z - centre)| = 1; 0 where it has no length
-	along   []float32 // rows x directions: by scaleAlong of z - centre; none for more than alongMost rows
+	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
 	sums    []float32 // k x d: of by (z - centre)
 	unit    []float64 // k: rows that have a length
 }
 
-// alongMost is for how many rows the products with the directions of a metric are kept: beyond it each item
-// is multiplied with every row twice, instead of a memory of 32 values a row for each stream.
+// alongMost bounds the rows for which the products with the directions of a metric are kept. Above it each
+// item is multiplied with every row twice, which saves 32 values a row for each stream.
 const alongMost = 4096
 
-// follow lists the rows that are in force.
+// follow sets the sets that l is prepared for, and lists their rows in force.
 func (l *Prepared) follow(list []Beside, k int) {
 	if l.of(list, k) {
 		return
@@ -63,7 +64,7 @@ func (l *Prepared) follow(list []Beside, k int) {
 	}
 }
 
-// of tells whether l was made of these sets.
+// of says whether l was made from these sets.
 func (l *Prepared) of(list []Beside, k int) bool {
 	if l.k != k || len(l.sets) != len(list) {
 		return false
@@ -79,7 +80,7 @@ func (l *Prepared) of(list []Beside, k int) bool {
 	return true
 }
 
-// preparing is the memory in which rows are prepared.
+// preparing is the workspace of prepare.
 type preparing struct{ rows, along []float32 }
 
 // prepare computes the rows of the sets that l follows.
@@ -115,7 +116,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	}
 }
 
-// prepareTile prepares some rows of a set; at is the number of the first among all.
+// prepareTile prepares count rows of a set. at is the number of the first among the rows of all sets.
 func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at, from, count int) {
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
@@ -154,10 +155,10 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at,
 	}
 }
 
-// leastLength is the squared length up to which a row counts as one without direction.
+// leastLength is the squared length up to which a row counts as zero.
 const leastLength = 1e-12
 
-// unit writes row i in z-space and returns what brought it to its length, 0 where it has none.
+// unit writes row i in z-space and returns the factor that scaled it to length 1, 0 for a zero row.
 func (l *Labelled) unit(out []float32, i int, delta []float32) float32 {
 	copy(out, l.rows[i*l.d:i*l.d+l.d])
 	kernel.Axpy(-1, delta, out)
@@ -170,7 +171,8 @@ func (l *Labelled) unit(out []float32, i int, delta []float32) float32 {
 	return inverse
 }
 
-// scaleAlong multiplies rows of products with the directions of a metric by sqrt(|1 - s^2|) each.
+// scaleAlong multiplies rows of products with the directions of a metric by sqrt(|1 - s^2|), s the scale
+// of the direction.
 func scaleAlong(rows, scales []float32) {
 	for j, s := range scales {
 		by := float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s))))
@@ -180,8 +182,8 @@ func scaleAlong(rows, scales []float32) {
 	}
 }
 
-// lengthAlong is the squared length of a row that the metric has mapped: from the one before and scaleAlong's
-// row.
+// lengthAlong returns the squared length of a row that the metric has mapped, from that before and its
+// row of scaleAlong.
 func lengthAlong(square float32, along, scales []float32) float32 {
 	less := shrinkingScales(scales)
 	square -= kernel.Dot(along[:less], along[:less])
@@ -191,8 +193,8 @@ func lengthAlong(square float32, along, scales []float32) float32 {
 	return square
 }
 
-// z appends the rows in z-space to out: with all, one that is not in force as zeros, else only those in
-// force. It returns their classes too.
+// z appends the rows in z-space to out and returns their classes too. With all, a row that is not in force is
+// appended as zeros; otherwise it is left out.
 func (l *Prepared) z(list []Beside, out []float32, all bool) (rows []float32, classes []int32) {
 	at, d := 0, len(l.mean)
 	out = slices.Grow(out, len(l.label)*d)

@@ -9,18 +9,18 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Prior carries what a stream has learned into an episode: class means m' in z-space and their weights pw (0:
-// none).
+// Prior is what a stream has learned: class means m' in z-space and their weights pw (0: none).
 type Prior struct {
 	Means   []float32 // K x D
 	Weights []float32 // K
 
-	// Inverse takes Means to the embedding's mean mu of now: m' = Means - Inverse mu. Means are then those of
-	// rows times Result.Inverse, before mu was taken off, and Inverse is the mean of that. nil: Means are m'.
+	// Inverse adapts Means to the present mean mu: m' = Means - Inverse mu. Means are then means of raised
+	// rows times Result.Inverse, before mu was subtracted, and Inverse is the mean of these factors. nil:
+	// Means are m'.
 	Inverse []float32 // K
 }
 
-// mean fills out with m' of a class under the embedding's mean.
+// mean fills out with m' of a class for the mean mu.
 func (p *Prior) mean(out, mu []float32, class int) {
 	copy(out, p.Means[class*len(out):])
 	if p.Inverse != nil {
@@ -34,77 +34,76 @@ type Problem struct {
 	N, D, K int
 	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
-	// Anchors are labelled rows outside the episode: they hold prototypes and are graph neighbours, and get no
-	// answer.
+	// Anchors are labelled rows outside the episode. They count in prototypes and as graph neighbours, and
+	// get no answer.
 	Anchors      []float32 // M x D
 	AnchorLabels []int32
 
-	// Beside are sets of such rows instead of Anchors and AnchorLabels, prepared once for many problems;
-	// Prepared is what they come to, kept by who solves again beside the same ones. nil: worked out for this
-	// problem alone.
+	// Beside holds sets of such rows, prepared once for many problems, instead of Anchors and AnchorLabels.
+	// Prepared caches them between solves beside the same sets; nil: they are computed for this problem alone.
 	Beside   []Beside
 	Prepared *Prepared
 
-	// Each lists the rows, then the anchors, one by one, instead of Rows and Anchors: who has them apart need
-	// not copy them. nil: they are in Rows and Anchors.
+	// Each lists the rows, then the anchors, one by one, so that they need not be copied together. nil: they are
+	// in Rows and Anchors.
 	Each [][]float32
 
-	// Points are the rows as they are compared, embedded by who asks, instead of Rows and what embeds them:
-	// nothing stands beside them, and Affinity is given. nil: rows are embedded here.
+	// Points are rows that the caller has embedded, instead of Rows. They need an Affinity, and Labels or Start,
+	// and allow no anchors, Prior, Embedding or Assess. nil: the solver embeds Rows.
 	Points *Points
 
-	Blocks *Blocks // runs of rows with prototypes of their own; nil: the problem is one
+	Blocks *Blocks // runs of rows with prototypes of their own; nil: none
 
 	Prior       *Prior
-	Proportions []float64  // pi0 counts a class; nil: uniform
-	Embedding   *Embedding // nil: Mean is the mean of the labelled rows with equal weight a class, no metric
+	Proportions []float64  // pi0: a count for each class; nil: uniform
+	Embedding   *Embedding // nil: the zero value, without a metric
 
-	// Affinity is a given graph; nil: built here. It has N rows; a column of N or more is an anchor. Between
-	// unlabelled rows it is symmetric; the row of a labelled item is not read.
+	// Affinity is the graph; nil: the solver builds it. It has N rows; column N+j is anchor j. It must be
+	// symmetric between unlabelled rows; the row of a labelled item is not read.
 	Affinity *index.Affinity
 
-	// Lag is what a graph built here adds to the squared distance of two rows that stand 1, 2, ... positions
-	// apart, when it chooses neighbours: an order that means something. Rows further apart than it is long take
-	// the last value; anchors take none. nil: the order means nothing.
+	// Lag is added, when the solver chooses neighbours, to the squared distance of two rows that are 1, 2, ...
+	// positions apart, if the order of rows means something. Rows farther apart get the last value; anchors get
+	// none. nil: nothing is added.
 	Lag []float32
 
-	Edges    []Edge    // added to W; a pair may come more than once, and counts from both ends
+	Edges    []Edge    // added to W in both directions; repeated pairs add up
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
 
-	// Start is the class that each row is of at first, for the most part; one with a labelled row or a prior,
-	// or, where there is none, a cluster 0 to K-1. nil: rows are of the classes whose prototypes are near, or
-	// begin where Settings.Start says.
+	// Start is the class that each row has at first with most of its weight: one with a labelled row or a
+	// prior; in clustering, a cluster 0 to K-1. nil: rows start by their distance to prototypes; in clustering,
+	// as Settings.Clustering.Start says.
 	Start []int32
 
-	// Unjudged leaves out R and E at both ends of the descent, for who asks for answers alone; Settings.Check
-	// has them all the same.
+	// Unjudged skips computing R and E before and after the descent. Settings.Check computes them nevertheless.
 	Unjudged bool
 
-	// Progress is called after each assignment sweep with how many are done and how many there may be; nil: not
-	// at all. A cancelled context stops the solve at the same steps.
+	// Progress is called after each assignment sweep with the number of sweeps done and their maximum; nil: not
+	// called. A cancelled context stops the solve before the next sweep.
 	Progress func(sweeps, most int)
 
 	Assess bool // also fill the Result's Confidence, Agreement and Distance
 }
 
-// Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve.
+// Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
 type Result struct {
 	Labels []int32
-	S      []float32 // N x K; labelled rows are one-hot. Nil of Points where S is sparse, beyond 4,096 rows and 64 classes: see Row
-	Z      []float32 // N x D, rows in z-space, what a stream learns from
-	Mean   []float32 // mu that was taken off rows before they were brought to length 1
-	// Inverse is one by the length of each row that Mean was taken off; 0 where that is no number.
+	S      []float32 // N x K; labelled rows are one-hot. Nil for Points with a sparse S: use Row
+	Z      []float32 // N x D, rows in z-space, from which a stream learns; nil for Points
+	Mean   []float32 // mu, subtracted from raised rows before they are scaled to length 1
+	// Inverse is 1/|row - Mean| of each raised row; 0 if that is not finite.
 	Inverse []float32
-	Masses  []float32 // weight of everything that counts for a class: labelled, prior, soft points; 0 where masked
+	Masses  []float32 // weight of all that counts for a class: labelled, prior, soft points; 0: masked
 
-	// Affinity is the graph that was used, N rows: unlabelled pairs (A+A')/2, and each unlabelled row's labelled
-	// neighbours with weight 1, anchor j as column N+j. Rows of labelled items are empty when it was built here.
+	// Affinity is the graph of the solve, N rows: (A+A')/2 between unlabelled rows, and from each unlabelled row
+	// its labelled neighbours with their weight in A (1 without EdgeDecay), anchor j as column N+j. Rows of
+	// labelled items are empty if the solver built it.
 	Affinity *index.Affinity
-	Search   index.Report // how its neighbours were found; empty where Problem.Affinity was given, or none was needed
+	Search   index.Report // how neighbours were found; empty with Problem.Affinity or without a graph
 
 	// Filled when Problem.Assess is set.
-	Confidence []float32 // z_p: softmax(-tau d2(u, C)), smoothed over unlabelled neighbours, at the answered label; 1 where labelled
-	Agreement  []float32 // the same from unit prototypes of labelled items alone
+	Confidence []float32 // z_p: softmax(-tau d2(u, C)) at the label, smoothed over the graph; 1: labelled
+	Agreement  []float32 // the same with the unit means of labelled items as prototypes
 	Distance   []float32 // to the nearest labelled item, in u-space
 
 	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end
@@ -113,15 +112,15 @@ type Result struct {
 	Sweeps                          int     // assignment sweeps
 	Status                          Status
 	Trace                           []float64
-	Rises                           int // half-steps in which R rose by more than rounding; counted with Settings.Check
+	Rises                           int // half-steps in which R rose by more than rounding, with Settings.Check
 
 	episode  *episode
 	space    space
 	rows     *assignments
 	class    []int32
 	k        int
-	number   []int32   // of each class among the active ones
-	labelled []int32   // rows: active class, -1: to be solved
+	number   []int32   // class -> active class, -1: masked
+	labelled []int32   // rows: active class, -1: unlabelled
 	plain    []float32 // n x active classes: squared distances to the nearest labelled row
 	beside   *besides
 }
@@ -130,8 +129,8 @@ type Result struct {
 type Status int
 
 const (
-	StepLimit Status = iota // all of Settings.Outer steps were made
-	Converged               // S stood still within Settings.Tolerance
+	StepLimit Status = iota // Settings.Outer steps were made
+	Converged               // the change of S fell to Settings.Tolerance
 )
 
 func (s Status) String() string {
@@ -141,7 +140,7 @@ func (s Status) String() string {
 	return "step limit"
 }
 
-// Row writes row p of S, K values, to out: the way to S where Result.S is nil.
+// Row writes row p of S, K values, to out, also if Result.S is nil.
 func (r *Result) Row(p int, out []float32) {
 	clear(out[:r.k])
 	if r.rows.sparse() {
@@ -155,7 +154,7 @@ func (r *Result) Row(p int, out []float32) {
 	}
 }
 
-// Prototypes returns the prototypes, K x D in u-space; zeros where a class is masked.
+// Prototypes returns the prototypes, K x D in u-space; a masked class has zeros.
 func (r *Result) Prototypes() []float32 {
 	d := r.episode.d
 	out, active := make([]float32, r.k*d), make([]float32, len(r.class)*d)
@@ -166,7 +165,7 @@ func (r *Result) Prototypes() []float32 {
 	return out
 }
 
-// clear empties a result but for its memory.
+// clear empties a result and keeps the memory of its slices.
 func (r *Result) clear() {
 	*r = Result{
 		Trace: r.Trace[:0], Labels: r.Labels, Masses: r.Masses, Confidence: r.Confidence,
@@ -239,7 +238,7 @@ func (p *Problem) check() error {
 	return p.checkAffinity()
 }
 
-// anchors is how many labelled rows stand beside the episode.
+// anchors returns the number of labelled rows beside the episode.
 func (p *Problem) anchors() int {
 	n := len(p.AnchorLabels)
 	for _, b := range p.Beside {
@@ -294,8 +293,8 @@ func (p *Problem) checkRows() error {
 	return nil
 }
 
-// checkAffinity holds a given graph to what R needs: W symmetric between unlabelled rows, no self loops,
-// finite weights.
+// checkAffinity checks what R needs of a given graph: W symmetric between unlabelled rows, ascending columns,
+// no self loops, finite weights.
 func (p *Problem) checkAffinity() error {
 	a := p.Affinity
 	if a == nil {
@@ -313,8 +312,8 @@ func (p *Problem) checkAffinity() error {
 		}
 	}
 	all := p.N + p.anchors()
-	// A pair counts for at the row above the diagonal and against at the one below: of a symmetric graph nothing
-	// is left, and its entries are read in the order in which they lie.
+	// Each entry above the diagonal adds the hash of its pair and weight, each one below subtracts it: a
+	// symmetric graph leaves 0, and its entries are read in the order of memory.
 	var balance uint64
 	for i := range p.N {
 		columns, weights := a.Row(i)
@@ -345,7 +344,7 @@ func (p *Problem) checkAffinity() error {
 	return p.asymmetry()
 }
 
-// pairHash spreads a pair and its weight over 64 bits, by the finaliser of splitmix64.
+// pairHash hashes a pair and its weight to 64 bits with the finaliser of splitmix64.
 func pairHash(p, q int32, weight float32) uint64 {
 	h := uint64(p)<<32 | uint64(q)
 	h ^= uint64(math.Float32bits(weight)) * 0x9e3779b97f4a7c15
@@ -354,11 +353,10 @@ func pairHash(p, q int32, weight float32) uint64 {
 	return h ^ h>>31
 }
 
-// asymmetry names the first row between unlabelled rows that is not answered by another.
+// asymmetry names the first entry between unlabelled rows whose opposite entry is missing or different.
 func (p *Problem) asymmetry() error {
 	a := p.Affinity
-	// Rows are visited in order, so that the entry to i of each later row is met by a cursor that only moves
-	// forward.
+	// Rows are visited in order, so a cursor in each later row, at its entry to i, only moves forward.
 	cursor := make([]int64, p.N)
 	copy(cursor, a.Offsets)
 	for i := range p.N {
@@ -378,7 +376,7 @@ func (p *Problem) asymmetry() error {
 	return nil
 }
 
-// raw is row q of the rows and the anchors.
+// raw returns row q of the rows, then the anchors.
 func (p *Problem) raw(q int) []float32 {
 	if p.Each != nil {
 		return p.Each[q]

@@ -7,19 +7,19 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// rowSpace keeps prototypes as rows of dimension d: the engine for any size.
+// rowSpace stores prototypes as rows of dimension d. It is the engine for problems of any size.
 type rowSpace struct {
 	e        *episode
 	c        []float32 // k x d, the prototypes
 	fixed    []float32 // k x d: weighted sum of labelled rows and prior prototypes
 	next     []float32 // k x d
-	before   []float32 // k x d: the prototypes as moved saw them last
+	before   []float32 // k x d: the prototypes at the last call of moved
 	partials []float32 // chunks x k x d
 	masses   []float64 // chunks x k
 	chunks   int
 }
 
-// enter readies the space for an episode.
+// enter prepares the space for a descent.
 func (r *rowSpace) enter() {
 	e := r.e
 	size := e.k * e.d
@@ -30,7 +30,7 @@ func (r *rowSpace) enter() {
 			kernel.Axpy(e.weight[p], e.at(p, p+1, &e.scratch), r.fixed[int(y)*e.d:int(y)*e.d+e.d])
 		}
 	}
-	// The number of partial sums is a function of the problem, so that sums do not depend on the cores that made them.
+	// The number of partial sums depends on the problem alone, so that sums do not depend on the number of cores.
 	r.chunks = 1
 	if e.n > serial {
 		r.chunks = max(2, min(64, 1<<24/size))
@@ -51,7 +51,7 @@ func (r *rowSpace) dots(w *worker, lo, count int, listed []int32) []float32 {
 	return out
 }
 
-// listed returns some rows side by side, in the worker's memory.
+// listed gathers some rows in the worker's memory.
 func (r *rowSpace) listed(w *worker, listed []int32) []float32 {
 	d := r.e.d
 	w.rows = vector.Resize(w.rows, tile*d)
@@ -76,7 +76,7 @@ func (r *rowSpace) dot(p, c int) float32 {
 	return kernel.Dot(r.e.u[p*d:p*d+d], r.c[c*d:c*d+d])
 }
 
-// moved returns how far a prototype is from where it was at the last call.
+// moved returns how far a prototype has moved since the last call.
 func (r *rowSpace) moved(c int) float64 {
 	d := r.e.d
 	now, before := r.c[c*d:c*d+d], r.before[c*d:c*d+d]
@@ -120,7 +120,7 @@ func (r *rowSpace) average(count int, base, density bool) {
 	}
 }
 
-// sum adds rows lo up to hi, weighed, to sums and masses.
+// sum adds rows [lo, hi), weighted, to sum, and their weights to mass.
 func (r *rowSpace) sum(w *worker, sum []float32, mass []float64, lo, hi int, density bool) {
 	e, k, d := r.e, r.e.k, r.e.d
 	for ; lo < hi; lo += tile {
@@ -147,7 +147,7 @@ func (r *rowSpace) scale(c int, by float64) {
 
 func squaredLength(x []float32) float64 { return product(x, x) }
 
-// product is the inner product in float64. Four sums do not wait for each other.
+// product returns the inner product in float64. Four independent sums hide the latency of the additions.
 func product(a, b []float32) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -214,8 +214,8 @@ func (r *rowSpace) precise(out *exact) {
 	})
 }
 
-// preciseDots fills out with the products of a row and each of some vectors in float64, four at a time: one sum waits for
-// its last addition, four do not.
+// preciseDots fills out with the float64 products of a row and some vectors, four at a time to hide the
+// latency of the additions.
 func preciseDots(out []float64, row, vectors []float32) {
 	d := len(row)
 	c := 0
@@ -240,8 +240,8 @@ func preciseDots(out []float64, row, vectors []float32) {
 	}
 }
 
-// accumulateSparse adds the unlabelled rows of a tile to the sums of the classes they are in. A share below 2^-24 would be
-// lost in the rounding of the sum.
+// accumulateSparse adds the unlabelled rows of a tile to the sums and masses of the classes they keep. Shares
+// up to 2^-24 are left out of the sums, where rounding would lose them.
 func (r *rowSpace) accumulateSparse(w *worker, sum []float32, mass []float64, lo, n int) {
 	s, d := r.e.counted(), r.e.d
 	rows := r.e.at(lo, lo+n, &w.rows)

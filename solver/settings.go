@@ -1,5 +1,5 @@
-// Package solver labels an episode of embeddings with SLK, Laplacian-regularised K-prototypes: one objective R, several
-// presets, every step an exact block minimisation. It knows nothing of Kafka, files or clocks.
+// Package solver labels an episode of embeddings with SLK, Laplacian-regularised K-prototypes: one objective
+// R, several presets, every step an exact block minimisation. It knows nothing of Kafka, files or clocks.
 package solver
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Method says how prototypes are fitted and whether the graph counts. All are settings of one solver.
+// Method selects how prototypes are fitted and whether the graph counts.
 type Method string
 
 const (
@@ -20,87 +20,87 @@ const (
 	SLKModes      Method = "slk-ms"        // modes of a kernel density, with the graph
 	KMeans        Method = "kmeans"        // means; lambda is 0
 	KModes        Method = "kmodes"        // modes; lambda is 0
-	LaplacianShot Method = "laplacianshot" // prototypes stay where the labelled items put them
+	LaplacianShot Method = "laplacianshot" // prototypes fixed by labelled items and prior; with the graph
 	Nearest       Method = "nearest"       // the same, and lambda is 0
 )
 
-// Methods are all of them.
+// Methods lists every Method.
 var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Nearest}
 
-// Preset names measured Settings. The empty one is DefaultPreset.
+// Preset names a set of measured Settings. "" is DefaultPreset.
 type Preset string
 
 const (
 	DefaultPreset  Preset = "default"
-	BalancedPreset Preset = "balanced" // the default: R has no term of its own for balanced tasks
+	BalancedPreset Preset = "balanced" // same as the default: R has no separate term for balanced tasks
 	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
-	PaperPreset    Preset = "paper"    // the paper's way, in which R may rise
+	PaperPreset    Preset = "paper"    // as in the paper; R may rise
 )
 
-// Presets are all of them.
+// Presets lists every Preset.
 var Presets = []Preset{DefaultPreset, BalancedPreset, ClampedPreset, PaperPreset}
 
-// Start says where an episode without labels and prior begins.
+// Start selects the first clusters of an episode without labels and prior.
 type Start string
 
 const (
-	StartGraph  Start = "graph" // communities of the graph; where there is none, k-means++
+	StartGraph  Start = "graph" // communities of the graph; k-means++ without a graph
 	StartKMeans Start = "k-means++"
 )
 
-// Choice says which of several starts is kept.
+// Choice says by which value the best of several starts is chosen.
 type Choice string
 
 const (
-	ByObjective Choice = "objective" // the one with the lowest R
-	ByEnergy    Choice = "energy"    // the one with the lowest E
+	ByObjective Choice = "objective" // lowest R
+	ByEnergy    Choice = "energy"    // lowest E
 )
 
-// Settings are every number of the objective and of its descent; a Preset gives measured ones.
+// Settings hold every parameter of the objective and of its descent. Preset.Settings returns measured ones.
 type Settings struct {
 	Method        Method
 	Lambda        float64 // weight of the Laplacian
 	Rho           int     // graph neighbours of each point
-	EdgeDecay     float64 // what the next nearest neighbour weighs of the one before, all together Rho; 0 and 1: the same
+	EdgeDecay     float64 // weight of a neighbour relative to the next nearer one, in all Rho; 0, 1: equal weights
 	Tau           float64 // weight of the distance to a mean
 	U             float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
-	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0 is estimated from the graph
-	Beta, CPI     float64 // weight of the class proportions, and of their prior counts
+	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0: estimated from the graph
+	Beta, CPI     float64 // weight of the class proportions, weight of their prior counts
 	WS            float64 // weight of a labelled item in its prototype
-	Outer, Inner  int     // prototype steps, assignment sweeps for each
-	Anneal        float64 // multiplies Tau, Kappa and Lambda at first, rising to 1 after AnnealSteps; 0 and 1: not at all
-	AnnealSteps   int     // prototype steps of the start, part of Outer; R's descent counts from their end. Up to 4,096 rows
-	Tolerance     float64 // stop when the mean L1 change of S in a sweep is below
-	Power         float64 // sign(x)|x|^Power before anything else
-	MetricRank    int     // directions a learned metric shrinks; 0: none is learned
-	MetricBetween float64 // how far the metric shrinks what tells classes apart little; 0: not at all
-	MetricShrink  float64 // how far the metric's scatter is drawn to a sphere: 1 changes nothing
+	Outer, Inner  int     // prototype steps, assignment sweeps in each
+	Anneal        float64 // first factor of Tau, Kappa and Lambda, rising to 1 over AnnealSteps; 0, 1: none
+	AnnealSteps   int     // annealed steps, part of Outer, R is traced from their end; none above 4,096 rows
+	Tolerance     float64 // stop when the mean L1 change of S in a sweep is at most this
+	Power         float64 // values are raised to sign(x)|x|^Power before anything else
+	MetricRank    int     // directions of a learned metric; 0: none is learned
+	MetricBetween float64 // how much the metric shrinks directions that hardly separate classes; 0: not at all
+	MetricShrink  float64 // how far the metric's scatter is shrunk to a sphere; 1: the metric changes nothing
 
 	Clustering ClusteringSettings
 	Paper      PaperSettings
 
-	Index       string  // how neighbours are searched for, one of index.Methods; "" is auto. Small episodes are always searched exactly
-	RecallFloor float64 // share of true neighbours an approximate search must find, else the search is exact; 0: index.DefaultRecallFloor
-	Workers     int     // goroutines that solve a large problem; 0: GOMAXPROCS. The answer does not depend on it
+	Index       string  // search of a large problem, one of index.Methods; "": auto. Small ones are searched exactly
+	RecallFloor float64 // least recall of an approximate search, else it is exact; 0: index.DefaultRecallFloor
+	Workers     int     // goroutines for a large problem; 0: GOMAXPROCS. The answer does not depend on it
 	Seed        uint64
 	Check       bool // compute R after every half-step: Result.Trace and Result.Rises (slow)
 }
 
-// ClusteringSettings are for episodes without labels and prior; they change nothing in others.
+// ClusteringSettings apply only to episodes without labels and prior.
 type ClusteringSettings struct {
-	Restarts int    // starts tried, the best by Choice is kept; 0 is 1
+	Restarts int    // number of starts, the best by Choice is kept; 0: 1
 	Start    Start  // "" is StartGraph
 	Choice   Choice // "" is ByObjective
 }
 
-// PaperSettings are what the paper does otherwise. With HardStep or ResetAssignments R may rise.
+// PaperSettings switch on steps in which the paper differs. With HardStep or ResetAssignments R may rise.
 type PaperSettings struct {
-	BiasCorrection   bool // move the unlabelled rows by the difference of the means of labelled and unlabelled
-	HardStep         bool // prototypes from the labels, not from S
-	ResetAssignments bool // forget S at each prototype step
+	BiasCorrection   bool // add mean of labelled less mean of unlabelled rows to each unlabelled row
+	HardStep         bool // compute prototypes from the answered labels, not from S
+	ResetAssignments bool // recompute S without the graph before the sweeps of each prototype step
 }
 
-// Settings returns the settings of a preset, an error where there is none of that name.
+// Settings returns the settings of a preset, or an error for an unknown name.
 func (p Preset) Settings() (Settings, error) {
 	s := Settings{
 		Method: SLKMeans, Lambda: .67, Rho: 5, EdgeDecay: .75, Tau: 4.5, U: .65, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
@@ -126,7 +126,7 @@ func (p Preset) Settings() (Settings, error) {
 	return s, nil
 }
 
-// list names values in an error.
+// list joins names for an error message.
 func list[T ~string](values []T) string {
 	names := make([]string, len(values))
 	for i, v := range values {
@@ -135,20 +135,20 @@ func list[T ~string](values []T) string {
 	return strings.Join(names, ", ")
 }
 
-// Clustering returns the measured settings for parting a whole set into clusters without labels or prior. Few-shot settings
-// do not carry over: no class keeps its number there, so that the graph must weigh more.
+// Clustering returns measured settings for clustering a whole set without labels or prior. Few-shot settings
+// do not carry over: no labelled row holds a cluster in place, so the graph must weigh more.
 func Clustering(method Method) (Settings, error) {
 	if !slices.Contains(Methods, method) {
 		return Settings{}, fmt.Errorf("method %q: not one of %s", method, list(Methods))
 	}
 	s := Settings{Method: method, Lambda: 2, Rho: 5, Tau: 1, Kappa: 1, Sigma: .4, Outer: 15, Inner: 4, Tolerance: .01, Power: 1, WS: 1}
-	if s.lambda() == 0 { // nothing but the distance parts the clusters: at tau 1 every row would belong to all of them
+	if s.lambda() == 0 { // only distance separates clusters: at tau 1 each row would be in all
 		s.Tau, s.Kappa, s.Outer, s.Inner = 50, 50, 100, 1
 	}
 	return s, nil
 }
 
-// Validate reports every fault of the settings at once.
+// Validate reports every fault of the settings at once, each as a SettingError.
 func (s Settings) Validate() error {
 	var faults []error
 	bad := func(setting, format string, args ...any) {
@@ -201,13 +201,13 @@ func (s Settings) Validate() error {
 	return errors.Join(faults...)
 }
 
-// modes says that prototypes are modes of a kernel density, not means.
+// modes says whether prototypes are modes of a kernel density instead of means.
 func (s *Settings) modes() bool { return s.Method == SLKModes || s.Method == KModes }
 
-// fixed says that prototypes stay where the labelled items put them.
+// fixed says whether prototypes stay as the labelled items and the prior define them.
 func (s *Settings) fixed() bool { return s.Method == LaplacianShot || s.Method == Nearest }
 
-// lambda is the weight of the Laplacian that the method allows.
+// lambda returns the weight of the Laplacian, 0 for methods without the graph.
 func (s *Settings) lambda() float64 {
 	switch s.Method {
 	case KMeans, KModes, Nearest:

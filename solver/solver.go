@@ -8,7 +8,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Solver owns a workspace; one goroutine uses it at a time. A small episode in a used Solver allocates nothing.
+// Solver solves problems in its own workspace. Only one goroutine may use it at a time. A used Solver
+// allocates nothing for a small episode.
 type Solver struct {
 	settings Settings
 	episode  episode
@@ -17,16 +18,17 @@ type Solver struct {
 	engine   engine
 }
 
-// engine says which of the two solves: by size, but for tests that hold them against each other.
+// engine selects how prototypes are represented. Solvers choose by size; tests force one to
+// compare the engines.
 type engine int
 
 const (
 	bySize engine = iota
 	rowEngine
 	gramEngine
-	denseRows  // rows, with a dense S whatever the size
-	everyRow   // every labelled row beside the episode is a row of its own, as for kernels
-	everyClass // every row is compared with every class in each sweep
+	denseRows  // rows, with a dense S at any size
+	everyRow   // each labelled row beside the episode stays a row, instead of the mean of its class
+	everyClass // no bounds: each sweep compares every row with every class
 )
 
 // New returns a Solver for valid settings.
@@ -37,9 +39,9 @@ func New(s Settings) (*Solver, error) {
 	return &Solver{settings: s}, nil
 }
 
-// Solve labels the unlabelled rows of p by descending R from the labelled ones and the prior; without either
-// it clusters them from a start of its own: Embed, Graph and Descend. What it returns is valid until the next
-// Solve or Embed of s.
+// Solve labels the unlabelled rows of p by minimising R from the labelled rows and the prior. Without either
+// it clusters the rows, from Problem.Start or as Settings.Clustering says. It runs Embed, Graph and Descend.
+// The result is valid until the next Solve or Embed of s.
 func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	space, err := s.Embed(p)
 	if err != nil {
@@ -51,16 +53,16 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	return space.Descend(ctx)
 }
 
-// Space is a problem whose rows are embedded, the first of the three steps of a solve. Until Graph is called,
-// Problem.Lag, Edges and Evidence may be set by how its rows lie.
+// Space is a problem with embedded rows, after the first of the three steps of a solve. Until Graph is
+// called, the caller may still set Problem.Lag, Edges and Evidence, for instance from Distances.
 type Space struct {
 	solver  *Solver
 	problem *Problem
 	linked  bool // Graph was called
 }
 
-// Embed takes the rows of p, and what is labelled or learned beside them, to the space in which they are
-// compared. It is valid until the next Solve or Embed of s.
+// Embed maps the rows of p, the labelled rows beside them and the prior to the space in which rows are
+// compared. The Space is valid until the next Solve or Embed of s.
 func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		return nil, err
 	}
 	e := &s.episode
-	// A row of another block shares no prototype, so that bounds spare nothing: S is dense.
+	// Blocks have prototypes of their own, so bounds would skip nothing: S is dense.
 	e.s.dense, e.bounds.off = s.engine == denseRows || p.Blocks != nil, s.engine == everyClass
 	e.settings = &s.settings
 	e.takeBeside(p)
@@ -95,10 +97,11 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	return &s.space, nil
 }
 
-// Distances fills out with the squared distances of the first n rows among each other, n x n.
+// Distances fills out, n x n, with the squared distances between the first n rows.
 func (x *Space) Distances(out []float32, n int) { x.solver.episode.space.squaredDistances(out, n) }
 
-// Graph makes W of the neighbours of each row, by distance and Problem.Lag, and of Problem.Edges.
+// Graph builds W from the neighbours of each row, chosen by distance and Problem.Lag, or takes
+// Problem.Affinity, and adds Problem.Edges.
 func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	e, p := &x.solver.episode, x.problem
 	if err := p.checkGraphTerms(); err != nil {
@@ -115,7 +118,7 @@ func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	return e.graph.Affinity, nil
 }
 
-// Descend minimises R in a space whose Graph is made.
+// Descend minimises R. Graph must be called before each call of Descend.
 func (x *Space) Descend(ctx context.Context) (*Result, error) {
 	e, p, r := &x.solver.episode, x.problem, &x.solver.result
 	if !x.linked {

@@ -8,19 +8,18 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A large problem of many classes keeps few values of each row of S: of those that it kept before and are
-// within sparseReach of its largest score, and of those that enter, within the reach of sparseTail, the
-// sparseWidth largest. The softmax over any classes is the exact minimiser of R on them. Where the
-// sparseWidth lowest costs of all are taken it is no worse than the old row, which had no more; where fewer
-// are, what the old row had of the others is below what the rounding of a row's sum hides, or settle shows
-// that R falls without it. So R falls at every half-step. What is lost is the tail of rows that hesitate
-// between more than sparseWidth classes, and of the others less than sparseTail, all that does not enter
-// together.
+// A large problem of many classes keeps few values of each row of S: the sparseWidth largest among the
+// classes that the row kept before and that score within sparseReach of its best, and those that enter by
+// sparseTail. The softmax over any classes is the exact minimiser of R on them. If the sparseWidth classes of
+// lowest cost are taken, the new row is no worse than the old one, which had no more classes. If fewer are
+// taken, the old row's share in the others is below the rounding of a row's sum, or settle shows that R falls
+// without it. So R falls at every half-step. Rows spread over more than sparseWidth classes lose their tail;
+// other rows lose less than sparseTail, all classes that do not enter together.
 const (
-	sparseClasses = 64  // more classes than this
-	sparseWidth   = 8   // a row is one line of the cache
+	sparseClasses = 64  // only with more classes than this
+	sparseWidth   = 8   // a row fills one line of the cache
 	sparseReach   = 16  // -log of 1e-7
-	sparseTail    = .03 // a class enters a row from a k-th of this share on
+	sparseTail    = .03 // a class enters a row with a k-th of this share, relative to the best
 )
 
 // element is one value of a sparse row of S.
@@ -29,9 +28,9 @@ type element struct {
 	value float32
 }
 
-// elements are the values kept of row p, classes ascending. A row that is all in one class, as most are after
-// a few sweeps, lies in heads alone: what a point asks of its neighbours comes from little memory then. Of
-// another its head says, below zero, how many entries there are.
+// elements returns the values kept of row p, classes ascending. A row with a single class, as most are after
+// a few sweeps, is in heads alone, so that reading neighbours touches little memory. In the head of any other
+// row, class is minus the number of its entries.
 func (s *assignments) elements(p int) []element {
 	if head := s.heads[p].class; head < 0 {
 		return s.entries[p*sparseWidth : p*sparseWidth-int(head)]
@@ -48,7 +47,7 @@ func (s *assignments) write(p int, next []element) {
 	s.heads[p].class = int32(-copy(s.entries[p*sparseWidth:(p+1)*sparseWidth], next))
 }
 
-// apart is the L1 distance of two rows.
+// apart returns the L1 distance of two rows.
 func apart(a, b []element) float64 {
 	var sum float32
 	for _, v := range b {
@@ -68,8 +67,8 @@ func apart(a, b []element) float64 {
 	return float64(sum)
 }
 
-// updateSparse updates the listed points of a colour and returns the L1 change: those that bounds allow from
-// few classes, the others from their scores for all.
+// updateSparse updates the listed points of a colour and returns the L1 change of S. Points whose bounds
+// allow it are updated from few classes, the others from their scores for all.
 func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	var change float64
 	near := graph && e.bounds.on
@@ -124,7 +123,7 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	return change
 }
 
-// moving returns those of the listed points that do not stand, where no prototype has moved far.
+// moving returns the listed points that stands does not excuse from an update, when there are no movers.
 func (e *episode) moving(w *worker, listed []int32) []int32 {
 	moving := w.moving[:0]
 	for _, p := range listed {
@@ -135,8 +134,8 @@ func (e *episode) moving(w *worker, listed []int32) []int32 {
 	return moving
 }
 
-// replaceSparse replaces row p, of which before is known, unless it would change by no more than still, and
-// returns the L1 change.
+// replaceSparse replaces row p and returns the L1 change. With bounds, a row that would change by no more
+// than still is not replaced, and the change is 0.
 func (e *episode) replaceSparse(p int, before, kept []element, change float64) float64 {
 	if e.bounds.on {
 		if change <= float64(e.pool.workers[0].choice.still) {
@@ -148,18 +147,18 @@ func (e *episode) replaceSparse(p int, before, kept []element, change float64) f
 	return change
 }
 
-// choice is what a worker needs to find the classes that count for a point.
+// choice is a worker's workspace to choose the classes that a point keeps.
 type choice struct {
 	zeros   []float32 // k
 	minima  [kernel.Groups]float32
 	classes []int32   // k: candidates
 	scores  []float32 // k: of the candidates
 	kept    [sparseWidth]element
-	// Of the last row: the largest score, the least of the kept, and the largest that was kept before and is
-	// not now.
+	// Of the last row: the largest score, the least of those kept, and the largest of the classes that were
+	// dropped or left out for lack of room.
 	best, least, left float32
-	enters, share     float32 // how far below the best a class may be to enter; exp of minus that
-	still             float32 // a row that would change by no more keeps its s: no class enters by so little
+	enters, share     float32 // how far below the best score a class may be to enter; exp(-enters)
+	still             float32 // a row that would change by no more keeps its s: no class enters with so little
 }
 
 func (c *choice) size(k int) {
@@ -169,17 +168,17 @@ func (c *choice) size(k int) {
 	c.classes, c.scores = vector.Resize(c.classes, k+sparseWidth), vector.Resize(c.scores, k+sparseWidth)
 }
 
-// elements returns the softmax of a row of scores over the classes that count, ascending. It is valid until
+// elements returns the softmax of a row of scores over the classes to keep, ascending. It is valid until
 // the next call.
 func (c *choice) elements(scores []float32, before []element) []element {
 	least := c.groups(scores)
 	for g, v := range c.minima {
 		c.minima[g] = -v
 	}
-	// So many groups have a score that is as large, so that so many are among the candidates.
+	// At least sparseWidth groups have a score as large as this, so the sparseWidth best are candidates.
 	most := -sparseWidthLargest(c.minima[:])
 	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, min(least+2*c.enters, most))]
-	if len(classes) < sparseWidth { // what it kept is a candidate too, but beside more not among the largest
+	if len(classes) < sparseWidth { // with more, the classes kept before are not among the largest
 		for _, v := range before {
 			if at, found := slices.BinarySearch(classes, v.class); !found {
 				classes = slices.Insert(classes, at, v.class)
@@ -193,7 +192,7 @@ func (c *choice) elements(scores []float32, before []element) []element {
 	return c.keep(classes, values, before)
 }
 
-// groups fills minima with the smallest of -2 scores of each group and returns the smallest of all.
+// groups fills minima with the smallest value of -2 scores in each group and returns the smallest of all.
 func (c *choice) groups(scores []float32) float32 {
 	for g := range c.minima {
 		c.minima[g] = float32(math.Inf(1))
@@ -208,9 +207,9 @@ func (c *choice) groups(scores []float32) float32 {
 	return least
 }
 
-// keep returns the softmax over those of some classes, ascending, that count, by their scores: classes that
-// the row kept before to sparseReach below the best, others to enters below, and of these the sparseWidth
-// best. It spoils what it is given.
+// keep returns the softmax over the classes to keep, ascending: those that the row kept before and that score
+// within sparseReach of the best, others within enters of the best; at most the sparseWidth best. classes
+// must ascend; classes and scores are overwritten.
 func (c *choice) keep(classes []int32, scores []float32, before []element) []element {
 	best := scores[0]
 	for _, v := range scores[1:] {
@@ -248,7 +247,8 @@ func (c *choice) keep(classes []int32, scores []float32, before []element) []ele
 	return c.kept[:n]
 }
 
-// threshold is the score up to which no class would be kept beside so many as the last row keeps.
+// threshold returns the score up to which a further class would not be kept beside the kept classes of
+// the last row.
 func (c *choice) threshold(kept int) float32 {
 	if kept == sparseWidth {
 		return max(c.best-c.enters, c.least)
@@ -256,10 +256,10 @@ func (c *choice) threshold(kept int) float32 {
 	return c.best - c.enters
 }
 
-// settle leaves out of a row, instead of the one before, the classes that would not have entered it, where R
-// falls all the same, and returns it with the L1 change. The row is the minimiser of R on its classes, so
-// that R falls by the divergence of the one before from it, which is at least half the square of their
-// distance (Pinsker); without a part m it rises by -log(1-m) again, less than 2m.
+// settle drops from kept, which is to replace before, the classes too small to enter, if R falls
+// nevertheless. It returns the row and the L1 change. kept is the minimiser of R on its classes, so R falls
+// by the divergence of before from it, which is at least half the square of their L1 distance (Pinsker).
+// Dropping a part m raises R by -log(1-m), less than 2m.
 func (c *choice) settle(kept, before []element) ([]element, float64) {
 	change := apart(before, kept)
 	if len(kept) == 1 {
@@ -290,8 +290,8 @@ func (c *choice) settle(kept, before []element) ([]element, float64) {
 	return kept[:n], change
 }
 
-// largest keeps, in their order, the sparseWidth classes with the largest scores, the first of equals, and
-// returns how many they are.
+// largest keeps, in their order, the sparseWidth classes with the largest scores, the first among equals, and
+// returns their number.
 func (c *choice) largest(classes []int32, scores []float32) int {
 	least := sparseWidthLargest(scores)
 	room := sparseWidth // for those equal to the least

@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// cluster descends from each start and keeps the best end.
+// cluster descends from each start and keeps the best result.
 func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	var best assignments
 	var bestClasses int
@@ -35,7 +35,7 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 			bestResult.Trace = append([]float64(nil), r.Trace...)
 		}
 	}
-	if attempts > 1 { // the prototypes of the best S once more: a step that R does not rise in
+	if attempts > 1 { // recompute the prototypes of the best S: R does not rise
 		*r = bestResult
 		e.resize(bestClasses)
 		e.s.copyFrom(&best)
@@ -49,16 +49,17 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 	return nil
 }
 
-// Communities parts a graph into at most k clusters: what a clustering starts from. With k 0 there are as
-// many as its modularity says; otherwise rows say what belongs together where the graph does
-// not. It returns the cluster of each point.
+// Communities divides a graph into at most k clusters, as a clustering does to start. With k 0 the modularity
+// decides how many; otherwise clusters that the graph does not tie are joined by their rows. It returns the
+// cluster of each point.
 func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int32 {
 	cluster, _ := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
 	return cluster
 }
 
-// start gives an episode without labels and prior its first S: .98 on the cluster that a start chose and .02 shared by
-// all. Clusters that no row is in are masked like classes without examples.
+// start sets the first S of an episode without labels and prior: .98 for the cluster that the start chose and
+// .02 shared by all. given is Problem.Start. If the start found fewer than K clusters, the others are masked
+// like classes without examples.
 func (e *episode) start(given []int32, attempt int) {
 	random := rand.New(rand.NewPCG(e.settings.Seed, uint64(attempt)))
 	k := len(e.number)
@@ -74,7 +75,7 @@ func (e *episode) start(given []int32, attempt int) {
 	e.startFrom(cluster)
 }
 
-// startFrom makes the first S of the unlabelled rows.
+// startFrom sets the first S of the unlabelled rows from their classes.
 func (e *episode) startFrom(given []int32) {
 	share := float32(.02) / float32(e.k)
 	row := make([]float32, e.k)
@@ -84,7 +85,7 @@ func (e *episode) startFrom(given []int32) {
 		}
 		c = e.number[c]
 		if e.s.sparse() {
-			e.s.clamp(p, c) // a share of all says nothing of any
+			e.s.clamp(p, c) // equal shares carry no information
 			continue
 		}
 		for i := range row {
@@ -96,7 +97,7 @@ func (e *episode) startFrom(given []int32) {
 	e.started = true
 }
 
-// resize makes k the number of active classes of an episode without labels: 0 to k-1.
+// resize sets the active classes of an episode without labels: 0 to k-1.
 func (e *episode) resize(k int) {
 	e.k, e.class = k, e.class[:0]
 	for c := range k {
@@ -108,8 +109,9 @@ func (e *episode) resize(k int) {
 	e.setProportions(nil)
 }
 
-// spread is k-means++: each centre is a row drawn with probability proportional to its squared distance from the centres
-// before it; it ends early when every row is a centre. It returns the nearest centre of each row, and their number.
+// spread is k-means++: each centre is a row drawn with probability proportional to its squared distance from
+// the nearest centre so far. It ends early if every row equals a centre. It returns the nearest centre of
+// each row, and their number.
 func (e *episode) spread(k int, random *rand.Rand) ([]int32, int) {
 	n, d := e.n, e.d
 	cluster, near := make([]int32, n), make([]float32, n)
@@ -153,7 +155,7 @@ func (e *episode) spread(k int, random *rand.Rand) ([]int32, int) {
 			}
 			left -= float64(near[p])
 		}
-		for p := 0; centre < 0; p++ { // rounding has passed the last row with a distance
+		for p := 0; centre < 0; p++ { // rounding went past the last row with a distance
 			if near[p] > 0 {
 				centre = p
 			}

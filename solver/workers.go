@@ -7,19 +7,19 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// serial is the largest number of rows that one core solves alone, in row order: below it the cost of meeting at every
-// colour is more than what a second core gains, and episodes run beside each other anyway.
+// serial is the largest number of rows that one core solves alone, in row order. Up to it, synchronising
+// after each colour costs more than a second core gains, and episodes run in parallel anyway.
 const serial = 4096
 
 // tile is how many rows are compared with the prototypes at once.
 const tile = 64
 
-// workerPool runs blocks of work side by side. What a block computes never depends on which worker took it.
+// workerPool runs blocks of work in parallel. The result of a block never depends on the worker that ran it.
 type workerPool struct {
 	workers []*worker
 }
 
-// worker is what one goroutine works in.
+// worker is the workspace of one goroutine.
 type worker struct {
 	rows    []float32 // tile x d, gathered
 	dots    []float32 // tile x k
@@ -30,10 +30,10 @@ type worker struct {
 	own             blockPrototypes
 	choice          choice
 	nearby          nearby
-	moving          []int32 // tile: points that are looked at
+	moving          []int32 // tile: points to update
 	rest            []int32 // tile: points that are compared with all prototypes
 
-	compared int // points that were, in all sweeps of the solve
+	compared int // number of these points in all sweeps of the solve
 }
 
 func (c *workerPool) resize(workers int) {
@@ -43,7 +43,7 @@ func (c *workerPool) resize(workers int) {
 	c.workers = c.workers[:workers]
 }
 
-// size makes room for tiles of k classes.
+// size allocates for tiles of k classes.
 func (c *workerPool) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
@@ -53,7 +53,7 @@ func (c *workerPool) size(k int) {
 	}
 }
 
-// run does blocks 0 to count-1.
+// run runs blocks 0 to count-1.
 func (c *workerPool) run(count int, do func(w *worker, block int)) {
 	if len(c.workers) == 1 || count == 1 {
 		for block := range count {
@@ -73,11 +73,11 @@ func (c *workerPool) run(count int, do func(w *worker, block int)) {
 	group.Wait()
 }
 
-// sweepOrder is the order in which a sweep updates points. Small episodes go in row order. Large ones go colour by colour:
-// no two points of a colour are neighbours, so that all of a colour may be updated side by side and it is still exact
-// Gauss-Seidel, in an order that depends on the graph alone. Updating everything at once from the old S (Jacobi) may raise R,
-// would need a second S, N x K, to fall back to, and takes 1.7 times the sweeps at lambda .8 and 3 times at 4 for the same
-// accuracy: TestJacobiRises measures it.
+// sweepOrder is the order in which a sweep updates points. Small episodes go in row order. Large ones go
+// colour by colour: no two points of a colour are neighbours, so all of a colour can be updated in parallel
+// and this is still exact Gauss-Seidel, in an order that depends on the graph alone. Updating all points at
+// once from the old S (Jacobi) may raise R, would need a second S, N x K, to fall back to, and takes 1.7
+// times the sweeps at lambda .8 and 3 times at 4 for the same accuracy: TestJacobiRises measures it.
 type sweepOrder struct {
 	points  []int32 // nil: row order
 	offsets []int   // of colours in points
