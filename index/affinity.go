@@ -2,14 +2,15 @@ package index
 
 import "github.com/slkstream/slkstream/internal/vector"
 
-// Affinity is a sparse matrix in compressed rows: row p holds Columns[Offsets[p]:Offsets[p+1]], ascending, and their Weights.
+// Affinity is a sparse matrix in compressed rows: row p has Columns[Offsets[p]:Offsets[p+1]], ascending,
+// and their Weights.
 type Affinity struct {
 	Offsets []int64
 	Columns []int32
 	Weights []float32
 }
 
-// N is the number of rows.
+// N returns the number of rows.
 func (a *Affinity) N() int { return len(a.Offsets) - 1 }
 
 // Row returns the neighbours of row p and their weights.
@@ -18,25 +19,26 @@ func (a *Affinity) Row(p int) ([]int32, []float32) {
 	return a.Columns[lo:hi], a.Weights[lo:hi]
 }
 
-// Symmetric turns the lists into W = (A + A')/2, A the 0/1 matrix of the lists: a kNN matrix alone is not symmetric.
+// Symmetric returns W = (A + A')/2, with A the 0/1 matrix of the lists: a kNN matrix alone is not symmetric.
 func (b *Neighbours) Symmetric() *Affinity {
 	a := new(Affinity)
 	b.SymmetricInto(a)
 	return a
 }
 
-// SymmetricInto is Symmetric into a, whose memory is used again where it is large enough.
+// SymmetricInto is Symmetric into a, whose memory is reused if it is large enough.
 func (b *Neighbours) SymmetricInto(a *Affinity) { b.LabelledInto(a, b.N, nil, nil) }
 
-// LabelledInto fills a with the graph of an episode of which some rows are labelled: between unlabelled rows
-// (A + A')/2, as Symmetric has it, and from an unlabelled row to each labelled neighbour its weight in A.
-// label holds the class of every row of the lists, or a number below zero for an unlabelled one; nil is all
-// unlabelled. ranked holds what the first, second and further neighbour of a row weighs in A; nil is 1. a
-// gets n rows, which may leave out labelled rows at the end of the lists; those of labelled rows are empty.
-// The memory of a is used again where it is large enough.
+// LabelledInto fills a with the graph of an episode in which some rows are labelled: between unlabelled rows
+// (A + A')/2, as in Symmetric, and from an unlabelled row to each labelled neighbour its weight in A. label
+// has the class of every row of the lists, or a number below zero for an unlabelled one; nil: all are
+// unlabelled. ranked has the weights in A of the first, second and further neighbour of a row; nil: all are
+// 1. a gets n rows, which may leave out labelled rows at the end of the lists; those of labelled rows are
+// empty. The memory of a is reused if it is large enough.
 func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []float32) {
 	labelled := func(p int32) bool { return label != nil && label[p] >= 0 }
-	// A pair of unlabelled rows is entered at both ends by each row that lists the other: sorted, a mutual pair stands twice.
+	// A pair of unlabelled rows is entered at both ends by each row that lists the other: in sorted rows, a
+	// mutual pair appears twice.
 	a.Offsets = vector.Zeroed(a.Offsets, n+1)
 	for p := range int32(n) {
 		if labelled(p) {
@@ -57,7 +59,7 @@ func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []fl
 	}
 	total := int(a.Offsets[n])
 	a.Columns, a.Weights = vector.Resize(a.Columns, total), vector.Resize(a.Weights, total)
-	// Until row p is written, Offsets[p] is where its next entry goes: it ends as the beginning of row p+1.
+	// Until row p is complete, Offsets[p] is the index of its next entry: it ends as the beginning of row p+1.
 	enter := func(p, q int32, weight float32) {
 		at := a.Offsets[p]
 		a.Columns[at], a.Weights[at] = q, weight
@@ -95,9 +97,9 @@ func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []fl
 	a.Columns, a.Weights = a.Columns[:written], a.Weights[:written]
 }
 
-// sortRow sorts the entries of a row by column, adds up those of one column, moves them to where the row
-// begins and returns how many are left. Those that other rows have entered ascend already: only the row's own
-// few are out of order.
+// sortRow sorts the entries of a row by column, adds up those of one column, moves them to the row's place in
+// toColumns and toWeights, and returns how many are left. Entries made by other rows are in order already:
+// only the row's own few are not.
 func sortRow(columns []int32, weights []float32, toColumns []int32, toWeights []float32) int64 {
 	for i := 1; i < len(columns); i++ {
 		column, weight := columns[i], weights[i]

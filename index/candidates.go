@@ -6,25 +6,25 @@ import (
 )
 
 // candidateLists keep, for each row, the best candidates seen so far, ordered by |y|^2 - 2xy as the tiles
-// compute it, ties by id. They are longer than the answer, so that rounding rarely pushes a neighbour off. A
-// list is a function of the set of candidates offered, not of their order.
+// compute it, ties by id. They are longer than the answer, so that rounding rarely drops a neighbour. A list
+// depends on the set of candidates offered, not on their order.
 type candidateLists struct {
 	points  *points
 	rho     int     // neighbours wanted
 	length  int     // of a list
 	of      []int32 // the row of each list, if not all rows have one
-	rough   bool    // of an approximate search: it looks at the norms of no row but those in its tile
+	rough   bool    // of an approximate search: it reads the norms only of rows in its tile
 	counts  []int32
 	values  []float32
 	ids     []int32
 	limits  []float32 // a candidate j of row i matters only if low[j] - 2xy <= limits[i]
-	dropped []float32 // the lowest that the value of a dropped candidate can truly be
+	dropped []float32 // lower bound of the true value of any dropped candidate
 }
 
 // spare is how many candidates a list keeps beyond the neighbours wanted.
 const spare = 8
 
-// reset makes empty lists: one for each row, or for each of some.
+// reset makes empty lists: one for each row, or if some is not nil for each of its rows.
 func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	n := p.n
 	if some != nil {
@@ -34,9 +34,9 @@ func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	l.empty(p, n, rho, spare, false)
 }
 
-// resetRough makes empty lists of an approximate search, one for each row. What rounding pushes off such a
-// list is one of its last, which are spare themselves: limits are the values as computed, and what is dropped
-// is forgotten. Bounds would need the norm of every row on the list, which lie all over the memory.
+// resetRough makes empty lists of an approximate search, one for each row. What rounding drops from such a
+// list is among its last, which are spare: limits are values as computed, and dropped candidates are not
+// recorded. Bounds would need the norm of every row on the list, which are all over the memory.
 func (l *candidateLists) resetRough(p *points, rho int) {
 	l.of = nil
 	l.empty(p, p.n, rho, 0, true)
@@ -59,7 +59,7 @@ func (l *candidateLists) empty(p *points, n, rho, spare int, rough bool) {
 	}
 }
 
-// ahead is points.ahead of the lists, of which each is a few lines of the cache in four arrays.
+// ahead is points.ahead for the lists; each has a few cache lines in four arrays.
 func (l *candidateLists) ahead(ids []int32, at int) {
 	const some = soon / 4
 	if at%some == 0 && at+some < len(ids) {
@@ -71,7 +71,7 @@ func (l *candidateLists) ahead(ids []int32, at int) {
 	}
 }
 
-// row is the row that list i belongs to.
+// row returns the row that list i belongs to.
 func (l *candidateLists) row(i int) int {
 	if l.of == nil {
 		return i
@@ -79,14 +79,13 @@ func (l *candidateLists) row(i int) int {
 	return int(l.of[i])
 }
 
-// margin is how far two values of list i must be from each other, beyond the shares of their own rows in the
-// bound.
+// margin returns how far apart two values of list i must be, beyond their own rows' shares of the bound.
 func (l *candidateLists) margin(i int) float32 {
 	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
 }
 
-// restore turns lists of rows in an order, which have their positions there for names, into lists of the
-// rows.
+// restore turns lists of reordered rows, which name rows by their positions in order, into lists of the
+// rows of p.
 func (l *candidateLists) restore(p *points, order []int32) {
 	n := p.n
 	l.points = p
@@ -107,13 +106,13 @@ func (l *candidateLists) restore(p *points, order []int32) {
 	l.ids = ids
 }
 
-// offer puts a candidate of row i where it belongs and lowers the row's limit.
+// offer inserts a candidate of row i and lowers the row's limit.
 func (l *candidateLists) offer(i int, value float32, id int32) {
 	l.insert(i, value, id)
 	l.lower(i)
 }
 
-// lower sets the limit of row i to what its list can tell.
+// lower lowers the limit of row i as far as its list allows.
 func (l *candidateLists) lower(i int) {
 	switch {
 	case int(l.counts[i]) < l.rho:
@@ -124,9 +123,9 @@ func (l *candidateLists) lower(i int) {
 	}
 }
 
-// insert puts a candidate of row i where it belongs and returns that, or the length of the list if it has
-// none: because it is too far, or because it was there already, with the same value, which a pair has in
-// every tile.
+// insert inserts a candidate of row i and returns its position, or the length of the list if it was not
+// inserted: because it is too far, or because it was there already, with the same value, which a pair has
+// in every tile.
 func (l *candidateLists) insert(i int, value float32, id int32) int {
 	from := i * l.length
 	values, ids := l.values[from:from+l.length], l.ids[from:from+l.length]
@@ -154,7 +153,7 @@ func (l *candidateLists) insert(i int, value float32, id int32) int {
 	return at
 }
 
-// drop remembers how near a candidate that is not kept can be.
+// drop records how near a dropped candidate can be.
 func (l *candidateLists) drop(i int, value float32, id int32) {
 	if l.rough {
 		return
@@ -163,8 +162,8 @@ func (l *candidateLists) drop(i int, value float32, id int32) {
 	l.dropped[i] = min(l.dropped[i], value-p.share*p.norms[id]-p.least)
 }
 
-// reach is the most that the last wanted neighbour's value can truly be, apart from row i's own share of the
-// bound.
+// reach returns an upper bound of the last wanted neighbour's true value, apart from row i's own share
+// of the bound.
 func (l *candidateLists) reach(i int) float32 {
 	p, from := l.points, i*l.length
 	most := -infinity
@@ -174,9 +173,9 @@ func (l *candidateLists) reach(i int) float32 {
 	return most
 }
 
-// bound lowers the limit of row i to what a tile alone can tell: among its columns, whose upper norms are
-// given, there are rho others that are at least as near. Without it every candidate of the first tile would
-// be offered.
+// bound lowers the limit of row i as far as a tile alone allows: among its columns, with the upper norms
+// high, there are rho others that are at least as near. Without it every candidate of the first tile
+// would be offered.
 func (l *candidateLists) bound(i int, high, products []float32, minima []float32) {
 	wanted := l.rho + 1 // one of the columns may be the row itself
 	segments := (wanted + kernel.Groups/2 - 1) / (kernel.Groups / 2)
@@ -199,7 +198,7 @@ func (l *candidateLists) bound(i int, high, products []float32, minima []float32
 	l.limits[i] = min(l.limits[i], smallest(minima, wanted)+l.margin(i))
 }
 
-// smallest is the wanted-th smallest value. It reorders them.
+// smallest returns the wanted-th smallest value. It reorders values.
 func smallest(values []float32, wanted int) float32 {
 	for i := 1; i < len(values); i++ {
 		v := values[i]

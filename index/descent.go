@@ -9,36 +9,37 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// How descent searches. Compared on 50,000 clustered rows and on 20,000 images: more trees cost less than
-// more passes; passes after the first look at little that is new, and end when hardly anything comes of them.
+// Parameters of the descent, compared on 50,000 clustered rows and on 20,000 images: more trees cost less
+// than more passes. Later passes compare few new pairs, and stop once they replace hardly any neighbour.
 const (
-	fewTrees             = 3    // and one more for every time that the rows are parted by
-	treesPer             = 8    // to fit a leaf
+	fewTrees             = 3    // trees for rows that fit a leaf
+	treesPer             = 8    // factor of rows for one more tree
 	treesAtOnce          = 2    // trees at a time: each takes memory
 	passes               = 4    // at most
 	convergenceThreshold = .002 // share of the neighbours that the last pass replaces
-	shortestList         = 12   // neighbours of a neighbour that are looked at, where no more than 8 are wanted
-	mostNear             = 32   // and however many are wanted
-	fewestNear           = 16   // of sketches: twice as many as are wanted, and so many at least
-	groupSize            = 24   // rows side by side in a tree that look at their candidates in one tile
+	shortestList         = 12   // length of a list where no more than 8 neighbours are wanted
+	mostNear             = 32   // neighbours of a neighbour compared, at most
+	fewestNear           = 16   // of sketches: twice as many as are wanted, and at least this many
+	groupSize            = 24   // rows adjacent in a tree that are compared with their candidates in one tile
 )
 
-// graph is what a pass reads while it writes the lists: the neighbours as they were before it, and who named
-// whom. What came in since the pass before is marked: two old steps lead to a candidate that was looked at
-// already.
+// graph is a copy of the lists that a pass reads while it writes them: each row's neighbours before the pass,
+// and the rows that have it among theirs. Neighbours that are new since the pass before are marked: two old
+// steps lead to a candidate that was compared already.
 type graph struct {
-	most     int      // that width may be
+	most     int      // bound of width
 	width    int      // of near
-	backward int      // of reverse: most of who names a row is among its nearest anyway
-	near     []int32  // n x width, nearest first; -1 where there are fewer
-	fresh    []uint32 // a bit for each neighbour that the pass before did not see
-	reverse  []int32  // n x backward: rows that have this one among their nearest, the nearest of them first
+	backward int      // of reverse: most rows that name a row are among its nearest anyway
+	near     []int32  // n x width, nearest first; -1: fewer
+	fresh    []uint32 // a bit for each neighbour that is new since the pass before
+	reverse  []int32  // n x backward: rows that have this one among their nearest, those nearest to it first
 	renewed  []uint32 // a bit for each of them
-	reversed []uint8  // how many they are
+	reversed []uint8  // their number
 }
 
-// descend finds neighbours approximately: trees whose leaves are solved exactly, then passes in which rows that
-// lie together look at their neighbours' neighbours. All of it in tiles; the answer depends on the seed alone.
+// descend finds neighbours approximately: trees whose leaves are compared exactly, then passes that compare
+// adjacent rows with their neighbours' neighbours. All is computed in tiles; the answer depends only on the
+// rows and the seed.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
 	for _, worker := range w.workers {
@@ -49,8 +50,8 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
 	} else if is {
-		// Lists are long for what the sketches get wrong; the passes need no more than lists of whole rows
-		// would have.
+		// Lists are long to make up for errors of the sketches; the passes need no more of each than lists of whole
+		// rows would have.
 		e := fullEffort(w.points.n)
 		e.near = min(e.near, max(2*o.Rho, fewestNear))
 		kept := max(int(sketchLists*float64(o.Rho)), 2*shortestList)
@@ -64,8 +65,8 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	return w.descendArranged(ctx, o)
 }
 
-// descendArranged is descend with the rows in the order of a tree, in memory of their own: rows that meet are
-// then near each other in memory, too.
+// descendArranged is descend with the rows copied in the order of a tree: rows that are compared are then
+// near each other in memory.
 func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 	s := w.points
 	order, leaves, err := w.arrange(ctx, o, &s)
@@ -81,8 +82,7 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 	return nil
 }
 
-// arrange puts the rows of s into the order of the first tree, in memory of their own, and returns that and its
-// leaves.
+// arrange copies the rows of s in the order of the first tree, and returns that order and its leaves.
 func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, []span, error) {
 	var f forest
 	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
@@ -92,16 +92,17 @@ func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32,
 	return f.orders[0], f.leaves[0], nil
 }
 
-// refine betters the lists by trees, and passes over what they hold then. Few trees are kept at a time.
+// refine improves the lists by trees, and by passes over the lists after those. Few trees are in memory
+// at a time.
 func (w *Workspace) refine(ctx context.Context, o Options) error {
 	_, err := w.search(ctx, o, &w.points, fullEffort(w.points.n))
 	return err
 }
 
-// treesOf is how many trees a search for the neighbours of n rows begins with.
+// treesOf returns the number of trees with which a search for the neighbours of n rows begins.
 func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block))/bits.Len(treesPer-1) }
 
-// search is refine with the values of p, which are those of the lists. It returns the order of a tree.
+// search is refine for p, which the lists were made for, with an effort. It returns the order of a tree.
 func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
 	w.graph.most = e.near
 	orders, err := w.leaves(ctx, o, p, 0, e.trees)
@@ -111,8 +112,8 @@ func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) 
 	return orders[0], w.descendOver(ctx, o, p, orders, e.passes)
 }
 
-// searchArranged is search where the rows of p lie in the order of the first tree, which has these leaves. It
-// passes over them as they lie first.
+// searchArranged is search for rows of p that are in the order of the first tree, which has these leaves. The
+// first pass is in that order.
 func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, leaves []span, e effort) error {
 	w.graph.most = e.near
 	first := make([]int32, p.n)
@@ -144,7 +145,7 @@ func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, las
 		}
 	}
 	for _, worker := range w.workers {
-		worker.splitting = splitting{} // as large as the rows are many
+		worker.splitting = splitting{} // frees memory that grows with the rows
 	}
 	return f.orders, nil
 }
@@ -156,8 +157,8 @@ func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []
 	})
 }
 
-// descendOver passes over the lists until hardly anything comes of it, in the order of one tree after the
-// other.
+// descendOver makes passes over the lists until they replace hardly any neighbour, each in the order
+// of another tree.
 func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32, passes int) error {
 	for pass := range passes {
 		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
@@ -171,10 +172,10 @@ func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, order
 	return nil
 }
 
-// rank turns the lists into the answer.
+// rank writes the answer from the lists.
 func (w *Workspace) rank(ctx context.Context, o Options) error {
 	p := &w.points
-	l := w.lists // with another rho: what is wanted, not what is kept
+	l := w.lists // with rho as wanted, not as kept
 	l.rho = min(o.Rho, p.n-1)
 	w.graph = graph{} // the passes are over
 	w.result.reset(p.n, o.Rho)
@@ -197,7 +198,7 @@ func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
 	}
 }
 
-// gather copies rows side by side, and their norms.
+// gather copies rows side by side, with their norms.
 func (w *worker) gather(p *points, ids []int32) {
 	w.rows, w.norms = vector.Resize(w.rows, block*p.d), vector.Resize(w.norms, block)
 	for i, id := range ids {
@@ -207,7 +208,7 @@ func (w *worker) gather(p *points, ids []int32) {
 	}
 }
 
-// meet offers row i what is near enough among its products with the gathered rows.
+// meet offers row i those of the gathered rows that are near enough by these products.
 func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
 	found := kernel.Below(w.positions, w.norms[:len(products)], products, l.limits[i])
 	for _, c := range w.positions[:found] {
@@ -222,8 +223,8 @@ func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, produc
 	}
 }
 
-// pass lets every row look at the neighbours of its neighbours, in either direction. Rows that follow each
-// other in a tree's order share most of them and meet them in one tile. It returns the share of neighbours
+// pass compares every row with the neighbours of its neighbours, in either direction. Adjacent rows of a
+// tree's order share most of them and are compared with them in one tile. It returns the share of neighbours
 // that were replaced.
 func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int32) (gained float64, err error) {
 	l, g := &w.lists, &w.graph
@@ -243,7 +244,7 @@ func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int3
 	return gained / float64(p.n) / float64(o.Rho), err
 }
 
-// take reads the lists, and then who names whom, each goroutine for a range of those who are named.
+// take copies the lists, then finds which rows name each row; each goroutine does a range of the named rows.
 func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) error {
 	if g.near == nil {
 		g.width = min(l.rho, g.most)
@@ -264,7 +265,7 @@ func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) e
 	})
 }
 
-// read takes over the nearest of row i.
+// read copies the nearest of row i.
 func (g *graph) read(l *candidateLists, i int) {
 	count := min(int(l.counts[i]), g.width)
 	row, list := g.named(int32(i)), l.ids[i*l.length:i*l.length+count]
@@ -277,7 +278,7 @@ func (g *graph) read(l *candidateLists, i int) {
 	copy(row, list)
 }
 
-// turn notes for the rows of a range who names them.
+// turn records, for the rows of a range, which rows name them.
 func (g *graph) turn(from, to int32) {
 	clear(g.reversed[from:to])
 	clear(g.renewed[from:to])
@@ -294,15 +295,15 @@ func (g *graph) turn(from, to int32) {
 	}
 }
 
-// named are the nearest of row i, -1 where there are fewer.
+// named returns the nearest of row i, -1 where there are fewer.
 func (g *graph) named(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
 
-// naming are rows that have row i among their nearest.
+// naming returns rows that have row i among their nearest.
 func (g *graph) naming(i int32) []int32 {
 	return g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reversed[i])]
 }
 
-// join compares a few rows with all that is two steps away from any of them.
+// join compares a few rows with all rows that are two steps from any of them.
 func (w *worker) join(p *points, l *candidateLists, g *graph, ids []int32) {
 	w.candidates = w.candidates[:0]
 	for at, i := range ids {
@@ -349,8 +350,8 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 	}
 }
 
-// visit makes the neighbours of j candidates, once for each join. Those that j had before are passed over,
-// unless the step to j is fresh.
+// visit makes the neighbours of j candidates, once per join. Those that j had before are skipped, unless the
+// step to j is fresh.
 func (w *worker) visit(g *graph, j int32, fresh bool) {
 	if j < 0 || !fresh && g.fresh[j] == 0 {
 		return

@@ -8,38 +8,38 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// block is how many rows meet how many in one tile of exact search: a multiple of every kernel's tile, and small enough
-// for a tile of products to stay in the second-level cache.
+// block is the number of rows on either side of a tile of exact search: a multiple of every kernel's tile,
+// and small enough for a tile of products to stay in the second-level cache.
 const block = 240
 
-// worker is what one goroutine of a search works in.
+// worker is the memory of one goroutine of a search.
 type worker struct {
 	products  []float32
 	positions []int32
 	minima    []float32
 	ranker    ranker
 
-	// of approximate search
+	// for approximate search
 	splitting  splitting
-	marked     []uint64 // a bit for each row; none is set but while a join works
+	marked     []uint64 // a bit for each row; all are 0 except during a join
 	rows, own  []float32
 	norms      []float32
 	candidates []int32
 	wanted     int     // neighbours, and
-	gained     int64   // how often one of them was replaced
+	gained     int64   // how many of them were replaced
 	pairs      int64   // compared
 	leftOut    []int32 // positions of candidates that are not linked to
 }
 
-// startWorkers sees to it that there are so many workers.
+// startWorkers makes sure that there are this many workers.
 func (w *Workspace) startWorkers(workers int) {
 	for len(w.workers) < workers {
 		w.workers = append(w.workers, &worker{products: make([]float32, block*block), positions: make([]int32, block), minima: make([]float32, block)})
 	}
 }
 
-// exact compares every row with every other one: tiles of inner products for the pairs of blocks, half of the matrix, each
-// tile read along its rows and along its columns.
+// exact compares every row with every other one. It computes tiles of inner products for the pairs of blocks,
+// half of the matrix, and reads each tile along its rows and along its columns.
 func (w *Workspace) exact(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
 	w.result.reset(p.n, o.Rho)
@@ -59,8 +59,8 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 		return nil
 	}
 	s := search{workspace: w, blocks: blocks, locks: make([]sync.Mutex, blocks)}
-	// Diagonal blocks come first: they give every row a limit. Then those at equal steps from the diagonal, so that
-	// goroutines side by side work on different blocks.
+	// Diagonal blocks come first: they give every row a limit. Then come those at equal steps from the diagonal,
+	// so that goroutines work on different blocks at a time.
 	total := int64(blocks) * int64(blocks+1) / 2
 	if err := parallel(ctx, o, "exact", total, func(number int, item int64) { s.tile(w.workers[number], item) }); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (w *worker) diagonal(p *points, l *candidateLists, from int) {
 	}
 }
 
-// along offers row i what is near enough among its products with the rows from first on.
+// along offers row i those rows from first on that are near enough by these products.
 func (w *worker) along(p *points, l *candidateLists, i, first int, products []float32) {
 	found := kernel.Below(w.positions, p.low[first:first+len(products)], products, l.limits[i])
 	for _, c := range w.positions[:found] {
@@ -137,9 +137,9 @@ func (w *worker) along(p *points, l *candidateLists, i, first int, products []fl
 	}
 }
 
-// parallel runs work for the items 0 to total-1, in order but side by side, until all are done or ctx is. number tells
-// the goroutines apart. Progress is reported about a hundred times and never falls: a goroutine that comes to report what
-// another has gone beyond stays silent, so that the end is what is reported last.
+// parallel runs work for the items 0 to total-1, started in order, on o.Workers goroutines, until all are
+// done or ctx is. number identifies the goroutine. Progress is reported about a hundred times and never
+// falls: a goroutine does not report a count below the one last reported, so that the last report is the end.
 func parallel(ctx context.Context, o Options, stage string, total int64, work func(number int, item int64)) error {
 	var next, done atomic.Int64
 	var reporting sync.Mutex

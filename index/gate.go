@@ -10,19 +10,19 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// DefaultRecallFloor is the recall below which an approximate search is not good enough.
+// DefaultRecallFloor is the recall that an approximate search must reach if Options.RecallFloor is 0.
 const DefaultRecallFloor = .95
 
 const (
 	refinements = 4    // at most, before the search is exact
-	falsePass   = 1e-3 // the chance that an answer below the floor passes, over all attempts
-	falseFail   = .05  // the chance that one above the floor is refined in vain, at each attempt
-	sampleShare = 8    // at most one row in so many is checked, or block rows where these are more
+	falsePass   = 1e-3 // probability that an answer below the floor passes, over all attempts
+	falseFail   = .05  // probability that one above the floor is refined needlessly, at each attempt
+	sampleShare = 8    // at most one row in this many is checked, or block rows if these are more
 )
 
-// approximate runs a search and lets its answer pass if its recall is above the floor, which is tested on a sample of rows that
-// are searched exactly. Below it the answer is refined, several times where that helps, and then given up for the exact one, or kept
-// where Options.Inexact asks for that.
+// approximate runs a search and accepts its answer if its recall is above the floor, which is tested on a
+// sample of rows that are searched exactly. An answer below it is refined, several times where that helps. If
+// it still fails, it is replaced by the exact one, or kept where Options.Inexact is set.
 func (w *Workspace) approximate(ctx context.Context, method string, search func(context.Context, Options) error, o Options) error {
 	floor := o.RecallFloor
 	if floor == 0 {
@@ -65,13 +65,13 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 	return w.exactInstead(ctx, o, reason)
 }
 
-// worthRefining says whether one more attempt as good as the last would reach the floor.
+// worthRefining reports whether one more attempt that helps as much as the last would reach the floor.
 func (w *Workspace) worthRefining(found []float64, floor float64) bool {
 	before, last := 1-found[len(found)-2], 1-found[len(found)-1]
 	return last*last <= before*(1-floor)
 }
 
-// exactInstead is exact, for a reason that the report tells.
+// exactInstead is exact, with the reason for it in the report.
 func (w *Workspace) exactInstead(ctx context.Context, o Options, reason string) error {
 	if err := w.exact(ctx, o); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (w *Workspace) exactInstead(ctx context.Context, o Options, reason string) 
 	return nil
 }
 
-// gate tests the recall of the answer, counted by distance, on rows drawn at random until the test decides. Undecided is
-// failed.
+// gate tests the recall of the answer, counted by distance, on rows drawn at random until the test decides.
+// Undecided counts as failed.
 func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall float64, sample int, passed bool, err error) {
 	p := &w.points
 	test := newFloorTest(floor, 1+refinements)
@@ -106,7 +106,8 @@ func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall 
 	return test.mean(), sample, test.passed(), nil
 }
 
-// share is how many of right, the true neighbours of a row, the ids found have, by distance.
+// share returns the fraction of right, the true neighbours of a row, that the ids found have,
+// counted by distance.
 func (w *Workspace) share(row int32, right, ids []int32) float64 {
 	p := &w.points
 	limit, there := 0., 0
@@ -125,18 +126,20 @@ func (w *Workspace) share(row int32, right, ids []int32) float64 {
 	return float64(min(found, there)) / float64(max(there, 1))
 }
 
-// floorTest decides whether the mean of independent values between 0 and 1 is at least a floor. It bets: its capital, which is 1 at
-// first, is multiplied for each value x by 1 + stake (x - floor), with a stake that is chosen before x is seen. Where the
-// mean is below the floor each bet loses in expectation, so that the capital ever reaches 1/risk with a chance of at most risk,
-// however often one looks (Ville's inequality). A second bet, the other way round, tells when to give up.
+// floorTest decides whether the mean of independent values between 0 and 1 is at least a floor. It bets: its
+// capital, 1 at first, is multiplied for each value x by 1 + stake (x - floor), with a stake chosen before x
+// is known. Where the mean is below the floor each bet loses in expectation, so that the capital ever reaches
+// 1/risk with a probability of at most risk, however often one checks (Ville's inequality). A second bet, the
+// other way round, decides when to stop.
 type floorTest struct {
 	floor                 float64
-	passing               float64 // the logarithm of the capital at which the floor is held for reached
+	passing               float64 // logarithm of the capital at which the test passes
 	above, below          float64 // logarithms of the capital of either bet
 	count, total, squares float64 // of the values so far; squares of their deviations from the mean before them
 }
 
-// newFloorTest is a test of one of so many attempts, each of which has its part of the risk that one of them passes wrongly.
+// newFloorTest returns a test for one of this many attempts, which share the risk that any of
+// them passes wrongly.
 func newFloorTest(floor float64, attempts int) *floorTest {
 	return &floorTest{floor: floor, passing: math.Log(float64(attempts) / falsePass)}
 }
@@ -144,9 +147,9 @@ func newFloorTest(floor float64, attempts int) *floorTest {
 // largestStake is the largest part of the capital that a bet may lose.
 const largestStake = .9
 
-// observe takes in the next value.
+// observe adds the next value.
 func (t *floorTest) observe(x float64) {
-	mean := (t.total + 1) / (t.count + 1) // the first bet expects a perfect answer
+	mean := (t.total + 1) / (t.count + 1) // the first bet assumes a perfect answer
 	variance := (t.squares + .01) / (t.count + 1)
 	gap := mean - t.floor
 	stake := gap / (variance + gap*gap)
@@ -157,7 +160,7 @@ func (t *floorTest) observe(x float64) {
 	t.squares += (x - mean) * (x - mean)
 }
 
-// least is how many values a pass takes if all of them are 1.
+// least returns the number of values that a pass takes if all of them are 1.
 func (t *floorTest) least() float64 { return t.passing / math.Log1p(largestStake/t.floor*(1-t.floor)) }
 
 func (t *floorTest) mean() float64   { return t.total / max(t.count, 1) }

@@ -6,9 +6,10 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// GramNeighbours finds neighbours from a ready Gram matrix g (n x n, symmetric): |x|^2 + |y|^2 - 2xy. It costs a fraction
-// of the matrix itself and allocates nothing in a used Workspace. Where rounding in g cannot tell two candidates apart,
-// their order is that of the computed values, ties by id. What it returns is valid until the next search of w.
+// GramNeighbours finds neighbours from a computed Gram matrix g (n x n, symmetric): |x|^2 + |y|^2 - 2xy. It
+// costs a fraction of the matrix itself and allocates nothing in a used Workspace. Where rounding in g cannot
+// distinguish two candidates, their order is that of the computed values, ties by id. The result is valid
+// until the next search of w.
 func (w *Workspace) GramNeighbours(g []float32, n, rho int) *Neighbours {
 	w.result.reset(n, rho)
 	w.result.Report = exactly

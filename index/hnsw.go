@@ -12,36 +12,38 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// hnswBuilt says whether this build has the HNSW library.
+// hnswBuilt reports whether this build has the HNSW library.
 const hnswBuilt = true
 
-// libraryGraph is an HNSW graph in the library. Its layers were made by us and do not change, so that its answers depend on
-// nothing but them and the query: the library by itself inserts in the order in which Go walks through maps, and loses near
-// neighbours. Its vectors hold nothing but a number: distances are ours and no row is copied but the entries. Any number of
-// goroutines may search.
+// libraryGraph is an HNSW graph in the library. We make its layers and do not change them, so that its
+// answers depend on nothing but them and the query: the library itself inserts in the order of Go maps, and
+// loses near neighbours. Its vectors hold only a number: distances are ours, and no rows are copied except
+// the entries. Any number of goroutines may search.
 //
-// The library begins at the only node of the highest layer and goes on, in each layer, from the nearest that it found in the one above.
-// In the upper layers we give it distances that lead it to the entry nearest to the query.
+// The library begins at the only node of the highest layer and continues, in each layer, from the nearest
+// node that it found in the one above. In the upper layers we give it distances that lead it to the entry
+// nearest to the query.
 type libraryGraph struct {
 	graph      *hnsw.Graph[int32]
 	row        func(number int32) []float32
-	candidates int // to be asked for, so that few of the nearest are missing
+	candidates int // to ask for, so that few of the nearest are missing
 	entries    entryRows
-	free       chan int32 // positions of queries that are not in use
+	free       chan int32 // indexes of unused queries
 	queries    []graphQuery
 }
 
-// graphQuery is what a search looks for.
+// graphQuery is the query of a search.
 type graphQuery struct {
 	vector  []float32
-	entry   int32 // where it begins: a position among the entries
-	without int32 // a row that is as if it were not there; -1: none
+	entry   int32 // where it begins: an index of entries
+	without int32 // a row to leave out; -1: none
 }
 
-// searchesAtOnce is how many searches of a graph run side by side; more wait.
+// searchesAtOnce is the number of searches of a graph that run at a time; more wait.
 const searchesAtOnce = 64
 
-// newLibraryGraph hands layers to the library. row returns a row by its number, for as long as the graph is in use.
+// newLibraryGraph imports layers into the library. row returns a row by its number, for as long as the graph
+// is in use.
 func newLibraryGraph(layers []layer, entries entryRows, row func(number int32) []float32) (*libraryGraph, error) {
 	g := &libraryGraph{
 		graph: hnsw.NewGraph[int32](), row: row, entries: entries,
@@ -58,11 +60,11 @@ func newLibraryGraph(layers []layer, entries entryRows, row func(number int32) [
 	return g, nil
 }
 
-// distance is that of a node of the graph, which the library's searches pass first, from a query.
+// distance returns the distance of a query from a node of the graph, which the library's searches pass first.
 func (g *libraryGraph) distance(node, query []float32) float32 {
 	n, q := number(node), &g.queries[number(query)]
 	switch {
-	case n < 0: // an entry, in an upper layer: the last one that is not beyond the wanted one leads there
+	case n < 0: // an entry, in an upper layer: the last one not beyond the wanted one leads there
 		if position := -1 - n; position <= q.entry {
 			return float32(q.entry - position)
 		}
@@ -73,7 +75,8 @@ func (g *libraryGraph) distance(node, query []float32) float32 {
 	return kernel.SquaredDistance(g.row(n), q.vector)
 }
 
-// search appends the numbers of about k rows near query to dst, in no order, but not that of a row to do without; -1: none.
+// search appends the numbers of about k rows near query to dst, in no order, leaving out the row
+// without; -1: none.
 func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
 	position := <-g.free
 	defer func() { g.free <- position }()
@@ -86,17 +89,17 @@ func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32
 	return dst
 }
 
-// number is what a vector stands for: a row, or an entry as -1 - its position, or a position of queries.
+// number returns what a vector represents: a row, an entry as -1 - its index, or an index of queries.
 func number(vector []float32) int32 { return int32(math.Float32bits(vector[0])) }
 
-// standIn is the only value of a number's vector.
+// standIn returns the only value of the vector that represents a number.
 func standIn(number int32) float32 { return math.Float32frombits(uint32(number)) }
 
-// layerReader is what the library's Import reads: a version, the parameters and the name of a distance, both of which we set
-// afterwards, and the nodes of each layer with their vectors and links.
+// layerReader is the input of the library's Import: a version, the parameters and the name of a distance,
+// both of which we set afterwards, and the nodes of each layer with their vectors and links.
 type layerReader struct {
 	layers   []layer
-	buffer   []byte // what is next
+	buffer   []byte // bytes to be read next
 	layer    int
 	position int // in the layer; -1 before its first node
 	begun    bool
@@ -111,7 +114,7 @@ func (r *layerReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill writes the next node, with what stands before it.
+// fill encodes the next node, with the headers before it.
 func (r *layerReader) fill() {
 	b := r.buffer[:0]
 	if !r.begun {

@@ -1,10 +1,10 @@
 package index
 
-// hnswBuilt says whether this build has the HNSW library. coder/hnsw replaces files in a way that Windows does not have, and
-// does not compile there.
+// hnswBuilt reports whether this build has the HNSW library. coder/hnsw replaces files in a way that Windows
+// does not support, and does not compile there.
 const hnswBuilt = false
 
-// libraryGraph is never made where hnswBuilt is false: a Memory looks at every vector.
+// libraryGraph is never made where hnswBuilt is false: a Memory compares every vector.
 type libraryGraph struct {
 	row        func(number int32) []float32
 	candidates int

@@ -1,6 +1,5 @@
-// Package index answers one question: which rows are nearest to each row? Rows go in as one flat float32
-// slice, a neighbour list or a symmetric sparse affinity comes out. It knows nothing of Kafka, files or
-// clocks.
+// Package index finds the rows nearest to each row. Rows come as one flat float32 slice; the result is a
+// neighbour list or a symmetric sparse affinity. The package knows nothing of Kafka, files or clocks.
 package index
 
 import (
@@ -14,56 +13,58 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Neighbours lists, for each of N rows, its Rho nearest other rows: sorted by distance, ties by id, self
-// excluded. A row with fewer than Rho others is padded with id -1 and distance +Inf.
+// Neighbours lists, for each of N rows, its Rho nearest other rows, sorted by distance, ties by id. A row
+// with fewer than Rho others is padded with id -1 and distance +Inf.
 type Neighbours struct {
 	N, Rho    int
 	IDs       []int32
-	Distances []float32 // Euclidean, or 1 - cosine; within a thousandth of the distance
+	Distances []float32 // Euclidean, or 1 - cosine; relative error at most a thousandth
 	Report    Report
 }
 
-// Row returns the neighbours of row p, padding included, and their distances.
+// Row returns the neighbours of row p, including padding, and their distances.
 func (b *Neighbours) Row(p int) ([]int32, []float32) {
 	return b.IDs[p*b.Rho : (p+1)*b.Rho], b.Distances[p*b.Rho : (p+1)*b.Rho]
 }
 
-// Report says how neighbours were found.
+// Report describes how neighbours were found.
 type Report struct {
 	Chosen  string  // exact, hnsw, descent
-	Recall  float64 // share of true neighbours, by distance, in a sample checked exactly; 1 where the search was exact
-	Floor   float64 // the recall of all rows is at least this, but for one search in a thousand; 1 where the search was exact, 0 where nothing is known
-	Sample  int     // rows checked; 0 where the search was exact
-	Refined int     // how often the answer was found wanting and searched on
+	Recall  float64 // share of true neighbours, by distance, in a sample checked exactly; 1: exact
+	Floor   float64 // recall of all rows is at least this in 999 searches of 1,000; 1: exact, 0: unknown
+	Sample  int     // rows checked; 0: exact
+	Refined int     // number of times that the answer was refined
 
-	Warning string // why the search is exact though another was asked for, or chosen, or that its recall may be below the floor; "" if neither
+	Warning string // why another method was used, or recall may be below the floor; "" if neither
 }
 
-// Options say how neighbours are searched for.
+// Options configure a search for neighbours.
 type Options struct {
 	Rho    int    // neighbours of each row
 	Method string // auto, exact, hnsw, descent; "" is auto
 	Cosine bool   // cosine distance instead of Euclidean
 
-	RecallFloor float64 // an approximate answer below it is refined, then solved exactly; 0: DefaultRecallFloor
-	Inexact     bool    // an answer that refining does not lift to the floor is kept, with a warning, instead of an exact one
+	RecallFloor float64 // a lower approximate recall is refined, then solved exactly; 0: DefaultRecallFloor
+	Inexact     bool    // keep an answer below the floor, with a warning, instead of an exact one
 
-	// Lean spares the copy of the rows that an approximate search makes so that rows that are compared lie
-	// near each other.
+	// Lean does without the copy of the rows that an approximate search makes so that rows compared with each
+	// other are near each other in memory.
 	Lean bool
 
-	Seed     uint64                                // of approximate methods; the same seed gives the same answer
-	Workers  int                                   // goroutines; 0: GOMAXPROCS. Answers do not depend on it
-	Progress func(stage string, done, total int64) // called now and then from any goroutine, never by two at once, with done rising; may be nil
+	Seed    uint64 // of approximate methods; the same seed gives the same answer
+	Workers int    // goroutines; 0: GOMAXPROCS. Answers do not depend on it
+
+	// Progress is called now and then from any goroutine, never by two at once, with done rising; may be nil.
+	Progress func(stage string, done, total int64)
 }
 
-// Workspace keeps the memory of a Build for the next. One goroutine uses it at a time. A small Build in a
-// used Workspace allocates nothing.
+// Workspace keeps the memory of a Build for the next. Only one goroutine may use it at a time. A small Build
+// in a used Workspace allocates nothing.
 type Workspace struct {
 	points  points
-	gram    points // of GramNeighbours, which has norms and nothing else
+	gram    points // for GramNeighbours, with norms only
 	lists   candidateLists
-	graph   graph // of the passes over the lists
+	graph   graph // for the passes over the lists
 	workers []*worker
 	result  Neighbours
 }
@@ -74,12 +75,12 @@ func Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbour
 	if err != nil {
 		return nil, err
 	}
-	result := *found // not a pointer into the Workspace, which would keep all of its memory
+	result := *found // a copy: a pointer into the Workspace would keep all of its memory
 	return &result, nil
 }
 
-// Build finds the neighbours of n rows of dimension d. What it returns is valid until the next Build of w.
-// The error names the row for values that are NaN or infinite, for zero rows under cosine, and for values too
+// Build finds the neighbours of n rows of dimension d. The result is valid until the next Build of w. An
+// error names the row for values that are NaN or infinite, for zero rows under cosine, and for values too
 // large to have distances.
 func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Options) (*Neighbours, error) {
 	switch {
@@ -121,7 +122,7 @@ func (w *Workspace) Build(ctx context.Context, rows []float32, n, d int, o Optio
 // exactly is the report of an exact search.
 var exactly = Report{Chosen: "exact", Recall: 1, Floor: 1}
 
-// Methods are the names that Options.Method may have.
+// Methods returns the names that Options.Method may have.
 func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
 
 // errNoHNSW is returned for the method hnsw by a build without the library.
@@ -131,7 +132,7 @@ var errNoHNSW = errors.New("index hnsw: this build has no HNSW library, because 
 // both methods at a few sizes in 64, 128 and 784 dimensions, not a sweep.
 const crossover = 12_000
 
-// choose runs the method asked for. What fits one block is one tile, which is the answer.
+// choose runs the method asked for. Rows that fit one block are searched exactly, in one tile.
 func (w *Workspace) choose(ctx context.Context, o Options) error {
 	switch {
 	case o.Method == "exact" || w.points.n <= block:
@@ -144,7 +145,7 @@ func (w *Workspace) choose(ctx context.Context, o Options) error {
 	return w.exact(ctx, o)
 }
 
-// maxRows is what ids of 32 bits can tell apart.
+// maxRows is the number of rows that 32-bit ids allow.
 const maxRows = 1<<31 - 1
 
 // reset makes room for n lists.

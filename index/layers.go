@@ -8,13 +8,14 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// How the layers of an HNSW graph are made. The numbers were compared on clustered rows, images and embeddings: with links 16 searches look at
-// more rows for the same recall, and the library takes twice as long to read the graph.
+// Parameters of the layers of an HNSW graph. They were compared on clustered rows, images and embeddings:
+// with links 16, searches compare more rows for the same recall, and the library takes twice as long to
+// read the graph.
 const (
-	links       = 8         // that a row chooses at least, where it has as many candidates; twice as many at most
-	mostLinks   = 8 * links // of a row, with those from rows that chose it
+	links       = 8         // that a row chooses at least, given enough candidates; at most twice as many
+	mostLinks   = 8 * links // of a row, including those from rows that chose it
 	nearestEach = 24        // rows that a row's links are chosen from
-	fanOut      = 16        // entries, or groups of groups of them, under each node of an upper layer
+	fanOut      = 16        // entries, or groups of them, under each node of an upper layer
 )
 
 // layer is a graph over some of the rows. Links are numbers of rows.
@@ -22,17 +23,18 @@ type layer struct {
 	rows    []int32
 	offsets []int64 // the links of rows[i] are links[offsets[i]:offsets[i+1]]
 	links   []int32
-	apart   int // 0 in the lowest layer; in an upper one, how many entries lie from one row to the next
+	apart   int // 0 in the lowest layer; in an upper one, entries from one row to the next
 }
 
-// linksOf are the links of the row at a position.
+// linksOf returns the links of the row at a position.
 func (l *layer) linksOf(position int) []int32 {
 	return l.links[l.offsets[position]:l.offsets[position+1]]
 }
 
-// layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w, which hold the nearest of each
-// row. order has the rows so that those beside each other are near. The lowest layer has all rows. Those above are the way to any of the entries, which are returned as well: a search begins at the
-// entry nearest to its query. The layers depend on the rows and the seed alone.
+// layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w,
+// which hold the nearest of each row. order has near rows side by side. The lowest layer has all rows. Those
+// above lead to any of the entries, which are returned as well: a search begins at the entry nearest to its
+// query. The layers depend on the rows and the seed alone.
 func (w *Workspace) layersOf(ctx context.Context, o Options, order []int32) (layers []layer, entries []int32, err error) {
 	chosen, err := w.linksChosen(ctx, o, order)
 	if err != nil {
@@ -43,9 +45,10 @@ func (w *Workspace) layersOf(ctx context.Context, o Options, order []int32) (lay
 	return append([]layer{lowest}, upperLayers(entries)...), entries, nil
 }
 
-// entries are rows of which one is at most two links away from every row: those drawn at random, one after the other, that are not
-// that near to one drawn before. So rows that lie in clusters have an entry in each, and searches look at all entries: where
-// clusters lie equally far from each other nothing leads from one to the next.
+// entries returns rows such that every row is at most two links away from one: it draws rows at random and
+// keeps those that are not that near to one kept before. Rows in clusters so have an entry in each
+// cluster, and searches compare all entries: if clusters are equally far from each other, no links lead
+// from one to the next.
 func (l *layer) entries(seed uint64) []int32 {
 	random := rand.New(rand.NewPCG(seed, 0x1a7e))
 	near := make([]bool, len(l.rows))
@@ -66,8 +69,9 @@ func (l *layer) entries(seed uint64) []int32 {
 	return entries
 }
 
-// upperLayers are a tree over entries in their order: the lowest has all of them, each above it the first of every fanOut of the
-// layer below, and the last has one. That first one is linked to the others of its fanOut.
+// upperLayers returns a tree over entries in their order: the lowest layer has all of them, each above it
+// the first of every fanOut of the layer below, and the last has one. Each first one is linked to the others
+// of its fanOut.
 func upperLayers(entries []int32) []layer {
 	var layers []layer
 	for apart := 1; ; apart *= fanOut {
@@ -88,18 +92,19 @@ func upperLayers(entries []int32) []layer {
 	}
 }
 
-// effort is how long a search for the nearest of each row goes on, and how many neighbours of a neighbour its
-// passes look at, at most.
+// effort bounds a search for the nearest of each row: its trees, its passes, and how many neighbours of a
+// neighbour a pass compares.
 type effort struct{ trees, passes, near int }
 
-// fullEffort is that of an answer that is to have nearly all neighbours of n rows.
+// fullEffort is the effort for an answer that should have nearly all neighbours of n rows.
 func fullEffort(n int) effort { return effort{treesOf(n), passes, mostNear} }
 
-// graphEffort is that of the lists of a graph, which need not have all: what they lack is found by way of others.
+// graphEffort is the effort for the lists of a graph, which need not be complete: missing rows are
+// found through others.
 var graphEffort = effort{4, 1, mostNear}
 
-// nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho nearest are missing. It
-// returns the rows in an order in which those beside each other are near.
+// nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho
+// nearest are missing. It returns the rows in an order that has near ones side by side.
 func (w *Workspace) nearestRough(ctx context.Context, o Options, e effort) (order []int32, err error) {
 	p, l := &w.points, &w.lists
 	w.startWorkers(o.Workers)
@@ -118,8 +123,8 @@ func (w *Workspace) nearestRough(ctx context.Context, o Options, e effort) (orde
 	return all, ctx.Err()
 }
 
-// nearestForGraph is nearestRough with the effort of a graph, among sketches where rows have many dimensions: that these tell little
-// is seen when the graph is tested.
+// nearestForGraph is nearestRough with the effort of a graph, on sketches where rows have many dimensions.
+// Where sketches are too inexact, the test of the graph shows it.
 func (w *Workspace) nearestForGraph(ctx context.Context, o Options) (order []int32, err error) {
 	p := &w.points
 	if p.d < sketchFrom || p.n <= block {
@@ -133,13 +138,13 @@ func (w *Workspace) nearestForGraph(ctx context.Context, o Options) (order []int
 	return w.descendSketched(ctx, o, &s, nearestEach, nearestEach*3/2, graphEffort)
 }
 
-// linkLists are the links of the lowest layer in the making.
+// linkLists are the links of the lowest layer while it is made.
 type linkLists struct {
 	links []int32 // mostLinks for each row
 	count []uint8
 }
 
-// link adds a link, unless it is there or the row has as many as it may.
+// link adds a link, unless it is there or the row has mostLinks.
 func (l *linkLists) link(from, to int32) {
 	at, count := int(from)*mostLinks, int(l.count[from])
 	if from == to || count == mostLinks || slices.Contains(l.links[at:at+count], to) {
@@ -149,7 +154,7 @@ func (l *linkLists) link(from, to int32) {
 	l.count[from]++
 }
 
-// layer is the lowest layer, of the lists of all rows.
+// layer returns the lowest layer, from the lists of all rows.
 func (l *linkLists) layer() layer {
 	n := len(l.count)
 	out := layer{rows: make([]int32, n), offsets: make([]int64, n+1)}
@@ -164,12 +169,13 @@ func (l *linkLists) layer() layer {
 	return out
 }
 
-// linksChosen chooses links for each row of w from its list, and adds the way back of each where there is room, the nearest first.
+// linksChosen chooses links for each row of w from its list, and adds the reverse of each where there is
+// room, the nearest first.
 func (w *Workspace) linksChosen(ctx context.Context, o Options, order []int32) (*linkLists, error) {
 	const most = 2 * links
 	n := w.points.n
 	chosen, counts := make([]int32, n*most), make([]uint8, n)
-	if err := eachRow(ctx, o, "links", n, func(number, at int) { // in an order in which rows of the one before are still in the cache
+	if err := eachRow(ctx, o, "links", n, func(number, at int) { // near rows are in the cache
 		i := int(order[at])
 		counts[i] = uint8(w.workers[number].chooseLinks(&w.points, &w.lists, i, chosen[i*most:(i+1)*most]))
 	}); err != nil {
@@ -191,8 +197,9 @@ func (w *Workspace) linksChosen(ctx context.Context, o Options, order []int32) (
 	return both, nil
 }
 
-// chooseLinks writes the links of row i to out and returns how many they are: the nearest on its list, but for those that are
-// nearer to one chosen before than to the row, and then, up to the number links, the nearest of those left out.
+// chooseLinks writes the links of row i to out and returns their number: the nearest on its list, without
+// those that are nearer to one chosen before than to the row, and then, up to the number links, the nearest
+// of those left out.
 func (w *worker) chooseLinks(p *points, l *candidateLists, i int, out []int32) int {
 	from := i * l.length
 	n := min(int(l.counts[i]), block)

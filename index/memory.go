@@ -7,10 +7,11 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment: what a stream
-// remembers. Any number of goroutines may search while one adds and removes. A search looks at every vector: its answers are
-// exact, and the same calls give the same answers. Only where there are more vectors than MemoryOptions.Above it asks an HNSW
-// graph for candidates, ranks them by their true distances, and looks at every vector that the graph does not have yet.
+// Memory is a set of vectors that grows and shrinks one at a time and can be searched at any moment. Any
+// number of goroutines may search while one adds and removes. A search compares every vector: its answers are
+// exact, and the same calls give the same answers. Only where there are more vectors than MemoryOptions.Above
+// does it ask an HNSW graph for candidates, rank them by their true distances, and compare every vector that
+// the graph does not have yet.
 type Memory struct {
 	dimension int
 	cosine    bool
@@ -23,42 +24,44 @@ type Memory struct {
 	rows  []float32 // of each slot; of length 1 under cosine
 	norms []float32 // |x|^2 of each slot
 
-	// While there is a graph, or one is made, a slot stays what it is: what was removed is gone, but remains a step of the graph on
-	// the way to others.
-	graph    *libraryGraph // nil where none is worth it
-	linked   int           // slots from 0 on that the graph has
-	gone     []bool        // of each slot, where any was removed
+	// While there is a graph, or one is being made, slots do not move: a removed vector is marked as gone, but
+	// the graph still leads through it to others.
+	graph    *libraryGraph // nil: none
+	linked   int           // slots from 0 on that are in the graph
+	gone     []bool        // of each slot; nil: none was removed
 	building bool
-	built    sync.Cond // of mutex: building has become false
-	tried    int       // vectors at the last attempt to make a graph
+	built    sync.Cond // on mutex: building has become false
+	tried    int       // number of vectors at the last attempt to make a graph
 
 	scratch sync.Pool // of *memorySearch
 }
 
-// MemoryOptions say how a Memory measures and searches.
+// MemoryOptions configure a Memory.
 type MemoryOptions struct {
 	Cosine bool   // cosine distance instead of Euclidean
 	Seed   uint64 // of the graph; the same vectors in the same order and the same seed give the same graph
 
-	// Above is the number of vectors up to which every one is looked at; 0: DefaultAbove of the dimension; negative, or where the
-	// build has no HNSW library: however many there are.
+	// Above is the number of vectors up to which a search compares every one; 0: DefaultAbove of the dimension;
+	// negative, or in a build without the HNSW library: any number.
 	Above int
 }
 
-// graphWorth is how many numbers, vectors times dimension, are worth a graph.
+// graphWorth is the number of values, vectors times dimension, above which a graph is made.
 const graphWorth = 12_800_000
 
-// DefaultAbove is the number of vectors of a dimension above which a Memory makes a graph: 100,000 of dimension 128. It is an
-// estimate from single searches on 20,000 and 50,000 rows, not a sweep; a graph that does not find enough is not used.
+// DefaultAbove returns the number of vectors of a dimension above which a Memory makes a graph: 100,000 of
+// dimension 128. It is an estimate from single searches on 20,000 and 50,000 rows, not a sweep. A graph that
+// does not find enough is not used.
 func DefaultAbove(dimension int) int { return graphWorth / max(1, dimension) }
 
-// A graph is made anew when one in newShare vectors is not in it yet, or one in goneShare of its own is gone.
+// A graph is made anew when one in newShare vectors is not in it yet, or one in goneShare of its
+// own was removed.
 const (
 	newShare  = 10
 	goneShare = 4
 )
 
-// Hit is a vector found: its id and its distance from the query.
+// Hit is a vector found, with its distance from the query.
 type Hit struct {
 	ID       uint64
 	Distance float32
@@ -81,15 +84,15 @@ func NewMemory(dimension int, o MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
-// Len is the number of vectors held.
+// Len returns the number of vectors held.
 func (m *Memory) Len() int {
 	m.mutex.RLock()
 	defer m.mutex.RUnlock()
 	return len(m.slots)
 }
 
-// Add copies a vector into m. It refuses an id that is there, a vector of another dimension, values that are NaN or
-// infinite or too large to have distances, and a zero vector under cosine.
+// Add copies a vector into m. It returns an error for an id that is there, a vector of another dimension,
+// values that are NaN or infinite or too large to have distances, and a zero vector under cosine.
 func (m *Memory) Add(id uint64, vector []float32) error {
 	row := make([]float32, m.dimension)
 	if err := m.take(row, vector); err != nil {
@@ -110,7 +113,7 @@ func (m *Memory) Add(id uint64, vector []float32) error {
 	return nil
 }
 
-// Remove takes a vector out and says whether it was there.
+// Remove removes a vector and reports whether it was there.
 func (m *Memory) Remove(id uint64) bool {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -130,7 +133,7 @@ func (m *Memory) Remove(id uint64) bool {
 		}
 		return true
 	}
-	// The last one moves into the gap.
+	// The last vector moves into the gap.
 	last := int32(len(m.ids) - 1)
 	if slot != last {
 		m.ids[slot] = m.ids[last]

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Build makes a graph of all that m holds, where that is worth one and the graph there is lacks any of it, and returns when it
-// is in use. Searches and changes may go on meanwhile. After it, searches depend on nothing but the vectors in the order in which
-// they came, the seed, and the query, until a new graph is due.
+// Build makes a graph of all vectors of m, if there are enough for one and the current graph is not
+// complete, and returns when it is in use. Searches and changes may continue meanwhile. After Build,
+// searches depend on nothing but the vectors in the order in which they were added, the seed, and the query,
+// until a new graph is due.
 func (m *Memory) Build(ctx context.Context) error {
 	m.mutex.Lock()
 	for m.building {
@@ -23,13 +24,13 @@ func (m *Memory) Build(ctx context.Context) error {
 	return m.build(ctx)
 }
 
-// due says whether a graph is to be made, and promises that the caller will.
+// due reports whether a graph must be made; if so, the caller must make it.
 func (m *Memory) due() bool {
 	wanted := func() bool {
 		if m.building || len(m.slots) <= m.above {
 			return false
 		}
-		if m.graph == nil { // none found enough last time: not before there are many more
+		if m.graph == nil { // the last one did not find enough: try again when there are many more
 			return m.tried == 0 || len(m.slots) > 2*m.tried
 		}
 		fresh := len(m.ids) - m.linked
@@ -43,19 +44,19 @@ func (m *Memory) due() bool {
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	if !wanted() { // another one promised it
+	if !wanted() { // another goroutine makes it
 		return false
 	}
 	m.building = true
 	return true
 }
 
-// build makes a graph of what is there and puts it into use. It is called with m.building set.
+// build makes a graph of the current vectors and puts it into use. It is called with m.building set.
 func (m *Memory) build(ctx context.Context) error {
 	m.mutex.RLock()
 	n := len(m.ids)
 	gone := slices.Clone(m.gone)
-	rows := m.rows[:n*m.dimension] // nothing changes there while a graph is made
+	rows := m.rows[:n*m.dimension] // they do not change while a graph is made
 	m.mutex.RUnlock()
 	if gone != nil {
 		rows = keptRows(rows, gone, m.dimension)
@@ -66,7 +67,7 @@ func (m *Memory) build(ctx context.Context) error {
 	m.building, m.tried = false, len(m.slots)
 	m.built.Broadcast()
 	if err != nil && m.graph != nil {
-		return err // the graph that there is goes on
+		return err // keep the graph in use
 	}
 	if m.graph, m.linked = graph, 0; graph != nil {
 		graph.row = m.row
@@ -74,7 +75,7 @@ func (m *Memory) build(ctx context.Context) error {
 	}
 	m.closeRanks(func(slot int) bool {
 		if graph != nil && slot < n {
-			return gone != nil && gone[slot] // what is gone since then is in the graph
+			return gone != nil && gone[slot] // those removed since then are in the graph
 		}
 		return m.gone != nil && m.gone[slot]
 	})
@@ -92,7 +93,7 @@ func keptRows(rows []float32, gone []bool, d int) []float32 {
 	return kept
 }
 
-// closeRanks drops slots; what is left moves up.
+// closeRanks drops slots and moves the others up.
 func (m *Memory) closeRanks(dropped func(slot int) bool) {
 	kept, marked := 0, false
 	for slot, id := range m.ids {

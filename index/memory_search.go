@@ -9,9 +9,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them where m holds fewer;
-// with a graph, fewer where most of what is near was removed. Where a graph, or a new one, is due, Search has it made beside the
-// path and does not wait.
+// Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them if m holds
+// fewer; with a graph, fewer if most near ones were removed. If a graph, or a new one, is due, Search starts
+// making it in the background.
 func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
 	if m.due() {
 		go m.build(context.Background())
@@ -27,8 +27,8 @@ func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
 	return s.nearest[0].hits(m, dst), nil
 }
 
-// SearchEach finds for each of queries what Search would, in less time where they are many: every vector is compared with all of
-// them when it is read.
+// SearchEach finds for each of queries what Search would, in less time if they are many: a vector is read
+// once and compared with all of them.
 func (m *Memory) SearchEach(queries [][]float32, k int) ([][]Hit, error) {
 	if m.due() {
 		go m.build(context.Background())
@@ -50,14 +50,14 @@ func (m *Memory) SearchEach(queries [][]float32, k int) ([][]Hit, error) {
 	return out, nil
 }
 
-// memorySearch is what searches work in.
+// memorySearch is the memory of a search.
 type memorySearch struct {
 	queries vector.Matrix
 	nearest []memoryHits // of each query
 
 	candidates []int32
 	products   []float32 // of the queries with a block of vectors
-	low        []float32 // of each of these, the least that rounding leaves of its norm
+	low        []float32 // of each of these: a lower bound of its norm
 	positions  []int32
 }
 
@@ -99,10 +99,11 @@ func (s *memorySearch) find(m *Memory, k int) {
 	}
 }
 
-// fewQueries are compared with every vector as they are; more, in tiles of products.
+// fewQueries is the number of queries from which on vectors are compared in tiles of products, fewer
+// one by one.
 const fewQueries = 4
 
-// look compares every query with the vectors of some slots, of which there are at most block.
+// look compares every query with the vectors of some slots, at most block.
 func (s *memorySearch) look(m *Memory, from, to int) {
 	n := to - from
 	if s.queries.N < fewQueries {
@@ -113,7 +114,8 @@ func (s *memorySearch) look(m *Memory, from, to int) {
 		}
 		return
 	}
-	// As in points: what a tile computes of a pair is off by at most share (|x|^2 + |y|^2) + least, and a distance by a few roundings.
+	// As in points: the value of a pair from a tile is off by at most share (|x|^2 + |y|^2) + least, and a
+	// distance by a few roundings.
 	tile, dot := kernel.Roundings(m.dimension)
 	share := float32((tile + 2*dot + 16) * epsilon)
 	least := float32(math.Ldexp(float64(m.dimension)+16, -146))
@@ -141,7 +143,7 @@ func (s *memorySearch) look(m *Memory, from, to int) {
 	}
 }
 
-// offer compares query i with the vector of a slot, unless that is gone.
+// offer compares query i with the vector of a slot, unless it was removed.
 func (s *memorySearch) offer(m *Memory, i int, slot int32) {
 	if m.gone == nil || !m.gone[slot] {
 		s.nearest[i].offer(m, slot, squared(s.queries.Row(i), m.row(slot)))
@@ -155,7 +157,7 @@ type memoryHits struct {
 	count     int
 }
 
-// reach is the squared distance up to which a vector matters.
+// reach returns the squared distance up to which a vector is wanted.
 func (h *memoryHits) reach() float64 {
 	if h.count < len(h.slots) {
 		return math.Inf(1)
@@ -163,7 +165,7 @@ func (h *memoryHits) reach() float64 {
 	return h.distances[h.count-1]
 }
 
-// hits appends them to dst.
+// hits appends the nearest to dst.
 func (h *memoryHits) hits(m *Memory, dst []Hit) []Hit {
 	for i, slot := range h.slots[:h.count] {
 		distance := math.Sqrt(h.distances[i])
@@ -197,7 +199,7 @@ func (h *memoryHits) offer(m *Memory, slot int32, distance float64) {
 	h.distances[at], h.slots[at] = distance, slot
 }
 
-// squared is |x-y|^2 with a relative error of a few roundings, whatever the scale.
+// squared returns |x-y|^2 with a relative error of a few roundings, whatever the scale.
 func squared(x, y []float32) float64 {
 	s := kernel.SquaredDistance(x, y)
 	if s > 1e-25 && s < 1e37 {

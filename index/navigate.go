@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	candidatesAsked = 64  // of the library for each query, at least: its search ends early
+	candidatesAsked = 64  // to ask the library for per query, at least: its search ends early
 	mostCandidates  = 512 // where a graph does not find enough with fewer
-	graphFloor      = .96 // of the graphTested nearest of a row, what a graph finds
+	graphFloor      = .96 // the share that a graph must find of the graphTested nearest of a row
 	graphTested     = 5
-	graphAttempts   = 2  // at a graph; the second with the effort of a whole answer
-	graphTests      = 8  // of them, at most: with 64, 128, 256 and 512 candidates
-	rowsEach        = 10 // rows that there must be for each entry: a search looks at all entries
+	graphAttempts   = 2  // to make a graph; the second with full effort
+	graphTests      = 8  // of them at most: with 64, 128, 256 and 512 candidates
+	rowsEach        = 10 // rows needed per entry: a search compares all entries
 )
 
-// navigate finds neighbours through an HNSW graph: the lists of a descent make its layers, and rows whose neighbours the last pass
-// of the descent still changed are searched for in the graph.
+// navigate finds neighbours through an HNSW graph. The lists of a descent make its layers, and rows whose
+// neighbours the last pass of the descent still changed are searched for in the graph.
 func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	p, l := &w.points, &w.lists
 	order, err := w.nearestRough(ctx, o, fullEffort(p.n))
@@ -39,7 +39,8 @@ func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	})
 }
 
-// changedRows are the rows of which one of the rho nearest was not among those that the last pass began with.
+// changedRows returns the rows of which one of the rho nearest was not on their list when the
+// last pass began.
 func (w *Workspace) changedRows(rho int) []int32 {
 	var changed []int32
 	for i := range int32(w.points.n) {
@@ -55,7 +56,7 @@ func (w *Workspace) changedRows(rho int) []int32 {
 	return changed
 }
 
-// compare offers row i at most block candidates, with the values that tiles give them.
+// compare offers row i at most block candidates, with the same values as in tiles.
 func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	ids = ids[:min(len(ids), block)]
 	w.pairs += int64(len(ids))
@@ -64,8 +65,8 @@ func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	w.meet(p, l, i, ids, w.products[:len(ids)])
 }
 
-// testedGraph makes an HNSW graph of rows of dimension d that finds what graphFloor asks, but for one in a thousand; nil where none
-// does. Its rows are those given.
+// testedGraph makes an HNSW graph of rows of dimension d that finds graphFloor, with a risk of error of one
+// in a thousand; nil if none does. The graph reads the rows from the given slice.
 func testedGraph(ctx context.Context, rows []float32, d int, o Options) (*libraryGraph, error) {
 	o.Rho = graphTested
 	n := len(rows) / d
@@ -101,7 +102,8 @@ func testedGraph(ctx context.Context, rows []float32, d int, o Options) (*librar
 	return nil, nil
 }
 
-// graphOf makes an HNSW graph of the rows of w from its lists. order has the rows so that those beside each other are near. row returns a row by its number, for as long as the graph is in use.
+// graphOf makes an HNSW graph of the rows of w from its lists. order has near rows side by side. row returns
+// a row by its number, for as long as the graph is in use.
 func (w *Workspace) graphOf(ctx context.Context, o Options, order []int32, row func(number int32) []float32) (*libraryGraph, error) {
 	layers, entries, err := w.layersOf(ctx, o, order)
 	if err != nil {
@@ -111,15 +113,15 @@ func (w *Workspace) graphOf(ctx context.Context, o Options, order []int32, row f
 	return newLibraryGraph(layers, rows, row)
 }
 
-// graphTest tests a graph of the rows of a Workspace by searching for some of them, as if each were not there: what is found of the rows
-// nearest to it is what will be found for new ones of their kind. Entries are not among them: if one were not there, another would be in
-// its index.
+// graphTest tests a graph of the rows of a Workspace by searching for some of them, each time without the row
+// itself: the recall of the rows nearest to it estimates that for new rows of their kind. Entries are not
+// drawn: without one, another would be an entry instead.
 type graphTest struct {
 	rows  [][]int32 // a block at a time
 	truth []*Neighbours
 }
 
-// passes says whether a graph surely finds what graphFloor asks.
+// passes reports whether a graph finds graphFloor with certainty enough for the test.
 func (t *graphTest) passes(ctx context.Context, w *Workspace, o Options, graph *libraryGraph) (bool, error) {
 	test := newFloorTest(graphFloor, graphTests)
 	found := make([]float64, block)
@@ -143,7 +145,7 @@ func (t *graphTest) passes(ctx context.Context, w *Workspace, o Options, graph *
 	return test.passed(), nil
 }
 
-// draw draws a block of rows, with replacement as the test has it, and finds their neighbours.
+// draw draws a block of rows, with replacement as the test assumes, and finds their neighbours.
 func (t *graphTest) draw(ctx context.Context, w *Workspace, o Options, entries *entryRows) error {
 	random := rand.New(rand.NewPCG(o.Seed, 0x9a7e+uint64(len(t.rows))))
 	rows := make([]int32, block)
@@ -157,7 +159,7 @@ func (t *graphTest) draw(ctx context.Context, w *Workspace, o Options, entries *
 	return err
 }
 
-// entryRows are the rows where searches may begin, side by side.
+// entryRows are copies of the rows where searches may begin, side by side.
 type entryRows struct {
 	numbers []int32 // ascending
 	rows    vector.Matrix
@@ -171,7 +173,7 @@ func newEntryRows(p *points, numbers []int32) entryRows {
 	return e
 }
 
-// nearest is the position of the entry nearest to a query, the first of several.
+// nearest returns the index of the entry nearest to a query, the first of equals.
 func (e *entryRows) nearest(query []float32) int32 {
 	best, least := int32(0), infinity
 	for i := range e.numbers {

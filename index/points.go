@@ -11,18 +11,18 @@ import (
 
 var infinity = float32(math.Inf(1))
 
-// points are the rows as the tiles see them, with a bound on what rounding can do to |x|^2 + |y|^2 - 2xy: the true value
-// of a pair lies within share (|x|^2 + |y|^2) + least of the computed one. Where that does not tell two candidates apart,
-// the original rows do.
+// points are the rows as the tiles use them, with a bound on the rounding of |x|^2 + |y|^2 - 2xy: the true
+// value of a pair is within share (|x|^2 + |y|^2) + least of the computed one. Where that does not decide
+// between two candidates, the original rows do.
 type points struct {
 	n, d     int
-	original []float32 // rows that distances are defined on: as given, or of length 1 under cosine
-	rows     []float32 // original, or centred and scaled where float32 would lose the distances
+	original []float32 // rows that define the distances: as given, or of length 1 under cosine
+	rows     []float32 // original, or centred and scaled where float32 would otherwise lose the distances
 	scale    float64   // rows are the originals, moved, times this
 	cosine   bool
 
 	norms       []float32 // |x|^2 of rows
-	low, high   []float32 // norms less and plus their share of the bound
+	low, high   []float32 // norms minus and plus their share of the bound
 	share       float32
 	least       float32
 	unit, moved []float32 // memory of original and rows where they are copies
@@ -37,7 +37,7 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
 	p.norms, p.low, p.high = vector.Resize(p.norms, n), vector.Resize(p.low, n), vector.Resize(p.high, n)
 	tile, dot := kernel.Roundings(d)
-	p.share = float32((tile + dot + 16) * epsilon) // 16: of centring, and of adding the three terms
+	p.share = float32((tile + dot + 16) * epsilon) // 16: for centring, and for adding the three terms
 	p.least = float32(math.Ldexp(float64(d)+16, -146))
 	if cosine {
 		if err := p.toUnitLength(); err != nil {
@@ -68,12 +68,11 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 	return nil
 }
 
-// soon is how many rows are asked for at a time before they are read. Enough that they come side by side, few
-// enough that the first are still there when the last has come.
+// soon is the number of rows to prefetch at a time: enough to load in parallel, few enough that the first are
+// still in the cache when the last arrives.
 const soon = 16
 
-// ahead is called before ids[at] is read, for every position in turn: it asks for those that follow in good
-// time.
+// ahead must be called before ids[at] is read, for every position in turn: it prefetches those that follow.
 func (p *points) ahead(ids []int32, at int) {
 	if at%soon != 0 {
 		return
@@ -97,7 +96,7 @@ func (p *points) report(d2 float64) float32 {
 	return float32(math.Sqrt(d2))
 }
 
-// measure fills in the norms and returns the largest and their sum. A norm that is not finite is looked into.
+// measure fills in the norms and returns the largest and their sum, or an error for a row that is not finite.
 func (p *points) measure() (largest float32, total float64, err error) {
 	for i := range p.n {
 		row := p.row(i)
@@ -115,7 +114,7 @@ func (p *points) measure() (largest float32, total float64, err error) {
 	return largest, total, nil
 }
 
-// finite says what is wrong with a row.
+// finite returns an error for the first value of a row that is NaN or infinite.
 func finite(row []float32) error {
 	for j, v := range row {
 		if v != v || v > math.MaxFloat32 || v < -math.MaxFloat32 {
@@ -125,7 +124,7 @@ func finite(row []float32) error {
 	return nil
 }
 
-// measurable says whether a row is finite and its distance to any other such row fits a float32.
+// measurable returns an error unless a row is finite and its distance to any other such row fits a float32.
 func measurable(row []float32) error {
 	if kernel.Dot(row, row) < 1e30 {
 		return nil
@@ -177,7 +176,8 @@ func unit(out, row []float32) error {
 	return nil
 }
 
-// rescale makes rows a copy whose largest value lies between 1 and 2, so that squares neither overflow nor vanish.
+// rescale makes rows a copy whose largest value is between 1 and 2, so that squares neither
+// overflow nor vanish.
 func (p *points) rescale() error {
 	var top float32
 	for i := range p.n {
@@ -198,8 +198,8 @@ func (p *points) rescale() error {
 	return nil
 }
 
-// offCentre computes the mean of a few rows and says whether it is most of what the rows have in length, given the sum of
-// their norms. A mean of few is as good a centre as that of all.
+// offCentre computes the mean of a few rows and reports whether it has most of the rows' squared length,
+// given the sum of their norms. The mean of a few is as good a centre as that of all.
 func (p *points) offCentre(total float64) bool {
 	const few = 16
 	count := min(few, p.n)
@@ -211,7 +211,7 @@ func (p *points) offCentre(total float64) bool {
 	return float64(kernel.Dot(p.mean, p.mean))*float64(p.n) > .9*total
 }
 
-// centre makes rows a copy with the mean taken off.
+// centre makes rows a copy with the mean subtracted.
 func (p *points) centre() {
 	p.moved = vector.Resize(p.moved, p.n*p.d)
 	for i := range p.n {
@@ -222,10 +222,10 @@ func (p *points) centre() {
 	p.rows = p.moved
 }
 
-// squared is |x-y|^2 of two rows with a relative error of a few roundings, whatever their scale.
+// squared returns |x-y|^2 of two rows with a relative error of a few roundings, whatever their scale.
 func (p *points) squared(i, j int32) float64 { return squared(p.trueRow(int(i)), p.trueRow(int(j))) }
 
-// squaredExactly is |x-y|^2 of two rows in float64: the word that settles every doubt.
+// squaredExactly returns |x-y|^2 of two rows in float64, which decides every doubtful order.
 func (p *points) squaredExactly(i, j int32) float64 {
 	return squaredExactly(p.trueRow(int(i)), p.trueRow(int(j)))
 }

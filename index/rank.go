@@ -7,8 +7,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// ranker turns a candidate list into an answer. Where the bounds of two candidates overlap it goes back to the original
-// rows, first in float32 differences, then in float64: the order of an answer is that of the true distances.
+// ranker makes an answer of a candidate list. Where the bounds of two candidates overlap it reads
+// the original rows, first in float32 differences, then in float64: the order of an answer is that
+// of the true distances.
 type ranker struct {
 	ids   []int32
 	exact []float64
@@ -16,11 +17,11 @@ type ranker struct {
 	low   []float32
 }
 
-// crowd is how many candidates at one distance float64 tells apart; larger crowds are left in the order that float32
-// differences give them, so that a million equidistant rows take no longer than one pass each.
+// crowd is the number of candidates at one distance that are ordered in float64. Larger crowds keep the order
+// of float32 differences, so that a million equidistant rows take no longer than one pass each.
 const crowd = 64
 
-// precise is the relative error that a reported squared distance may have before it is computed anew.
+// precise is the relative error above which a reported squared distance is computed anew.
 const precise = 1e-3
 
 // rankExactly writes the answer of list i, to which all rows were offered.
@@ -33,7 +34,7 @@ func (r *ranker) rankExactly(p *points, l *candidateLists, i int, out *Neighbour
 	r.rank(p, l, i, out)
 }
 
-// rank writes the nearest on list i.
+// rank writes the nearest of list i.
 func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 	from, count := i*l.length, int(l.counts[i])
 	values, ids := l.values[from:from+count], l.ids[from:from+count]
@@ -44,7 +45,7 @@ func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 	inverse := 1 / (p.scale * p.scale)
 	r.lowest(p, values, ids)
 	for k := 0; k < wanted; {
-		// The candidates from k to end cannot be told apart from each other, but from all others.
+		// The order of the candidates from k to end is open among them, but not against all others.
 		highest, end := -infinity, k
 		for end < count && (end == k || r.low[end] <= highest) {
 			highest = max(highest, values[end]+p.share*(p.norms[ids[end]]+2*own)+2*p.least)
@@ -70,8 +71,8 @@ func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 	}
 }
 
-// lowest fills in, for each position of a list, the lowest that the value of any candidate from there on can
-// truly be.
+// lowest fills in, for each position of a list, a lower bound of the true value of any candidate
+// from there on.
 func (r *ranker) lowest(p *points, values []float32, ids []int32) {
 	r.low = vector.Resize(r.low, len(values))
 	least := infinity
@@ -81,7 +82,7 @@ func (r *ranker) lowest(p *points, values []float32, ids []int32) {
 	}
 }
 
-// crowded compares row i, by id, with every other one: so many are equally near that a candidate list cannot hold them.
+// crowded compares row i, by id, with every other one: too many are equally near for a candidate list.
 func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances []float32) {
 	r.kept.reset(rho + crowd)
 	for j := range int32(p.n) {
@@ -90,7 +91,7 @@ func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances 
 		}
 		r.kept.offer(p.squared(i, j), j)
 		if r.kept.count >= rho && r.kept.values[rho-1] == 0 {
-			r.kept.answer(p, rho, answer, distances) // nothing is nearer than equal rows of lower id
+			r.kept.answer(p, rho, answer, distances) // no row is nearer than equal rows of lower id
 			return
 		}
 	}
@@ -111,12 +112,12 @@ func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances 
 	r.kept.answer(p, rho, answer, distances)
 }
 
-// nearestList is one list ordered by squared distance, ties by id.
+// nearestList is a list in the order of squared distance, ties by id.
 type nearestList struct {
 	values  []float64
 	ids     []int32
 	count   int
-	dropped float64 // the nearest that was not kept
+	dropped float64 // smallest value that was not kept
 }
 
 func (c *nearestList) reset(length int) {

@@ -8,19 +8,20 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// How rows of many dimensions are sketched. Compared on images of 784 dimensions.
+// Parameters of the sketches of rows of many dimensions, compared on images of 784 dimensions.
 
 const (
-	sketchFrom     = 256 // dimensions, from where on rows are sketched
+	sketchFrom     = 256 // dimensions from which on rows are sketched
 	sketched       = 96  // dimensions of a sketch
-	sketchLists    = 3.5 // how long its lists are, for each neighbour wanted
+	sketchLists    = 3.5 // length of its lists for each neighbour wanted
 	sketchSample   = 2048
 	sketchSteps    = 5   // of the iteration for its directions
-	sketchFaithful = .93 // of the nearest in a sample, how many must be among twice as many by their sketches
+	sketchFaithful = .93 // share of the nearest in a sample that must be among twice as many by sketches
 )
 
-// sketch makes the rows of s those of p in the directions in which they vary most, with the norms that p has: where what is left out
-// of two rows has nothing in common, the values of pairs are those of p. It returns false where the nearest rows are not near in these directions.
+// sketch fills s with the rows of p projected on the directions in which they vary most, and with the norms
+// of p: values of pairs are those of p where the parts left out of two rows are orthogonal. It returns false
+// if the nearest rows are not near in these directions.
 func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, error) {
 	p := &w.points
 	if p.d < sketchFrom {
@@ -33,7 +34,7 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	return true, p.sketchAlong(ctx, o, directions, s)
 }
 
-// sketchAlong makes the rows of s those of p in some directions.
+// sketchAlong fills s with the rows of p projected on directions.
 func (p *points) sketchAlong(ctx context.Context, o Options, directions []float32, s *points) error {
 	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
 	s.rows = vector.Resize(s.rows, p.n*sketched)
@@ -45,11 +46,12 @@ func (p *points) sketchAlong(ctx context.Context, o Options, directions []float3
 	})
 }
 
-// directions are orthonormal, and about those in which a sample of the rows varies most: a few steps of subspace iteration.
+// directions returns an orthonormal basis that approximates the directions in which a sample of the rows
+// varies most: a few steps of subspace iteration.
 func (p *points) directions(seed uint64) (basis []float32) {
 	random := rand.New(rand.NewPCG(seed, 0x5e7c))
 	count := min(sketchSample, p.n)
-	columns := make([]float32, p.d*count) // of the centred sample, side by side
+	columns := make([]float32, p.d*count) // of the sample, centred below, each a dimension
 	for i := range count {
 		for j, v := range p.row(random.IntN(p.n)) {
 			columns[j*count+i] = v
@@ -76,7 +78,7 @@ func (p *points) directions(seed uint64) (basis []float32) {
 		basis, next = next, basis
 		for a := range sketched {
 			row := basis[a*p.d : a*p.d+p.d]
-			for range 2 { // once more, for what rounding left
+			for range 2 { // the second time for rounding errors
 				for b := range a {
 					other := basis[b*p.d : b*p.d+p.d]
 					kernel.Axpy(-kernel.Dot(row, other), other, row)
@@ -88,7 +90,8 @@ func (p *points) directions(seed uint64) (basis []float32) {
 	return basis
 }
 
-// faithful is, in a sample of the rows and for some of them, the share of the nearest that are among twice as many by sketches.
+// faithful returns, for some rows of a sample, the share of the nearest that are among twice as many
+// nearest by sketches.
 func (p *points) faithful(directions []float32, o Options) float64 {
 	random := rand.New(rand.NewPCG(o.Seed, 0xfa17))
 	count, wanted := min(sketchSample, p.n), max(o.Rho, 5)
@@ -111,7 +114,7 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 		for j := range values {
 			values[j] = norms[j] - 2*row[j]
 		}
-		limit := smallest(values, min(wanted+1, count)) // one of them is the row itself
+		limit := smallest(values, min(wanted+1, count)) // the row itself is one of them
 		for j := range values {
 			values[j] = norms[j] - 2*brief[j]
 		}
@@ -125,10 +128,10 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 	return float64(found) / float64(some*min(wanted+1, count))
 }
 
-// descendSketched is descend among sketches, whose nearest are then compared by all that they are. For each
-// row it keeps so many of the nearest, and so many by their sketches before that. It returns the order of a
-// tree, in which the sketches lie while they are searched: rows that meet are then near each other in memory,
-// too.
+// descendSketched is descend on sketches, whose nearest rows are then compared in full. For each row it
+// keeps kept of the nearest, and keptSketched by sketches before that. It returns the order of a tree, in
+// which the sketches are copied while they are searched: those compared with each other are then near each
+// other in memory.
 func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int,
 	e effort,
 ) (order []int32, err error) {
@@ -152,7 +155,7 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, k
 	})
 }
 
-// arrange puts the rows into an order, in memory of their own.
+// arrange copies the rows in an order.
 func (p *points) arrange(order []int32) {
 	rows, norms := make([]float32, p.n*p.d), make([]float32, p.n)
 	for i, id := range order {
@@ -161,12 +164,11 @@ func (p *points) arrange(order []int32) {
 		norms[i] = p.norms[id]
 	}
 	p.rows, p.norms = rows, norms
-	p.low, p.high = norms, norms // an approximate search looks at neither
+	p.low, p.high = norms, norms // an approximate search uses neither
 }
 
-// compareListed compares rows of an order with what is on their lists in near, where rows have their
-// positions in the order for names. It reads them where they lie: for a tile they would be copied to be read
-// once or twice.
+// compareListed compares rows of an order with those on their lists in near, which names rows by their
+// positions in the order. It reads them in place: a tile would copy them to read them once or twice.
 func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32, from, to int) {
 	var product [1]float32
 	for at := from; at < to; at++ {
@@ -181,7 +183,7 @@ func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32
 			if k%4 == 0 {
 				kernel.Prefetch(p.rows, p.d, w.candidates[min(k+4, len(w.candidates)):min(k+8, len(w.candidates))])
 			}
-			kernel.Products(product[:], row, p.row(int(id)), 1, 1, p.d) // as in every tile, to the bit
+			kernel.Products(product[:], row, p.row(int(id)), 1, 1, p.d) // bit for bit as in every tile
 			l.insert(int(i), p.norms[id]-2*product[0], id)
 		}
 		l.lower(int(i))

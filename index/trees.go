@@ -9,10 +9,10 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// forest holds trees as orders of the rows: a tree's leaves are ranges of its order, and rows that are near each
-// other tend to share one. A node with many rows draws leaders among them, and each row goes with the nearest: the
-// borders between them follow the rows, where a plane through the middle of all would cut through what lies
-// together. Below the leaves, planes put the rows in order.
+// forest holds trees as orders of the rows: a tree's leaves are ranges of its order, and near rows tend to
+// share one. A node with many rows draws leaders among them, and each row joins the nearest: the borders
+// between leaders follow the rows, where a plane through the middle of all would separate near ones. Within
+// the leaves, planes order the rows.
 type forest struct {
 	orders [][]int32
 	leaves [][]span // of each tree, left to right
@@ -23,43 +23,44 @@ type span struct{ from, to int }
 
 const (
 	mostLeaders = block // of a node
-	company     = 80    // rows that a leader has in the mean, at least: few have more than a leaf holds then
-	lopsided    = .75   // share of a node's rows beyond which the rows of one leader are no progress
+	company     = 80    // mean rows of a leader, at least: few then have more than a leaf holds
+	lopsided    = .75   // share of a node's rows above which one leader's rows are split by a plane instead
 )
 
-// node is a span of a tree that is to be split.
+// node is a span of a tree to be split.
 type node struct {
 	tree int
 	span
 }
 
-// planes is how many levels of a tree are drawn at once, so that a row is read once for all of them.
+// planes is the number of levels of a tree that are drawn at once, so that a row is read once for
+// all of them.
 const planes = 3
 
-// splitting is what a worker splits in.
+// splitting is a worker's memory for splits.
 type splitting struct {
 	directions []float32   // planes x d
 	projected  []projected // of each row
-	part       []uint8     // that each row goes to
+	part       []uint8     // of each row
 	sorted     []int32
 	leaders    leaders
 }
 
-// leaders are rows of a node by which it is parted.
+// leaders are the rows by which a node is divided.
 type leaders struct {
 	rows, norms []float32
-	part        []uint8 // of each row of the node: the leader that it goes with
+	part        []uint8 // of each row of the node: its leader
 }
 
-// projected is a row of a node, by its position there, and where it lies along each direction.
+// projected is a row of a node, by its position there, with its product with each direction.
 type projected struct {
 	along    [planes]float32
 	position int32
 }
 
-// grow grows trees, numbered from first on, until every leaf holds at most block rows. Everything is drawn
-// from the seed, the number of the tree and the position in it alone, so that goroutines may take parts in
-// any order.
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. All random numbers
+// depend only on the seed, the number of the tree and the position in it, so that goroutines may take parts
+// in any order.
 func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
 	var l leaders
@@ -105,7 +106,7 @@ func (l *leaders) draw(p *points, ids []int32, random *rand.Rand) {
 	l.part = vector.Resize(l.part, len(ids))
 }
 
-// follow notes the nearest leader of each row, the first of equals.
+// follow finds the nearest leader of each row, the first of equals.
 func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
 	count := len(l.norms)
 	for from := 0; from < len(ids); from += block {
@@ -125,8 +126,8 @@ func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
 	}
 }
 
-// sort puts the rows of a node, in their order, beside those that go with the same leader, and returns where
-// those of each leader that has any are.
+// sort groups the rows of a node by leader, keeping their order, and returns the span of each leader
+// that has any.
 func (l *leaders) sort(ids, sorted []int32) (parts []span) {
 	var next [mostLeaders]int
 	for _, c := range l.part {
@@ -149,8 +150,8 @@ func (l *leaders) sort(ids, sorted []int32) (parts []span) {
 	return parts
 }
 
-// carve parts a span of an order until its parts are leaves, which it appends. halved says that leaders would
-// not do, as where rows are equal: it is halved by a plane then.
+// carve divides a span of an order until its parts are leaves, which it appends. halved: leaders did not
+// divide it well, for example because rows are equal, and a plane halves it.
 func (w *worker) carve(p *points, order []int32, at span, halved bool, random *rand.Rand, leaves []span) []span {
 	ids := order[at.from:at.to]
 	if len(ids) <= block {
@@ -175,14 +176,14 @@ func (w *worker) carve(p *points, order []int32, at span, halved bool, random *r
 	return leaves
 }
 
-// halves are where the rows of a span are when it is split.
+// halves returns the spans of the two halves of a span.
 func (s span) halves() (lower, upper span) {
 	middle := (s.from + s.to) / 2
 	return span{s.from, middle}, span{middle, s.to}
 }
 
-// finish splits on, through the leaves, so that rows side by side are near each other down to as many as a pass takes
-// groupSize: halves are of equal size, or the upper is larger by one.
+// finish splits leaves further, so that adjacent rows are near each other, down to parts of groupSize, as
+// passes use: halves are of equal size, or the upper is larger by one.
 func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
 	if len(ids) <= groupSize {
 		return
@@ -192,7 +193,7 @@ func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
 	w.finishParts(p, ids, levels, random)
 }
 
-// finishParts finishes what a split has made of ids.
+// finishParts finishes the parts of ids that a split has made.
 func (w *worker) finishParts(p *points, ids []int32, levels int, random *rand.Rand) {
 	if levels == 0 {
 		w.finish(p, ids, random)
@@ -202,7 +203,8 @@ func (w *worker) finishParts(p *points, ids []int32, levels int, random *rand.Ra
 	w.finishParts(p, ids[len(ids)/2:], levels-1, random)
 }
 
-// levelsTo is how many levels of a node of so many rows are drawn at once on the way to parts of at most least.
+// levelsTo returns the number of levels that a node of rows is split by at once, on the way to parts of
+// at most least.
 func levelsTo(least, rows int) int {
 	levels := 1
 	for levels < planes && rows>>levels > least {
@@ -211,13 +213,14 @@ func levelsTo(least, rows int) int {
 	return levels
 }
 
-// drawFor is the source of randomness of a node.
+// drawFor returns the source of randomness of a node.
 func drawFor(o Options, first int, at node) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, uint64(first+at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
 }
 
-// split orders ids so that halves, halves of halves and so on for some levels lie to either side of planes, each between two
-// rows drawn from ids. Within each part they keep their order: ids that ascend are met in the order of the memory.
+// split orders ids so that halves, halves of halves and so on for some levels are on either side of planes,
+// each between two rows drawn from ids. Rows keep their order within each part: ascending ids are read in the
+// order of memory.
 func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 	s := &w.splitting
 	s.directions = vector.Resize(s.directions, planes*p.d)
@@ -228,7 +231,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 			copy(direction, p.row(int(a)))
 			kernel.Axpy(-1, p.row(int(b)), direction)
 			if kernel.Dot(direction, direction) > 0 {
-				break // else the two are equal: draw again
+				break // otherwise the two are equal: draw again
 			}
 		}
 	}
@@ -242,7 +245,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 		s.projected[i] = at
 	}
 	s.part, s.sorted = vector.Resize(s.part, len(ids)), vector.Resize(s.sorted, len(ids))
-	var next [1 << planes]int // where the rows of each part go
+	var next [1 << planes]int // index of the next row of each part
 	s.halves(span{0, len(ids)}, 0, levels, 0, &next)
 	for i, id := range ids {
 		part := s.part[i]
@@ -252,7 +255,7 @@ func (w *worker) split(p *points, ids []int32, levels int, random *rand.Rand) {
 	copy(ids, s.sorted)
 }
 
-// halves parts a span of the projected rows for the levels that are left, and notes where each part begins.
+// halves divides a span of the projected rows for the remaining levels, and records where each part begins.
 func (s *splitting) halves(at span, level, levels, part int, begin *[1 << planes]int) {
 	if level == levels {
 		begin[part] = at.from
@@ -267,12 +270,12 @@ func (s *splitting) halves(at span, level, levels, part int, begin *[1 << planes
 	s.halves(upper, level+1, levels, 2*part+1, begin)
 }
 
-// before is a total order, so that equal projections have one way to be split.
+// before is a total order, so that equal projections are split in one way only.
 func (a *projected) before(b *projected, level int) bool {
 	return a.along[level] < b.along[level] || a.along[level] == b.along[level] && a.position < b.position
 }
 
-// halve puts the lower count of values along a direction before the others.
+// halve moves the count lowest values along a direction before the others.
 func halve(values []projected, count, level int) {
 	for len(values) > 1 {
 		pivot := middle(values[0], values[len(values)/2], values[len(values)-1], level)
