@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A vector is answered in the reply; what is wrong with a question is said.
+// A vector is answered in the reply, and a faulty request gets an error that names the fault.
 func TestAnswerQuestions(t *testing.T) {
 	var entered []string
 	o := Options{Enter: func(_ context.Context, stream, _ string, vectors [][]float32) error {
@@ -79,7 +79,7 @@ func TestAnswerQuestions(t *testing.T) {
 	}
 }
 
-// So many questions are answered at once, and so many a second after that.
+// The allowance permits a burst of requests, and then a fixed number a second.
 func TestAllowance(t *testing.T) {
 	var a allowance
 	now := time.Unix(1000, 0)

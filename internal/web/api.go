@@ -15,21 +15,21 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// openAPI describes the paths below, for people and for programs that make clients of it.
+// openAPI describes the paths below, for people and for client generators.
 //
 //go:embed openapi.json
 var openAPI []byte
 
 const (
-	longestLabel = 200     // letters
+	longestLabel = 200     // bytes
 	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
-	mostLabels   = 1000    // that a person is offered
-	// of an item's attributes, which go with what is taught for the sake of its picture
+	mostLabels   = 1000    // offered to a person
+	// bytes of an item's attributes, which are written with an example because of the picture
 	longestAttributes = 4 << 10
 )
 
-// routes are what a labelling tool needs: the items that the stage asks about, teaching, forgetting, and how
-// it is.
+// routes are the API that a labelling tool needs: the items that the stage asks about, teaching, forgetting,
+// and the stage's status.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"POST /api/review":       p.apiReview,
@@ -59,7 +59,7 @@ func (p *Page) routes() map[string]http.HandlerFunc {
 
 // reviewView is an item that waits for a label, as the API shows it.
 type reviewView struct {
-	ID           string            `json:"id"` // under which it is taught
+	ID           string            `json:"id"` // to teach it under
 	Result       string            `json:"result"`
 	Stream       string            `json:"stream"`
 	Time         time.Time         `json:"time"`
@@ -96,7 +96,7 @@ func (p *Page) reviewView(r *record.Review) reviewView {
 	return v
 }
 
-// apiReview gives items to a person, who holds them for two minutes: nobody else is given the same.
+// apiReview hands items to a person, who holds them for two minutes: no one else gets them meanwhile.
 func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Who   string `json:"who"`
@@ -139,13 +139,13 @@ func (p *Page) apiSkip(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector with an id of
-// the caller's.
+// apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector under an id
+// that the caller chooses.
 func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID     string          `json:"id"`
 		Label  string          `json:"label"`
-		Stream string          `json:"stream"` // for this stream alone; empty: for all
+		Stream string          `json:"stream"` // for this stream only; empty: for all
 		Model  string          `json:"model"`
 		Vector json.RawMessage `json:"vector"` // a list of numbers, or base64 of little-endian float32
 	}
@@ -195,7 +195,7 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// user is who sent the request, as far as a proxy says so.
+// user returns the user that a proxy has put into the header Options.UserHeader; "": not known.
 func (p *Page) user(r *http.Request) string {
 	if p.options.UserHeader == "" {
 		return ""
@@ -207,7 +207,7 @@ func (p *Page) user(r *http.Request) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// apiForget takes an example back.
+// apiForget deletes an example.
 func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID string `json:"id"`
@@ -233,10 +233,10 @@ func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// apiState says how the stage is and what was taught in this session.
+// apiState returns the stage's status and what was taught in this session.
 func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	waiting, said := p.options.Questions.session()
-	p.report(time.Now()) // what the page knows is old while nobody looks on
+	p.report(time.Now()) // the status is not updated while no page is open
 	p.mu.Lock()
 	status := statusView{p.status, p.speed.perSecond()}
 	p.mu.Unlock()
@@ -246,8 +246,8 @@ func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// labels are those that a person can choose from, the most used ones first: those given, those of what was taught
-// in this session, and what items are called.
+// labels returns the labels that a person can choose from, the most used first: those of Options.Labels,
+// those taught in this session, and those of answers.
 func (p *Page) labels() []string {
 	var labels []string
 	if p.options.Labels != nil {
@@ -260,8 +260,9 @@ func (p *Page) labels() []string {
 	return append([]string{}, labels[:min(len(labels), mostLabels)]...)
 }
 
-// read decodes a request's JSON. It has answered the request where it returns false. A form of another site
-// cannot send this type without asking first, and nobody says yes.
+// read decodes a request's JSON. If it returns false, it has answered the request. It requires the
+// type application/json, because forms of other sites cannot send it without a preflight request,
+// which is never granted.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		http.Error(w, "send application/json", http.StatusUnsupportedMediaType)

@@ -33,8 +33,8 @@ func ids(reviews []record.Review) (out []string) {
 	return out
 }
 
-// Two people never get the same item at once; what one does not know goes to the other; what nobody looks at
-// any more is given on.
+// Two people never get the same item at once. A skipped item goes to others, and so does one that its holder
+// has left for too long.
 func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	now := time.Unix(1000, 0)
 	q := NewQuestions()
@@ -67,7 +67,7 @@ func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	}
 }
 
-// However much is asked, the queue stays bounded, and it is the oldest that go.
+// The queue stays bounded, and the oldest items are dropped.
 func TestQuestionsAreBounded(t *testing.T) {
 	q := NewQuestions()
 	for i := range keptQuestion + 10 {
@@ -98,7 +98,7 @@ func post(t *testing.T, server *httptest.Server, path, body string) (int, string
 	return r.StatusCode, string(text)
 }
 
-// A labelling tool asks, teaches by id and by vector, corrects, skips and takes back, through the API alone.
+// A labelling tool can ask, teach by id and by vector, correct, skip and delete, through the API alone.
 func TestLabellingTool(t *testing.T) {
 	var said []record.Example
 	var forgotten []string
@@ -118,7 +118,7 @@ func TestLabellingTool(t *testing.T) {
 		t.Fatal(given)
 	}
 	if r := get(t, server, "/api/review?who=eve"); r.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("taking by GET: %s", r.Status) // any site could: a picture's address is enough
+		t.Errorf("taking by GET: %s", r.Status) // any site could do this: a picture's address is enough
 	}
 	if it := asked.Items[0]; it.ID != "b" || it.Why != "cat, or dog?" || it.Image == "" ||
 		it.Vector != "AACAPwAAAEA=" {
@@ -204,7 +204,7 @@ func TestOpenAPIIsTrue(t *testing.T) {
 	}
 }
 
-// What keeps the stage from its work is in the state that the API tells, though nobody has looked on, and is
+// Troubles of the stage are in the status that the API returns, even if no page was opened before, and are
 // sent to the page.
 func TestTroublesAreTold(t *testing.T) {
 	p := New(Options{Status: func() Status {
@@ -229,8 +229,8 @@ func TestTroublesAreTold(t *testing.T) {
 	}
 }
 
-// The labels that a person is offered are those of the labels topic, those taught here, and those that items are
-// called, the most used first; clusters are no labels.
+// The labels offered to a person are those of the labels topic, those taught here, and those of answers, the
+// most used first; clusters are not labels.
 func TestLabelsOffered(t *testing.T) {
 	p := New(Options{Labels: func() []string { return []string{"ant", "bee", "cat"} }})
 	p.Told([]record.Result{
@@ -250,7 +250,7 @@ func TestLabelsOffered(t *testing.T) {
 	}
 }
 
-// Who taught is whom the proxy's header names, and nobody where no header was named.
+// By is the user that the proxy's header names, and empty if no header is configured.
 func TestWhoTaught(t *testing.T) {
 	for header, want := range map[string]string{"": "", "X-Forwarded-User": "kim"} {
 		var said record.Example

@@ -12,24 +12,24 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-const mostExamples = 200 // of a class that are listed, the latest
+const mostExamples = 200 // listed of a class, the latest
 
-// classView is a class as people taught it, or a cluster.
+// classView is a class that people taught, or a cluster.
 type classView struct {
 	Class      string        `json:"class"`
 	Examples   int           `json:"examples"`
 	Rejections int           `json:"rejections"`
-	Recent     int           `json:"recent"` // recent items that are called so
+	Recent     int           `json:"recent"` // recent items with this label
 	Confused   *confusedView `json:"confused,omitempty"`
 }
 
-// confusedView is the class that one is confused with most.
+// confusedView is the class that another one is most often confused with.
 type confusedView struct {
 	Label string  `json:"label"`
-	Items float64 `json:"items"` // answers that are expected to be wrong between the two
+	Items float64 `json:"items"` // expected number of wrong answers between the two
 }
 
-// classes lists what is taught, rejected, named or answered, by name.
+// classes lists the classes that have examples, rejections or recent items, by name.
 func (p *Page) classes() []classView {
 	of := map[string]*classView{}
 	class := func(name string) *classView {
@@ -69,7 +69,7 @@ func (p *Page) classes() []classView {
 	return out
 }
 
-// counts are how many examples and rejections each class has.
+// counts returns the number of examples and of rejections of each class.
 func (p *Page) counts() (examples, rejections map[string]int) {
 	if p.options.Counts != nil {
 		return p.options.Counts()
@@ -100,15 +100,15 @@ type exampleView struct {
 	ID     string     `json:"id"`
 	Label  string     `json:"label,omitempty"`
 	Not    []string   `json:"not,omitempty"`
-	Stream string     `json:"stream,omitempty"` // the one it is for; left out: all
+	Stream string     `json:"stream,omitempty"` // left out: all streams
 	By     string     `json:"by,omitempty"`
 	At     *time.Time `json:"at,omitempty"`
 	Image  string     `json:"image,omitempty"`
-	// Moved are the recent items that the example alone gave another label than their answer.
+	// Moved is the number of recent items whose label this example has changed.
 	Moved int `json:"moved"`
 }
 
-// apiExamples lists the examples of a class, the latest first, and what was rejected of it.
+// apiExamples lists the examples and rejections of a class, the latest first.
 func (p *Page) apiExamples(w http.ResponseWriter, r *http.Request) {
 	class := r.URL.Query().Get("class")
 	if !labelled(w, "class", &class) {
@@ -145,15 +145,15 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// latest are the last of a list that mostExamples allows, the last one first.
+// latest returns the last mostExamples of a list, the last one first.
 func latest(list []exampleView) []exampleView {
 	list = append([]exampleView{}, list[max(0, len(list)-mostExamples):]...)
 	slices.Reverse(list)
 	return list
 }
 
-// illustrate gives examples their pictures, by attributes of theirs or of the items that they are, and the
-// number of recent items that they moved.
+// illustrate sets the pictures of examples, from their own attributes or those of their items, and the number
+// of recent items that each has moved.
 func (p *Page) illustrate(of map[string]json.RawMessage, lists ...[]exampleView) {
 	moved := map[string]int{}
 	take := func(id string, attributes json.RawMessage) {

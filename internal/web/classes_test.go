@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Classes are listed with what they hold and what they are confused with, however many there are; examples
-// with their pictures, the latest first.
+// Classes are listed with their examples, recent items and the class that they are confused with, up to a
+// bound; examples with their pictures, the latest first.
 func TestClasses(t *testing.T) {
 	var examples []record.Example
 	for i := range mostExamples + 3 {
@@ -90,7 +90,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// What was taken back or rejected on the page is taught again by its id alone.
+// An example deleted on the page, or an item rejected there, can be taught again by its id alone.
 func TestTakenBackIsAtHand(t *testing.T) {
 	inForce := true
 	p := New(Options{Example: func(id string) (record.Example, bool) {
@@ -111,7 +111,7 @@ func TestTakenBackIsAtHand(t *testing.T) {
 	}
 }
 
-// A name that is forgotten is gone from the page too, with each class that people gave it to.
+// A forgotten name is removed from the page too, with each class that people gave it to.
 func TestForgettingANameClearsThePage(t *testing.T) {
 	inForce := map[string]string{"e1": "anna", "e2": "bob", "e3": "cluster-17"}
 	p := New(Options{

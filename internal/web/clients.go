@@ -8,7 +8,7 @@ import (
 
 const (
 	mostClients = 64
-	behind      = 8 // messages that may wait for a slow visitor; later ones pass it by
+	behind      = 8 // messages queued for a slow visitor, who misses those beyond
 )
 
 // clients are the open event streams.
@@ -18,7 +18,7 @@ type clients struct {
 	closed bool
 }
 
-// add opens a stream; nil: there are too many, or the page is going down.
+// add opens a stream; nil: too many are open, or the page is closing.
 func (c *clients) add() chan []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,14 +42,14 @@ func (c *clients) remove(messages chan []byte) {
 	}
 }
 
-// any says whether anybody looks on.
+// any says whether a stream is open.
 func (c *clients) any() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open) > 0
 }
 
-// send gives every visitor the message, but those that are too far behind.
+// send queues the message for each visitor whose queue has room. A nil message is ignored.
 func (c *clients) send(message []byte) {
 	if message == nil {
 		return
@@ -74,7 +74,7 @@ func (c *clients) close() {
 	}
 }
 
-// events serves the stream of what happens.
+// events serves the page's event stream.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	messages := p.clients.add()
 	if messages == nil {
@@ -86,7 +86,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
-	if control.SetReadDeadline(time.Time{}) != nil { // the server's is for requests that end
+	if control.SetReadDeadline(time.Time{}) != nil { // the server's deadline is for short requests
 		return
 	}
 	write := func(b []byte) bool {
@@ -108,7 +108,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	alive := time.NewTicker(15 * time.Second) // so that a visitor who left is noticed
+	alive := time.NewTicker(15 * time.Second) // detects visitors who left
 	defer alive.Stop()
 	for {
 		select {

@@ -6,17 +6,16 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// found is an example, or an item that would be one.
+// found is an example, or an item that could become one.
 type found struct {
-	record.Example        // its label, or what it was answered; the stream that it is for, "" for all
-	seen           string // the stream of the item; that of the example where it is one
-	other          string // what else it might have been; "": not known
+	record.Example        // with its label or answer; Stream "": for all streams
+	seen           string // stream of the item, or of the example
+	other          string // label of the runner-up; "": not known
 }
 
-// find looks an id up, that of an item, a result, an example or a rejection: among the examples in force,
-// what people are asked about, what was shown, what was taken back on this page, the rejections, and the
-// recent items, of which the vector is the one that the code stands for. It is false where the item is no
-// longer at hand.
+// find looks up the id of an item, result, example or rejection: among the examples in force, the items that
+// people are asked about, those that were shown, examples deleted or rejected on this page, the rejections,
+// and the recent items, whose vectors are approximate. It returns false if the id is no longer known.
 func (p *Page) find(id string) (found, bool) {
 	f, ok := p.lookUp(id)
 	if len(f.Attributes) > longestAttributes {
@@ -85,7 +84,7 @@ func (p *Page) shownOrTakenBack(id string) (found, bool) {
 	return found{}, false
 }
 
-// keepTakenBack keeps the example in force of an id, if there is one, which is about to be taken back.
+// keepTakenBack keeps the example in force under id, if there is one, before it is deleted or replaced.
 func (p *Page) keepTakenBack(id string) {
 	if p.options.Example == nil {
 		return
@@ -98,7 +97,7 @@ func (p *Page) keepTakenBack(id string) {
 	}
 }
 
-// first is the likeliest alternative; "": there is none.
+// first returns the label of the likeliest alternative; "": there is none.
 func first(list []record.Alternative) string {
 	if len(list) == 0 {
 		return ""

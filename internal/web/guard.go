@@ -11,21 +11,22 @@ import (
 	"strings"
 )
 
-// Access says who may visit a listener.
+// Access says who may use a listener.
 type Access struct {
-	Loopback bool   // only this machine reaches it
-	Token    string // what a visitor must show; "" lets everyone in who reaches it
-	View     string // with Token: what a visitor may show instead, who then changes nothing; "": none
+	Loopback bool   // only this machine can reach it
+	Token    string // that a visitor must present; "": none is required
+	View     string // with Token: another token, for reading only; "": none
 	Open     []string
 }
 
-// tokenCookie keeps the token of a visitor who came by a link that holds it.
+// tokenCookie holds the token of a visitor who came by a link with ?token=.
 const tokenCookie = "slkstream-token"
 
-// Guard lets through to next only who may come. Paths in Open (health) are for everyone. A loopback listener
-// without a token answers to loopback names alone, so that no site can reach it under a name of its own; what
-// changes anything must come from a page of the same origin; and where there is a token it is asked for, as a
-// bearer or once as ?token=. A visitor with the token View reads, and asks.
+// Guard passes only permitted requests on to next. Paths in Open (health) are open to all. A loopback
+// listener without a token answers to loopback names only, so that no site can reach it under its own name. A
+// request that changes anything must have the same origin and, without a token, a name that no site can point
+// here. If there is a token it is required, as a bearer token or once as ?token=. A visitor with the token
+// View can read, and ask for answers, neighbours and previews.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range a.Open {
@@ -55,7 +56,7 @@ func (a Access) Guard(next http.Handler) http.Handler {
 					HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 				})
 				w.Header().Set("Referrer-Policy", "no-referrer")
-				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // out of the address bar and the history
+				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // not kept in address bar and history
 				return
 			}
 			shown := tokenOf(r)
@@ -88,13 +89,13 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// known says whether a token lets in.
+// known says whether a token gives access.
 func (a Access) known(token string) bool {
 	teaches, looks := matches(token, a.Token), matches(token, a.View)
 	return teaches || looks && a.View != ""
 }
 
-// matches compares in a time that tells nothing.
+// matches compares in constant time.
 func matches(token, with string) bool {
 	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(with))
 	return subtle.ConstantTimeCompare(given[:], want[:]) == 1
@@ -106,8 +107,8 @@ func loopbackHost(hostPort string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ownHost says whether no other site can have made the name lead here: an address, a name without a domain,
-// or this machine's own.
+// ownHost says whether no other site can have pointed the name here: it is an address, a name without a
+// domain, or this machine's own name.
 func ownHost(hostPort string) bool {
 	host := hostOf(hostPort)
 	if net.ParseIP(host) != nil || host != "" && !strings.Contains(host, ".") {
@@ -117,7 +118,7 @@ func ownHost(hostPort string) bool {
 	return err == nil && strings.EqualFold(host, own)
 }
 
-// hostOf is a host without its port and brackets.
+// hostOf returns a host without its port and brackets.
 func hostOf(hostPort string) string {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -126,7 +127,8 @@ func hostOf(hostPort string) string {
 	return strings.Trim(host, "[]")
 }
 
-// sameOrigin says whether a page of this very origin sent the request. Whoever is no browser names no origin.
+// sameOrigin says whether a page of the same origin sent the request. Clients other than browsers send
+// no origin, and pass.
 func sameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":

@@ -9,11 +9,11 @@ import (
 //go:embed static
 var static embed.FS
 
-// Handler serves the page at /, its events and its teaching. It guards nothing by itself: wrap it in Guard.
+// Handler serves the page at /, its events and its API. It does not check access: wrap it in Guard.
 func (p *Page) Handler() http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // static is in the binary
+		panic(err) // cannot happen: static is embedded
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.FileServerFS(files))

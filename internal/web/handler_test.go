@@ -72,7 +72,7 @@ func TestEverythingIsInTheBinary(t *testing.T) {
 	}
 }
 
-// A visitor hears who the stage is, how it does, and each episode; a late one hears the last episode at once.
+// A visitor gets the stage's title, its status and each episode; a later one gets the last episode at once.
 func TestEvents(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
@@ -205,7 +205,7 @@ func TestTeachingThatCannotBe(t *testing.T) {
 	}
 }
 
-// A slow or silent visitor costs nothing but its own messages.
+// A slow visitor delays no one, and misses only its own messages.
 func TestSlowVisitorsAreNotWaitedFor(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
@@ -349,7 +349,7 @@ func TestImages(t *testing.T) {
 		shown  []string
 		policy string
 	}{
-		{nil, nil, "img-src 'self' data:;"}, // a feed makes nobody's browser call anything
+		{nil, nil, "img-src 'self' data:;"}, // a feed cannot make a browser send requests
 		{
 			[]string{"x", "y:8080"},
 			[]string{mine, "http://X/a", "http://y:8080/z"},

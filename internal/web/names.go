@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// apiReject says that an item that was asked about or shown is not of a class. Items very near it are not
-// either.
+// apiReject records that an item that was asked about or shown is not of a class. Items very near
+// it are not either.
 func (p *Page) apiReject(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID    string `json:"id"`
@@ -41,7 +41,7 @@ func (p *Page) apiReject(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// nameView is a name in force.
+// nameView is a name in force, as the API shows it.
 type nameView struct {
 	Name   string     `json:"name"`
 	Into   string     `json:"into,omitempty"` // empty: the name is forgotten
@@ -50,7 +50,7 @@ type nameView struct {
 	At     *time.Time `json:"at,omitempty"`
 }
 
-// apiNames lists the labels that a person can choose from, and the names that people gave.
+// apiNames lists the labels that a person can choose from, the names in force, and the classes.
 func (p *Page) apiNames(w http.ResponseWriter, _ *http.Request) {
 	names := []nameView{}
 	if p.options.Names != nil {
@@ -79,7 +79,7 @@ func (p *Page) apiName(w http.ResponseWriter, r *http.Request) {
 	p.say(w, r, func(topic string) []record.Out { return []record.Out{record.NameRecord(topic, &n)} })
 }
 
-// apiUnname takes a name back.
+// apiUnname deletes a name.
 func (p *Page) apiUnname(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Name   string `json:"name"`
@@ -92,7 +92,7 @@ func (p *Page) apiUnname(w http.ResponseWriter, r *http.Request) {
 	p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Forget(topic, key)} })
 }
 
-// apiForgetName forgets a name, with all that is called by it, and replies with a receipt.
+// apiForgetName forgets a name and everything that is called by it, and replies with a receipt.
 func (p *Page) apiForgetName(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Name string `json:"name"`
@@ -101,7 +101,7 @@ func (p *Page) apiForgetName(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := record.Name{Name: body.Name, By: p.user(r), At: time.Now()}
-	called := p.calledBy(body.Name) // before the names themselves are taken back
+	called := p.calledBy(body.Name) // read before the names are deleted
 	receipt, err := p.options.ForgetName(r.Context(), n)
 	switch {
 	case errors.Is(err, record.ErrNoName):
@@ -115,7 +115,8 @@ func (p *Page) apiForgetName(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// calledBy is a name, and each class or cluster that people gave it to.
+// calledBy returns the name and every class or cluster that people gave it to, directly
+// or through other names.
 func (p *Page) calledBy(name string) map[string]bool {
 	called := map[string]bool{name: true}
 	if p.options.Names == nil {
@@ -133,8 +134,8 @@ func (p *Page) calledBy(name string) map[string]bool {
 	return called
 }
 
-// forget drops what the page keeps of items and examples with these labels: what was shown, what people are
-// asked about or said, and what was taken back.
+// forget drops what the page keeps of items and examples with these labels: items shown, items that people
+// are asked about, what they taught, and deleted examples.
 func (p *Page) forget(labels map[string]bool) {
 	p.options.Questions.forget(labels)
 	p.mu.Lock()
@@ -144,10 +145,10 @@ func (p *Page) forget(labels map[string]bool) {
 	p.takenBack = slices.DeleteFunc(p.takenBack, func(e record.Example) bool { return labels[e.Label] })
 }
 
-// mostSplit is how many examples one request may teach.
+// mostSplit is the maximum number of examples that one request may teach.
 const mostSplit = 1000
 
-// apiSplit teaches examples, and items that were asked about or shown, under another label, all or none.
+// apiSplit teaches examples, or items that were asked about or shown, under another label: all or none.
 func (p *Page) apiSplit(w http.ResponseWriter, r *http.Request) {
 	examples, ok := p.lessons(w, r)
 	if !ok {
@@ -164,7 +165,7 @@ func (p *Page) apiSplit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reads is read, for what goes to the labels topic.
+// reads is read for requests that write to the labels topic.
 func (p *Page) reads(w http.ResponseWriter, r *http.Request, into any) bool {
 	if p.options.Say == nil {
 		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
@@ -173,7 +174,7 @@ func (p *Page) reads(w http.ResponseWriter, r *http.Request, into any) bool {
 	return read(w, r, into)
 }
 
-// labelled trims a label and says whether it may be one. It has answered where it returns false.
+// labelled trims a label and says whether it is valid. If it returns false, it has answered the request.
 func labelled(w http.ResponseWriter, what string, label *string) bool {
 	*label = strings.TrimSpace(*label)
 	if *label == "" || len(*label) > longestLabel {
@@ -183,7 +184,7 @@ func labelled(w http.ResponseWriter, what string, label *string) bool {
 	return true
 }
 
-// say writes to the labels topic and answers the request.
+// say writes records to the labels topic, answers the request, and returns whether the write succeeded.
 func (p *Page) say(w http.ResponseWriter, r *http.Request, out func(topic string) []record.Out) bool {
 	if err := p.options.Say(r.Context(), out); err != nil {
 		p.options.Log.Error("the labels topic did not take what was said", "path", r.URL.Path, "error", err)

@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Rejections and names go to the labels topic as the contract has them; what is wrong with them is said.
+// Rejections and names are written to the labels topic in the documented form, and a faulty request gets an
+// error that names the fault.
 func TestNames(t *testing.T) {
 	var said record.Out
 	count := 0
@@ -46,7 +47,7 @@ func TestNames(t *testing.T) {
 		key, value string // parts of the record, or of the error
 	}{
 		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
-		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "no longer at hand"}, // nobody is asked again
+		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "no longer at hand"}, // it no longer waits
 		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},
 		{
 			"/api/names", `{"name":"cluster-17","into":"anna","stream":"door"}`, 204, "name:cluster-17/door",

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// project lays the vectors out in the plane by their two principal components, within -1 to 1. The components
-// come from the Gram matrix: an episode has far fewer items than dimensions.
+// project maps the vectors to the plane by their two principal components, within -1 to 1. The components
+// come from the Gram matrix, because an episode has far fewer items than dimensions.
 func project(vectors [][]float32) [][2]float32 {
 	points := make([][2]float32, len(vectors))
 	n := len(vectors)
@@ -59,13 +59,13 @@ func project(vectors [][]float32) [][2]float32 {
 	return points
 }
 
-// placement remembers where labels lay on the map, so that it does not jump: principal components have no
-// fixed direction.
+// placement remembers where labels were on the map, so that it does not jump between episodes: principal
+// components have no fixed direction.
 type placement struct {
 	centres map[string][2]float64
 }
 
-// align turns, and mirrors where that fits better, the points so that labels lie where they lay before.
+// align rotates the points, and mirrors them if that fits better, so that labels stay where they were.
 func (p *placement) align(points [][2]float32, items []Item) {
 	sums, counts := map[string][2]float64{}, map[string]float64{}
 	for i := range points {
@@ -74,14 +74,15 @@ func (p *placement) align(points [][2]float32, items []Item) {
 		sums[label] = [2]float64{s[0] + float64(points[i][0]), s[1] + float64(points[i][1])}
 		counts[label]++
 	}
-	// The best turn maximises the sum of products of old and new centres: a closed form in the plane.
+	// The best rotation maximises the sum of products of old and new centres, which has a closed
+	// form in the plane.
 	var same, cross, mirroredSame, mirroredCross float64
 	for label, s := range sums {
 		old, known := p.centres[label]
 		if !known {
 			continue
 		}
-		x, y := s[0], s[1] // weighted by the count, as sums are
+		x, y := s[0], s[1] // sums, so weighted by the count
 		same += old[0]*x + old[1]*y
 		cross += old[1]*x - old[0]*y
 		mirroredSame += old[0]*x - old[1]*y

@@ -21,7 +21,7 @@ func TestProjectionKeepsAPlane(t *testing.T) {
 		plane[i] = [2]float64{3 * random.NormFloat64(), random.NormFloat64()}
 		vectors[i] = make([]float32, d)
 		vectors[i][3], vectors[i][7] = float32(plane[i][0]), float32(plane[i][1])
-		vectors[i][20] = 5 // where the points lie does not matter
+		vectors[i][20] = 5 // an offset does not matter
 	}
 	points := project(vectors)
 	scale := 0.
@@ -47,7 +47,7 @@ func TestProjectionOfLittle(t *testing.T) {
 	}
 }
 
-// However the axes come out, labels stay where they were.
+// Labels stay where they were, whatever the directions of the axes.
 func TestPlacementStays(t *testing.T) {
 	centres := map[string][2]float64{"a": {.8, .1}, "b": {-.5, .6}, "c": {-.2, -.7}}
 	items, first := []Item{}, [][2]float32{}
@@ -84,7 +84,7 @@ func TestCurveSpansTheRun(t *testing.T) {
 	}
 }
 
-// The page divides by the items between the first point and the last.
+// The page divides by the number of items between the first point and the last.
 func TestCurveHasOnePointForEachCount(t *testing.T) {
 	var c curve
 	for _, all := range []int64{4, 4, 5, 5} {
@@ -97,7 +97,7 @@ func TestCurveHasOnePointForEachCount(t *testing.T) {
 
 func TestRecentIsBounded(t *testing.T) {
 	r := shown{items: map[string]*Item{}}
-	vector := make([]float32, 1<<16) // shared: only its size counts
+	vector := make([]float32, 1<<16) // shared, as only its size counts
 	for i := range 1000 {
 		for range 2 { // a repeat replaces the first
 			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{

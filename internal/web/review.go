@@ -11,53 +11,53 @@ import (
 )
 
 const (
-	// how long an item is one person's: long enough to look, short enough to be given on
+	// how long an item is held for one person: long enough to look at, short enough to go to others soon
 	heldFor = 2 * time.Minute
-	// items that wait for a person at most; older ones are in the review topic, if there is one
+	// items that can wait for a person; older ones are in the review topic, if there is one
 	keptQuestion = 1000
-	keptTaught   = 200 // of what was taught in this session
+	keptTaught   = 200 // labels of this session that are kept
 )
 
-// question is an item that waits for a person's label.
+// question is an item that waits for a label.
 type question struct {
 	review  record.Review
-	holder  string // who looks at it now; "": nobody
+	holder  string // who has it now; "": no one
 	until   time.Time
-	skipped map[string]bool // who did not know it either
+	skipped map[string]bool // people who skipped it
 }
 
 // taught is a label that was given in this session.
 type taught struct {
 	ID    string    `json:"id"`
 	Label string    `json:"label"`
-	Guess string    `json:"guess,omitempty"` // what the stage had said; empty where it had not been asked
+	Guess string    `json:"guess,omitempty"` // the stage's answer; empty if it is not known
 	Time  time.Time `json:"time"`
-	Since int64     `json:"since"` // items that were given this label since
+	Since int64     `json:"since"` // items answered with this label since
 }
 
-// Questions are the items that the stage asks people about, and what they said in this session. Each is shown
-// to one person at a time. It is safe for any number of goroutines.
+// Questions are the items that the stage asks people about, and what people taught in this session. Each is
+// shown to one person at a time. It is safe for concurrent use.
 type Questions struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	waiting []*question // oldest first
 	bytes   int
 	taught  []*taught             // latest last
-	counts  map[string]int64      // of items by what they are called, clusters left out
-	doubts  map[[2]string]float64 // of pairs of labels, the answers that are expected to be wrong between them
+	counts  map[string]int64      // answered items by label, without clusters
+	doubts  map[[2]string]float64 // expected wrong answers between each pair of labels
 }
 
 // NewQuestions returns an empty queue.
 func NewQuestions() *Questions { return &Questions{now: time.Now} }
 
-// Ask adds items that people should label, the newest last, and keeps copies. Beyond a bound the oldest go.
+// Ask adds copies of items that people should label, the newest last. Beyond a bound the oldest are dropped.
 func (q *Questions) Ask(reviews ...record.Review) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, r := range reviews {
-		// not to keep the batch they came in
+		// copies, as the originals would keep their batch in memory
 		r.Vector, r.Attributes = slices.Clone(r.Vector), slices.Clone(r.Attributes)
-		// a repeat carries the newer answer
+		// a repeat has the newer answer
 		q.remove(func(w *question) bool { return w.review.ID == r.ID })
 		q.waiting = append(q.waiting, &question{review: r})
 		q.bytes += reviewBytes(&r)
@@ -70,7 +70,7 @@ func (q *Questions) Ask(reviews ...record.Review) {
 
 func reviewBytes(r *record.Review) int { return 512 + 4*len(r.Vector) + len(r.Attributes) }
 
-// remove takes out the questions of which gone is true and returns the last of them.
+// remove removes the questions for which gone is true and returns the last of them.
 func (q *Questions) remove(gone func(*question) bool) (removed *question) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *question) bool {
 		if !gone(w) {
@@ -83,8 +83,8 @@ func (q *Questions) remove(gone func(*question) bool) (removed *question) {
 	return removed
 }
 
-// Take gives a person up to n items, the newest first: those that the person holds already, then some that
-// nobody does. What somebody else holds, or the person has skipped, is not among them.
+// Take gives a person up to n items, the newest first: those that the person already holds, then free ones.
+// It leaves out items that others hold and those that the person has skipped.
 func (q *Questions) Take(holder string, n int) []record.Review {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,8 +110,8 @@ func (q *Questions) Take(holder string, n int) []record.Review {
 	return out
 }
 
-// Skip says that a person does not know an item: it goes to others, and not to this one again. It is false
-// where nobody was asked about it.
+// Skip records that a person does not know an item: it goes to others, and not to this person again. It
+// returns false if the item is not waiting.
 func (q *Questions) Skip(holder, id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,7 +130,7 @@ func (q *Questions) Skip(holder, id string) bool {
 	return false
 }
 
-// find returns the item that people are asked about under an id.
+// find returns the waiting item with an id.
 func (q *Questions) find(id string) (record.Review, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +142,7 @@ func (q *Questions) find(id string) (record.Review, bool) {
 	return record.Review{}, false
 }
 
-// answered takes an item out of the queue and remembers what was said of it.
+// answered removes an item from the queue and records its label.
 func (q *Questions) answered(id, label, guess string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,14 +155,14 @@ func (q *Questions) answered(id, label, guess string) {
 	}
 }
 
-// forgotten takes what was said of an item back.
+// forgotten deletes what was taught under an id from the session.
 func (q *Questions) forgotten(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
 }
 
-// forget drops the questions that the stage would answer with these labels, and what people said of them.
+// forget drops the questions whose guess is one of these labels, and what people taught with them.
 func (q *Questions) forget(labels map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -173,7 +173,8 @@ func (q *Questions) forget(labels map[string]bool) {
 	}
 }
 
-// Named counts answers by label, so that people see what came of what they said and find the usual labels first.
+// Named counts answers by label, so that people see the effect of what they taught and find
+// the usual labels first.
 func (q *Questions) Named(results []record.Result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -197,9 +198,9 @@ func (q *Questions) Named(results []record.Result) {
 	}
 }
 
-// doubt counts what else an item might have been.
+// doubt adds up the confidence of an item's alternatives.
 func (q *Questions) doubt(r *record.Result) {
-	const least = .1 // what is less is no doubt, and most answers have no more
+	const least = .1 // lower confidence does not count; most answers have no higher
 	for _, other := range r.Alternatives {
 		if r.Unknown || !(other.Confidence >= least) {
 			continue
@@ -214,7 +215,7 @@ func (q *Questions) doubt(r *record.Result) {
 	}
 }
 
-// confused is, for each label, the one that it is confused with most.
+// confused returns, for each label, the one that it is most often confused with.
 func (q *Questions) confused() map[string]confusedView {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -230,7 +231,7 @@ func (q *Questions) confused() map[string]confusedView {
 	return most
 }
 
-// used are the items by what they are called, and the labels that were taught in this session.
+// used returns the number of answered items by label, and the labels that were taught in this session.
 func (q *Questions) used() (counts map[string]int64, said []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -240,7 +241,7 @@ func (q *Questions) used() (counts map[string]int64, said []string) {
 	return maps.Clone(q.counts), said
 }
 
-// session is how many items wait and what was taught, latest first.
+// session returns how many items wait, and what was taught, the latest first.
 func (q *Questions) session() (waiting int, said []taught) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -251,7 +252,7 @@ func (q *Questions) session() (waiting int, said []taught) {
 	return len(q.waiting), said
 }
 
-// waitingBy are the items that wait, by stream.
+// waitingBy returns the number of waiting items by stream.
 func (q *Questions) waitingBy() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -262,7 +263,7 @@ func (q *Questions) waitingBy() map[string]int {
 	return by
 }
 
-// rejected takes an item out of the queue of which a person has said what it is not.
+// rejected removes an item from the queue after a person has said what it is not.
 func (q *Questions) rejected(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

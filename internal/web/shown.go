@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// shown are the items that were shown last and can still be taught.
+// shown holds the items that were shown last and can still be taught.
 type shown struct {
 	items map[string]*Item // by the result's id
 	order []string
@@ -41,20 +41,20 @@ func (r *shown) forget(labels map[string]bool) {
 	})
 }
 
-// size is what the item holds in memory, near enough.
+// size is the approximate size of the item in memory.
 func (i *Item) size() int {
 	const fixed = 512
 	return fixed + 4*len(i.Vector) + len(i.Result.Attributes)
 }
 
-// point is one of the accuracy curve: the shares right after so many items.
+// point is a point of the accuracy curve: the scores after so many items.
 type point struct {
 	After  int64   `json:"after"`
 	Scores []Score `json:"scores"`
 }
 
-// curve is the accuracy so far over the items answered. When it has too many points every second one goes, so
-// that it spans the whole run however long.
+// curve is the accuracy so far over the number of items answered. When it has too many points, every second
+// one is dropped, so that it spans the whole run.
 type curve struct {
 	points []point
 	stride int64 // items between points
@@ -82,7 +82,7 @@ func (c *curve) add(scores []Score) {
 	c.stride = (kept[len(kept)-1].After - kept[0].After) / int64(len(kept)-1)
 }
 
-// speed is the rate of answers over the last seconds.
+// speed is the rate of answers over the last five seconds.
 type speed struct {
 	at    []time.Time
 	count []int64
@@ -90,7 +90,7 @@ type speed struct {
 
 func (s *speed) add(now time.Time, answered int64) {
 	const seconds = 5
-	if n := len(s.count); n > 0 && answered < s.count[n-1] { // the stage began anew
+	if n := len(s.count); n > 0 && answered < s.count[n-1] { // the stage has restarted
 		s.at, s.count = nil, nil
 	}
 	s.at, s.count = append(s.at, now), append(s.count, answered)

@@ -12,13 +12,13 @@ import (
 
 // recentView is a recent item as the API shows it.
 type recentView struct {
-	ID         string    `json:"id"` // under which it is taught
+	ID         string    `json:"id"` // to teach it under
 	Result     string    `json:"result"`
 	Stream     string    `json:"stream"`
 	Track      string    `json:"track,omitempty"`
 	Time       time.Time `json:"time"`
 	Label      string    `json:"label"`
-	Was        string    `json:"was,omitempty"` // what it is called before the examples of a preview are taught
+	Was        string    `json:"was,omitempty"` // label before the examples of a preview
 	Confidence float64   `json:"confidence"`
 	Unknown    bool      `json:"unknown"`
 	Taught     bool      `json:"taught,omitempty"`
@@ -36,15 +36,15 @@ func (p *Page) recentView(it *recent.Item) recentView {
 	}
 }
 
-// similarView is the answer to apiSimilar.
+// similarView is the reply of apiSimilar.
 type similarView struct {
-	Item  *recentView  `json:"item,omitempty"` // that was asked about by its id, with its vector
+	Item  *recentView  `json:"item,omitempty"` // the item asked about by id, with its vector
 	Items []recentView `json:"items"`          // the nearest first
-	Kept  int          `json:"kept"`           // items that are kept
-	Since time.Time    `json:"since"`          // before which nothing is known
+	Kept  int          `json:"kept"`           // number of items kept
+	Since time.Time    `json:"since"`          // nothing is known of the time before
 }
 
-// apiSimilar says what the recent items most like an item or a vector were called.
+// apiSimilar returns the recent items most like an item or a vector, with their labels.
 func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID     string          `json:"id"`

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 )
 
-// remembered is a store of a few items, on a half circle.
+// remembered returns a store of a few items on a half circle.
 func remembered() *recent.Store {
 	store := recent.New(1 << 20)
 	items := make([]recent.Item, 5)
@@ -25,7 +25,7 @@ func remembered() *recent.Store {
 	return store
 }
 
-// "Has this been here before?", by id and by vector; what is wrong with a question is said.
+// The API answers "has this been here before?" by id and by vector, and names the fault of a faulty request.
 func TestSimilarItems(t *testing.T) {
 	server := running(t, New(Options{Recent: remembered()}), Access{Loopback: true})
 	for body, want := range map[string][]string{

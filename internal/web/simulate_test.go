@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// simulation is a stage that names pictures by the nearest mean: enough to give the page something to show.
+// simulation is a stage that labels pictures by the nearest mean, enough to give the page something to show.
 type simulation struct {
 	belt   *demo.Belt
 	labels []string

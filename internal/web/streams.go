@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	minutes     = 60   // that the page looks back
-	mostStreams = 1000 // that are followed; beyond, the longest silent go
+	minutes     = 60   // that the page shows
+	mostStreams = 1000 // counted; beyond that, those idle longest are evicted
 	unsureBelow = .5   // confidence
 )
 
-// minute counts the answers of a minute.
+// minute holds the counts of one minute.
 type minute struct {
 	at       int64 // minutes since 1970
 	Answered int32 `json:"answered"`
@@ -38,7 +38,7 @@ func (h *lastHour) add(now time.Time, answered, unknown, unsure int32) {
 	m.Unsure += unsure
 }
 
-// list is the last hour, minute by minute, the oldest first.
+// list returns the last hour, minute by minute, the oldest first.
 func (h *lastHour) list(now time.Time) []minute {
 	out := make([]minute, minutes)
 	for i := range out {
@@ -50,14 +50,14 @@ func (h *lastHour) list(now time.Time) []minute {
 	return out
 }
 
-// streamCounts are what one stream did lately.
+// streamCounts are the counts of one stream over the last hour.
 type streamCounts struct {
 	lastHour
-	seen, event time.Time // when its last answers came, and the latest event time among them
+	seen, event time.Time // time of its last answers, and the latest event time among them
 	doubtful    bool
 }
 
-// streams count the answers of each stream over the last hour.
+// streams counts the answers of each stream over the last hour.
 type streams struct {
 	mutex sync.Mutex
 	now   func() time.Time
@@ -65,7 +65,7 @@ type streams struct {
 	by    map[string]*streamCounts
 }
 
-// add counts the answers of an episode, which are of one stream.
+// add counts the answers of an episode, which belong to one stream.
 func (s *streams) add(results []record.Result, doubtful bool) {
 	if len(results) == 0 {
 		return
@@ -99,7 +99,7 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 	c.seen, c.event, c.doubtful = now, event, doubtful
 }
 
-// dropSilent forgets the tenth of the streams that have been silent for longest.
+// dropSilent evicts the tenth of the streams that have been idle longest.
 func (s *streams) dropSilent() {
 	names := make([]string, 0, len(s.by))
 	for name := range s.by {
@@ -115,7 +115,7 @@ func (s *streams) dropSilent() {
 type streamView struct {
 	Stream    string    `json:"stream"`
 	PerMinute float64   `json:"perMinute"` // answers, over the last five minutes
-	Answered  int64     `json:"answered"`  // in the last hour, as the next two
+	Answered  int64     `json:"answered"`  // in the last hour, as are Unknown and Unsure
 	Unknown   int64     `json:"unknown"`
 	Unsure    int64     `json:"unsure"`
 	Delay     float64   `json:"delaySeconds"` // from the event time of its last item to its answer
@@ -149,7 +149,7 @@ func (s *streams) list(waiting map[string]int) (views []streamView, hour []minut
 	return views, s.all.list(now)
 }
 
-// apiStreams shows what each stream did over the last hour.
+// apiStreams returns the counts of each stream over the last hour, and the number of dead letters by reason.
 func (p *Page) apiStreams(w http.ResponseWriter, _ *http.Request) {
 	views, hour := p.streams.list(p.options.Questions.waitingBy())
 	var dead map[string]int64

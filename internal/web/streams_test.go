@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Each stream is counted over the last hour and no longer, and what was wrong with dead letters is shown.
+// Each stream is counted over the last hour and no longer, and the reasons of dead letters are shown.
 func TestStreams(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	p := New(Options{Status: func() Status { return Status{Reasons: map[string]int64{"size": 3}} }})
@@ -57,7 +57,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// However many streams there are, it is the silent ones that are forgotten.
+// The number of streams is bounded, and those idle longest are evicted.
 func TestStreamsAreBounded(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	s := streams{now: func() time.Time { return now }, by: map[string]*streamCounts{}}

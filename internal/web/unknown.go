@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	mostGroups    = 100 // that are shown
-	mostDifferent = 4   // members of a group that are shown beside the middle one
-	mostTaught    = 5   // members of a group that one name teaches
-	mostPreviewed = 24  // items that are shown of those that would be called so
+	mostGroups    = 100 // shown
+	mostDifferent = 4   // members of a group shown beside the middle one
+	mostTaught    = 5   // members of a group that are taught when it is named
+	mostPreviewed = 24  // items shown of a preview
 )
 
-// groupView is a group of strangers.
+// groupView is a group of similar strangers.
 type groupView struct {
 	Count     int          `json:"count"`
-	Middle    recentView   `json:"middle"`    // the member most like all others
-	Different []recentView `json:"different"` // the members least like them
-	Teach     []string     `json:"teach"`     // members that differ, whose label teaches the group
+	Middle    recentView   `json:"middle"`    // the member nearest to the mean
+	Different []recentView `json:"different"` // the members least like the mean
+	Teach     []string     `json:"teach"`     // different members, to be taught when the group is named
 	Streams   []string     `json:"streams"`
 	First     time.Time    `json:"first"`
 	Last      time.Time    `json:"last"`
 }
 
-// apiUnknown lists the recent strangers in groups, the largest first.
+// apiUnknown lists the groups of recent strangers, the largest first.
 func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
 	if p.options.Strangers == nil || p.options.Recent == nil {
 		http.Error(w, "recent items are not kept: start the stage with --recent", http.StatusConflict)
@@ -62,7 +62,7 @@ func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// group describes strangers that are alike, by event time.
+// group describes a group of strangers, listed by event time.
 func (p *Page) group(list []*recent.Stranger) groupView {
 	v := groupView{
 		Count: len(list), First: list[0].Time, Last: list[len(list)-1].Time,
@@ -77,7 +77,7 @@ func (p *Page) group(list []*recent.Stranger) groupView {
 	}
 	slices.Sort(v.Streams)
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *recent.Stranger) int { // the most like the mean first
+	slices.SortStableFunc(list, func(a, b *recent.Stranger) int { // most like the mean first
 		return cmp.Compare(kernel.Dot(b.Vector, mean), kernel.Dot(a.Vector, mean))
 	})
 	v.Middle = p.recentView(&list[0].Item)
@@ -85,20 +85,20 @@ func (p *Page) group(list []*recent.Stranger) groupView {
 		v.Different = append(v.Different, p.recentView(&it.Item))
 	}
 	for _, it := range apart(list[:min(len(list), max(3, len(list)*3/4))],
-		mostTaught) { // without those that may be something else
+		mostTaught) { // leaves out outliers, which may be something else
 		v.Teach = append(v.Teach, it.ID)
 	}
 	return v
 }
 
-// apart are up to so many of a list: the first, and then always the one that is least like those before it.
+// apart chooses up to so many of a list: the first, and then always the one that is least like those chosen.
 func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
-	like := make([]float32, len(list)) // to the nearest of out
+	like := make([]float32, len(list)) // similarity to the nearest of out
 	next := 0
 	for range min(most, len(list)) {
 		chosen := list[next]
 		out = append(out, chosen)
-		like[next] = float32(math.Inf(1)) // it is not chosen again
+		like[next] = float32(math.Inf(1)) // never chosen again
 		least := float32(math.Inf(1))
 		for i, it := range list {
 			if like[i] = max(like[i], kernel.Dot(it.Vector, chosen.Vector)); like[i] < least {
@@ -109,7 +109,7 @@ func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
 	return out
 }
 
-// apiPreview says which recent items would be called otherwise if some were taught.
+// apiPreview returns the recent items whose label would change if some were taught.
 func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
 	examples, ok := p.lessons(w, r)
 	if !ok {
@@ -132,7 +132,8 @@ func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"count": count, "items": items})
 }
 
-// lessons reads ids and a label: what is to be taught. It has answered where it returns false.
+// lessons reads a request's ids and label and returns the examples to teach. If it returns false, it
+// has answered the request.
 func (p *Page) lessons(w http.ResponseWriter, r *http.Request) ([]record.Example, bool) {
 	var body struct {
 		IDs   []string `json:"ids"`

@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Groups come largest first, with the middle, the members that differ, where and when; a few different
-// members are to be taught, and a preview names the others.
+// Groups are listed largest first, with the middle member, the least similar ones, streams and times. A few
+// different members are to be taught, and a preview lists the others.
 func TestUnknownGroups(t *testing.T) {
 	var fails error
 	var list []recent.Stranger

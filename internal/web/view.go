@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The views are what the page's script reads.
+// The views are the JSON that the page's script reads.
 
 type helloView struct {
 	Title  string   `json:"title"`
@@ -87,10 +87,10 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 	return v
 }
 
-// about is what the page understands of an item's attributes.
+// about is the part of an item's attributes that the page uses.
 type about struct {
 	Image string `json:"image"`
-	// known to the sender, never to the stage; the page marks what was answered wrong
+	// known to the sender, never to the stage; by it the page marks wrong answers
 	Truth string `json:"truth"`
 }
 
@@ -101,9 +101,10 @@ func attributes(b json.RawMessage) (a about) {
 	return a
 }
 
-// image is where the picture of an item of that id and those attributes is, "" for none. A feed may point
-// the browser at a picture in the record itself, and at hosts that the operator allows: a browser reaches
-// what its network does, and a request is more than a picture.
+// image returns the address of the picture of an item with that id and those attributes; "": none.
+// An attribute may hold the picture itself, as a data URL, or point at hosts that the operator
+// allows. Other hosts are refused, because a browser reaches its whole network and a request can do
+// more than load a picture.
 func (p *Page) image(id string, of json.RawMessage) string {
 	if p.options.ImageURL != "" {
 		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(id))
@@ -125,7 +126,8 @@ func (p *Page) allowed(host string) bool {
 	})
 }
 
-// policy lets the page run its own script and nothing else, and show pictures from where they may come.
+// policy returns the Content-Security-Policy: the page may run its own script only, and load pictures from
+// the permitted places only.
 func (p *Page) policy() string {
 	images := "'self' data:"
 	if u, err := url.Parse(p.options.ImageURL); err == nil && u.Host != "" {
@@ -142,7 +144,7 @@ func (p *Page) policy() string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// finite leaves out what JSON has no number for.
+// finite leaves out values that JSON cannot represent.
 func finite(values []float64) []float64 {
 	out := make([]float64, 0, len(values))
 	for _, x := range values {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A page that nobody looks at wants nothing and computes nothing; the first visitor begins with what came
-// last.
+// A page without visitors wants no episodes and computes nothing; the first visitor begins
+// with the latest episode.
 func TestNobodyLooksOn(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()

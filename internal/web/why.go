@@ -11,9 +11,9 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-const mostReasons = 4 // examples of a class that are shown
+const mostReasons = 4 // examples shown of a class
 
-// reasonView are the taught examples of a class that speak most for an item.
+// reasonView holds the taught examples of a class that are nearest to an item.
 type reasonView struct {
 	Label    string          `json:"label"`
 	Examples []nearerExample `json:"examples"` // the nearest first
@@ -24,7 +24,7 @@ type nearerExample struct {
 	Distance float64 `json:"distance"` // squared, between unit vectors
 }
 
-// apiWhy says which taught examples are nearest to an item: of what it was answered, and of the runner-up.
+// apiWhy returns the taught examples nearest to an item: those of its answer, and those of the runner-up.
 func (p *Page) apiWhy(w http.ResponseWriter, r *http.Request) {
 	f, ok := p.find(r.URL.Query().Get("id"))
 	if !ok {
@@ -34,8 +34,8 @@ func (p *Page) apiWhy(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"id": f.ID, "label": f.Label, "reasons": p.reasons(&f)})
 }
 
-// reasons are those for an item's answer, and those for the runner-up: the alternative it was answered
-// with, or else the class that is nearest.
+// reasons returns the nearest examples of an item's answer, and those of the runner-up: the first alternative
+// in its answer, or else the nearest other class.
 func (p *Page) reasons(f *found) []reasonView {
 	out := []reasonView{}
 	if p.options.Examples == nil {

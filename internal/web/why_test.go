@@ -11,7 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Why an item is called so: the nearest examples of its label and of the runner-up, of its stream and model.
+// The reasons for an answer are the nearest examples of its label and of the runner-up, of
+// its stream and model.
 func TestWhy(t *testing.T) {
 	examples := []record.Example{
 		{ID: "elsewhere", Label: "dog", Stream: "yard", Vector: []float32{1, 0}},
