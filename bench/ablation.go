@@ -8,14 +8,14 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// ablationSection switches each mechanism that has a setting off, alone, and shows what it gains: the paired
-// difference to all of them, with its standard error, on seeds that nothing was chosen on.
+// ablationSection switches off each mechanism that has a setting, alone, and shows its gain: the paired
+// difference from all mechanisms, with its standard error over seeds.
 var ablationSection = section{"ablation", "What each mechanism gains", benchAblation}
 
-// mechanism is something that can be switched off; the first is none of them.
+// mechanism is one that can be switched off; the first switches off none.
 type mechanism struct {
 	name  string
-	tasks bool // it is measured on tasks of their own too
+	tasks bool // measure it on tasks too
 	off   func(*stream.Settings)
 }
 
@@ -32,7 +32,7 @@ var mechanisms = []mechanism{
 	{"memory", false, func(s *stream.Settings) { s.Warm = false }},
 }
 
-// ablationFirst is the first of the seeds: constants were chosen on lower ones.
+// ablationFirst is the first seed.
 const ablationFirst = 11
 
 func benchAblation(ctx context.Context, b *bench) error {
@@ -60,7 +60,7 @@ func benchAblation(ctx context.Context, b *bench) error {
 		if m.tasks {
 			row[1] = difference(tasks[i+1], tasks[0])
 		}
-		var all, without []float64 // of a seed, the mean of rows
+		var all, without []float64 // by seed: the mean over rows
 		worst := 0.
 		for seed := range seeds {
 			var x, y float64
@@ -79,13 +79,13 @@ func benchAblation(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// difference is the mean of a - b in hundredths, with its standard error.
+// difference returns the mean of a - b in hundredths, with its standard error.
 func difference(a, b []float64) string {
 	d := evaluate.Paired(a, b)
 	return fmt.Sprintf("%+.2f ± %.2f", 100*d.Mean, 100*d.CI95/1.96)
 }
 
-// ablateTasks is what is right of tasks, by mechanism and seed.
+// ablateTasks returns the accuracy on tasks, by mechanism and seed.
 func (b *bench) ablateTasks(ctx context.Context, seeds uint64) ([][]float64, error) {
 	folders, forget, err := b.Sets(fewShotSets...)
 	if err != nil {
@@ -132,8 +132,8 @@ func (b *bench) ablateTasks(ctx context.Context, seeds uint64) ([][]float64, err
 	return out, nil
 }
 
-// ablateStreams is what is right of each stream, by row, mechanism and seed, and the CPU time of each
-// mechanism.
+// ablateStreams returns the accuracy on streams, by row, mechanism and seed, and the CPU time
+// of each mechanism.
 func (b *bench) ablateStreams(ctx context.Context, seeds uint64) (
 	rows [][][]float64, cost []float64, err error,
 ) {

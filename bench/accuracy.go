@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// accuracyTable gathers the accuracy of methods over sets and cells.
+// accuracyTable holds the accuracy of methods over sets and cells.
 type accuracyTable struct {
 	methods []string
 	cells   []accuracyCell
@@ -22,7 +22,7 @@ func (t *accuracyTable) add(method, set, cell string, accuracy, micros float64) 
 	t.cells = append(t.cells, accuracyCell{method, set, cell, accuracy, micros})
 }
 
-// mean is over cells and sets with equal weight; set "" is every set.
+// mean averages over cells and sets with equal weight; set "" means every set.
 func (t *accuracyTable) mean(method, set string, cells []string) float64 {
 	var sum, n float64
 	for _, c := range t.cells {
@@ -34,7 +34,7 @@ func (t *accuracyTable) mean(method, set string, cells []string) float64 {
 	return sum / max(1, n)
 }
 
-// micros is the mean time of a task.
+// micros returns the mean time of a task.
 func (t *accuracyTable) micros(method string) float64 {
 	var sum, n float64
 	for _, c := range t.cells {

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// batchesSection is the protocol of StatA with labelled rows in the place of texts: batches that hold a few
-// of many classes, and streams in which a class comes at a time.
+// batchesSection runs the protocol of StatA, with labelled rows in place of texts: batches that hold a few of
+// many classes, and streams in which one class comes at a time.
 var batchesSection = section{
 	name: "batches", title: "Batches of few classes, and correlated streams",
 	run: func(ctx context.Context, b *bench) error {
@@ -30,7 +30,7 @@ var batchesSection = section{
 	},
 }
 
-// batchMethods answer each batch by itself, from the labelled rows in it.
+// batchMethods answer each batch separately, from the labelled rows in it.
 var batchMethods = []string{
 	string(solver.SLKMeans), string(solver.Nearest), string(solver.LaplacianShot), evaluate.TransCLIP,
 	evaluate.StatA,
@@ -98,7 +98,7 @@ func batches(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	return nil
 }
 
-// correlated are streams whose classes come together, the more so the smaller alpha.
+// correlated measures streams whose classes come together, more so for a smaller alpha.
 func correlated(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	l := &learning{
 		bench: b, settings: stream.Defaults(), seeds: 2, done: map[string][]evaluate.StreamResult{},

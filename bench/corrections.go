@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// correctionsSection measures what a label that comes after the answer corrects among the last 1,000 items.
+// correctionsSection measures what labels that come after the answer correct among the last 1,000 items.
 var correctionsSection = section{
 	name: "corrections", title: "Corrections of recent answers",
 	run: func(ctx context.Context, b *bench) error {

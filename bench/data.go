@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// Sets returns the folders of those of the named sets that are under --data. Without --data, or with none of
-// them there, it writes the tree's own sample data to a temporary folder, which forget removes.
+// Sets returns the folders of those named sets that exist under --data. Without --data, or if none exists, it
+// writes the tree's sample data to a temporary folder, which forget removes.
 func (b *bench) Sets(names ...string) (folders []string, forget func(), err error) {
 	for _, name := range names {
 		folder := filepath.Join(b.Data, name)
@@ -48,7 +48,7 @@ func (b *bench) Sets(names ...string) (folders []string, forget func(), err erro
 	return []string{filepath.Join(root, "sample-digits"), filepath.Join(root, "sample-fashion")}, forget, nil
 }
 
-// some is a set, or its first rows in a quick run.
+// some returns a set, or its first rows in a quick run.
 func (b *bench) some(set *evaluate.Set) *evaluate.Set {
 	if n := 5000; b.Quick && set.N > n {
 		set.Rows, set.Labels, set.N = set.Rows[:n*set.D], set.Labels[:n], n
@@ -56,5 +56,5 @@ func (b *bench) some(set *evaluate.Set) *evaluate.Set {
 	return set
 }
 
-// fewShotSets are the sets of the accuracy bars.
+// fewShotSets are the sets for which accuracy has bars.
 var fewShotSets = []string{"clip-dtd", "clip-flowers", "clip-caltech101", "grocery", "omniglot28"}

@@ -10,14 +10,14 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// discoveryBars is what is asked of the mean over the streams of each kind: NMI and pairwise F1.
+// discoveryBars are the bars for the mean over the streams of each kind: NMI and pairwise F1.
 var discoveryBars = map[string][2]float64{
 	"cameras with frames":    {.955, .94},
 	"cameras without frames": {.94, .915},
 	"bursts":                 {.84, .59},
 }
 
-// discovery compares clusters with stable ids over streams without labels.
+// discovery compares methods that find clusters with stable ids in unlabelled streams.
 func discovery(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	const firstSeed = 11
 	seeds := 5
@@ -26,7 +26,7 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	}
 	names := []string{"ours", "plain leaders"}
 	type score struct{ nmi, f1, clusters, switches, runs float64 }
-	var sums []map[string]*score // of each method, by the stream's name
+	var sums []map[string]*score // by method, then by stream
 	for range names {
 		sums = append(sums, map[string]*score{})
 	}
@@ -57,7 +57,7 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	}
 	theirs := b.Has("scikit-learn")
 	var rows, table [][]string
-	means := map[string][]score{} // of each kind, by method
+	means := map[string][]score{} // by kind, then by method
 	for _, d := range streams {
 		if means[d.Kind] == nil {
 			means[d.Kind] = make([]score, len(names))
@@ -105,7 +105,7 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 	return nil
 }
 
-// discoveryPeers scores what clusters each episode by itself.
+// discoveryPeers scores methods that cluster each episode separately.
 func discoveryPeers(ctx context.Context, b *bench, d evaluate.DiscoveryStream) ([][]string, error) {
 	trial, err := d.Protocol.Draw(d.Set, 1)
 	if err != nil {

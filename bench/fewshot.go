@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// fewShotSection scores ours and scikit-learn's on the very same exported tasks.
+// fewShotSection scores our solver and scikit-learn's methods on the same exported tasks.
 var fewShotSection = section{
 	name: "fewshot", title: "Few-shot accuracy",
 	run: func(ctx context.Context, b *bench) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// filesSection labels whole files from a few labels, beside known methods over the same graph and
-// scikit-learn's on the same exported files.
+// filesSection labels whole files from a few labels, and compares with known methods on the same graph and
+// with scikit-learn's on the same exported files.
 var filesSection = section{
 	name: "files", title: "Whole files with a few labels",
 	run: func(ctx context.Context, b *bench) error {
@@ -44,10 +44,10 @@ var filesSection = section{
 	},
 }
 
-// mostFileRows is how many rows of a set every method labels.
+// mostFileRows bounds the rows of a set that every method labels.
 const mostFileRows = 10_000
 
-// sklearnMethods are what files.py answers with.
+// sklearnMethods are the methods of files.py.
 var sklearnMethods = []string{peerPrefix + "LabelSpreading", peerPrefix + "LabelPropagation"}
 
 type files struct {
@@ -56,7 +56,7 @@ type files struct {
 	seeds    int
 	shots    []int
 	export   string
-	right    map[string]float64 // mean share of right labels over the seeds, of method, set and shots
+	right    map[string]float64 // accuracy averaged over seeds, by method, set and shots
 }
 
 func (f *files) run(ctx context.Context, sets []*evaluate.Set) error {
@@ -118,8 +118,8 @@ func (f *files) run(ctx context.Context, sets []*evaluate.Set) error {
 	return f.large(ctx, whole)
 }
 
-// figures are those that are asked for: the mean of four sets, the worst cell beside the stage's, and the
-// lead.
+// figures writes the figures that have bars: the mean of four sets, the worst cell compared with the stage,
+// and the lead.
 func (f *files) figures(sets []*evaluate.Set, methods []string, means map[string]float64) {
 	b := f.bench
 	four, cells, worst := 0., 0., 1.
@@ -144,7 +144,7 @@ func (f *files) figures(sets []*evaluate.Set, methods []string, means map[string
 
 func key(method, set string, shots int) string { return fmt.Sprint(method, " ", set, " ", shots) }
 
-// measure fills in the mean over the seeds of one method in one cell; it returns how often R rose.
+// measure computes the mean over the seeds of one method in one cell, and returns how often R rose.
 func (f *files) measure(ctx context.Context, set *evaluate.Set, method string, shots int,
 ) (rises int, err error) {
 	run := evaluate.File{
@@ -157,7 +157,7 @@ func (f *files) measure(ctx context.Context, set *evaluate.Set, method string, s
 	}
 	right, seeds := 0., f.seeds
 	if slices.Contains(sklearnMethods, method) {
-		seeds = 1 // each file takes them minutes
+		seeds = 1 // they take minutes per file
 	}
 	for seed := range uint64(seeds) {
 		var r evaluate.FileResult
@@ -192,7 +192,7 @@ func (f *files) sklearn(ctx context.Context, set *evaluate.Set, protocol *evalua
 	return right, err
 }
 
-// large is what sets that are larger than all methods label come to as a whole.
+// large measures sets with more than mostFileRows rows as a whole.
 func (f *files) large(ctx context.Context, sets []*evaluate.Set) error {
 	var rows [][]string
 	for _, set := range sets {

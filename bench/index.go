@@ -19,8 +19,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// indexSection measures neighbour graphs: small ones on one core against the core's peak, a large one against
-// other libraries on the same rows with the same threads.
+// indexSection measures neighbour graphs: small ones on one core compared with the core's peak, and a large
+// one compared with other libraries on the same rows and with as many threads.
 var indexSection = section{
 	name: "index", title: "Neighbour graphs",
 	run: func(ctx context.Context, b *bench) error {
@@ -39,7 +39,7 @@ var indexSection = section{
 	},
 }
 
-// imagesSection is the same race on the images of mnist, where --data has them.
+// imagesSection repeats that comparison on the images of mnist, if --data has them.
 var imagesSection = section{
 	name: "index-images", title: "Neighbour graphs of images",
 	run: func(ctx context.Context, b *bench) error {
@@ -60,7 +60,7 @@ var imagesSection = section{
 	},
 }
 
-// clusteredRows draws rows around centres, one centre for every hundred rows or a thousand of them.
+// clusteredRows draws rows around centres, one centre per hundred or thousand rows.
 func clusteredRows(n, d int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 0xc1))
 	centres := min(n/100, 1000)
@@ -78,7 +78,7 @@ func clusteredRows(n, d int, seed uint64) []float32 {
 	return x
 }
 
-// seconds is the shortest of many short runs: what the work takes when nothing else gets in between.
+// seconds returns the shortest of many short runs, which is least disturbed by other work.
 func seconds(runs int, work func()) float64 {
 	best := 1e300
 	for range runs {
@@ -89,13 +89,13 @@ func seconds(runs int, work func()) float64 {
 	return best
 }
 
-// peak is what one core can do, in operations a second.
+// peak returns the peak of one core in operations per second.
 func peak() float64 {
 	var operations float64
 	return 1 / seconds(200, func() { operations = kernel.MultiplyAdds(5000) }) * operations
 }
 
-// smallGraphs are exact searches of few rows on one core.
+// smallGraphs measures exact searches of few rows on one core.
 func (b *bench) smallGraphs(ctx context.Context) error {
 	const d, rho = 512, 5
 	var table [][]string
@@ -113,10 +113,10 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		var w index.Workspace
 		build := func() {
 			if _, err := w.Build(ctx, rows, n, d, index.Options{Rho: rho, Method: "exact", Workers: 1}); err != nil {
-				panic(err) // rows that are drawn here are good
+				panic(err) // cannot fail: the rows drawn here are valid
 			}
 		}
-		const tile = 240 // rows, as exact search takes them
+		const tile = 240 // rows, as in exact search
 		products := make([]float32, tile*tile)
 		some := clusteredRows(tile, d, 2)
 		var top float64
@@ -166,7 +166,7 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 
 func micro(seconds float64) string { return fmt.Sprintf("%.0f", 1e6*seconds) }
 
-// graph is a large set of rows.
+// graph is a large set of rows to search.
 type graph struct {
 	name string
 	rows []float32
@@ -174,14 +174,14 @@ type graph struct {
 	rho  int
 }
 
-// answer is what a build took and found.
+// answer is the cost and the recall of a build.
 type answer struct {
 	Seconds float64 `json:"seconds"`
 	CPU     float64 `json:"cpu"`
 	Recall  float64 `json:"recall"`
 }
 
-// largeGraph runs ours and the others in turn.
+// largeGraph runs our methods and the others in turn.
 func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	folder, err := os.MkdirTemp("", "slkstream-bench-*")
 	if err != nil {
@@ -202,8 +202,8 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	if err != nil {
 		return err
 	}
-	const equal = .001 // of recall, about what a sample of 500 rows can tell
-	const slow = 10    // times ours: a method that takes so long is not tried with settings that take longer
+	const equal = .001 // of recall: about the resolution of a sample of 500 rows
+	const slow = 10    // times ours: a slower method is not tried with slower settings
 	contestants := []*contestant{{name: "ours (descent)", run: ours, taken: []answer{last}}}
 	for _, c := range []struct{ name, method, packages string }{
 		{"pynndescent", "pynndescent", "pynndescent"},
@@ -220,9 +220,8 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = r.Stop() }() // whatever it says then, it has been measured
-		// The first run looks for the cheapest settings that reach our recall; it is a measurement of these as
-		// well.
+		defer func() { _ = r.Stop() }() // its error no longer matters
+		// The first run finds the cheapest settings that reach our recall, and measures them.
 		var tuned struct {
 			answer
 			Settings json.RawMessage `json:"settings"`
@@ -237,7 +236,7 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 			run: func() (a answer, err error) { return a, r.Again(&a) },
 		})
 	}
-	const rounds, long = 3, 20 // a run of so many seconds is not made again
+	const rounds, long = 3, 20 // a run of that many seconds is not repeated
 	for range min(rounds, b.Rounds()) - 1 {
 		for _, c := range contestants {
 			if c.taken[0].Seconds > long {
@@ -271,14 +270,14 @@ func (b *bench) largeGraph(ctx context.Context, g graph) error {
 	return nil
 }
 
-// contestant is one way to find the neighbours of a large set.
+// contestant is one method to find the neighbours of a large set.
 type contestant struct {
 	name  string
 	run   func() (answer, error)
-	taken []answer // by each run
+	taken []answer // one per run
 }
 
-// medians are those of the seconds and of the CPU seconds of the runs.
+// medians returns the medians of the runs' seconds and CPU seconds.
 func (c *contestant) medians() (seconds, cpu float64) {
 	var times, used []float64
 	for _, a := range c.taken {
@@ -287,14 +286,14 @@ func (c *contestant) medians() (seconds, cpu float64) {
 	return evaluate.Median(times), evaluate.Median(used)
 }
 
-// judge knows what is right for a sample of the rows of a graph.
+// judge holds the true neighbours for a sample of a graph's rows.
 type judge struct {
 	graph
 	truth *evaluate.Nearest
 }
 
-// newJudge solves a sample of rows by a search that looks at every one, and writes it for the others unless
-// path is empty.
+// newJudge finds the neighbours of a sample of rows by exhaustive search, and writes them for the other
+// libraries unless path is empty.
 func newJudge(g graph, path string) (*judge, error) {
 	j := &judge{graph: g, truth: evaluate.SampleNearest(vector.Matrix{Values: g.rows, N: g.n, D: g.d}, g.rho,
 		500, 7)}
@@ -307,7 +306,7 @@ func newJudge(g graph, path string) (*judge, error) {
 	return j, array.WriteNPYFile(path+"-limits.npy", j.truth.Limits, len(j.truth.Limits))
 }
 
-// build runs one of our methods.
+// build measures one of our methods.
 func (j *judge) build(ctx context.Context, method string) (answer, error) {
 	from, cpu := time.Now(), processSeconds()
 	lists, err := index.Build(ctx, j.rows, j.n, j.d, index.Options{Rho: j.rho, Method: method, Seed: 1})

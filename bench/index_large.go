@@ -15,7 +15,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// growthSection is what neighbours of a million rows take, and what an HNSW library is made to find.
+// growthSection measures the neighbours of a million rows, and the recall of an HNSW library.
 var growthSection = section{
 	name: "index-growth", title: "A million rows, and a graph that grows",
 	run: func(ctx context.Context, b *bench) error {
@@ -65,7 +65,7 @@ func (b *bench) millionRows(ctx context.Context) error {
 	return nil
 }
 
-// peakHeap watches the heap and returns, when stopped, how far it rose above what it was, in bytes.
+// peakHeap samples the heap. stop returns the largest growth since the start in bytes.
 func peakHeap() (stop func() float64) {
 	read := func() float64 {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -94,7 +94,7 @@ func peakHeap() (stop func() float64) {
 	}
 }
 
-// grownGraph shows what an HNSW graph finds: the library by itself, as --index hnsw, and in a Memory, as
+// grownGraph shows the recall of an HNSW graph: of the library alone, as --index hnsw, and in a Memory, as
 // built, with a tenth more vectors and with a tenth removed.
 func (b *bench) grownGraph(ctx context.Context) error {
 	n, d := 50_000, 128
@@ -174,11 +174,11 @@ func (b *bench) grownGraph(ctx context.Context) error {
 	return nil
 }
 
-// neighboursIn are the neighbours of a row that a Memory of all rows finds.
+// neighboursIn returns the neighbours of a row that a Memory of all rows finds.
 func neighboursIn(m *index.Memory, g graph, p int32) []int32 {
 	hits, err := m.Search(nil, g.rows[int(p)*g.d:(int(p)+1)*g.d], g.rho+1)
 	if err != nil {
-		panic(err) // rows that are drawn here are good
+		panic(err) // cannot fail: the rows drawn here are valid
 	}
 	var ids []int32
 	for _, h := range hits {
@@ -189,7 +189,7 @@ func neighboursIn(m *index.Memory, g graph, p int32) []int32 {
 	return ids[:min(len(ids), g.rho)]
 }
 
-// memoryRow is a line of the table: what 500 queries took, if any were made.
+// memoryRow is a row of the table. queries is the time of 500 queries, if any were made.
 func memoryRow(name string, build, queries, recall float64) []string {
 	each := ""
 	if queries > 0 {
@@ -198,7 +198,7 @@ func memoryRow(name string, build, queries, recall float64) []string {
 	return []string{name, fmt.Sprintf("%.1f", build), each, fmt.Sprintf("%.4f", recall)}
 }
 
-// processSeconds is the processor time that this process has used.
+// processSeconds returns the CPU time that this process has used.
 func processSeconds() float64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

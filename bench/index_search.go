@@ -15,7 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// searchSection is what a search among rows that stay takes, for vectors that are not among them.
+// searchSection measures searches in a fixed set of rows for vectors that are not in it.
 var searchSection = section{
 	name: "index-search", title: "Searches of a standing set",
 	run: func(ctx context.Context, b *bench) error {
@@ -68,11 +68,11 @@ var searchSection = section{
 }
 
 const (
-	searched      = 400 // rows that are searched for, the last ones, which are not in the set
+	searched      = 400 // query rows: the last ones, which are not in the set
 	nearestWanted = 5
 )
 
-// spread moves every n-th row to the end, so that the last are drawn from all of them.
+// spread moves every n-th row to the end, so that the last rows are drawn from all of them.
 func spread(rows []float32, d int) []float32 {
 	n := len(rows) / d
 	each := n / searched
@@ -140,7 +140,7 @@ func (b *bench) standing(ctx context.Context, g graph) ([]string, error) {
 			measured[2]/measured[0]),
 	}
 	if len(g.rows) > 60_000_000 {
-		return append(row, "", "", ""), nil // its build takes minutes
+		return append(row, "", "", ""), nil // skipped: its build takes minutes
 	}
 	peer, err := b.hnswlibSearch(ctx, g, n, truth, recall)
 	if err != nil {
@@ -151,8 +151,8 @@ func (b *bench) standing(ctx context.Context, g graph) ([]string, error) {
 		fmt.Sprintf("%.1f", measured[2]/peer.Seconds)), nil
 }
 
-// grownMemory shows what searches find in a Memory of n rows with a graph that then grows by a tenth and
-// loses a tenth, and in the graph made anew.
+// grownMemory shows the recall of a Memory of n rows whose graph then grows by a tenth and loses a tenth, and
+// that of a rebuilt graph.
 func (b *bench) grownMemory(n int) error {
 	const d = 128
 	total := n + n/10
@@ -217,7 +217,7 @@ func (b *bench) grownMemory(n int) error {
 	return nil
 }
 
-// recallOf is the share of the nearest, by distance, that searches find.
+// recallOf returns the share of the nearest, by distance, that searches find.
 func recallOf(m *index.Memory, queries [][]float32, truth [][]index.Hit) (float64, error) {
 	found := 0
 	for i, query := range queries {
@@ -235,7 +235,7 @@ func recallOf(m *index.Memory, queries [][]float32, truth [][]index.Hit) (float6
 	return float64(found) / float64(len(queries)*nearestWanted), nil
 }
 
-// memoryOf holds the first n rows, and makes a graph above so many; -1: never.
+// memoryOf returns a Memory of the first n rows, which builds a graph above so many rows; -1: never.
 func memoryOf(rows []float32, n, d, above int) (*index.Memory, error) {
 	m, err := index.NewMemory(d, index.MemoryOptions{Above: above})
 	if err != nil {
@@ -249,7 +249,7 @@ func memoryOf(rows []float32, n, d, above int) (*index.Memory, error) {
 	return m, nil
 }
 
-// hnswlibSearch is what hnswlib takes for a query at a recall of at least that given.
+// hnswlibSearch returns hnswlib's time per query at no less than the given recall.
 func (b *bench) hnswlibSearch(ctx context.Context, g graph, n int, truth [][]index.Hit,
 	recall float64,
 ) (a answer, err error) {

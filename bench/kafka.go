@@ -22,23 +22,24 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// kafkaBench is a broker with an input topic, and what a stage and a passthrough on it need.
+// kafkaBench is a broker with an input topic, and the data for measuring a stage and a passthrough on it.
 type kafkaBench struct {
 	client   *topic.Client
 	log      *slog.Logger
 	in       string
-	n        int // records that are measured; the input holds streamAhead more
+	n        int // measured records; the input holds streamAhead more
 	support  []stream.Example
 	vectors  [][]byte
 	runs     int
-	out      int     // bytes of a result
-	now      bool    // the stage gives first answers
-	spent    float64 // CPU seconds a record of the last run, all of the process, once settled
+	out      int     // bytes per result
+	now      bool    // with first answers
+	spent    float64 // CPU seconds per record of the whole process in the last run, once settled
 	spentNew float64 // the same in its first third
-	profile  string  // where CPU profiles go, "" for nowhere
+	profile  string  // folder for CPU profiles; "": none
 }
 
-// startKafka is the embedded broker, or the real one that the environment names (see test/kafka/with).
+// startKafka connects to the embedded broker, or to the real one that the environment
+// names (see test/kafka/with).
 func startKafka() (*kafkaBench, func(), error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -96,7 +97,7 @@ func startKafka() (*kafkaBench, func(), error) {
 	}, nil
 }
 
-// records are those of the turns from one to another: each stream in one partition.
+// records returns the records of turns from to to. Each stream is in one partition.
 func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Out {
 	list := make([]record.Out, 0, to-from)
 	for i := from; i < to; i++ {
@@ -109,9 +110,9 @@ func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Ou
 	return list
 }
 
-// turns says of each of n records which stream sends it. All send as many, in turn, but begin one after the
-// other within the length of an episode: cameras do not start at the same instant, and episodes that all
-// close at once wait for one another.
+// turns returns the sending stream of each of n records. All streams send equally many, in turn, but their
+// starts are spread over the length of an episode: cameras do not start at the same instant, and if all
+// episodes closed at once they would wait for each other.
 func turns(n int) []int {
 	list := make([]int, 0, n)
 	for turn := 0; len(list) < n; turn++ {
@@ -138,7 +139,7 @@ func (k *kafkaBench) fill(ctx context.Context) error {
 	return nil
 }
 
-// source is the full input, or a topic of its own that is fed at a rate.
+// source returns the full input or, with a rate, a topic that is fed at that rate.
 func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, func() error, error) {
 	if rate == 0 {
 		return k.in, k.n, func() error { return nil }, nil
@@ -166,14 +167,14 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 	return name, n, func() error { return <-done }, nil
 }
 
-// fed is how many records a topic is fed that is read at a rate.
+// fed returns the number of records fed to a topic that is read at a rate.
 func (k *kafkaBench) fed(rate float64) int {
 	const round = streamStreams * streamEpisode
 	return max(5*round, min(k.n, int(rate*5)/round*round))
 }
 
-// rateOf waits until n records are in a topic and returns how many came a second in its last two fifths, when
-// every stream has long been under way, and in its first third, while streams learn from each episode.
+// rateOf waits until n records are in a topic and returns the records per second of its last two fifths, when
+// every stream has long been active, and of its first third, while streams learn from each episode.
 func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, first float64, err error) {
 	marks := []struct {
 		share float64
@@ -214,7 +215,7 @@ func (k *kafkaBench) rateOf(ctx context.Context, name string, n int) (settled, f
 	return rate(2, 3), rate(0, 1), nil
 }
 
-// paced is the topic that a run was fed through, if it had one of its own.
+// paced returns the topic through which a run was fed, if it had one of its own.
 func paced(name, shared string) []string {
 	if name == shared {
 		return nil
@@ -222,7 +223,7 @@ func paced(name, shared string) []string {
 	return []string{name}
 }
 
-// drop deletes what a run has made, so that the broker has no more to compact and to keep for the next ones.
+// drop deletes a run's topics, so that the broker need not compact and keep them during the next runs.
 func (k *kafkaBench) drop(ctx context.Context, names ...string) error {
 	answer, err := k.client.Kafka().DeleteTopics(ctx, &kafka.DeleteTopicsRequest{
 		Addr:   k.client.Kafka().Addr,

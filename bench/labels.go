@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// labelsSection times an episode beside labelled examples of the labels topic: what one costs must grow with
-// their number, not with its square.
+// labelsSection times an episode with labelled examples of the labels topic: its cost must grow with their
+// number, not with its square.
 var labelsSection = section{
 	name: "labels", title: "Solver speed: an episode beside many labels",
 	run: func(ctx context.Context, b *bench) error {
@@ -52,7 +52,8 @@ var labelsSection = section{
 	},
 }
 
-// labelledEpisode is the median time in ms in which a stream answers n items beside so many labels.
+// labelledEpisode returns the median time in ms in which a stream answers n items with
+// count labelled examples.
 func labelledEpisode(ctx context.Context, count, n int, metric bool) (float64, error) {
 	const d = 512
 	classes := min(count, 100)
@@ -91,7 +92,7 @@ func labelledEpisode(ctx context.Context, count, n int, metric bool) (float64, e
 		s.Learn()
 		return took, err
 	}
-	for range 4 { // until a metric is in force
+	for range 4 { // until the stream has a metric
 		if _, err := answer(100); err != nil {
 			return 0, err
 		}

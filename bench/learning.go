@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// learningSection scores the stage on streams, beside online learners that get the same labels, what harms
-// it, and its discovery beside clustering each episode by itself.
+// learningSection scores the stage on streams: against online learners with the same labels, under harm, and
+// in discovery against clustering each episode separately.
 var learningSection = section{
 	name: "learning", title: "Accuracy over streams",
 	run: func(ctx context.Context, b *bench) error {
@@ -28,7 +28,7 @@ var learningSection = section{
 		if err != nil {
 			return err
 		}
-		var sets, bursts []*evaluate.Set // those measured in full, and those measured with and without time only
+		var sets, bursts []*evaluate.Set // measured in full; measured only with and without time
 		for _, set := range all {
 			if strings.HasPrefix(set.Name, "clip-") {
 				bursts = append(bursts, set)
@@ -59,7 +59,7 @@ var learningSection = section{
 	},
 }
 
-// learning runs streams, each once, however many rows ask for it.
+// learning runs streams, each once, however many rows of a table use it.
 type learning struct {
 	bench    *bench
 	settings stream.Settings
@@ -67,7 +67,7 @@ type learning struct {
 	done     map[string][]evaluate.StreamResult
 }
 
-// run answers the stream of each seed, side by side. method is the stage's "default", "untimed", "cold",
+// run answers the stream of each seed, several at once. method is the stage's "default", "untimed", "cold",
 // "nearest" or "laplacianshot", or a rival.
 func (l *learning) run(ctx context.Context, set *evaluate.Set, method string,
 	protocol evaluate.StreamProtocol,
@@ -107,7 +107,7 @@ func (l *learning) run(ctx context.Context, set *evaluate.Set, method string,
 	return results, nil
 }
 
-// mean is that of what is asked of each result; results without it do not count.
+// mean averages one figure of the results; results without it do not count.
 func mean(results []evaluate.StreamResult, of func(*evaluate.StreamResult) *float64) float64 {
 	var values []float64
 	for i := range results {
@@ -120,7 +120,7 @@ func mean(results []evaluate.StreamResult, of func(*evaluate.StreamResult) *floa
 
 func accuracyOf(r *evaluate.StreamResult) *float64 { return r.Accuracy }
 
-// accuracy is the table of every method with and without labels taught.
+// accuracy writes the table of every method with and without taught labels.
 func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 	columns := []string{"method"}
 	var rows [][]string
@@ -152,8 +152,8 @@ func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 	return nil
 }
 
-// streamOrder is how each set comes as a stream: in the order of the camera, with its frames, where it has
-// some, else in bursts of a class.
+// streamOrder says how a set becomes a stream: with frames if it has them, in the camera's order; else in
+// bursts of a class.
 func streamOrder(set *evaluate.Set) evaluate.StreamProtocol {
 	p := evaluate.StreamProtocol{Order: "bursts", Episode: 100, SupportBy: "class", TeachBy: "random"}
 	if set.Frames != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// learningBars is what was asked of a stream, at one and at five labelled rows a class.
+// learningBars are the bars of a stream, at one and at five labelled rows per class.
 type learningBars struct {
 	warm, overCold, overNearest, taught [2]float64
 	auroc                               float64
 }
 
-// askedOf holds the bars of the streams that have some; of others the figures stand alone.
+// askedOf holds the streams with bars; for others only figures are written.
 var askedOf = map[string]*learningBars{
 	"mot17-05-reid": {
 		warm: [2]float64{.815, .918}, overCold: [2]float64{.02, .08},
@@ -30,11 +30,11 @@ var askedOf = map[string]*learningBars{
 	},
 }
 
-// barTable gathers figures beside what is asked of them.
+// barTable collects figures with their bars.
 type barTable struct{ rows [][]string }
 
-// add writes a row; least says that the figure may not be below the bar, else not above it. asked is false
-// where there is none.
+// add adds a row. least: the figure may not be below the bar; else not above it. asked is false if there
+// is no bar.
 func (t *barTable) add(set, what, format string, value, bar float64, least, asked bool) {
 	row := []string{set, what, fmt.Sprintf(format, value), "", ""}
 	if asked {
@@ -50,7 +50,7 @@ func (t *barTable) add(set, what, format string, value, bar float64, least, aske
 	t.rows = append(t.rows, row)
 }
 
-// bars is the table of everything that was asked of a stream.
+// bars writes the table of all bars of streams.
 func (l *learning) bars(ctx context.Context, sets, bursts []*evaluate.Set) error {
 	var table barTable
 	for _, set := range sets {
@@ -89,7 +89,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		asked = &learningBars{}
 	}
 	var failed error
-	// of runs a stream of so many shots, changed by change, and returns the mean of a figure.
+	// of runs a stream with that many shots, modified by change, and returns the mean of a figure.
 	of := func(method string, shots int, figure func(*evaluate.StreamResult) *float64,
 		change func(*evaluate.StreamProtocol),
 	) float64 {
@@ -182,7 +182,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		table.add(set.Name, harm.what+": over untimed", "%+.3f", timed-of("untimed", shots, accuracyOf,
 			harm.change), -untimedMargin, true, true)
 	}
-	if slices.Contains(set.Labels, -1) { // rows without a class come too
+	if slices.Contains(set.Labels, -1) { // include rows without a class
 		for _, how := range []string{"unknown", "taught"} {
 			for _, method := range []string{"default", "1nn"} {
 				figure := func(what string, pick func(*evaluate.StreamResult) *float64) {
@@ -201,7 +201,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 	return failed
 }
 
-// cost is what a stream's memory weighs.
+// cost measures the size of a stream's memory.
 func (l *learning) cost(ctx context.Context) error {
 	const classes, d, items, episodes = 10, 512, 100, 25
 	var rows [][]string

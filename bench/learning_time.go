@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// timeCost is what the order, the frames and the tracks of its items add to an episode of a stream that has
-// made its first metrics: processor time beside the same episodes without.
+// timeCost measures what the order, frames and tracks of items add to the CPU time of an episode, once the
+// stream has made its first metrics.
 func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 	const most = 1.15
 	worst := 0.
@@ -19,7 +19,7 @@ func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 		for _, c := range []struct {
 			what            string
 			frames, tracks  bool
-			episode, before int // items an episode, episodes before the first that is measured
+			episode, before int // items per episode, episodes before the first measured one
 			teach           float64
 		}{
 			{"order", false, false, 100, 22, 0},
@@ -70,7 +70,7 @@ func (l *learning) timeCost(ctx context.Context, sets []*evaluate.Set) error {
 	return nil
 }
 
-// tracklets are the tracks of a tracker that loses each thing after fifty of its items.
+// tracklets returns the tracks of a tracker that loses each thing after fifty of its items.
 func tracklets(set *evaluate.Set) []int32 {
 	const longest = 50
 	out := make([]int32, set.N)
@@ -90,7 +90,7 @@ func tracklets(set *evaluate.Set) []int32 {
 	return out
 }
 
-// unrelated are the same episodes without frames and tracks.
+// unrelated returns the same episodes without frames and tracks.
 func unrelated(episodes [][]stream.Item) [][]stream.Item {
 	out := make([][]stream.Item, len(episodes))
 	for i, items := range episodes {
@@ -102,9 +102,8 @@ func unrelated(episodes [][]stream.Item) [][]stream.Item {
 	return out
 }
 
-// settledCost is the processor time, in seconds, of an episode of a stream that has answered some
-// before, with the order of its items and without. The two streams take turns, as
-// the time of a busy machine changes.
+// settledCost returns the CPU time, in seconds, of an episode of a stream that has answered some before, with
+// the order of its items and without. The two streams take turns, because the speed of a busy machine varies.
 func settledCost(ctx context.Context, settings stream.Settings, episodes [][]stream.Item,
 	labels *stream.Labels, before int,
 ) (timed, untimed float64, err error) {

@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 			continue
 		}
 		results[s.name] = b.end()
-		// Each section is written as it ends, so that a run that is broken off loses one section at most.
+		// Write each section when it ends: an interrupted run then loses one section at most.
 		if err := writeResults(path, results); err != nil {
 			return err
 		}

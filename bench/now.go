@@ -21,7 +21,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// nowSection measures answers before the episode closes: of the topic of --now, and of POST /api/answer.
+// nowSection measures answers given before the episode closes: on the topic of --now, and
+// by POST /api/answer.
 var nowSection = section{"now", "First answers: 512-d float32, ten classes, at half load", benchNow}
 
 func benchNow(ctx context.Context, b *bench) error {
@@ -43,7 +44,7 @@ func benchNow(ctx context.Context, b *bench) error {
 	}
 	whole := k.spent
 	half := full.rate / 2
-	var first, passed []float64 // of all rounds
+	var first, passed []float64 // over all rounds
 	var spent [2][]float64
 	if _, err := b.Alternate(
 		func() (float64, error) {
@@ -98,7 +99,7 @@ func benchNow(ctx context.Context, b *bench) error {
 
 const askedClasses = 50
 
-// ask returns how long each of some questions to a stage with little else to do took.
+// ask returns the durations of some requests to a stage that is nearly idle.
 func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 	const name, rate = "asked", 200
 	if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: 1}); err != nil {
@@ -113,7 +114,7 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 	for i := range 5 * askedClasses {
 		from := i % askedClasses * streamDimension
 		row := append([]float32(nil), centres[from:from+streamDimension]...)
-		row[i%streamDimension] += 1 // no two are one
+		row[i%streamDimension] += 1 // all distinct
 		o.Support = append(o.Support, stream.Example{
 			ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%askedClasses), Vector: row,
 		})
@@ -150,7 +151,7 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 		_, err = io.Copy(io.Discard, answer.Body)
 		return answer.StatusCode, err
 	}
-	for code := 0; err == nil && code != http.StatusOK; { // until the stream is known
+	for code := 0; err == nil && code != http.StatusOK; { // until the stage knows the stream
 		if code, err = question(); ctx.Err() != nil {
 			err = ctx.Err()
 		}

@@ -17,10 +17,10 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// passThrough is what kafka-go can do at best: a consumer group's partitions read with one connection each,
-// one batch after the other written as it was read, values of the results' size, offsets committed ten times
-// a second. It returns the records a second and, where asked, how long each took from being read to being
-// acknowledged.
+// passThrough measures the best that kafka-go can do: one connection reads each partition of a consumer
+// group and writes one batch after another as read, with values of the results' size, and commits offsets
+// ten times a second. It returns records per second and, if waits is not nil, adds the time from each
+// record's read to its acknowledgement.
 //
 // In transactions each batch read is one commit, with its offset.
 func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate float64,
@@ -81,7 +81,7 @@ func (k *kafkaBench) passThrough(ctx context.Context, waits *[]float64, rate flo
 	return speed, k.drop(ctx, append(paced(in, k.in), out)...)
 }
 
-// pass is the loop of one partition.
+// pass copies one partition.
 func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in, out string,
 	p kafka.PartitionAssignment, waits *waitsOf, transactions bool,
 ) error {
@@ -166,7 +166,7 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 	return nil
 }
 
-// waitsOf collects from several goroutines how long records took.
+// waitsOf collects durations of records from several goroutines.
 type waitsOf struct {
 	mutex sync.Mutex
 	list  *[]float64

@@ -19,14 +19,14 @@ import (
 
 // peers runs the Python peers in a virtual environment of their own.
 type peers struct {
-	python string            // the environment's interpreter, "" if there is none
-	absent error             // why there is none
+	python string            // the environment's interpreter; "": none
+	absent error             // why there is no interpreter
 	lacks  map[string]string // packages that could not be installed, and why
-	have   string            // name and version of what was installed
+	have   string            // installed packages with their versions
 }
 
-// newPeers makes the environment of requirements.txt, or finds it as it was made before. What cannot be had
-// is remembered, not fatal: the results name the columns that are missing.
+// newPeers creates the environment of requirements.txt, or uses the existing one. Whatever cannot be
+// installed is remembered, not fatal: the results name the missing columns.
 func newPeers(ctx context.Context, folder string) *peers {
 	p := &peers{lacks: map[string]string{}}
 	if p.absent = p.make(ctx, folder); p.absent != nil {
@@ -90,7 +90,7 @@ func (p *peers) make(ctx context.Context, folder string) error {
 	return nil
 }
 
-// quietly runs a command and returns the end of what it said only if it failed.
+// quietly runs a command. On failure its error holds the end of the output.
 func quietly(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err == nil {
@@ -110,7 +110,7 @@ func (p *peers) versions() string {
 	return p.have
 }
 
-// Has returns nil if every package named is there, else why not.
+// Has returns nil if every named package is installed, else the reason.
 func (b *bench) Has(packages ...string) error {
 	if b.peers.absent != nil {
 		return b.peers.absent
@@ -123,8 +123,8 @@ func (b *bench) Has(packages ...string) error {
 	return nil
 }
 
-// Python runs a script of this folder with the threads given, 0 for as many as Go has, and decodes the JSON
-// that it prints last.
+// Python runs a script of this folder with the given number of threads, 0 for Go's, and decodes the JSON that
+// it prints last.
 func (b *bench) Python(ctx context.Context, threads int, into any, script string, args ...string) error {
 	if b.peers.absent != nil {
 		return b.peers.absent
@@ -143,7 +143,7 @@ func (b *bench) Python(ctx context.Context, threads int, into any, script string
 	return nil
 }
 
-// script is a command that runs a script of this folder with the threads given.
+// script returns a command that runs a script of this folder with the given number of threads.
 func (b *bench) script(ctx context.Context, threads int, script string, args []string) *exec.Cmd {
 	command := exec.CommandContext(ctx, b.peers.python, append([]string{filepath.Join(b.folder, script)},
 		args...)...)
@@ -160,10 +160,10 @@ func (b *bench) script(ctx context.Context, threads int, script string, args []s
 	return command
 }
 
-// ending is the last part of what a command said.
+// ending returns the end of a command's output.
 func ending(said string) string { return said[max(0, len(said)-2000):] }
 
-// runner is a script that measures again whenever it is told to: what it loads and compiles, it does once.
+// runner is a script that repeats its measurement on request, but loads and compiles once.
 type runner struct {
 	name    string
 	command *exec.Cmd
@@ -172,7 +172,7 @@ type runner struct {
 	errors  bytes.Buffer
 }
 
-// Runner starts a script that prints a line of JSON, and another one for every line that it reads, until its
+// Runner starts a script that prints a line of JSON, and another for every line that it reads, until its
 // input ends. The caller stops it.
 func (b *bench) Runner(ctx context.Context, threads int, script string, args ...string) (*runner, error) {
 	if b.peers.absent != nil {
@@ -200,7 +200,7 @@ func (r *runner) Next(into any) error {
 	return json.Unmarshal(r.answers.Bytes(), into)
 }
 
-// Again has the script measure once more and decodes what it prints.
+// Again requests one more measurement and decodes it.
 func (r *runner) Again(into any) error {
 	if _, err := io.WriteString(r.tell, "\n"); err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)

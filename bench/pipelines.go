@@ -20,20 +20,21 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// pipelinesSection measures slkstream run beside what a user would write: same broker, same input, same labels.
+// pipelinesSection compares slkstream run with programs that a user might write: same broker, same
+// input, same labels.
 var pipelinesSection = section{"pipelines", "What a user would write instead", benchPipelines}
 
 const (
 	pipelineStreams = 16
-	pipelineLimit   = 90 * time.Second // a pipeline is scored on what it has answered by then
+	pipelineLimit   = 90 * time.Second // a pipeline is scored on its answers until then
 )
 
-// pipelineInput is a topic of one drawn stream under several keys, and what is true of its items.
+// pipelineInput is a topic of one drawn stream under several keys, with the truth of its items.
 type pipelineInput struct {
 	*kafkaBench
 	brokers string
 	support string           // file of labelled examples
-	truth   map[string]int32 // of the items that are scored, by id
+	truth   map[string]int32 // by id, for the scored items
 	n       int
 }
 
@@ -153,7 +154,7 @@ func (in *pipelineInput) write(ctx context.Context, b *bench, set *evaluate.Set,
 	return nil
 }
 
-// pipeline runs one over the whole input; it returns records a second and the share that is right.
+// pipeline runs one pipeline over the whole input and returns its records per second and its accuracy.
 func (in *pipelineInput) pipeline(ctx context.Context, b *bench, binary, name string) (rate, right float64, err error) {
 	in.runs++
 	out := fmt.Sprintf("pipeline-%d", in.runs)
@@ -187,7 +188,7 @@ func (in *pipelineInput) pipeline(ctx context.Context, b *bench, binary, name st
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	rate, err = in.rate(ctx, out, ended)
-	_ = command.Process.Signal(syscall.SIGKILL) // it may have ended by itself
+	_ = command.Process.Signal(syscall.SIGKILL) // it may have ended already
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, ending(said.String()))
 	}
@@ -196,7 +197,7 @@ func (in *pipelineInput) pipeline(ctx context.Context, b *bench, binary, name st
 	return rate, right, err
 }
 
-// rate waits for the results of the whole input, or of what is there at the limit.
+// rate waits for the results of the whole input, or until the limit for some of them.
 func (in *pipelineInput) rate(ctx context.Context, out string, ended <-chan error) (float64, error) {
 	limit := time.After(pipelineLimit)
 	var first, last int64
@@ -224,7 +225,7 @@ func (in *pipelineInput) rate(ctx context.Context, out string, ended <-chan erro
 			if last == 0 {
 				return 0, fmt.Errorf("no result within %v", pipelineLimit)
 			}
-			if from.IsZero() { // too slow for a tenth: from its start
+			if from.IsZero() { // no tenth was done: measure from the start
 				return float64(last) / pipelineLimit.Seconds(), nil
 			}
 			return float64(last-first) / to.Sub(from).Seconds(), nil
@@ -245,7 +246,7 @@ func (in *pipelineInput) results(ctx context.Context, out string) (have int64, e
 	return have, nil
 }
 
-// score is the share of results, of items that are scored, with the true label.
+// score returns the share of results with the true label, among scored items.
 func (in *pipelineInput) score(ctx context.Context, out string) (float64, error) {
 	right, all := 0., 0.
 	for p := range int32(streamPartitions) {

@@ -10,9 +10,9 @@ import (
 	"runtime/pprof"
 )
 
-// profileStage runs the passthrough and the stage a few times each without measuring waits, writes a CPU
+// profileStage runs the passthrough and the stage a few times each without measuring waits. It writes a CPU
 // profile of both parts of each run (NAME-ROUND-new.prof, NAME-ROUND-settled.prof) into a folder, and logs
-// what records cost. `go tool pprof` adds up the rounds' profiles that it is given together.
+// the cost per record. `go tool pprof` adds up the rounds' profiles that it is given together.
 func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -37,7 +37,7 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 	return writeAllocations(filepath.Join(folder, "allocations.prof"))
 }
 
-// writeAllocations writes what all runs together have allocated.
+// writeAllocations writes the allocation profile of all runs together.
 func writeAllocations(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func writeAllocations(path string) error {
 	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }
 
-// profiled begins or ends the profile of a part of a run.
+// profiled starts or stops the profile of a part of a run.
 func (k *kafkaBench) profiled(part string, begins bool) error {
 	if k.profile == "" {
 		return nil

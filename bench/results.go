@@ -14,7 +14,7 @@ same threads; times are medians of the rounds. Figures that other documents quot
 
 `
 
-// readResults returns the text of each section that the file holds, none if there is no file.
+// readResults returns the text of each section in the file; none if there is no file.
 func readResults(path string) (map[string]string, error) {
 	results := map[string]string{}
 	text, err := os.ReadFile(path)
@@ -61,8 +61,7 @@ func figuresOf(results string) map[string]string {
 	return figures
 }
 
-// quote replaces every figure that a document quotes by what the results say, and names those that it does
-// not know.
+// quote replaces every figure that a document quotes with that of the results, and reports unknown ones.
 func quote(document string, figures map[string]string) (string, error) {
 	var unknown []string
 	out := quoted.ReplaceAllStringFunc(document, func(mark string) string {

@@ -11,26 +11,27 @@ import (
 	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
-// section measures one thing and writes it through the bench that it is given.
+// section measures one thing and writes the results to the given bench.
 type section struct {
-	name  string // of --only
+	name  string // as in --only
 	title string
 	run   func(context.Context, *bench) error
 }
 
-// bench is what a section measures with and writes to.
+// bench holds a section's options and collects its output.
 type bench struct {
-	Quick   bool   // small and one round
-	Data    string // folder of the sets, "" for the tree's sample data
-	Profile string // folder for CPU profiles of the stage, which is then not measured; "" for none
+	Quick   bool   // small data, one round
+	Data    string // folder of the sets; "": the tree's sample data
+	Profile string // folder for CPU profiles of the stage, which is then not measured; "": none
 
-	folder  string // of this program's source
+	folder  string // folder of this program's source
 	peers   *peers
 	text    strings.Builder
 	figures []figure
 }
 
-// figure is a number that other documents quote: bench/RESULTS.md lists it, and a test holds README.md to it.
+// figure is a number that other documents quote. bench/RESULTS.md lists it, and a test compares
+// README.md with it.
 type figure struct{ name, value string }
 
 func (b *bench) begin(s section) {
@@ -69,17 +70,17 @@ func (b *bench) Table(columns []string, rows [][]string) {
 	b.text.WriteByte('\n')
 }
 
-// Figure gives a number a name under which README.md may quote it: <!-- figure NAME -->VALUE<!-- /figure -->.
+// Figure names a number so that README.md may quote it: <!-- figure NAME -->VALUE<!-- /figure -->.
 func (b *bench) Figure(name, format string, args ...any) {
 	b.figures = append(b.figures, figure{name, fmt.Sprintf(format, args...)})
 }
 
-// Missing says which columns a section lacks and why.
+// Missing writes which columns a section lacks, and why.
 func (b *bench) Missing(columns string, err error) {
 	b.Text("Missing: %s (%v).", columns, err)
 }
 
-// Rounds is how often ours and theirs are measured, one after the other in turn.
+// Rounds returns how often each side is measured, in turn.
 func (b *bench) Rounds() int {
 	if b.Quick {
 		return 1
@@ -87,8 +88,8 @@ func (b *bench) Rounds() int {
 	return 5
 }
 
-// Alternate runs each measurement once a round, in turn, so that a busy moment of the machine meets all of
-// them, and returns the median of each. A measurement returns what it measured, in any unit.
+// Alternate runs each measurement once per round, in turn, so that a busy moment of the machine affects all
+// of them, and returns the median of each. A measurement returns its value in any unit.
 func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, error) {
 	seen := make([][]float64, len(measurements))
 	for range b.Rounds() {
@@ -107,7 +108,7 @@ func (b *bench) Alternate(measurements ...func() (float64, error)) ([]float64, e
 	return medians, nil
 }
 
-// machine says what the measurements ran on.
+// machine describes the machine.
 func machine() string {
 	model := "unknown processor"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -122,7 +123,8 @@ func machine() string {
 		runtime.Version())
 }
 
-// benchFolder is the folder of this program's source: it runs from the tree's root or from its own folder.
+// benchFolder returns the folder of this program's source. The program runs from the tree's root or
+// from this folder.
 func benchFolder() (string, error) {
 	for _, folder := range []string{"bench", "."} {
 		if _, err := os.Stat(folder + "/requirements.txt"); err == nil {

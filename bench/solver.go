@@ -17,8 +17,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// The solver's speed beside scikit-learn on the very same rows, in four sections, so that each can be
-// repeated by itself.
+// The solver's speed compared with scikit-learn on the same rows, in four sections that can
+// be run separately.
 var (
 	solverSection       = inFolder("solver", "Solver speed: an episode", solverEpisodes)
 	solverLargeSection  = inFolder("solver-large", "Solver speed: many rows and classes", solverLarge)
@@ -27,7 +27,7 @@ var (
 	solverGrowthSection = inFolder("solver-growth", "Solver speed: a point's cost as rows grow", solverScaling)
 )
 
-// inFolder is a section that exchanges files with peers in a folder of its own.
+// inFolder returns a section that exchanges files with peers in a temporary folder.
 func inFolder(name, title string, run func(context.Context, *bench, string) error) section {
 	return section{name: name, title: title, run: func(ctx context.Context, b *bench) error {
 		folder, err := os.MkdirTemp("", "slkstream-solver-*")
@@ -39,7 +39,7 @@ func inFolder(name, title string, run func(context.Context, *bench, string) erro
 	}}
 }
 
-// gaussians are n rows around k centres, row p around centre p mod k.
+// gaussians returns n rows around k centres, row p around centre p mod k.
 func gaussians(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	centres := make([]float64, k*d)
@@ -56,8 +56,8 @@ func gaussians(seed uint64, n, d, k int, spread float64) ([]float32, []int32) {
 	return rows, truth
 }
 
-// sameClass joins each row with rho others of its class: a given graph, as a search for one costs more than
-// the solve.
+// sameClass joins each row with rho others of its class. It gives a graph, as searching for one costs more
+// than the solve.
 func sameClass(truth []int32, k, rho int) *index.Affinity {
 	random := rand.New(rand.NewPCG(3, 3))
 	members := make([][]int32, k)
@@ -78,7 +78,8 @@ func sameClass(truth []int32, k, rho int) *index.Affinity {
 	return lists.Symmetric()
 }
 
-// solverEpisodes: one episode from raw rows to labels, one core, the metric learned from earlier ones.
+// solverEpisodes measures one episode from raw rows to labels, on one core, with a metric learned
+// from earlier episodes.
 func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 	b.Text("One episode from raw float32 rows to labels on one core: power, metric of rank 32, graph, solve; preset `default`, 5 labelled rows a class. scikit-learn: the fit alone, on rows that are embedded already; KMeans starts from the support means. Medians of %d rounds of 200 episodes.", b.Rounds())
 	var table [][]string
@@ -98,7 +99,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			rows, truth := gaussians(seed, size.n, size.d, size.k, 3)
 			p = &solver.Problem{
 				Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n),
-				Embedding: embedding, Unjudged: true, // as the stage has it
+				Embedding: embedding, Unjudged: true, // as in the stage
 			}
 			for i := range p.Labels {
 				if p.Labels[i] = -1; i < 5*size.k {
@@ -166,9 +167,8 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 	return nil
 }
 
-// solverLarge: a whole set of many classes with a given graph, 12 prototype steps, against 12 Lloyd
-// iterations; around centres that every method finds at once, and around centres whose rows run into each
-// other.
+// solverLarge measures a whole set of many classes with a given graph: 12 prototype steps against 12 Lloyd
+// iterations, with well separated centres that every method finds, and with overlapping ones.
 func solverLarge(ctx context.Context, b *bench, folder string) error {
 	n, d, k := 100_000, 128, 100
 	if b.Quick {
@@ -190,14 +190,14 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	return nil
 }
 
-// manyClasses times one set of solverLarge and returns its line of the table.
+// manyClasses times one set of solverLarge and returns its row of the table.
 func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 	spread float64,
 ) ([]string, error) {
 	rows, truth := gaussians(1, n, d, k, spread)
 	graph := sameClass(truth, k, 5)
 	start := make([]float32, k*d)
-	for c := range k { // both begin at the same rows
+	for c := range k { // both start from the same rows
 		copy(start[c*d:c*d+d], rows[c*d:c*d+d])
 	}
 	for name, values := range map[string][]float32{"rows.npy": rows, "start.npy": start} {
@@ -245,7 +245,7 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 			return nil, err
 		}
 		defer func() { _ = r.Stop() }()
-		if err := r.Next(&lloyd); err != nil { // its first fit also loads what it needs
+		if err := r.Next(&lloyd); err != nil { // its first fit also loads libraries
 			return nil, err
 		}
 		measures = append(measures, func() (float64, error) {
@@ -276,8 +276,8 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 	return row, nil
 }
 
-// solverImages: a set of images clustered from raw rows, the graph included, against k-means with ten starts
-// and a graph by pynndescent. Each is run once: they take minutes.
+// solverImages measures a set of images clustered from raw rows, with the graph, against k-means with ten
+// starts and a graph by pynndescent. Each runs once, as they take minutes.
 func solverImages(ctx context.Context, b *bench, folder string) error {
 	folders, forget, err := b.Sets("mnist")
 	if err != nil {
@@ -333,7 +333,7 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 	return nil
 }
 
-// solverScaling: what a point costs a sweep at growing N.
+// solverScaling measures the cost per point and sweep for growing N.
 func solverScaling(ctx context.Context, b *bench, _ string) error {
 	sizes := []int{10_000, 100_000, 1_000_000}
 	if b.Quick {
@@ -365,7 +365,7 @@ func solverScaling(ctx context.Context, b *bench, _ string) error {
 			}
 		}}
 		rounds := b.Rounds()
-		if n >= 1_000_000 { // its eleven sweeps are enough
+		if n >= 1_000_000 { // eleven sweeps are enough
 			rounds = 1
 		}
 		for range rounds {

@@ -23,13 +23,13 @@ const (
 	streamEpisode    = 100
 	streamPartitions = 4
 	streamStreams    = 16
-	// streamAhead is more records than a stage reads ahead of what it has answered: 32 MiB of closed episodes in each
-	// partition, those that are open and a fetch or two. With so many behind the ones that are measured, it reads on
-	// to the end of the measurement, and records are paid for in the part of the run that they belong to.
+	// streamAhead is more records than a stage reads ahead of its answers: 32 MiB of closed episodes in each
+	// partition, the open ones and a fetch or two. With that many records after the measured ones, it reads
+	// ahead until the measurement ends, so that each part of the run pays for its own records.
 	streamAhead = 46 * streamEpisode * streamStreams
 )
 
-// streamSection measures the whole stage against passing records through untouched.
+// streamSection compares the whole stage with passing records through unchanged.
 var streamSection = section{
 	"stream", "The whole stage: 512-d float32, episodes of 100, ten classes",
 	benchStream,
@@ -52,7 +52,7 @@ func benchStream(ctx context.Context, b *bench) error {
 		return profileStage(ctx, k, b.Profile, b.Rounds())
 	}
 	var first, spentNew []float64
-	var spent [3][]float64 // CPU seconds a record
+	var spent [3][]float64 // CPU seconds per record
 	medians, err := b.Alternate(
 		func() (float64, error) {
 			rate, err := k.passThrough(ctx, nil, 0, false)
@@ -124,8 +124,8 @@ func benchStream(ctx context.Context, b *bench) error {
 }
 
 // waits are p99s at a rate, medians of the rounds: from an episode's close to its results' acknowledgement,
-// settled and while streams are new, and from a passthrough's read to the same. longest is the p99.9 of the
-// settled episodes of all rounds together.
+// settled and while streams are new, and from a passthrough's read to its acknowledgement. longest is the
+// p99.9 of the settled episodes of all rounds together.
 type waits struct{ settled, longest, new, passing float64 }
 
 func (k *kafkaBench) waits(ctx context.Context, b *bench, rate float64, transactions bool) (waits, error) {
@@ -148,7 +148,7 @@ func (k *kafkaBench) waits(ctx context.Context, b *bench, rate float64, transact
 	}, nil
 }
 
-// quantile is what a share of the values, which it sorts, stays below.
+// quantile returns the value below which a share of the values lies. It sorts them.
 func quantile(values []float64, share float64) float64 {
 	slices.Sort(values)
 	return values[int(share*float64(len(values)))]
@@ -156,14 +156,14 @@ func quantile(values []float64, share float64) float64 {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// staged is what a run of the whole stage showed.
+// staged is the result of a run of the whole stage.
 type staged struct {
-	rate, first  float64   // records a second, settled and in the beginning
+	rate, first  float64   // records per second, settled and at the start
 	settled, new []float64 // from an episode's close to the acknowledgement of its results, in the same parts
 	now          []float64 // from an item's read to the acknowledgement of its first answer
 }
 
-// options of a stage with a group and an output of its own.
+// options returns those of a stage with a group and an output of its own.
 func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) {
 	k.runs++
 	o := pipeline.Options{
@@ -180,7 +180,7 @@ func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) 
 	return o, nil
 }
 
-// stage runs the whole stage over the input.
+// stage measures the whole stage on the input.
 func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (staged, error) {
 	in, n, fed, err := k.source(ctx, rate)
 	if err != nil {
@@ -241,7 +241,7 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	return shown, k.drop(ctx, append(append(paced(in, k.in), made...), o.Out+"-dead", o.Group+"-state")...)
 }
 
-// measureResults takes the size of a result from what the stage has written.
+// measureResults measures the size of the stage's results.
 func (k *kafkaBench) measureResults(ctx context.Context, name string) error {
 	for p := range int32(streamPartitions) {
 		b, err := k.client.NewReader(topic.ReaderSettings{Topic: name, Partition: p}).Read(ctx)

@@ -12,10 +12,11 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-// streamsSection measures what a stage costs that has much to remember and little to do.
+// streamsSection measures a stage with much state and little work.
 var streamsSection = section{"streams", "Ten thousand streams of a record a second, and none", benchStreams}
 
-// benchStreams shows memory and CPU of many quiet streams, with the broker and the feed in the same process.
+// benchStreams measures memory and CPU of many quiet streams, with the broker and the feed in
+// the same process.
 func benchStreams(ctx context.Context, b *bench) error {
 	k, stop, err := startKafka()
 	if err != nil {
@@ -34,7 +35,7 @@ func benchStreams(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	o.Limits.Age, o.Limits.Idle = 5*time.Second, 2*time.Second // as run has them
+	o.Limits.Age, o.Limits.Idle = 5*time.Second, 2*time.Second // the defaults of run
 	s, err := pipeline.New(k.client, o)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func benchStreams(ctx context.Context, b *bench) error {
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()
-	time.Sleep(3 * time.Second) // the group has met
+	time.Sleep(3 * time.Second) // until the group has rebalanced
 	idle, before := 30*time.Second, processSeconds()
 	time.Sleep(idle)
 	share := (processSeconds() - before) / idle.Seconds()

@@ -56,8 +56,8 @@ func (s *scenario) judgeNow(ctx context.Context, in *truth, got *answers) (strin
 	return fmt.Sprintf("%d first answers, %d items without", len(first), len(in.items)-len(first)), nil
 }
 
-// verifyFirst reports first answers to no item, several to one item (a new owner gives none to items that
-// were read before), and those written after the item's result. Both times are from this machine's clock.
+// verifyFirst reports first answers to no item, several to one item (a new owner gives none to items before
+// its claim), and those written after the item's result. Both times are from this machine's clock.
 func verifyFirst(few *limited, in *truth, got *answers, first map[string]firstAnswer) {
 	for id, x := range first {
 		if _, ok := in.items[id]; !ok {
