@@ -243,7 +243,7 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 	b.leaving = kept
 }
 
-// Mark closes the stream's open episodes, of every model.
+// Mark closes the open episodes of a stream, of all its models. position is the marker's.
 func (b *Buffer) Mark(stream string, position record.Position) {
 	for _, model := range b.models {
 		if o := b.open[Key{stream, model}]; o != nil {

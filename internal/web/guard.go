@@ -24,9 +24,9 @@ const tokenCookie = "slkstream-token"
 
 // Guard passes only permitted requests on to next. Paths in Open (health) are open to all. A loopback
 // listener without a token answers to loopback names only, so that no site can reach it under its own name. A
-// request that changes anything must have the same origin and, without a token, a name that no site can point
-// here. If there is a token it is required, as a bearer token or once as ?token=. A visitor with the token
-// View can read, and ask for answers, neighbours and previews.
+// request other than GET and HEAD must have the same origin and, without a token, a host name that no site
+// can point here. If there is a token it is required, as a bearer token or once as ?token=. A visitor with
+// the token View can read, and ask for answers, neighbours and previews, but not teach.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range a.Open {
