@@ -12,12 +12,12 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// world is a state topic, and what really happened: the episodes of a few streams, one after the other.
+// world simulates a state topic and tracks the episodes that were really answered, in a few streams.
 type world struct {
 	random *rand.Rand
 	log    []record.Out
 	next   int64                        // offset of the next episode
-	ends   map[Stream][]record.Position // of each stream's answered episodes, as the present owner knows them
+	ends   map[Stream][]record.Position // ends of each stream's answered episodes, by the present owner
 	large  bool
 }
 
@@ -30,7 +30,7 @@ func (w *world) write(records []record.Out, most int) bool {
 	return true
 }
 
-// load reads the topic, compacted or not.
+// load restores the state from the topic, which it compacts now and then.
 func (w *world) load() *Restored {
 	if w.random.IntN(4) == 0 {
 		last := map[string]int{}
@@ -52,7 +52,8 @@ func (w *world) load() *Restored {
 	return l.Restore()
 }
 
-// commit answers a few episodes and writes the commit; cut is how many of its records make it, -1 for all.
+// commit answers a few episodes and writes the commit. cut is the number of records that are written,
+// -1: all.
 func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
 	for range w.random.IntN(4) {
@@ -103,8 +104,8 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
 	return done, answered
 }
 
-// check holds what was restored against what happened: each stream's snapshot and the episodes to learn
-// again, together, are all of its answered episodes, without a gap.
+// check compares the restored state with the truth: each stream's snapshot and the episodes to replay
+// together must be all of its answered episodes, without a gap.
 func (w *world) check(t *testing.T, r *Restored) {
 	t.Helper()
 	if len(r.Faults) > 0 {
@@ -150,9 +151,9 @@ func (w *world) late(k *Keeper) {
 	w.ends, w.next = ends, next+100
 }
 
-// Owners come and go, commits are cut short anywhere, the topic is compacted, and an owner that was put aside
-// writes one more commit: the next owner always finds exactly what was committed, or that and all of the
-// commit that was cut short.
+// Owners change, commits are cut short anywhere, the topic is compacted, and previous owners write late
+// commits. The next owner must always restore exactly the committed state, or with it the whole commit that
+// was cut short.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(400) {
 		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Position{}}
@@ -165,12 +166,12 @@ func TestRandomHistories(t *testing.T) {
 			if done, _ := w.commit(k, -1); !done {
 				t.Fatal("a whole commit is not done")
 			}
-			if old != nil && w.random.IntN(2) == 0 { // late: nothing of it counts
+			if old != nil && w.random.IntN(2) == 0 { // a late commit, which must not count
 				w.late(old)
 			}
 			for range w.random.IntN(30) {
 				w.commit(k, -1)
-				if w.random.IntN(80) == 0 { // it succeeds itself; one that was to own the partition in between is late
+				if w.random.IntN(80) == 0 { // the owner succeeds itself; one in between writes late
 					between := NewKeeper("g", "in", "state", 0, int32(3*owner+1), w.load())
 					k.Succeed(int32(3*owner + 2))
 					w.commit(k, -1)
@@ -184,8 +185,8 @@ func TestRandomHistories(t *testing.T) {
 					before[s] = append([]record.Position(nil), list...)
 				}
 				if done, answered := w.commit(k, w.random.IntN(6)); !done {
-					old = nil // it died
-					// Its journal comes first: with it, the commit counts.
+					old = nil // it has crashed
+					// The journal is written first: with it, the commit counts.
 					if r := w.load(); r.Journal.Owner == k.owner && r.Journal.Sequence == k.sequence {
 						for _, a := range answered {
 							w.ends[a.Stream] = append(w.ends[a.Stream], a.Last)
@@ -203,8 +204,8 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// The first snapshot of a stream, cut short: its episodes are learned again, and no fault is told; nor by the
-// owner after next, which may find what is left of it.
+// If the first snapshot of a stream is cut short, its episodes are replayed, and no fault is reported; nor by
+// the owner after the next, which may find the remaining chunks.
 func TestFirstSnapshotCutShort(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
 	s := Stream{Name: "s1"}
@@ -223,7 +224,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 	w.check(t, w.load())
 }
 
-// A changed or cut record is set aside, and the rest is read.
+// A changed or cut record is reported as a fault, and the others are read.
 func TestUnreadableRecords(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
@@ -256,7 +257,7 @@ func TestUnreadableRecords(t *testing.T) {
 	}
 }
 
-// What another input's partition of the same number has written is nobody else's.
+// State of another input's partition of the same number is ignored.
 func TestInputsAreApart(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Position{}}
 	w.commit(NewKeeper("g", "in", "state", 0, 1, w.load()), -1)
@@ -281,15 +282,15 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		l := NewLoader("g", "in")
 		l.Add(&record.Raw{Key: []byte(key), Value: value})
-		if len(value) >= head { // past the checksum, to what lies behind it
+		if len(value) >= head { // with a right checksum, to reach the decoder behind it
 			l.Add(&record.Raw{Key: []byte(key + "0"), Value: seal(append([]byte(nil), value...))})
 		}
 		NewKeeper("g", "in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
 	})
 }
 
-// Two groups on one state topic do not see each other's records; those of older versions, whose keys name no
-// group, are read.
+// Two groups on one state topic ignore each other's records. Records of older versions, whose keys name no
+// group, are read by both.
 func TestGroupsAreKeptApart(t *testing.T) {
 	write := func(group string) *record.Raw {
 		k := NewKeeper(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
@@ -313,8 +314,8 @@ func TestGroupsAreKeptApart(t *testing.T) {
 	}
 }
 
-// However many episodes one commit answers, no record of it outgrows what brokers take, and each prefix of
-// its records is a state to start from; however long streams go without a snapshot, a commit does not grow.
+// However many episodes a commit answers, its records stay below the brokers' limit, and the next owner can
+// start from each prefix of them. However long streams have no snapshot, a commit does not grow.
 func TestJournalIsBounded(t *testing.T) {
 	const streams = 40_000
 	name := func(i int) Stream { return Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))} }
@@ -387,8 +388,8 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 }
 
-// An episode that hangs while it is learned again counts like one that hangs while it is answered, until a
-// snapshot covers it.
+// An episode that hangs during its replay counts like one that hangs during its answer, until a snapshot
+// covers it.
 func TestHungWhileLearnedAgain(t *testing.T) {
 	r := NewLoader("g", "in").Restore()
 	k := NewKeeper("g", "in", "state", 0, 1, r)

@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// builds is a state topic that two builds write: each reads the other's records of some kinds as those of
-// another version.
+// builds simulates a state topic that is written by two builds. To each of them, the other's records of some
+// kinds have an unknown version.
 type builds struct {
 	log   []record.Out
 	by    []string
@@ -38,7 +38,7 @@ func (b *builds) load(as string) *Restored {
 	return l.Restore()
 }
 
-// own is an ownership by a build: it answers and saves streams.
+// own runs one ownership by a build, which answers episodes and saves streams.
 func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, commits int) {
 	t.Helper()
 	r := b.load(as)
@@ -63,8 +63,8 @@ func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, co
 	}
 }
 
-// Snapshots of another version stay where they are, whatever a build that cannot read them writes
-// meanwhile: the build that wrote them finds them again, and each stream's newest of them.
+// Snapshots of an unknown version stay in the topic, whatever a build that cannot read them writes meanwhile.
+// The build that wrote them finds each stream's newest one again.
 func TestAnotherVersionsSnapshotsStay(t *testing.T) {
 	for seed := range uint64(12) {
 		b := &builds{apart: func(key string) bool { return strings.Contains(key, "/"+snapshotKind+"/") }}
@@ -88,8 +88,8 @@ func TestAnotherVersionsSnapshotsStay(t *testing.T) {
 	}
 }
 
-// A journal that says what was answered and cannot be read blocks its partition, until it is taken away;
-// one that is superfluous does not. It is never taken away by a commit.
+// An unreadable journal that counts blocks its partition until it is deleted; a superfluous one does not. A
+// commit never deletes it.
 func TestAnotherVersionsJournalBlocks(t *testing.T) {
 	b := &builds{apart: func(key string) bool { return strings.Contains(key, "/"+journalKind+"/") }}
 	random, next := rand.New(rand.NewPCG(1, 3)), int64(0)
