@@ -40,7 +40,7 @@ type item struct {
 	Tags      map[string]int `avro:"tags"`
 }
 
-// frame puts Confluent's framing before a payload.
+// frame adds Confluent's framing to a payload.
 func frame(schema int, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(schema)), payload...)
 }
@@ -67,8 +67,8 @@ func decode(t *testing.T, o record.Options, value []byte) ([]record.Item, error)
 	return d.Decode(t.Context(), &record.Raw{Topic: "in", Value: value}, nil)
 }
 
-// Avro, with its names taken by paths, JSON Schema and nv.Frame in Protobuf, as Confluent's serializers write
-// them.
+// Values as Confluent's serializers write them are decoded: Avro with paths, JSON Schema, and nv.Frame
+// in Protobuf.
 func TestDecode(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
@@ -132,7 +132,7 @@ func rejected(err error, fault record.Fault) bool {
 	return errors.As(err, &rejection) && rejection.Fault == fault
 }
 
-// A schema that changes in the middle of a stream is another number; named types of other subjects are found.
+// A changed schema in the middle of a topic has another id. Named types of other subjects are found.
 func TestReferencesAndChanges(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
@@ -161,7 +161,7 @@ func TestReferencesAndChanges(t *testing.T) {
 	}
 }
 
-// A registry that is away is waited for and said to be; it is asked once for a schema that it knows.
+// Decode waits for an unreachable registry, which is logged. A known schema is fetched once.
 func TestWaits(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
@@ -251,7 +251,7 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
-// Whatever the payload, it is decoded or rejected, and the JSON is JSON where its numbers are finite.
+// Any payload is decoded or rejected, and the result is valid JSON if its numbers are finite.
 func FuzzAvro(f *testing.F) {
 	schema := avro.MustParse(itemSchema)
 	good, err := schema.Encode(&item{ID: "a", Embedding: []float32{1, 2}, Tags: map[string]int{"x": 1}})
@@ -275,7 +275,7 @@ func FuzzAvro(f *testing.F) {
 	})
 }
 
-// Results in Avro are read back by the schema that the registry was given.
+// Results in Avro can be decoded with the registered schema.
 func TestResults(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
@@ -310,8 +310,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// What the registry answers for good is asked once; a question that it does not answer holds up only its
-// own number; and numbers that nobody registered do not push out those in use.
+// A permanent answer is requested once. A schema without an answer blocks only records of its own id.
+// Unregistered ids do not evict schemas in use.
 func TestNoAnswerHoldsOthersUp(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
