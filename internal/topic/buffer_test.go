@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lockedBuffer collects what is logged from several goroutines.
+// lockedBuffer collects the log of several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

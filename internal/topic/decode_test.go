@@ -22,13 +22,13 @@ func someBatch(n int, stamp Stamp) []byte {
 	return AppendBatch(nil, records, stamp, time.Now())
 }
 
-// at moves a batch to an offset, which its checksum does not cover.
+// at sets a batch's base offset, which its checksum does not cover.
 func at(batch []byte, offset int64) []byte {
 	binary.BigEndian.PutUint64(batch, uint64(offset))
 	return batch
 }
 
-// decoded is what the first call makes of data.
+// decoded returns the result of the first call of next on data.
 func decoded(d *decoder, data []byte, position int64, gone []aborted,
 	records []record.Raw,
 ) ([]record.Raw, int64, error) {
@@ -36,7 +36,7 @@ func decoded(d *decoder, data []byte, position int64, gone []aborted,
 	return d.next(position, records)
 }
 
-// A batch that compaction has thinned out moves the position past its end, though its last records are gone.
+// A compacted batch moves the position past its end, even if its last records are deleted.
 func TestPositionsMoveOverGaps(t *testing.T) {
 	batch := at(someBatch(3, Anonymous), 10)
 	binary.BigEndian.PutUint32(batch[atLastDelta:], 9) // offsets 13 to 19 are compacted away
@@ -64,13 +64,13 @@ func TestACorruptBatchIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever a broker sends, decoding ends, and the position never moves backwards.
+// Whatever a broker sends, decoding ends and the position never moves backwards.
 func FuzzDecode(f *testing.F) {
 	f.Add(someBatch(3, Anonymous), int64(0))
 	f.Add(at(someBatch(2, Stamp{7, 1, 0, true}), 5), int64(6))
 	f.Add(append(someBatch(1, Anonymous), at(someBatch(1, Anonymous), 1)...), int64(0))
 	f.Fuzz(func(t *testing.T, data []byte, position int64) {
-		for b := data; len(b) >= batchHead; { // make the checksums right, to get at what lies behind them
+		for b := data; len(b) >= batchHead; { // set the right checksums, to reach the decoder behind them
 			size := int(int32(binary.BigEndian.Uint32(b[atLength:]))) + atLength + 4
 			if size < batchHead || size > len(b) {
 				break

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// franz is another Kafka client, to check ours against.
+// franz returns a franz-go client, to test against another implementation.
 func franz(t testing.TB, client *topic.Client, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	c, err := kgo.NewClient(append([]kgo.Opt{

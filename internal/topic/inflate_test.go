@@ -19,7 +19,7 @@ import (
 
 var codecs = []compress.Compression{compress.Gzip, compress.Snappy, compress.Lz4, compress.Zstd}
 
-// packed is a batch of count records at an offset, whose body is what write writes, compressed.
+// packed returns a batch of count records at an offset. Its body is the output of write, compressed.
 func packed(t *testing.T, codec compress.Compression, offset int64, count int, write func(io.Writer)) []byte {
 	t.Helper()
 	var body bytes.Buffer
@@ -42,7 +42,7 @@ func sealed(codec compress.Compression, offset int64, count int, body []byte) []
 	return b
 }
 
-// put writes a record with a value of n equal bytes.
+// put writes a record with a value of n zero bytes.
 func put(w io.Writer, delta int, key string, n int64) {
 	var head []byte
 	head = append(head, 0, 0)
@@ -57,8 +57,8 @@ func put(w io.Writer, delta int, key string, n int64) {
 	w.Write([]byte{0}) // no headers
 }
 
-// all decodes batches call after call until the position is past them, and gives the most memory that a call
-// took.
+// all decodes batches in several calls until the position is past them, and returns the most memory that one
+// call allocated.
 func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []record.Raw, most uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -76,8 +76,8 @@ func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []
 	return records, most
 }
 
-// Whatever a record inflates to, memory is bounded before it is spent; the record is rejected at its offset,
-// with the beginning of what it holds, and those around it are read.
+// Memory is bounded whatever a record inflates to. A record that is too large is rejected at its offset, with
+// the beginning of its content, and the records around it are read.
 func TestARecordThatInflatesWithoutEnd(t *testing.T) {
 	for _, codec := range codecs {
 		t.Run(codec.String(), func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestARecordThatInflatesWithoutEnd(t *testing.T) {
 	}
 }
 
-// A batch beyond the limit of what is inflated at all is rejected from there on.
+// A batch that inflates beyond mostInflated is rejected from there on.
 func TestABatchThatInflatesWithoutEnd(t *testing.T) {
 	batch := packed(t, compress.Zstd, 0, 4, func(w io.Writer) {
 		put(w, 0, "good", 5)
@@ -123,7 +123,7 @@ func TestABatchThatInflatesWithoutEnd(t *testing.T) {
 	}
 }
 
-// Records that are each in bounds, and together much more than a call may keep, come call by call.
+// Records that are each within bounds, but together far beyond mostKept, are returned over several calls.
 func TestABatchThatInflatesToMuchComesInParts(t *testing.T) {
 	const n, size = 40, 4 << 20
 	batch := packed(t, compress.Zstd, 100, n, func(w io.Writer) {
@@ -144,7 +144,8 @@ func TestABatchThatInflatesToMuchComesInParts(t *testing.T) {
 
 func someBatchAt(offset int64) []byte { return at(someBatch(3, Anonymous), offset) }
 
-// What a sender wrote and nobody can read is rejected offset by offset, and what comes after is read.
+// Unreadable records with a right checksum are rejected offset by offset, and the records after them
+// are read.
 func TestWhatCannotBeInflatedIsRejected(t *testing.T) {
 	claim := binary.BigEndian.AppendUint32([]byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1},
 		0xfffffff0)
@@ -200,7 +201,7 @@ func BenchmarkInflate(b *testing.B) {
 	}
 }
 
-// A batch of 15 MiB that inflates to a gigabyte, read to its end, in calls that each bring 16 MiB.
+// Inflating a batch of 64 records of 15 MiB, about a gigabyte, over several calls.
 func BenchmarkInflateLong(b *testing.B) {
 	const count = 64
 	var body bytes.Buffer
@@ -220,7 +221,7 @@ func BenchmarkInflateLong(b *testing.B) {
 	}
 }
 
-// Batches that are compressed are read as they were written, and one that would grow stays as it is.
+// Compressed batches are read as they were written, and a batch that would grow stays uncompressed.
 func TestCompression(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	noise := make([]byte, 50000)
@@ -254,7 +255,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// What compressing a batch of 300 results costs, and what it saves.
+// Time to compress a batch of 300 results, and its size.
 func BenchmarkCompression(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var records []record.Out

@@ -141,7 +141,7 @@ func TestAReadIsCancelledAtOnce(t *testing.T) {
 	r := client.NewReader(topic.ReaderSettings{Topic: name, MaxWait: time.Hour})
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
-	// else the test ends by its own limit, an hour too late
+	// Without the cancellation Read would wait for an hour.
 	if _, err := r.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	b := franz(t, client, kgo.TransactionalID(brokertest.Name("b")))
 	plain := franz(t, client)
 	var want []string
-	for i := range 4 { // two transactions at a time, ended in either order, kept or given up by turns
+	for i := range 4 { // two concurrent transactions, ended in either order, committed or aborted in turn
 		for _, c := range []*kgo.Client{a, b} {
 			if err := c.BeginTransaction(); err != nil {
 				t.Fatal(err)
@@ -288,7 +288,7 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	if end != stable+2 {
 		t.Errorf("last stable offset %d, end %d: the open transaction holds two records back", stable, end)
 	}
-	// wherever a reader begins, and however little it takes at a time, it sees the same
+	// Readers see the same records wherever they start, and however small their fetches.
 	for start := int64(0); start < stable; start++ {
 		for _, size := range []int{1, 300, 1 << 20} {
 			got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name, Offset: start, MaxBytes: size}),
@@ -313,7 +313,7 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 	}
 }
 
-// A batch that inflates to far more than one Read brings is fetched once.
+// A batch that inflates to far more than one Read returns is fetched once.
 func TestALongBatchIsFetchedOnce(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -347,7 +347,7 @@ func TestALongBatchIsFetchedOnce(t *testing.T) {
 	}
 }
 
-// A client that says which topics it uses asks for no others.
+// A client with Settings.Topics does not fetch the metadata of other topics.
 func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
 	server := brokertest.Embedded(t)
 	other := brokertest.Connect(t, []string{server.Address})
@@ -359,7 +359,7 @@ func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 			return &listened{conn, func(request []byte) {
-				const key = 5 // behind the length
+				const key = 5 // after the length
 				if len(request) > key && request[key] == byte(kmsg.Metadata) {
 					asked.Add(1)
 					if !bytes.Contains(request, []byte(name)) {
@@ -387,7 +387,7 @@ func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
 	}
 }
 
-// listened is a connection whose requests somebody sees.
+// listened is a connection that calls saw with each write.
 type listened struct {
 	net.Conn
 	saw func([]byte)

@@ -15,7 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Who may do everything is told so.
+// A client with all rights gets Read and Write.
 func TestRightsToEverything(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name := brokertest.Topic(t, client, "rights", 3, nil)
@@ -30,7 +30,7 @@ func TestRightsToEverything(t *testing.T) {
 	}
 }
 
-// Who may only read is told so before anything is written.
+// A client that may only read learns it from Rights, before a write.
 func TestRightsAreTold(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, name string) kfake.ACL {
 		return kfake.ACL{

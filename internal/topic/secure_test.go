@@ -17,8 +17,8 @@ import (
 	"github.com/slkstream/slkstream/test/kafka"
 )
 
-// secured are the addresses and files of a broker that wants certificates and of one that wants a password:
-// those of the environment (see test/kafka/with), else embedded ones.
+// secured returns the addresses and files of a broker that requires certificates and of one that requires
+// SASL: from the environment (see test/kafka/with), else of embedded ones.
 func secured(t *testing.T) (withTLS, withSASL string, files kafka.Certificates) {
 	t.Helper()
 	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {

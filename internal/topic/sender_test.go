@@ -22,7 +22,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// only is the one record of a topic with one partition.
+// only returns the only record of a topic with one partition, and fails if there are more.
 func only(t *testing.T, client *topic.Client, name string) *record.Raw {
 	t.Helper()
 	got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: name}), 1)
@@ -38,7 +38,7 @@ func header(r *record.Raw, name string) string {
 	return string(v)
 }
 
-// result is a result with an item behind it, as the pipeline writes them.
+// result returns the record of a result with its fallback, as the pipeline writes it.
 func result(out, dead string, item *record.Item, change func(*record.Result)) record.Out {
 	item.Source = record.Source{Topic: "in", Partition: 3, Offset: 14, Object: -1}
 	item.Vector = []float32{1, 2}
@@ -54,9 +54,9 @@ func result(out, dead string, item *record.Item, change func(*record.Result)) re
 	return o
 }
 
-const beyond = 1_500_000 // more bytes than a topic takes by default
+const beyond = 1_500_000 // bytes, above a topic's default limit
 
-// A result larger than its topic takes is written without what makes it large, and says so.
+// A result above its topic's limit is written without its large parts, which a header lists.
 func TestALargeResultIsWrittenWithoutWhatMakesItLarge(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	long := strings.Repeat("x", beyond)
@@ -93,8 +93,8 @@ func TestALargeResultIsWrittenWithoutWhatMakesItLarge(t *testing.T) {
 	}
 }
 
-// One that is too large without all that is a dead letter that can be fed again, and whatever the dead
-// letters' topic takes, it fits.
+// A result that is too large even then becomes a dead letter that can be sent again, and that fits the limit
+// of the dead-letter topic.
 func TestAResultThatCannotBeWrittenIsADeadLetter(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1,
@@ -118,8 +118,8 @@ func TestAResultThatCannotBeWrittenIsADeadLetter(t *testing.T) {
 	}
 }
 
-// A dead letter always fits: the value is cut, then headers and key; no request is larger than a socket
-// takes.
+// A dead letter is made to fit: the value is cut, then headers and key. No request exceeds the
+// brokers' limit.
 func TestADeadLetterAlwaysFits(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	var largest atomic.Int64
@@ -169,7 +169,7 @@ func TestADeadLetterAlwaysFits(t *testing.T) {
 	}
 }
 
-// A dead letter that its topic is known not to take is cut before it is sent.
+// A dead letter above the known limit of its topic is cut before it is sent.
 func TestADeadLetterIsCutBeforeItIsSent(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -197,7 +197,7 @@ func TestADeadLetterIsCutBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A broker that ends the connection at a large request never says why; a dead letter is cut all the same.
+// A dead letter is also cut if the broker closes the connection at a large request, without an error.
 func TestABrokerThatEndsTheConnectionAtALargeRequest(t *testing.T) {
 	client, err := topic.Connect(topic.Settings{
 		Brokers: brokertest.Brokers(t),
@@ -223,8 +223,8 @@ func TestABrokerThatEndsTheConnectionAtALargeRequest(t *testing.T) {
 	}
 }
 
-// A topic that takes not even an ordinary record is waited for: nothing is cut, and nothing becomes a dead
-// letter, however large the record, and though the topic took large ones a moment ago.
+// The sender waits for a topic whose limit is below an ordinary record: it cuts nothing and writes no dead
+// letter, however large the record, and even if the topic accepted large records a moment ago.
 func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 	long := strings.Repeat("x", 30_000)
 	for name, item := range map[string]record.Item{
@@ -240,13 +240,13 @@ func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 				Key:        []byte("other"),
 				Attributes: []byte(`"` + strings.Repeat("y", beyond) + `"`),
 			}, nil)
-			if err := client.Write(ctx, []record.Out{other}); err != nil { // its limit is known from now on
+			if err := client.Write(ctx, []record.Out{other}); err != nil { // after it the client knows the limit
 				t.Fatal(err)
 			}
 			limit(t, client, out, "150")
 			probe := record.Out{Topic: out, Value: make([]byte, 200)}
 			from := int64(1)
-			for client.Write(ctx, []record.Out{probe}) == nil { // a broker may take its time to learn of the limit
+			for client.Write(ctx, []record.Out{probe}) == nil { // until the broker applies the limit
 				from++
 			}
 			refused := make(chan error, 100)
@@ -281,7 +281,7 @@ func TestATopicThatRefusesEverythingIsWaitedFor(t *testing.T) {
 	}
 }
 
-// limit sets the largest message that a topic takes.
+// limit sets a topic's max.message.bytes.
 func limit(t *testing.T, client *topic.Client, name, bytes string) {
 	t.Helper()
 	k := client.Kafka()
@@ -301,8 +301,8 @@ func limit(t *testing.T, client *topic.Client, name, bytes string) {
 	}
 }
 
-// Of a batch only the record at fault gives way: a time that brokers do not take becomes now, a record that
-// the topic does not allow a dead letter.
+// Only the rejected record of a batch is replaced: an invalid time becomes the time of writing, and a record
+// that the topic does not allow becomes a dead letter.
 func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -382,8 +382,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// Records without a key go where their input partition says, so that a stream's results stay in order and not
-// all of them are in one partition.
+// Records without a key go to the partition given by Origin, so that a stream's results stay in order and the
+// load is still spread.
 func TestRecordsWithoutAKeyAreSpreadByOrigin(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	out := brokertest.Topic(t, client, "out", 3, nil)
@@ -416,8 +416,8 @@ func TestRecordsWithoutAKeyAreSpreadByOrigin(t *testing.T) {
 	}
 }
 
-// watched dials as usual and asks see before each write how large the request is by then, whose error ends
-// the connection.
+// watched dials plain TCP. It calls see before each write with the bytes of the request so far; an error
+// closes the connection.
 func watched(see func(n int64) error) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)

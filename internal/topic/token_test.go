@@ -23,8 +23,7 @@ import (
 	"github.com/slkstream/slkstream/test/kafka"
 )
 
-// doorkeeper is a listener of the embedded broker that asks for a token, as OAUTHBEARER does, before anything
-// else.
+// doorkeeper is a listener that adds OAUTHBEARER authentication to the embedded broker.
 type doorkeeper struct {
 	net.Listener
 	mutex sync.Mutex
@@ -50,7 +49,7 @@ func (d *doorkeeper) Accept() (net.Conn, error) {
 	return broker, nil
 }
 
-// keep passes requests on, but answers those about the token itself, and none before it is good.
+// keep answers the authentication requests, and forwards all others once the token is accepted.
 func (d *doorkeeper) keep(outside, inside net.Conn) {
 	const handshake, authenticate, versions = 17, 36, 18
 	for known := false; ; {
@@ -129,13 +128,13 @@ func write(t *testing.T, client *topic.Client, name string) error {
 	return client.Write(ctx, []record.Out{{Topic: name, Value: []byte("v")}})
 }
 
-// jwt is a token that says when it expires.
+// jwt returns a token with an expiry time.
 func jwt(name string, expiry time.Time) string {
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":%q,"exp":%d}`, name, expiry.Unix())) + "."
 }
 
-// A token comes from a file or a command, new connections show the newest, and one that is refused says so.
+// A token comes from a file or a command, new connections use the newest, and a refusal is an error.
 func TestTokens(t *testing.T) {
 	address, door := guarded(t)
 	file := filepath.Join(t.TempDir(), "token")
@@ -151,7 +150,7 @@ func TestTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said lockedBuffer
 			s.Brokers, s.SASL, s.Log = []string{address}, "oauthbearer", slog.New(slog.NewTextHandler(&said, nil))
-			// the first expires at once
+			// the first token expires at once
 			first, second := jwt("first", time.Now()), jwt("second", time.Now().Add(time.Hour))
 			put(first)
 			door.admit(first)
@@ -195,8 +194,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A real Kafka closes connections whose token has expired: writing and reading go on with the next token, and
-// end with none. It takes tokens that nobody signed (see test/kafka).
+// A real Kafka closes connections whose token has expired. Writing and reading continue with the next token,
+// and fail without one. The broker is set up to accept unsigned tokens (see test/kafka).
 func TestTokensOfKafka(t *testing.T) {
 	if os.Getenv("SLKSTREAM_TEST_SASL") == "" {
 		t.Skip("only a real Kafka asks for tokens: go run ./test/kafka/with -secure go test ...")
@@ -237,7 +236,7 @@ func TestTokensOfKafka(t *testing.T) {
 		MaxWait: 100 * time.Millisecond,
 	})
 	for expired := 0; expired < 3; {
-		// half of a token's life is left, as identity providers advise
+		// renew at half of a token's lifetime, as identity providers advise
 		if time.Now().After(expiry.Add(-lives / 2)) {
 			expiry = expiry.Add(lives)
 			put(expiry)
@@ -264,8 +263,7 @@ func TestTokensOfKafka(t *testing.T) {
 	}
 }
 
-// Certificates that were renewed are used by the next connection, without a restart; files that cannot be
-// used are not.
+// The next connection uses renewed certificates without a restart. Invalid files are ignored.
 func TestRenewedCertificates(t *testing.T) {
 	if os.Getenv("SLKSTREAM_TEST_TLS") != "" {
 		t.Skip("the certificates of the environment are not to be changed")

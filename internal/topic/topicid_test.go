@@ -14,7 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// A topic that was made again has another id, and asking for one that does not exist does not make it.
+// A topic that was deleted and created again has another id. ID does not create a topic.
 func TestID(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx := within(t, time.Minute)
@@ -43,7 +43,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// A connection that breaks while a topic's id is asked for is no sign that brokers know of no ids.
+// A broken connection during a request for an id does not mean that the brokers have no ids.
 func TestIDOverABrokenConnection(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	name := brokertest.Topic(t, brokertest.Connect(t, brokers), "in", 1, nil)
@@ -57,7 +57,7 @@ func TestIDOverABrokenConnection(t *testing.T) {
 	}
 	t.Cleanup(client.Close)
 	ctx := within(t, time.Minute)
-	if _, err := client.Partitions(ctx, name); err != nil { // known, so that it is not the broker that is away
+	if _, err := client.Partitions(ctx, name); err != nil { // shows that the broker is reachable
 		t.Fatal(err)
 	}
 	for {
@@ -77,7 +77,7 @@ func TestIDOverABrokenConnection(t *testing.T) {
 	}
 }
 
-// cutAtID is a connection that breaks at requests that ask for ids, the first few times.
+// cutAtID is a connection that breaks at requests for ids, the first few times.
 type cutAtID struct {
 	net.Conn
 	cuts *atomic.Int32

@@ -33,8 +33,8 @@ func TestATooLargeRecordIsRefused(t *testing.T) {
 	}
 }
 
-// A fault in one partition of a request is seen although the request as a whole succeeds, and only that
-// partition is sent again.
+// The error of one partition is found in an otherwise successful answer, and only that partition is
+// sent again.
 func TestAFaultInOnePartitionIsSeen(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
@@ -68,7 +68,7 @@ func TestAFaultInOnePartitionIsSeen(t *testing.T) {
 	}
 }
 
-// A broker that goes and comes back is waited for, by a reader and by a writer, with one warning each.
+// A reader and a writer wait for a broker that restarts, and log one warning each.
 func TestABrokerThatComesBackIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -149,7 +149,7 @@ func TestOffsetsByTimeAndGroup(t *testing.T) {
 	}
 	var committed int64
 	var err error
-	for range 100 { // a fresh coordinator takes a moment
+	for range 100 { // a new coordinator needs a moment
 		if committed, err = client.Committed(ctx, brokertest.Name("group"), name, 0); err == nil ||
 			!topic.Temporary(err) {
 			break
