@@ -60,7 +60,7 @@ func BenchmarkDecode(b *testing.B) {
 			Options{})
 	})
 	for name, value := range map[string][]byte{"f32": short, "f64": long} {
-		b.Run("encoding-json-"+name, func(b *testing.B) { // the yardstick
+		b.Run("encoding-json-"+name, func(b *testing.B) { // for comparison
 			b.SetBytes(int64(len(value)))
 			for b.Loop() {
 				var into struct {

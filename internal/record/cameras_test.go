@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A frame as gvametaconvert writes it: the shape is that of jsonconverter.cpp and convert_tensor.cpp of DL
-// Streamer (github.com/dlstreamer/dlstreamer, gst/elements/gvametaconvert), its keys in the order of the
-// library that prints it.
+// A frame in gvametaconvert's format, by jsonconverter.cpp and convert_tensor.cpp of DL Streamer
+// (github.com/dlstreamer/dlstreamer, gst/elements/gvametaconvert), with the keys in the order of its
+// JSON library.
 const streamerJSON = `{"objects":[
 	{"detection":{"bounding_box":{"x_max":0.32,"x_min":0.25,"y_max":0.61,"y_min":0.4},"confidence":0.92,"label":"person","label_id":1},
 	 "h":91,"id":3,"roi_type":"person","w":54,"x":192,"y":173,
@@ -85,8 +85,8 @@ func TestStreamer(t *testing.T) {
 	}
 }
 
-// A behavior has the fields of nv.schema.ext.Behavior, as
-// docs.nvidia.com/mms/BehaviorAnalytics/nv/schema/ext/Behavior.html declares them.
+// A behavior with the fields of nv.schema.ext.Behavior, by
+// docs.nvidia.com/mms/BehaviorAnalytics/nv/schema/ext/Behavior.html.
 const behaviorJSON = `{"id":"gate #-# 3","timestamp":"2026-01-02T03:04:05Z","end":"2026-01-02T03:04:09Z","locations":{"type":"linestring","coordinates":[]},
 	"distance":4.1,"speed":0.9,"timeInterval":4,"direction":"N","length":97,"place":{"id":"","name":"city=Z","type":""},
 	"sensor":{"id":"gate","type":"Camera","description":""},"analyticsModule":{"id":"Metropolis"},

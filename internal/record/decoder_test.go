@@ -31,7 +31,7 @@ func decoder(t *testing.T, o Options) *Decoder {
 	return d
 }
 
-// one decodes a record that holds one embedding.
+// one decodes a record with one embedding.
 func one(t *testing.T, o Options, r *Raw) Item {
 	t.Helper()
 	items, err := decoder(t, o).Decode(context.Background(), r, nil)
@@ -58,7 +58,7 @@ func checkVector(t *testing.T, got []float32, want ...float32) {
 
 func floats(v ...float32) string { return string(AppendVector(nil, v)) }
 
-// message builds protobuf: pairs of a field number and its bytes.
+// message encodes protobuf from pairs of a field number and its bytes.
 func message(fields ...any) string {
 	var b []byte
 	for i := 0; i < len(fields); i += 2 {
@@ -237,7 +237,7 @@ func TestOneBadObjectDoesNotSpoilTheFrame(t *testing.T) {
 	}
 }
 
-// A record that is well and holds nothing to answer says why.
+// A valid record without anything to answer is an Empty with the reason.
 func TestEmpty(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"id":"1","objects":[]}`: NoObjects, `{"id":"1","objects":[{"id":"3"},{"id":"4"}]}`: NoEmbeddings,
@@ -315,7 +315,7 @@ func TestStreamBy(t *testing.T) {
 	}
 }
 
-// Every malformed form is refused, with the fault and a reason that names it, and the decoder goes on.
+// Malformed records of every format are rejected with their fault and a reason, and the decoder continues.
 func TestPoison(t *testing.T) {
 	event := `{"specversion":"1.0","id":"1",`
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// feed decodes records that hold vectors of ones, one of each dimension in turn, and returns which were
-// refused. It goes on where an earlier call stopped.
+// dimensionFeed decodes records with vectors of ones, at increasing offsets, and collects the
+// dimension changes.
 type dimensionFeed struct {
 	t       *testing.T
 	decoder *Decoder
@@ -22,7 +22,7 @@ func newDimensionFeed(t *testing.T, o Options) *dimensionFeed {
 	return f
 }
 
-// send decodes n records of a dimension and returns how many were taken.
+// send decodes n records of a dimension and returns how many were accepted.
 func (f *dimensionFeed) send(dimension, n int) (taken int) {
 	for range n {
 		r := rawRecord(floats(ones(dimension)...))
@@ -43,7 +43,7 @@ func ones(n int) []float32 {
 	return v
 }
 
-// Rubbish that comes first costs no good record: a dimension holds when three records agree on it.
+// Odd records at the start cause no rejection of good ones: three equal records establish a dimension.
 func TestDimensionIsAgreedOn(t *testing.T) {
 	f := newDimensionFeed(t, Options{Format: "f32"})
 	if f.send(7, 1) != 1 || f.send(128, 1) != 1 || f.send(9, 1) != 1 || f.send(7, 1) != 1 {
@@ -60,7 +60,7 @@ func TestDimensionIsAgreedOn(t *testing.T) {
 	}
 }
 
-// A dimension that a few odd records agreed on is given up, and what was refused for it is named.
+// A dimension that a few odd records established is dropped, and the records refused for it are reported.
 func TestWrongDimensionIsGivenUp(t *testing.T) {
 	f := newDimensionFeed(t, Options{Format: "f32"})
 	if f.send(7, 3) != 3 {
@@ -81,14 +81,14 @@ func TestWrongDimensionIsGivenUp(t *testing.T) {
 	}
 }
 
-// What thousands agreed on is not given up for hundreds of another sender, nor for a frame of many objects.
+// A dimension that thousands of records have is not dropped for hundreds of another, nor for one large frame.
 func TestAgreementIsHardToTurn(t *testing.T) {
 	f := newDimensionFeed(t, Options{Format: "f32"})
 	f.send(128, 1000)
 	if f.send(7, 500) != 0 || f.send(128, 10) != 10 || len(f.changes) != 0 {
 		t.Errorf("changes %+v", f.changes)
 	}
-	for range 2000 { // one good record for two bad ones
+	for range 2000 { // one good record for every two bad ones
 		if f.send(128, 1) != 1 || f.send(7, 2) != 0 {
 			t.Fatalf("changes %+v", f.changes)
 		}
@@ -107,8 +107,8 @@ func TestAgreementIsHardToTurn(t *testing.T) {
 	}
 }
 
-// What the state tells is given up too, over restarts; what many labels have is not turned by numbers of
-// another type.
+// A dimension from the state can be dropped too, across restarts. Numbers of a wrong type do not change the
+// dimension of many labels.
 func TestToldDimension(t *testing.T) {
 	f := newDimensionFeed(t, Options{Format: "f32"})
 	f.decoder.Expect("", 7)

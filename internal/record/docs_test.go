@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// examples are the fenced blocks of a page of the docs, by the second word after the fence.
+// examples returns the JSON blocks of a page of the docs, by the second word after the fence.
 func examples(t *testing.T, page string) map[string][]string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
@@ -28,7 +28,7 @@ func examples(t *testing.T, page string) map[string][]string {
 	return found
 }
 
-// same decodes an example into a T, strictly, and holds what append makes of it against the example.
+// same decodes an example strictly into a T, and compares the output of write with the example.
 func same[T any](t *testing.T, example string, write func([]byte, *T) []byte) {
 	t.Helper()
 	var value T
@@ -50,7 +50,7 @@ func same[T any](t *testing.T, example string, write func([]byte, *T) []byte) {
 	}
 }
 
-// Every example of docs/formats.md is what the code reads and writes.
+// The code reads and writes every example of docs/formats.md.
 func TestDocs(t *testing.T) {
 	found := examples(t, "formats.md")
 	for kind, items := range map[string]int{

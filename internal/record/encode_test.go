@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is encoded is what encoding/json decodes, scores to six decimals.
+// encoding/json decodes an encoded result to the same result, with scores to six decimals.
 func TestResultRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String()
@@ -71,7 +71,7 @@ func TestTimesBeyondTheFormat(t *testing.T) {
 	}
 }
 
-// A review with a label added teaches; an example is read back as it was written.
+// A review with an added label is an example. An example is read back as it was written.
 func TestReviewTeaches(t *testing.T) {
 	item := one(t, Options{}, rawRecord(`{"id":"p1","vector":[0.1,2],"attributes":{"image":"x"}}`))
 	review := NewReview(&item, &Result{ID: item.Source.ID(), Label: "milk", Confidence: .4})
@@ -169,7 +169,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// A result says whether it is sure only where somebody asked.
+// A result has the member sure only if it was requested.
 func TestSureResult(t *testing.T) {
 	form, err := ResultTemplate(`{"sure":"${sure}"}`)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// frameOf puts Confluent's framing around a value.
+// frameOf adds Confluent's framing to a value.
 func frameOf(schema byte, value string) string { return "\x00\x00\x00\x00" + string(schema) + value }
 
-// JSON and nv.Frame are unwrapped without a registry, the latter with its message index in each of its forms.
+// JSON and nv.Frame are decoded without a registry, nv.Frame with each form of its message index.
 func TestFramingWithoutRegistry(t *testing.T) {
 	for name, value := range map[string]string{
 		"json": frameOf(7, `{"vector":[1,2]}`), "first message": frameOf(7, "\x00"+frameProtobuf()),
@@ -44,7 +44,7 @@ func TestFramingWithoutRegistry(t *testing.T) {
 	checkVector(t, one(t, Options{Format: "f32"}, rawRecord(raw)).Vector, 0, 2)
 }
 
-// schemas is a registry of one schema.
+// schemas is a registry with one schema.
 type schemas struct {
 	value    string
 	protobuf bool

@@ -9,8 +9,8 @@ import (
 	"testing/quick"
 )
 
-// decodeAll decodes the value in every way there is: what comes out can be solved and encoded, or is a
-// Rejection.
+// decodeAll decodes the value with many options. The result must be items that can be solved and encoded, or
+// a Rejection.
 func decodeAll(t *testing.T, value []byte) {
 	for _, o := range []Options{
 		{},
@@ -69,7 +69,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(decodeAll)
 }
 
-// The scanner accepts what encoding/json accepts, and nothing else.
+// The scanner accepts exactly the values that encoding/json accepts.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,2.5e-3,true,null,"\u00e9\n"]}`, `[01]`, `"\x"`, `{"a":1,}`, `-`, `1.`,
@@ -117,14 +117,14 @@ func checkNumber(t *testing.T, text string) {
 	}
 }
 
-// The nearest float32, to the last bit, as strconv finds it: over every shape a float is printed in.
+// number returns the same nearest float32 as strconv, to the last bit, for all formats of printed floats.
 func TestNumber(t *testing.T) {
 	check := func(bits uint32, near uint64) bool {
 		x := math.Float32frombits(bits)
 		if x-x != 0 {
 			return true
 		}
-		// Halfway between two floats, and within a few units of float64 of it, is where rounding twice would show.
+		// Double rounding would show within a few float64 units of the middle between two float32s.
 		half := (float64(x) + float64(math.Nextafter32(x, 2*x))) / 2
 		half = math.Float64frombits(math.Float64bits(half) + near%9 - 4)
 		for _, v := range []float64{float64(x), half, math.Remainder(float64(x), 1)} {
@@ -142,7 +142,7 @@ func TestNumber(t *testing.T) {
 	if err := quick.Check(check, &quick.Config{MaxCount: 20000}); err != nil {
 		t.Error(err)
 	}
-	// the range embeddings live in
+	// the usual range of embeddings
 	small := func(mantissa uint32, near uint64) bool { return check(mantissa&0x07ffffff|0x38000000, near) }
 	if err := quick.Check(small, &quick.Config{MaxCount: 20000}); err != nil {
 		t.Error(err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The answer of a replayed letter has an id of its own, as any sender may say that it repeats something,
-// and names the first, which lies before it in its partition.
+// The answer of a replayed letter has its own id, because any sender may claim to repeat a record. It carries
+// the first id, whose position must be before it in its partition.
 func TestAReplayedLetterNamesItsFirstID(t *testing.T) {
 	d, err := NewDecoder(Options{Dimension: 2})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever a record asks of memory is refused before it is spent.
+// A record beyond the limits is rejected before memory is allocated for it.
 func TestLimits(t *testing.T) {
 	limits := Limits{Bytes: 1 << 20, Key: 10, Name: 20, Objects: 5, Dimension: 4}
 	six := strings.Repeat(`{"embedding":[1,2]},`, 5) + `{"embedding":[1,2]}`
@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A frame whose id is megabytes long costs its own bytes, not its id for each of its objects.
+// A frame with an id of megabytes does not allocate the id for each of its objects.
 func TestLongFrameIDCostsNothing(t *testing.T) {
 	objects := strings.Repeat(message(5, message(1, "3", 6, message(1, floats(1, 2)))), 5000)
 	value := message(2, strings.Repeat("f", 4<<20)) + objects

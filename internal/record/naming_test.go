@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// raw is an Out as it is read back.
+// raw returns an Out as it is read back.
 func raw(o Out) *Raw {
 	return &Raw{Topic: o.Topic, Offset: 7, Key: o.Key, Value: o.Value, Headers: o.Headers, Time: when}
 }
 
-// Rejections and names are read back as they were written, and examples say who taught them.
+// Rejections and names are read back as they were written, and examples with their author and time.
 func TestNamesAndRejectionsComeBack(t *testing.T) {
 	d := decoder(t, Options{StreamBy: "partition"})
 	for _, n := range []Name{
@@ -47,7 +47,7 @@ func TestNamesAndRejectionsComeBack(t *testing.T) {
 	if err != nil || l.Teach == nil || l.By != "kim" || !l.At.Equal(when) {
 		t.Errorf("%+v, %v", l, err)
 	}
-	// What a sender calls by, at, name, into or not means something only where it makes a name or a rejection.
+	// Members by, at, name, into and not of a sender's own are ignored, unless they form a name or a rejection.
 	for _, value := range []string{
 		`{"label":"a","vector":[1],"by":{"x":1},"at":"home","name":"x","into":"y"}`,
 		`{"label":"a","vector":[1],"by":7,"at":[],"name":[1],"stream":7}`,
@@ -95,8 +95,7 @@ func TestBadNamesAndRejections(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, a record of the labels topic is one thing or is refused, and what it is can be written
-// and read back.
+// Any record of the labels topic is rejected or has exactly one meaning, which can be written and read back.
 func FuzzLabel(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","into":"b"}`, `{"name":"a","into":null}`, `{"not":["a"],"vector":[1,2],"by":"x"}`,

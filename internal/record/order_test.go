@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An order is read as it was written, and its end names it.
+// An order is read back as it was written, and its Resume record has its key.
 func TestOrders(t *testing.T) {
 	d, err := NewDecoder(Options{})
 	if err != nil {
@@ -59,7 +59,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// An id is taken apart into what it was made of.
+// ParseID returns the source that an id was made from.
 func TestParseID(t *testing.T) {
 	for _, want := range []Source{{"in", 0, 4, -1}, {"a.b", 1<<31 - 1, 1<<63 - 1, 0}, {"in", 3, 0, 7}} {
 		if got, ok := ParseID(want.ID()); !ok || got != want {

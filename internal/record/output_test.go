@@ -16,7 +16,7 @@ func answer() *Result {
 	}
 }
 
-// An event is one that our own decoder reads, and holds the result as it is.
+// A CloudEvent can be read by the decoder here, and contains the unchanged result.
 func TestResultEvent(t *testing.T) {
 	r := answer()
 	b := ResultEvent().Append([]byte("x"), r)[1:]
@@ -84,7 +84,7 @@ func TestResultTemplate(t *testing.T) {
 	}
 }
 
-// A result that is too large is written without its vector, and says so.
+// A result that is too large is written without its vector, which a header lists.
 func TestFallbackWithoutVector(t *testing.T) {
 	r := answer()
 	r.Attributes = nil

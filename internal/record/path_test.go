@@ -53,7 +53,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Frame, track and attributes have paths too; attributes may hold other fields, and may be of any kind.
+// Frame, track and attributes have paths too. Attributes may contain other fields and may be of any type.
 func TestPathsOfFrames(t *testing.T) {
 	paths := Paths{
 		Vector: "boxes[].v", ID: "boxes[].about.id", Label: "boxes[].about.name", Frame: "picture",
@@ -80,7 +80,7 @@ func TestPathsOfFrames(t *testing.T) {
 	}
 }
 
-// What is wrong with a sender's JSON is said so that a person can mend the path or the sender.
+// Rejections name the fault so that the path or the sender can be corrected.
 func TestPathsRefuse(t *testing.T) {
 	list := Paths{Vector: "items[].v", ID: "items[].id", Time: "at"}
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestPathsRefuse(t *testing.T) {
 	}
 }
 
-// The labels topic may hold the sender's form, or ours.
+// Records of the labels topic may have the sender's format or the default one.
 func TestLabelsByPaths(t *testing.T) {
 	d := decoder(t, Options{Paths: Paths{Vector: "emb", Label: "class", ID: "key"}})
 	for _, value := range []string{

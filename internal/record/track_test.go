@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A record names its frame and its track in every form that can carry names.
+// Frame and track are read in every format that can carry them.
 func TestFrameAndTrack(t *testing.T) {
 	event := `{"specversion":"1.0","id":"e1","frame":"f1","track":7,"data":{"vector":[1,2]}}`
 	for name, r := range map[string]*Raw{
@@ -24,8 +24,8 @@ func TestFrameAndTrack(t *testing.T) {
 	}
 }
 
-// The objects of an nv.Frame share its id, or, where it has none, the record's position; their own ids are
-// tracks if asked.
+// The frame of an nv.Frame's objects is its id, or, if it has none, the record's position. Their own ids are
+// tracks with the setting TrackBy.
 func TestObjectsShareTheirFrame(t *testing.T) {
 	for _, value := range []string{frameJSON, frameProtobuf()} {
 		for by, want := range map[string][2]string{"": {}, "record": {}, "object": {"3", "5"}} {
@@ -59,7 +59,7 @@ func TestObjectsShareTheirFrame(t *testing.T) {
 	}
 }
 
-// Headers attr-NAME of a raw record are its attributes: what is JSON stays JSON.
+// Headers attr-NAME of a raw record are its attributes. JSON values stay JSON.
 func TestHeaderAttributes(t *testing.T) {
 	r := rawRecord(floats(1, 2), "attr-box", "[1, 2,3.5]", "attr-name", `the "gate"`, "attr-", "x", "attr-n",
 		" 7 ", "attr-bad", "\xff", "other", "y")
