@@ -26,7 +26,7 @@ func BenchmarkApproximate(b *testing.B) {
 	for _, method := range []string{"descent", "hnsw"} {
 		for _, size := range []struct{ n, d int }{{10000, 64}, {50000, 128}, {1000000, 64}} {
 			if method == "hnsw" && size.n > 10000 {
-				continue // minutes; bench measures it once
+				continue // takes minutes; bench measures it once
 			}
 			b.Run(fmt.Sprintf("%s/%dx%d", method, size.n, size.d), func(b *testing.B) {
 				rows := clustered(size.n, size.d, size.n/100, .5, 1)

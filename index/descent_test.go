@@ -24,7 +24,7 @@ func clustered(n, d, centres int, spread float32, seed uint64) []float32 {
 	return x
 }
 
-// recall is the share of true neighbours in got, by distance.
+// recall returns the share of true neighbours in got, by distance.
 func recall(rows []float32, d int, got, want *Neighbours) float64 {
 	found := 0
 	for p := range want.N {
@@ -42,7 +42,7 @@ func recall(rows []float32, d int, got, want *Neighbours) float64 {
 	return float64(found) / float64(len(want.IDs))
 }
 
-// approximateMethods are those that this build has.
+// approximateMethods returns those that this build has.
 func approximateMethods() []string {
 	if hnswBuilt {
 		return []string{"descent", "hnsw"}
@@ -86,7 +86,7 @@ func TestApproximateSearchFindsNearlyAll(t *testing.T) {
 
 func TestBelowTheFloorTheSearchIsExact(t *testing.T) {
 	const n, d, rho = 700, 5, 4
-	rows := hardRows("one tiny column", n, d, 2) // distances that no tile can see
+	rows := hardRows("one tiny column", n, d, 2) // distances lost to rounding in every tile
 	want, err := Build(context.Background(), rows, n, d, Options{Rho: rho, Method: "exact"})
 	if err != nil {
 		t.Fatal(err)

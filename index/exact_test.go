@@ -37,8 +37,8 @@ func brute(rows []float32, n, d, rho int) *Neighbours {
 	return out
 }
 
-// sameNeighbours holds ids to equality and distances to a thousandth. With crowds, ids may differ where the distances are the
-// same to a millionth.
+// sameNeighbours compares ids exactly and distances to a thousandth. With crowds, ids may differ where the
+// distances are the same to a millionth.
 func sameNeighbours(t *testing.T, name string, rows []float32, d int, got, want *Neighbours, crowds bool) {
 	t.Helper()
 	if got.N != want.N || got.Rho != want.Rho {
@@ -69,7 +69,7 @@ func uniform(n int, seed uint64) []float32 {
 	return x
 }
 
-// hard data sets, each by what it does to |x|^2 + |y|^2 - 2xy.
+// hardRows returns hard data sets, each for its effect on |x|^2 + |y|^2 - 2xy.
 func hardRows(kind string, n, d int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 2))
 	x := uniform(n*d, seed)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// floats reads the values of a fuzzed input: any bits, so NaN, infinities and denormals too.
+// floats decodes a fuzzed input: any bits, so NaN, infinities and denormals too.
 func floats(data []byte) []float32 {
 	x := make([]float32, len(data)/4)
 	for i := range x {
@@ -68,7 +68,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// FuzzMemory takes each byte for a call: what comes back has to be what is there.
+// FuzzMemory takes each byte for a call and compares results with the vectors that should be there.
 func FuzzMemory(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 4, 5, 100, 101, 102, 6, 7, 8}, uint8(3), false)
 	f.Add([]byte("a memory that grows and shrinks, over and over, past the point where a graph begins"), uint8(5), true)

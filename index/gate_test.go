@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestAFloorThatIsToldHolds draws answers whose recall is a little below the floor, their misses spread thinly or all in a few
-// rows, and counts how often a test of one attempt lets them pass: at most one in a thousand. The draws are the same in every run.
+// TestAFloorThatIsToldHolds draws answers whose recall is a little below the floor, with misses spread thinly
+// or all in a few rows, and counts how often a test of one attempt passes them: at most one in a thousand.
+// The draws are the same in every run.
 func TestAFloorThatIsToldHolds(t *testing.T) {
 	const trials, longest = 4_000, 960
 	for name, miss := range map[string]func(*rand.Rand) float64{
@@ -44,7 +45,7 @@ func TestAFloorThatIsToldHolds(t *testing.T) {
 	}
 }
 
-// TestGoodAnswersPassSoon: what is well above the floor costs one block of rows.
+// TestGoodAnswersPassSoon: an answer well above the floor takes one block of rows.
 func TestGoodAnswersPassSoon(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	late := 0
@@ -71,7 +72,7 @@ func TestGoodAnswersPassSoon(t *testing.T) {
 	}
 }
 
-// TestTheGateSeesMissingNeighbours takes a tenth of the neighbours out of a right answer.
+// TestTheGateSeesMissingNeighbours removes a tenth of the neighbours from a right answer.
 func TestTheGateSeesMissingNeighbours(t *testing.T) {
 	const n, d, rho = 3000, 8, 5
 	rows := clustered(n, d, 30, .5, 1)
@@ -98,7 +99,8 @@ func TestTheGateSeesMissingNeighbours(t *testing.T) {
 	}
 }
 
-// TestInexactIsKept: rows without structure defeat the approximate search; where nobody wants an exact one its answer is kept, and told.
+// TestInexactIsKept: rows without structure defeat the approximate search; with Options.Inexact its answer is
+// kept and the report warns.
 func TestInexactIsKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	const n, d = 10_000, 128

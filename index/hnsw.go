@@ -75,8 +75,8 @@ func (g *libraryGraph) distance(node, query []float32) float32 {
 	return kernel.SquaredDistance(g.row(n), q.vector)
 }
 
-// search appends the numbers of about k rows near query to dst, in no order, leaving out the row
-// without; -1: none.
+// search appends the numbers of about k rows near query to dst, in no order, except the row numbered without;
+// -1: no exception.
 func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
 	position := <-g.free
 	defer func() { g.free <- position }()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkGraphSearch searches a graph of 50,000 rows for vectors that it does not hold. Its profile says
-// what the library takes.
+// BenchmarkGraphSearch searches a graph of 50,000 rows for vectors that it does not have. Its profile shows
+// the library's share.
 func BenchmarkGraphSearch(b *testing.B) {
 	const n, d, held = 50_000, 128, 1000
 	all := clustered(n+held, d, n/100, .5, 1)

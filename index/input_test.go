@@ -63,7 +63,7 @@ func TestSmallAndExtremeInput(t *testing.T) {
 	}
 }
 
-// recallOrOne is recall, of lists that may be padded or empty.
+// recallOrOne is recall for lists that may be padded or empty.
 func recallOrOne(rows []float32, d int, got, want *Neighbours) float64 {
 	if want.Rho == 0 || want.N < 2 || want.Rho >= want.N {
 		if slices.Equal(got.IDs, want.IDs) {
@@ -141,7 +141,7 @@ func TestProgressReachesTheEnd(t *testing.T) {
 func TestProgressRises(t *testing.T) {
 	var seen []int64
 	o := Options{Workers: 8, Progress: func(_ string, done, total int64) {
-		runtime.Gosched() // so that others come to wait for their turn
+		runtime.Gosched() // so that others wait for their turn
 		seen = append(seen, done)
 	}}
 	if err := parallel(context.Background(), o, "work", 100, func(int, int64) { runtime.Gosched() }); err != nil {

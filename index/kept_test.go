@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAnAnswerKeepsOnlyItself: what Build returns holds the memory of the lists alone, not that of the search.
+// TestAnAnswerKeepsOnlyItself: the result of Build keeps the memory of the lists alone, not that
+// of the search.
 func TestAnAnswerKeepsOnlyItself(t *testing.T) {
 	const n, d, rho = 20_000, 8, 5
 	rows := clustered(n, d, 200, .5, 1)

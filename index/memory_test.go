@@ -72,8 +72,8 @@ func TestMemoryAgainstAList(t *testing.T) {
 	}
 }
 
-// TestManySearchesAreAsOne compares searches side by side with one after the other: hard rows, ties, cosine, few and many queries, some
-// vectors removed, with a graph and without.
+// TestManySearchesAreAsOne compares SearchEach with single searches: hard rows, ties, cosine, few and many
+// queries, some vectors removed, with a graph and without.
 func TestManySearchesAreAsOne(t *testing.T) {
 	compare := func(name string, m *Memory, rows []float32, d, k int) {
 		var queries [][]float32
@@ -217,7 +217,7 @@ func TestMemoryIsSearchedWhileItGrows(t *testing.T) {
 	searchers.Wait()
 }
 
-// nearestShare is the share of the 5 nearest of rows, by distance among those present, that m finds.
+// nearestShare returns the share of the 5 nearest of rows, by distance among those present, that m finds.
 func nearestShare(t *testing.T, m *Memory, rows []float32, d int, present func(id int) bool) float64 {
 	t.Helper()
 	found, wanted := 0, 0
@@ -252,7 +252,7 @@ func nearestShare(t *testing.T, m *Memory, rows []float32, d int, present func(i
 	return float64(found) / float64(wanted)
 }
 
-// TestMemoryWithAGraph grows a Memory with a graph by a tenth and more, and takes a third of it away.
+// TestMemoryWithAGraph adds a tenth and more to a Memory with a graph, and removes a third of it.
 func TestMemoryWithAGraph(t *testing.T) {
 	if !hnswBuilt {
 		t.Skip("no HNSW library")
@@ -310,8 +310,8 @@ func TestMemoryWithAGraph(t *testing.T) {
 	}
 }
 
-// TestAGraphIsTheSameInEveryRun: the same vectors and the same seed give the same answers, byte for byte, with any number of
-// goroutines.
+// TestAGraphIsTheSameInEveryRun: the same vectors and the same seed give the same answers, byte for byte,
+// with any number of goroutines.
 func TestAGraphIsTheSameInEveryRun(t *testing.T) {
 	if !hnswBuilt {
 		t.Skip("no HNSW library")
@@ -336,8 +336,8 @@ func TestAGraphIsTheSameInEveryRun(t *testing.T) {
 	}
 }
 
-// TestAGraphFindsClustersThatNothingLeadsTo: rows in hundreds of clusters equally far from each other are found for vectors that the graph
-// does not hold, which no link leads to from another cluster.
+// TestAGraphFindsClustersThatNothingLeadsTo: in hundreds of clusters equally far from each other, with no
+// links between them, rows near vectors that the graph does not have are found.
 func TestAGraphFindsClustersThatNothingLeadsTo(t *testing.T) {
 	if !hnswBuilt {
 		t.Skip("no HNSW library")
@@ -369,7 +369,7 @@ func TestAGraphFindsClustersThatNothingLeadsTo(t *testing.T) {
 	}
 }
 
-// TestMemoryIsSearchedWhileItsGraphIsMade changes a Memory all the while.
+// TestMemoryIsSearchedWhileItsGraphIsMade searches and changes a Memory while its graph is made.
 func TestMemoryIsSearchedWhileItsGraphIsMade(t *testing.T) {
 	const n, d = 1500, 8
 	rows := clustered(n, d, 10, .5, 17)

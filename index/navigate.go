@@ -121,7 +121,7 @@ type graphTest struct {
 	truth []*Neighbours
 }
 
-// passes reports whether a graph finds graphFloor with certainty enough for the test.
+// passes reports whether the test is sure that a graph finds graphFloor.
 func (t *graphTest) passes(ctx context.Context, w *Workspace, o Options, graph *libraryGraph) (bool, error) {
 	test := newFloorTest(graphFloor, graphTests)
 	found := make([]float64, block)

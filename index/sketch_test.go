@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// decaying draws clustered rows of which the first columns vary most, turned by nothing: what a sketch is for.
+// decaying draws clustered rows whose first columns vary most, without a rotation: the case that
+// sketches are for.
 func decaying(n, d int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 3))
 	x := clustered(n, d, 1+n/60, .5, seed)
@@ -53,7 +54,8 @@ func TestSketchedSearchFindsNearlyAll(t *testing.T) {
 func TestRowsThatVaryEverywhereAreNotSketched(t *testing.T) {
 	const n, d = 2000, sketchFrom
 	for name, rows := range map[string][]float32{
-		"uniform": uniform(n*d, 2), "a few balls": clustered(n, d, 20, .5, 3), // these lie in few directions, but not their neighbours
+		// A few balls vary in few directions, but the neighbours within them do not.
+		"uniform": uniform(n*d, 2), "a few balls": clustered(n, d, 20, .5, 3),
 	} {
 		var w Workspace
 		if err := w.points.take(rows, n, d, false); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever the rows are like, the leaves of a tree follow each other, hold every row once and no more rows
-// than a tile compares, and the tree does not depend on the workers.
+// TestTrees: for any rows, the leaves of a tree are adjacent, hold every row once and no more rows than a
+// tile compares, and the tree does not depend on the workers.
 func TestTrees(t *testing.T) {
 	const n, d, clusters = 9000, 12, 90
 	far := clustered(n, d, clusters, .05, 1)
