@@ -17,8 +17,8 @@ func TestLogitIsTheOtherWayRound(t *testing.T) {
 	}
 }
 
-// Answers drawn by a slope and an offset give them back; few answers stay near slope 1; a slope is never
-// negative.
+// TestFit: answers drawn with a slope and an offset give these back; few answers stay near slope 1; a slope
+// is never negative.
 func TestFit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 20000

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An example that carries the label of another class is found, in everyone's list and in a stream's own, and nothing else is.
+// TestAuditFindsWrongLabels: an example that carries the label of another class is found, in the list for
+// every stream and in a stream's own, and no other is.
 func TestAuditFindsWrongLabels(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	example := func(id string, class, label int) Example {

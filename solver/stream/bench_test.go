@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkState shows what a stream of ten classes costs to encode, and how many bytes its state is.
+// BenchmarkState measures the time to encode a stream of ten classes, and the bytes of its state.
 func BenchmarkState(b *testing.B) {
 	for _, d := range []int{128, 512, 1280} {
 		for _, c := range []struct {
@@ -37,12 +37,13 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
-// BenchmarkAnswer shows what the order of a stream's items costs: an episode of 100 items of ten classes in runs.
+// BenchmarkAnswer measures the cost of using the order of items: an episode of 100 items of ten
+// classes in runs.
 func BenchmarkAnswer(b *testing.B) {
 	for _, c := range []struct {
 		name   string
 		timed  bool
-		taught int // each so many items
+		taught int // one item in this many
 		n      int
 	}{
 		{"untimed", false, 0, 100},
@@ -76,7 +77,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkLabels shows what an episode of three items costs beside many examples of the labels topic.
+// BenchmarkLabels measures an episode of three items beside many examples of the labels topic.
 func BenchmarkLabels(b *testing.B) {
 	for _, c := range []struct{ classes, each int }{{100, 5}, {100, 20}, {100, 200}, {10, 10_000}} {
 		b.Run(fmt.Sprint(c.classes*c.each), func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A stream whose labels are wrong says that it is doubtful once people's labels show it, and that it is
-// trusted again once they have taught it better.
+// TestDoubtfulStream: a stream with wrong labels reports that it is doubtful once new labels show it, and
+// that it is trusted again once these have corrected it.
 func TestDoubtfulStream(t *testing.T) {
 	f := newCamera(5, 4, 16, 0)
 	set := settings(t)
@@ -15,7 +15,7 @@ func TestDoubtfulStream(t *testing.T) {
 	for i := range labels.Everyone {
 		labels.Everyone[i].Label = "not " + labels.Everyone[i].Label
 	}
-	for c := range 4 { // the true labels are known, each by one example of another class
+	for c := range 4 { // the true labels are known, by one example each, of another class
 		x := labels.Everyone[c]
 		x.ID, x.Label = fmt.Sprintf("wrong-%d", c), label((c+1)%4)
 		labels.Everyone = append(labels.Everyone, x)
@@ -47,8 +47,8 @@ func TestDoubtfulStream(t *testing.T) {
 	}
 }
 
-// No alternative is surer than the answer, also where what is like the label was often wrong, and among
-// clusters.
+// TestNoAlternativeIsSurer: no alternative has a higher confidence than the answer, including where similar
+// items were often labelled otherwise, and with clusters.
 func TestNoAlternativeIsSurer(t *testing.T) {
 	for _, discover := range []bool{false, true} {
 		f := newCamera(7, 6, 4, 0)
@@ -60,7 +60,7 @@ func TestNoAlternativeIsSurer(t *testing.T) {
 			items, truth := f.episode(60, .3)
 			for i := range items {
 				if i%5 == 0 && s.Episode() > 0 {
-					items[i].Label = truth[i*7%len(items)] // often another's
+					items[i].Label = truth[i*7%len(items)] // often of another class
 				}
 			}
 			answers, _ := answer(t, s, e, items, labels)

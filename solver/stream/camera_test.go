@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// camera draws a stream of classes around fixed centres, a few of them at a time, as a camera would see them.
+// camera draws a stream of classes around fixed centres, a few of them at a time, as a camera would.
 type camera struct {
 	random  *rand.Rand
 	centres [][]float32
@@ -47,7 +47,7 @@ func (f *camera) labels(shots int) *Labels {
 	return l
 }
 
-// episode draws n items; each is taught with the chance given.
+// episode draws n items, each taught with this probability.
 func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 	from := f.random.IntN(len(f.centres))
 	for range n {
@@ -62,7 +62,7 @@ func (f *camera) episode(n int, taught float64) (items []Item, truth []string) {
 	return items, truth
 }
 
-// settings are the defaults, with R checked in every half-step.
+// settings returns the defaults, with R checked in every half-step.
 func settings(t testing.TB) Settings {
 	t.Helper()
 	out := Defaults()

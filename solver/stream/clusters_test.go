@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// crowded are items of classes that differ little beside what they all have in common: class by class in
-// turn, three of a frame where framed.
+// crowded returns items of classes that differ little compared with what they have in common: class by class
+// in turn, three to a frame if framed.
 func crowded(
 	random *rand.Rand, classes, count, d int, spread float64, framed bool,
 ) (items []Item, truth []int) {
@@ -34,8 +34,8 @@ func crowded(
 	return items, truth
 }
 
-// discovered answers the items without labels and returns, for each class, its labels and, for each label,
-// its classes.
+// discovered answers the items without labels and returns the labels of each class and the classes
+// of each label.
 func discovered(t *testing.T, set Settings, items []Item, truth []int) (
 	labels map[int]map[string]bool, classes map[string]map[int]bool,
 ) {
@@ -46,7 +46,7 @@ func discovered(t *testing.T, set Settings, items []Item, truth []int) (
 		to := min(from+50, len(items))
 		answers, _ := answer(t, s, e, items[from:to], nil)
 		if from == 0 {
-			continue // what rows have in common is seen only now
+			continue // the centre of the rows is known from here on
 		}
 		for i, a := range answers {
 			c := truth[from+i]
@@ -62,7 +62,7 @@ func discovered(t *testing.T, set Settings, items []Item, truth []int) (
 	return labels, classes
 }
 
-// What all rows have in common says nothing of which is which.
+// TestClustersOfCrowdedRows: what all rows have in common does not distinguish clusters.
 func TestClustersOfCrowdedRows(t *testing.T) {
 	items, truth := crowded(rand.New(rand.NewPCG(3, 1)), 5, 300, 128, .7, false)
 	labels, classes := discovered(t, settings(t), items, truth)
@@ -78,8 +78,8 @@ func TestClustersOfCrowdedRows(t *testing.T) {
 	}
 }
 
-// Where the things of a frame are less alike than usual, one thing may vary more; where they are more
-// alike, nothing changes.
+// TestRoomOfFrames: where the objects of a frame are less similar than usual, rows of one object may vary
+// more; where they are more similar, nothing changes.
 func TestRoomOfFrames(t *testing.T) {
 	for _, c := range []struct {
 		deviation, pairs, least, most float64
@@ -97,7 +97,8 @@ func TestRoomOfFrames(t *testing.T) {
 	}
 }
 
-// Frames tell how far one thing may vary: with them a class that varies much has fewer clusters.
+// TestClustersLearnFromFrames: frames show how much one object may vary: with them a class that varies much
+// has fewer clusters.
 func TestClustersLearnFromFrames(t *testing.T) {
 	count := func(framed bool) int {
 		items, truth := crowded(rand.New(rand.NewPCG(3, 2)), 6, 300, 128, 1.5, framed)
@@ -109,8 +110,8 @@ func TestClustersLearnFromFrames(t *testing.T) {
 	}
 }
 
-// Two items of one frame have different clusters, however alike they are, unless they are almost the same;
-// items of one track have the same.
+// TestClustersOfFramesAndTracks: two items of one frame have different clusters, however similar, unless they
+// are almost identical. Items of one track have the same cluster.
 func TestClustersOfFramesAndTracks(t *testing.T) {
 	for name, c := range map[string]struct {
 		frame, track [2]string
@@ -139,7 +140,7 @@ func TestClustersOfFramesAndTracks(t *testing.T) {
 		for j := range pair[1].Vector {
 			pair[1].Vector[j] += c.apart * float32(random.NormFloat64())
 		}
-		for at := range 5 { // next to each other, and apart
+		for at := range 5 { // next to each other, or not
 			episode := slices.Insert(slices.Clone(items[1:20]), 0, pair[0])
 			episode = slices.Insert(episode, 1+4*at, pair[1])
 			s, e := New("camera", set), engine(t, set)
@@ -151,8 +152,8 @@ func TestClustersOfFramesAndTracks(t *testing.T) {
 	}
 }
 
-// What comes again after a while has the id of before, and ids do not depend on how a stream is cut into
-// episodes, as long as they hold a few items of each thing.
+// TestClustersKeepTheirIDs: an object that recurs gets its earlier id, and ids do not depend on how a stream
+// is cut into episodes, as long as these have a few items of each object.
 func TestClustersKeepTheirIDs(t *testing.T) {
 	for _, size := range []int{50, 300, 600} {
 		set := settings(t)
@@ -161,7 +162,7 @@ func TestClustersKeepTheirIDs(t *testing.T) {
 		labels := map[int]map[string]int{}
 		for from := 0; from < len(items); from += size {
 			part := items[from : from+size]
-			if from/size%3 == 1 { // only half of the things come
+			if from/size%3 == 1 { // only half of the classes come
 				part = slices.Clone(part)
 				part = slices.DeleteFunc(part, func(i Item) bool { return truth[i.Position.Offset]%2 == 1 })
 			}
@@ -192,7 +193,8 @@ func TestClustersKeepTheirIDs(t *testing.T) {
 	}
 }
 
-// Rows that say nothing, such as copies of one picture, are answered like any others.
+// TestClustersOfCopies: rows without differences, such as copies of one picture, are answered
+// like any others.
 func TestClustersOfCopies(t *testing.T) {
 	set := settings(t)
 	items, _ := crowded(rand.New(rand.NewPCG(9, 1)), 1, 1, 16, 0, false)

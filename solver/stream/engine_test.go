@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// What an engine has solved before, for other streams, has no part in an answer.
+// TestEngineForgetsOtherStreams: episodes of other streams that an engine has solved before do not
+// change an answer.
 func TestEngineForgetsOtherStreams(t *testing.T) {
 	preset, err := solver.DefaultPreset.Settings()
 	if err != nil {

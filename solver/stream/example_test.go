@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// A stream in twenty lines: two classes with one example each, two episodes.
+// Example answers two episodes of a stream with two classes, with one example each.
 func Example() {
 	engine, err := stream.NewEngine(stream.Defaults())
 	if err != nil {
@@ -37,7 +37,7 @@ func Example() {
 	// 2 bread
 }
 
-// What a stream remembers goes through bytes and back; positions tell where to go on.
+// ExampleRestore restores a stream from its encoded state. The position shows where to continue.
 func ExampleRestore() {
 	settings := stream.Defaults()
 	engine, err := stream.NewEngine(settings)

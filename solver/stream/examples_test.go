@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What the report says of the prior's part counts the labelled items of the episode too.
+// TestPriorFractionCountsTheEpisode: the prior's fraction in the report counts the labelled items of
+// the episode too.
 func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
@@ -35,8 +36,8 @@ func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	}
 }
 
-// What a full class gives up is what a comparison of all pairs says, whatever was corrected and taken back before; and what
-// was compared before is not compared again.
+// TestMostAlikeOfAll: a full class drops the example that a comparison of all pairs finds, whatever was
+// corrected and withdrawn before. Pairs are compared only once.
 func TestMostAlikeOfAll(t *testing.T) {
 	const most = 6
 	random := rand.New(rand.NewPCG(3, 4))
@@ -71,7 +72,7 @@ func TestMostAlikeOfAll(t *testing.T) {
 	x := example{id: "x", vector: []float32{1, 0}}
 	later := []example{{id: "far", vector: []float32{0, 1}}, {id: "near", vector: []float32{1, 1}}}
 	x.compare(later)
-	later[0].vector = x.vector // would be found the most alike, were it looked at again
+	later[0].vector = x.vector // would be the most similar if it were compared again
 	if x.compare(append(later, example{id: "new", vector: []float32{0, 1}})); x.alike != "near" {
 		t.Errorf("%q is the most alike: examples are compared that were compared before", x.alike)
 	}

@@ -2,8 +2,8 @@ package stream
 
 import "testing"
 
-// However many examples few classes have, they are made ready once for all episodes and streams where the
-// episodes are near to most of them; those of many classes are chosen by the episode.
+// TestExamplesAreMadeReadyOnce: the examples of few classes, however many, are prepared once for all episodes
+// and streams if the episodes are near to most of them. Those of many classes are chosen per episode.
 func TestExamplesAreMadeReadyOnce(t *testing.T) {
 	for _, c := range []struct {
 		classes, each int

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// labelsOf are the labels of the examples by their ids.
+// labelsOf returns labels with these examples, by their ids.
 func labelsOf(examples map[string]Example) *Labels {
 	l := &Labels{Stream: map[string][]Example{}}
 	for _, id := range slices.Sorted(maps.Keys(examples)) {
@@ -23,8 +23,8 @@ func alike(a, b Example) bool {
 	return a.ID == b.ID && a.Label == b.Label && slices.Equal(a.Vector, b.Vector)
 }
 
-// Labels that follow others find the same examples as labels that are worked out from the start, whatever was
-// taught, corrected and forgotten in between.
+// TestLabelsThatFollowOthersFindTheSame: labels made by With find the same examples as labels made from the
+// start, whatever was taught, corrected and forgotten in between.
 func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 	const d, start, rounds = 8, 200, 100
 	for seed := range uint64(4) {
@@ -70,7 +70,7 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 			}
 			next := labels.With(Changes{Examples: changes})
 			if random.IntN(3) == 0 {
-				continue // one that nobody ever used
+				continue // one that was never used
 			}
 			changed, labels = nil, next
 			got, want := labels.of("s").own, labelsOf(examples).of("s").own
@@ -104,8 +104,8 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 	}
 }
 
-// What one more label costs does not depend on how many there are: its own content is looked at, and few
-// examples are indexed again.
+// TestALabelCostsTheSameHoweverManyThereAre: the cost of one more label does not depend on the number of
+// labels: its own content is read, and few examples are indexed again.
 func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 	const more = 120
 	random := rand.New(rand.NewPCG(1, 6))
@@ -142,8 +142,8 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 	}
 }
 
-// Any number of versions of 100,000 labels are held at the price of what they changed: a few kilobytes each,
-// for everyone's and for streams of their own.
+// TestAVersionOfTheLabelsIsSmall: a version of 100,000 labels takes memory for what it changed only: a few
+// kilobytes, for examples for every stream and for single ones.
 func TestAVersionOfTheLabelsIsSmall(t *testing.T) {
 	const n, versions = 100_000, 300
 	vector := []float32{1, 2}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Long after the start a stream changes what it keeps of its residuals only now and then, and never keeps more than the
-// bound of degrees of freedom.
+// TestResidueChangesRarely: long after its start a stream changes its residuals only now and then, and never
+// keeps more than the bound of degrees of freedom.
 func TestResidueChangesRarely(t *testing.T) {
 	set := settings(t)
 	f := newCamera(8, 3, 12, 1)
@@ -40,7 +40,8 @@ func TestResidueChangesRarely(t *testing.T) {
 	}
 }
 
-// The residuals of small episodes wait until there are enough of them, and count from the start.
+// TestResidualsOfSmallEpisodesWait: the residuals of small episodes are collected until there are enough of
+// them, and count from the start.
 func TestResidualsOfSmallEpisodesWait(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 40, 1)

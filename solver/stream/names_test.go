@@ -44,8 +44,8 @@ func TestNamesAreFollowed(t *testing.T) {
 	}
 }
 
-// Whatever names are given, every chain ends, each refusal is a circle or too long a chain, and names that
-// were refused change nothing.
+// TestNamesHaveNoCircles: whatever names are given, every chain ends, each name refused would make a circle
+// or too long a chain, and refused names change nothing.
 func TestNamesHaveNoCircles(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -86,7 +86,8 @@ func TestNamesHaveNoCircles(t *testing.T) {
 	}
 }
 
-// Names without end are bounded: in their number, and in how many lead one into the other, from either end.
+// TestNamesAreBounded: names are bounded in number and in the length of a chain, which may grow
+// at either end.
 func TestNamesAreBounded(t *testing.T) {
 	var forward, backward, many []Name
 	for i := range 3 * chainMost {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// named are the labels with names in force.
+// named returns the labels with names in force.
 func named(t *testing.T, l *Labels, list ...Name) *Labels {
 	t.Helper()
 	names, faults := NewNames(list)
@@ -28,8 +28,9 @@ func reject(l *Labels, list ...Rejection) *Labels {
 	return l.With(Changes{Rejections: rejections})
 }
 
-// A merged class is answered by its new name, for itself and as an alternative; what the stream learns does
-// not depend on names, so that with the name undone it answers as one that never had it.
+// TestNamesChangeAnswersAndNothingElse: a merged class is answered with its new name, as the label and as an
+// alternative. What the stream learns does not depend on names: once the name is removed, it answers as if
+// the name had never been given.
 func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 	f := newCamera(21, 4, 16, .6)
 	labels := f.labels(2)
@@ -67,8 +68,8 @@ func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 	}
 }
 
-// A cluster keeps the name that people gave it over a restart; undone, it is a cluster again. Two clusters of one
-// name stay two, so that the name can be taken back.
+// TestNamedClustersKeepTheirNames: a cluster keeps its given name over a restart, and loses it when the name
+// is removed. Two clusters of one name stay two, so that the name can be removed.
 func TestNamedClustersKeepTheirNames(t *testing.T) {
 	for _, c := range []struct {
 		names  []Name
@@ -96,8 +97,9 @@ func TestNamedClustersKeepTheirNames(t *testing.T) {
 	}
 }
 
-// An item near a rejected vector is not of the class; nothing else is answered otherwise, R still falls, and
-// without the rejection the answers are those of before. The track of the item is rejected with it.
+// TestRejections: an item near a rejected vector is not answered with the class. No other answer changes, R
+// still falls, and without the rejection the answers are the earlier ones. The track of the item is
+// rejected with it.
 func TestRejections(t *testing.T) {
 	f := newCamera(22, 4, 16, .6)
 	labels := f.labels(3)
@@ -136,13 +138,13 @@ func TestRejections(t *testing.T) {
 			t.Errorf("%s: other answers", what)
 		}
 	}
-	// A class that was merged is rejected by the name that people see.
+	// A merged class is rejected by the name that users see.
 	merged := named(t, labels, Name{"", before[0].Label, "seen"})
 	x.Not = []string{"seen"}
 	if got := answer(reject(merged, x), items); got[0].Label == "seen" {
 		t.Error("the name that people see cannot be rejected")
 	}
-	// The track goes with its item.
+	// The track is rejected with its item.
 	x.Not, x.Track = []string{before[0].Label}, "7"
 	tracked := slices.Clone(items)
 	for i := range tracked {
@@ -157,7 +159,7 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// Rejections without end are bounded, in all and a class; the newest hold.
+// TestRejectionsAreBounded: rejections are bounded, in all and per class; the newest stay in force.
 func TestRejectionsAreBounded(t *testing.T) {
 	var list []Rejection
 	for i := range 2 * rejectionsMost {
@@ -172,9 +174,9 @@ func TestRejectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever people teach, reject, name, split and undo, in whatever order and with whatever restarts: nothing
-// automatic merges or renames what they named, and when all is undone the answers are those of a stream on
-// which only the examples came and went.
+// TestHistoriesOfNames: in any order of teaching, rejecting, naming, splitting, undoing and restarting,
+// nothing automatic merges or renames classes that were named. When all is undone, the answers are those of a
+// stream that got only the examples.
 func TestHistoriesOfNames(t *testing.T) {
 	histories := uint64(300)
 	if n, err := strconv.ParseUint(os.Getenv("SLKSTREAM_HISTORIES"), 10, 64); err == nil {
@@ -261,7 +263,7 @@ func TestHistoriesOfNames(t *testing.T) {
 			}
 			rejected := len(rejections) > 0
 			set()
-			if check(step, false); rejected { // what it answered otherwise it learned otherwise
+			if check(step, false); rejected { // different answers were learned from
 				control, _ = Restore(settings(t), s.State())
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// The chosen share of known items is called unknown before anything was taught, whatever labelled items look like, and what
-// is far from everything still is unknown.
+// TestUnknownRateBeforeTeaching: before anything is taught, the share of known items called unknown is the
+// one asked for, whatever the labelled items are, and items far from all are still unknown.
 func TestUnknownRateBeforeTeaching(t *testing.T) {
 	for name, shots := range map[string]int{"one a class": 1, "the same picture five times": 5} {
 		for _, rate := range []float64{.02, .05, .2} {
@@ -62,7 +62,8 @@ func TestUnknownRateBeforeTeaching(t *testing.T) {
 	}
 }
 
-// False detections that are taught as nobody do not make those that no label resembles look known.
+// TestNobodyIsNoKnownClass: false detections taught as Nobody do not make others known that
+// resemble no label.
 func TestNobodyIsNoKnownClass(t *testing.T) {
 	found := map[bool]int{}
 	for _, taught := range []bool{false, true} {
@@ -73,7 +74,7 @@ func TestNobodyIsNoKnownClass(t *testing.T) {
 			labels := f.labels(2)
 			for episode := range 12 {
 				items, _ := f.episode(60, .1)
-				for i := 3; i < len(items); i += 8 { // no two alike
+				for i := 3; i < len(items); i += 8 { // no two similar
 					items[i].Vector, items[i].Label = make([]float32, 32), ""
 					for j := range items[i].Vector {
 						items[i].Vector[j] = float32(f.random.NormFloat64())
@@ -97,10 +98,11 @@ func TestNobodyIsNoKnownClass(t *testing.T) {
 	}
 }
 
-// Where many items are of classes that nobody labelled, labelled items say where known ones end, and most
-// strangers are found; where none is, about as many known items are called unknown as was asked for.
+// TestManyStrangersAreFound: where many items are of classes without labels, the labelled items show where
+// known ones end, and most unknown ones are found. Where none is, about as many known items are called
+// unknown as was asked for.
 func TestManyStrangersAreFound(t *testing.T) {
-	for _, part := range []int{0, 4, 2} { // one item in so many is a stranger
+	for _, part := range []int{0, 4, 2} { // one item in this many is of an unknown class
 		set := settings(t)
 		f := newCamera(11, 12, 32, .35)
 		labels := f.labels(12)
@@ -144,8 +146,8 @@ func TestManyStrangersAreFound(t *testing.T) {
 	}
 }
 
-// The bound of the confidence falls with the distance, above .9 for most of what is known only, and says
-// nothing before scores are known.
+// TestConfidenceIsBoundedByTheDistance: the bound of the confidence falls with the distance, is above .9 only
+// for most of the known items, and does not apply before scores are known.
 func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 	l := unknownLimit{at: 1, low: .5}
 	for score, want := range map[float64]float64{0: 1, .1: 1, .5: .9, .75: .825, 1: .75, 1.25: .675, 2: .5} {
@@ -163,12 +165,13 @@ func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 	}
 }
 
-// Left-out labels are scored as items are: about the mean of now, with and without the metric.
+// TestLeftOutLabelsAreScoredAsItems: left-out labelled items are scored as other items are: about the current
+// mean, with and without the metric.
 func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
 	set := settings(t)
 	f := newCamera(11, 6, 24, .35)
 	labels := f.labels(6)
-	for i := range labels.Everyone { // a mean far from zero, as embeddings have
+	for i := range labels.Everyone { // a mean far from zero, as of embeddings
 		for j := range labels.Everyone[i].Vector {
 			labels.Everyone[i].Vector[j] += 2
 		}

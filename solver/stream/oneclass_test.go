@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A stream that has shown one class only does not lose it, however few its dimensions, nor when its examples are corrected:
-// what it saw of that class is no centre to see others, or that class by another name, from.
+// TestOneClassEpisodes: a stream that has had one class only does not lose it, however few its dimensions,
+// also when its examples are corrected: rows of that class alone are no centre for other classes, or for that
+// class with another name.
 func TestOneClassEpisodes(t *testing.T) {
 	for _, d := range []int{8, 16, 64} {
 		cold, all := oneClass(t, d, false)

@@ -20,7 +20,7 @@ func happened(report Report, kind, class string) bool {
 	return slices.ContainsFunc(report.Events, func(e Event) bool { return e.Kind == kind && e.Class == class })
 }
 
-// sound fails the test where an answer holds what no one can use.
+// sound fails the test for an answer with invalid values.
 func sound(t *testing.T, answers []Answer) {
 	t.Helper()
 	for i, a := range answers {
@@ -79,8 +79,8 @@ func TestRefusedItems(t *testing.T) {
 	}
 }
 
-// Two examples with one vector and two labels: one of the two labels is the answer, and no other class
-// suffers.
+// TestContradictingLabels: two examples with one vector and two labels: one of the two labels is the answer,
+// and other classes are not affected.
 func TestContradictingLabels(t *testing.T) {
 	set := settings(t)
 	f := newCamera(2, 4, 16, .3)
@@ -135,8 +135,8 @@ func TestEpisodeOfOneItem(t *testing.T) {
 	}
 }
 
-// A brand-new class starts with its first example, taught by the feed or over the topic, and a class whose
-// examples are all taken back ends.
+// TestClassesComeAndGo: a new class starts with its first example, from the feed or the topic, and a class
+// whose examples are all withdrawn ends.
 func TestClassesComeAndGo(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, .3)
@@ -196,7 +196,7 @@ func TestRenameAndMerge(t *testing.T) {
 			}
 			l.Everyone = append(l.Everyone, e)
 		}
-		for _, item := range items { // what the feed taught is corrected by its id
+		for _, item := range items { // examples of the feed are corrected by their ids
 			if item.Label == from {
 				l.Everyone = append(l.Everyone, Example{ID: item.ID, Label: to, Vector: item.Vector})
 			}
@@ -259,8 +259,8 @@ func TestModelChange(t *testing.T) {
 	}
 }
 
-// A setting that changes what the state means starts the stream from its labels and is said; one that does
-// not, does not.
+// TestSettingsChange: a setting that changes the meaning of the state makes the stream start from its labels
+// and is reported; one that does not, does neither.
 func TestSettingsChange(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 16, 1)
@@ -297,7 +297,8 @@ func TestSettingsChange(t *testing.T) {
 	}
 }
 
-// Ten thousand classes: an episode sees those near its items, in bounded memory, and finds the right ones.
+// TestTenThousandClasses: with ten thousand classes an episode gets those near its items, in bounded memory,
+// and finds the right ones.
 func TestTenThousandClasses(t *testing.T) {
 	set := settings(t)
 	f := newCamera(10, 10_000, 32, .3)
@@ -321,7 +322,7 @@ func TestTenThousandClasses(t *testing.T) {
 	}
 }
 
-// A class holds its newest and most distinct examples, and says which it gave up.
+// TestFullClass: a class keeps its newest and most distinct examples, and reports those it drops.
 func TestFullClass(t *testing.T) {
 	set := settings(t)
 	set.Examples = 5
@@ -352,8 +353,8 @@ func TestFullClass(t *testing.T) {
 	}
 }
 
-// Taught after its first episode, a stream whose classes have one label each answers from its labels and no
-// longer from prototypes of its own answers.
+// TestTeachingEndsThePrior: a stream taught after its first episode, with one label per class, answers from
+// its labels and no longer from prototypes of its own answers.
 func TestTeachingEndsThePrior(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
@@ -374,9 +375,9 @@ func TestTeachingEndsThePrior(t *testing.T) {
 	}
 }
 
-// A class that rests on several labels keeps the prototype that the stream has learned for it when labels
-// come after the first episode, unless one of them is not what the stream would have said; without an order
-// none is kept, and none where a label is taken back.
+// TestTeachingKeepsWhatItConfirms: when labels come after the first episode, a class with several labels
+// keeps its learned prototype, unless one of the labels differs from the stream's answer. Without an order
+// none is kept, and none if a label is withdrawn.
 func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 	for name, want := range map[string][]string{
 		"confirmed":  {label(0), label(1), label(2)},
@@ -395,7 +396,7 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 		switch name {
 		case "taken back":
 			labels = &Labels{Everyone: labels.Everyone[1:]}
-		case "denied": // as items 0 to 4 look like their class, this one is answered right without its label
+		case "denied": // items 0 to 4 are like their class: this one is answered right without its label
 			items[0].Vector, items[0].Label = f.vector(0), label(1)
 		default:
 			items[0].Label = truth[0]
@@ -417,9 +418,9 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 	}
 }
 
-// A feed that gives every item a label of its own costs no more with the thousandth label than with the
-// hundredth: the stream keeps a bounded number of examples, says what it gives up, and an episode sees the
-// classes near its items.
+// TestLabelsWithoutEnd: a feed that gives every item a label of its own costs no more with the thousandth
+// label than with the hundredth: the stream keeps a bounded number of examples, reports those it drops, and
+// an episode gets the classes near its items.
 func TestLabelsWithoutEnd(t *testing.T) {
 	set := settings(t)
 	set.Solver.Check = false
@@ -452,7 +453,8 @@ func TestLabelsWithoutEnd(t *testing.T) {
 	}
 }
 
-// A stream whose labels look nothing like it says so; one that is answered well does not.
+// TestDoubtfulStreamIsTold: a stream whose labels are unlike its items is reported as doubtful; one that is
+// answered well is not.
 func TestDoubtfulStreamIsTold(t *testing.T) {
 	for name, want := range map[string]bool{"unlike its labels": true, "like its labels": false} {
 		set := settings(t)

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Where other classes come each time a stream finds that its classes do not come again, and expects little of them: to count on
-// them as surely as where they do took half of what the prototypes gain. Where the same ones come again it finds that too.
+// TestRecurrence: where other classes come each time, a stream learns that its classes do not recur and
+// expects little of them: expecting them as strongly as recurring ones took half of what the prototypes gain.
+// Where the same ones come again it learns that.
 func TestRecurrence(t *testing.T) {
 	share, cold, warm := recurring(t, 40)
 	if share > .3 {
@@ -25,8 +26,8 @@ func TestRecurrence(t *testing.T) {
 	}
 }
 
-// recurring counts the wrong answers of streams of 40 classes with one example each, of which an episode holds four, starting
-// at any of so many positions, and returns the recurrence they end with.
+// recurring counts the wrong answers of streams of 40 classes with one example each. An episode has four of
+// them, starting at any of this many positions. It returns the recurrence at the end.
 func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 	const streams, episodes, items, classes = 6, 12, 60, 40
 	for seed := range uint64(streams) {
@@ -39,7 +40,7 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 			random := rand.New(rand.NewPCG(seed, 11))
 			set := settings(t)
 			set.Warm = memory
-			set.Solver.MetricRank = 0 // what is asked about is what the stream expects
+			set.Solver.MetricRank = 0 // only the expectation of the stream is tested
 			s, e := New("any", set), engine(t, set)
 			labels := f.labels(1)
 			for episode := range episodes {
@@ -66,8 +67,8 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 	return share, cold, warm
 }
 
-// One label against an answer takes most of what was counted for its class along; where others say that
-// the class is right, less of it.
+// TestProportionsFollowALabel: one label that differs from an answer moves most of the answer's class count
+// to its own class; less if other labels confirm the answer's class.
 func TestProportionsFollowALabel(t *testing.T) {
 	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, recurrence: recurrence{again: 98, all: 98}}
 	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}

@@ -9,13 +9,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// What was learned before a new class moved the mean lies, about the mean of now, where the items of its
-// class do; and so does the centre of the metric.
+// TestWhatIsLearnedFollowsTheMean: after a new class has moved the mean, learned prototypes are still where
+// the items of their classes are, about the current mean, and so is the centre of the metric.
 func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 	set := settings(t)
 	set.Solver.Power = 1
 	f := newCamera(3, 5, 24, .3)
-	for c := range 4 { // the fifth class lies far from all others
+	for c := range 4 { // the fifth class is far from all others
 		for j := range f.centres[c] {
 			f.centres[c][j] += 2
 		}
@@ -62,7 +62,7 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 			t.Errorf("%s: the learned prototype is at a cosine of %.3f to its class", label(c), cosine)
 		}
 	}
-	// The centre is a part, the variety, of the mean of all rows seen. Each row is one of the four classes.
+	// The centre is the variety times the mean of all rows seen. Each row is one of the four classes.
 	mean := make([]float32, len(k.mean))
 	for _, centre := range f.centres {
 		kernel.Axpy(.25, prepared(centre), mean)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a class's own example is nearer to than a rejection stays of the class, however far the rejected item
-// was.
+// TestRejectionsGiveWayToExamples: items nearer to an example of a class than to a rejection stay in the
+// class, however far the rejected item was.
 func TestRejectionsGiveWayToExamples(t *testing.T) {
 	at := func(angle float64) []float32 { return []float32{float32(math.Cos(angle)), float32(math.Sin(angle))} }
 	list := []rejectedClass{{rejected: rejected{unit: at(0)}, class: 1, examples: slices.Concat(at(1), at(.3))}}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// scenario is what may happen to a stream over its life: labels that come, are corrected and taken back, items that teach, a
-// reset, or no labels at all.
+// scenario lists events in the life of a stream: labels that come, are corrected and withdrawn, items that
+// teach, a reset, or no labels at all.
 type scenario struct {
 	name     string
 	shots    int
@@ -41,7 +41,7 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	set.Discover, set.Warm, set.Time = c.discover, c.warm, !c.untimed
 	f := newCamera(3, 7, 24, 1.2)
 	labels := f.labels(c.shots)
-	if c.discover { // two classes nobody has labelled
+	if c.discover { // two classes without labels
 		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(5) })
 	}
 	s, e := New("cam", set), engine(t, set)
@@ -58,7 +58,7 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}}}
 			case 9: // corrected
 				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}}}
-			case 13: // taken back, and an item the feed taught with it
+			case 13: // withdrawn, and an item of the feed with it
 				labels = &Labels{Everyone: labels.Everyone, Forgotten: []string{"own", "i3", "i30", "i50"}}
 			}
 		}
@@ -72,8 +72,9 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	return answers, reports, s.State()
 }
 
-// A stream that is encoded and restored before every episode, that is solved by an engine which is new or has
-// just served another stream, or that has learned at once, answers bit for bit like one that was left alone.
+// TestReplay: a stream that is encoded and restored before every episode, or solved by an engine that is
+// new or has just served another stream, or that has learned at once, answers bit for bit like one that
+// is not interrupted.
 func TestReplay(t *testing.T) {
 	for _, c := range scenarios {
 		want, wantReports, wantState := c.play(t, func(s *Stream, e *Engine) (*Stream, *Engine) { return s, e })
@@ -125,8 +126,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A pair of streams, one of which is restored at a random episode from a state some episodes old and learns again what lies
-// between, ends in the same state.
+// TestRelearning: of two streams one is restored at random episodes from a state some episodes old and
+// replays those between. Both end in the same state.
 func TestRelearning(t *testing.T) {
 	set := settings(t)
 	f := newCamera(4, 5, 16, 1)
@@ -188,7 +189,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// Fields that a later version adds are stepped over.
+// TestRestoreStepsOverUnknownFields: fields that a later version adds are skipped.
 func TestRestoreStepsOverUnknownFields(t *testing.T) {
 	set := settings(t)
 	f := newCamera(6, 4, 16, 1)
@@ -224,7 +225,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	head := s.State()[0]
 	f.Fuzz(func(t *testing.T, body []byte) {
-		// The sum is made right, so that the fields are reached.
+		// The checksum is corrected, so that the fields are read.
 		w := writer{body}
 		piece := w.sealed()
 		for _, pieces := range [][]Piece{{{"head", piece}}, {head, {"class/x", piece}, {"metric", piece}, {"scatter", piece}}} {
@@ -240,14 +241,14 @@ func FuzzRestore(f *testing.F) {
 				items, _ := newCamera(8, 2, d, 1).episode(3, 0)
 				items[0].Model, items[1].Model, items[2].Model = restored.Model(), restored.Model(), restored.Model()
 				if _, _, err := restored.Answer(context.Background(), e, items, nil); err != nil {
-					t.Logf("answers %v", err) // no panic is what matters
+					t.Logf("answers %v", err) // it must not panic
 				}
 			}
 		}
 	})
 }
 
-// State that was learned with another vector unit says so once.
+// TestAnotherKernelIsTold: state learned with another vector unit is reported once.
 func TestAnotherKernelIsTold(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, 1)
@@ -256,7 +257,7 @@ func TestAnotherKernelIsTold(t *testing.T) {
 	answer(t, s, e, items, f.labels(1))
 	pieces := s.State()
 	w := writer{slices.Clone(pieces[0].Bytes[:len(pieces[0].Bytes)-4])}
-	w.text(fieldKernel, "another") // the last of a field stands
+	w.text(fieldKernel, "another") // the last of a field counts
 	pieces[0].Bytes = w.sealed()
 	restored, err := Restore(set, pieces)
 	if err != nil {
@@ -270,13 +271,13 @@ func TestAnotherKernelIsTold(t *testing.T) {
 	}
 }
 
-// Answers depend on a stream's own items, not on what it is called.
+// TestNamesDecideNothing: answers depend on a stream's own items, not on its name.
 func TestNamesDecideNothing(t *testing.T) {
 	set := settings(t)
 	f := newCamera(3, 7, 24, 1.2)
 	labels, e := f.labels(1), engine(t, set)
 	one, other := New("cam", set), New("the other one", set)
-	for episode := range 130 { // metrics are made for the long run by then
+	for episode := range 130 { // by then metrics are refreshed rarely
 		items, _ := f.episode(20, .1)
 		a, _ := answer(t, one, e, items, labels)
 		b, _ := answer(t, other, e, items, labels)

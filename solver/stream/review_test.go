@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Of two groups that nothing labelled is like, a person is asked about each once, and about nothing that is known; the rate is
-// kept over the stream.
+// TestReviewAsksOnceAGroup: of two groups without similar labels, review asks once about each, and about no
+// known item. The rate holds over the stream.
 func TestReviewAsksOnceAGroup(t *testing.T) {
 	const d, n, rate = 32, 100, .03
 	set := settings(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// network stands for an embedder: what all of its vectors have in common, and where things lie.
+// network simulates an embedder: the properties that all of its vectors share, and the place of each object.
 type network struct {
 	random *rand.Rand
 	common []float32
@@ -29,7 +29,7 @@ func newNetwork(seed uint64, d, things int) *network {
 	return n
 }
 
-// move puts the network before other things.
+// move shows other objects to the network.
 func (n *network) move(things int) {
 	n.things = nil
 	for range things {
@@ -67,7 +67,7 @@ func (n *network) episode(number, size int) []stream.Item {
 	return items
 }
 
-// embedders are what may replace one.
+// embedders returns replacements of an embedder.
 func embedders(random *rand.Rand, d int) map[string]func([]float32) []float32 {
 	order, signs := random.Perm(d), make([]float32, d)
 	for i := range signs {
@@ -125,9 +125,9 @@ func (n *network) labels() []stream.Example {
 	return list
 }
 
-// A replaced embedder is told within two episodes, large or small; meanwhile everything is unknown and no
-// surer than chance, whatever was restored in between. Where the old one comes back, the stream goes on
-// with what it knew.
+// TestReplacedEmbedderIsTold: a replaced embedder is reported within two episodes, large or small. Meanwhile
+// everything is unknown with at most the confidence of chance, even after a restore. Where the old one comes
+// back, the stream continues with what it has learned.
 func TestReplacedEmbedderIsTold(t *testing.T) {
 	for seed := range uint64(7) {
 		for _, size := range []int{8, 16, 40} {
@@ -203,7 +203,8 @@ func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float3
 	}
 }
 
-// Whoever teaches items of the new embedder ends the break: the stream starts from its labels.
+// TestTaughtAfterItsEmbedderChanged: labels of items of the new embedder end the break: the stream starts
+// from its labels.
 func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 	n := newNetwork(3, 128, 5)
 	replaced := embedders(rand.New(rand.NewPCG(3, 9)), 128)["rotated"]
@@ -250,8 +251,8 @@ func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 	}
 }
 
-// Less light, another site, a camera that was moved, one thing alone and things one after the other are no
-// other embedder.
+// TestSameEmbedderIsNotTold: less light, another site, a camera that was moved, one object alone and objects
+// in turn do not count as another embedder.
 func TestSameEmbedderIsNotTold(t *testing.T) {
 	changes := map[string]func(n *network, v []float32) []float32{
 		"less light": func(_ *network, v []float32) []float32 {
@@ -260,7 +261,7 @@ func TestSameEmbedderIsNotTold(t *testing.T) {
 			}
 			return v
 		},
-		"night": func(n *network, v []float32) []float32 { // what all have in common, and little else
+		"night": func(n *network, v []float32) []float32 { // mostly what all have in common
 			for i := range v {
 				v[i] = .2*v[i] + .8*n.common[i]
 			}

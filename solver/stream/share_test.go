@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// A stream that joins others of its feed starts with their metric, one of another model does not, and sharing changes
-// nothing for who does not ask for it.
+// TestSharedMetric: a stream that joins others of its feed starts with their metric, one of another model
+// does not, and sharing changes nothing for streams that do not use it.
 func TestSharedMetric(t *testing.T) {
 	set := settings(t)
 	set.SharedMetric = metric.NewShared()
@@ -42,7 +42,7 @@ func TestSharedMetric(t *testing.T) {
 	}
 }
 
-// Streams that share are used from many goroutines at once; the race detector watches.
+// TestSharedMetricTogether: streams that share are used from many goroutines at once, for the race detector.
 func TestSharedMetricTogether(t *testing.T) {
 	set := settings(t)
 	set.SharedMetric = metric.NewShared()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Without enough answers to left-out labels nothing is sure, and a class that is often wrong is not sure by
-// the others' labels.
+// TestSureLimits: without enough held-out answers nothing is sure, and a class that is often wrong is not
+// made sure by the labels of others.
 func TestSureLimits(t *testing.T) {
 	labels := &followedLabels{}
 	c := &calibration{}
@@ -36,8 +36,8 @@ func TestSureLimits(t *testing.T) {
 	}
 }
 
-// Where answers are wrong more often the less sure they are, no more than a stream in ten lets more through
-// than asked.
+// TestSureInNineOfTenStreams: where answers are wrong more often with lower confidence, no more than one
+// stream in ten has more wrong sure answers than asked.
 func TestSureInNineOfTenStreams(t *testing.T) {
 	const streams, share = 400, .05
 	random := rand.New(rand.NewPCG(1, 2))
@@ -57,7 +57,7 @@ func TestSureInNineOfTenStreams(t *testing.T) {
 			continue
 		}
 		some++
-		if wrong := .15 * (1 - from); wrong > share { // the mean of .3 (1 - z) from there on
+		if wrong := .15 * (1 - from); wrong > share { // mean of .3 (1 - z) from there on
 			broken++
 		}
 	}

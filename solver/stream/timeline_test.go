@@ -24,8 +24,8 @@ func (f *camera) bursts(n, run int) (items []Item, truth []string) {
 	return items, truth
 }
 
-// A stream whose items come in runs finds that its order means something, one in a random order that it does
-// not.
+// TestCoherence: a stream whose items come in runs learns that its order matters, one in a random order that
+// it does not.
 func TestCoherence(t *testing.T) {
 	for run, want := range map[int][2]float64{1: {0, .15}, 10: {.35, 1}} {
 		set := settings(t)
@@ -42,7 +42,8 @@ func TestCoherence(t *testing.T) {
 	}
 }
 
-// Where things come in runs a taught item speaks for those around it, in its own episode and in the next one.
+// TestTaughtEvidenceSpreadsInTime: where objects come in runs, a taught item is evidence for those around it,
+// in its own episode and in the next one.
 func TestTaughtEvidenceSpreadsInTime(t *testing.T) {
 	wrong := map[bool]int{}
 	for _, timed := range []bool{false, true} {
@@ -71,8 +72,8 @@ func TestTaughtEvidenceSpreadsInTime(t *testing.T) {
 	}
 }
 
-// Two things of one frame get two labels, though both look like the same one; two boxes around one thing may
-// share theirs.
+// TestItemsOfOneFrameAreTwoThings: two objects of one frame get two labels, though both look the same; two
+// boxes around one object may share theirs.
 func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
 	set := settings(t)
 	f := newCamera(7, 6, 24, .3)
@@ -105,8 +106,8 @@ func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
 	}
 }
 
-// A label given to an item of a track speaks for the track's later items, wherever they come, until the
-// track has died.
+// TestTaughtEvidenceFollowsATrack: a label given to an item of a track is evidence for the track's later
+// items, wherever they come, until the track expires.
 func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 	for ttl, follows := range map[int]bool{1000: true, 10: false} {
 		set := settings(t)
@@ -114,7 +115,7 @@ func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 		f := newCamera(8, 6, 24, .3)
 		s, e := New("cam", set), engine(t, set)
 		labels := f.labels(1)
-		strange := newCamera(99, 1, 24, 0).vector(0) // like nothing that is labelled
+		strange := newCamera(99, 1, 24, 0).vector(0) // unlike all labelled items
 		for episode := range 4 {
 			items, _ := f.bursts(30, 1)
 			at := 7 + 5*episode
@@ -136,7 +137,7 @@ func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 	}
 }
 
-// Whatever frames and tracks say, true or not, R never rises.
+// TestRelatedEpisodesDescend: with any frames and tracks, right or wrong, R never rises.
 func TestRelatedEpisodesDescend(t *testing.T) {
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -155,10 +156,10 @@ func TestRelatedEpisodesDescend(t *testing.T) {
 	}
 }
 
-// Tracks help, and do no harm where one item in twenty has the track of another thing: neither untaught nor
-// with labels that follow the tracks.
+// TestTracksThatSwitchDoNoHarm: tracks help, and do no harm if one item in twenty has the track of another
+// object, whether untaught or with labels that follow the tracks.
 func TestTracksThatSwitchDoNoHarm(t *testing.T) {
-	for _, taught := range []int{0, 25} { // each so many items
+	for _, taught := range []int{0, 25} { // one item in this many
 		wrong := map[string]int{}
 		for _, tracks := range []string{"none", "true", "switching"} {
 			for seed := range uint64(3) {
@@ -174,7 +175,7 @@ func TestTracksThatSwitchDoNoHarm(t *testing.T) {
 						if tracks == "switching" && random.IntN(20) == 0 {
 							of = truth[random.IntN(len(truth))]
 						}
-						if tracks != "none" { // the tracker loses what is in sight after two episodes
+						if tracks != "none" { // the tracker loses its objects after two episodes
 							items[i].Track = fmt.Sprint(of, episode/2)
 						}
 						if taught > 0 && i%taught == 4 {
@@ -196,8 +197,8 @@ func TestTracksThatSwitchDoNoHarm(t *testing.T) {
 	}
 }
 
-// What the stream would have said of a taught item it finds out with the frames of the episode, and measures
-// how the episode's items lie once for both; nothing is learned of their order on the way.
+// TestLeftOutItemsKeepTheirFrames: the trial without labels uses the frames of the episode. The distances of
+// the items are measured for the trial and for the solve; the order is learned only once.
 func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	for frame, want := range map[string]string{"": label(0), "1": label(1)} {
 		set := settings(t)
@@ -223,7 +224,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	}
 }
 
-// Confidence is what the solver says until there are enough labels to fit it to.
+// TestConfidenceWaitsForEnoughLabels: confidence is the solver's until there are enough labels to fit it to.
 func TestConfidenceWaitsForEnoughLabels(t *testing.T) {
 	c := calibration{}
 	for range enoughHeldOut {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A label that the trial hides does not count for the learned prototype of its class: once labels have come,
-// classes with few of them have none.
+// TestHiddenLabelsHoldNoPrototype: a label hidden in the trial does not count for the learned prototype of
+// its class: once labels have come, classes with few of them have none.
 func TestHiddenLabelsHoldNoPrototype(t *testing.T) {
 	set := settings(t)
 	f := newCamera(3, 4, 24, .3)
@@ -42,8 +42,8 @@ func TestHiddenLabelsHoldNoPrototype(t *testing.T) {
 	}
 }
 
-// The order and the frames of a taught episode go by the distances of its own space, not of the trial's, whose
-// mean lacks the hidden labels.
+// TestTaughtEpisodesAreMeasuredAnew: the order and the frames of a taught episode use the distances of its
+// own space, not of the trial's, whose mean lacks the hidden labels.
 func TestTaughtEpisodesAreMeasuredAnew(t *testing.T) {
 	set := settings(t)
 	set.Solver.MetricRank = 0

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// stateFirst is a stream as the first format wrote it: three classes, two shots each, three episodes of twelve items of
-// newCamera(11, 3, 6, .5) with a tenth of them taught; its metric and residuals are at full precision, its unknown limit is
-// settled.
+// stateFirst is a stream in the first format: three classes, two shots each, three episodes of twelve items
+// of newCamera(11, 3, 6, .5) with a tenth of them taught. Its metric and residuals have full precision, and
+// it has a settled unknown limit.
 //
 //go:embed testdata/state-first.txt
 var stateFirst []byte
 
-// A stream of the first format keeps what it was taught, its proportions, its calibration and its position;
-// its metric, whose form has changed, is learned again.
+// TestRestoreFirstFormat: a stream in the first format keeps its examples, its proportions, its calibration
+// and its position; its metric, whose format has changed, is learned again.
 func TestRestoreFirstFormat(t *testing.T) {
 	var pieces []Piece
 	lines := bufio.NewScanner(bytes.NewReader(stateFirst))
