@@ -12,17 +12,18 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Means are what episodes say of how classes lie to one another: their soft class means, each less the mean of its episode.
+// Means are the soft class means of episodes, each less the mean of its episode: they show how classes lie
+// to one another.
 type Means struct {
 	Rows   []float32 // n x d, one after the other, the oldest first
-	Weight []float64 // n: how far a class was there at all, at most 1
-	Points float64   // sum of the points the means were taken of
+	Weight []float64 // n: the mass of the class, at most 1
+	Points float64   // sum of the masses of the means
 }
 
-// mostMeans is how many are kept.
+// mostMeans bounds the means that are kept.
 const mostMeans = 512
 
-// AddMeans takes in the class means of an episode: z-rows and their S, k values a row.
+// AddMeans adds the class means of an episode, from its z-rows and their S, k values a row.
 func (s *Scatter) AddMeans(z, soft []float32, k int) {
 	d := s.Dimension
 	n := len(z) / d
@@ -40,7 +41,7 @@ func (s *Scatter) AddMeans(z, soft []float32, k int) {
 		}
 	}
 	for c, m := range s.mass {
-		if m < .5 { // a class that is not there has no mean
+		if m < .5 { // too little mass for a mean
 			continue
 		}
 		row := s.mean[c*d : c*d+d]
@@ -55,19 +56,20 @@ func (s *Scatter) AddMeans(z, soft []float32, k int) {
 	}
 }
 
-// Separating returns the metric of what was seen that also tells apart: P the map of m, B the covariance of past class means in
-// P's space less the noise in them, Q and b its eigenpairs with b drawn to their mean, it is
+// Separating returns the metric of what was seen that also separates classes. With P the map of m, B the
+// covariance of past class means in P's space less the noise in them, and Q and b its eigenpairs, b shrunk
+// towards their mean, it is
 //
 //	M = P Q diag( b / (b + weight t) ) Q' P        t the mean variance within a class in P's space
 //
-// and so shrinks directions in which classes hardly differ. It keeps the directions of M that differ most from the rest, rank of
-// them; some may grow. It is m while there are too few means.
+// and so shrinks directions in which classes hardly differ. It keeps the rank directions of M that differ
+// most from the rest; some may grow. It returns m while there are too few means.
 func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, error) {
 	d, n := s.Dimension, len(s.Between.Weight)
 	if m == nil || n < fewMeans || weight <= 0 {
 		return m, nil
 	}
-	within := slices.Clone(s.full) // of the Refresh that made m
+	within := slices.Clone(s.full) // scatter of the Refresh that made m
 	kernel.Scale(float32(1/s.Freedom()), within)
 	mapped(within, m, d)
 	t := 0.
@@ -95,8 +97,8 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 		return m, nil
 	}
 	top := min(d, n, mostDirections)
-	// Less its noise it may have negative eigenvalues, none below the noise's largest: so much is added
-	// for the search.
+	// Less its noise the matrix may have negative eigenvalues, none below minus the noise's largest. That is
+	// added during the search.
 	noise, _, err := topEigenpairs(within, d, 1)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
@@ -116,12 +118,12 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 		b = max(0, (1-towardsMean)*b+towardsMean*mean)
 		return b / (b + weight*t)
 	}
-	rest := trace // of the directions that are left
+	rest := trace // of the other directions
 	for _, b := range values {
 		rest -= b
 	}
 	rest = gain(rest / float64(max(1, d-top)))
-	// M = rest P P + (P Q) diag(gain - rest) (P Q)': it is rest in all directions but those of P and Q.
+	// M = rest P P + (P Q) diag(gain - rest) (P Q)': rest in all directions but those of P and Q.
 	m.Shrink(vectors[:top*d], nil)
 	width := len(m.Scales) + top
 	span, basis := slices.Concat(m.Vectors, vectors), make([]float32, width*d)
@@ -155,14 +157,16 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	return m.along(basis, eigen.Values(nil), &q, rest, rank), nil
 }
 
-// Fewer means than fewMeans say nothing; mostDirections of them are told apart; their variances are drawn so far to the mean.
+// Fewer means than fewMeans are not used. At most mostDirections eigenpairs are computed. Their variances are
+// shrunk by towardsMean to the mean.
 const (
 	fewMeans       = 8
 	mostDirections = 64
 	towardsMean    = .8
 )
 
-// along is the metric with scale sqrt(value/rest) along the columns of q in a basis: the rank of them that differ most from 1.
+// along returns the metric with scale sqrt(value/rest) along the columns of q in a basis, for the rank
+// columns whose scale differs most from 1.
 func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest float64, rank int) *Metric {
 	d := len(m.Centre)
 	order := make([]int, 0, len(values))
@@ -175,7 +179,7 @@ func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest flo
 		return cmp.Compare(math.Abs(math.Log(values[b]/rest)), math.Abs(math.Log(values[a]/rest)))
 	})
 	order = order[:min(rank, len(order))]
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) }) // what grows comes last
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) }) // growing ones last
 	out := &Metric{Centre: m.Centre}
 	for _, i := range order {
 		row := make([]float32, d)
@@ -191,7 +195,7 @@ func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest flo
 // mapped replaces a symmetric d x d matrix a by P a P, P the linear part of m.
 func mapped(a []float32, m *Metric, d int) {
 	scratch := make([]float32, d*len(m.Scales))
-	for range 2 { // rows, and of the transpose rows again
+	for range 2 { // rows, then the rows of the transpose
 		m.Shrink(a, scratch)
 		for i := range d {
 			for j := range i {

@@ -9,50 +9,48 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Compact is what a stream keeps of a Scatter from episode to episode: the mean of all z, and the residuals
-// of its points as correlations in a byte each, beside the scale of each dimension. A quarter of the size
-// of the matrix's half; the rounding is a few times smaller than what so few residuals leave open. It is
-// never changed; nil has seen nothing.
+// Compact is what a stream keeps of a Scatter between episodes: the mean of all z, and the residuals of its
+// points as correlations of one byte each, with the scale of each dimension. It takes a quarter of the memory
+// of half the matrix; its rounding is a few times smaller than the uncertainty of so few residuals. It is
+// immutable; nil has seen nothing.
 type Compact struct {
 	Count          float64
-	Sum            []float64 // of rows as they are before mu is taken off, by 1/|row - mu|: mu moves with the labels
+	Sum            []float64 // of rows times 1/|row - mu|, before mu is subtracted: mu moves with the labels
 	Inverse        float64   // the sum of those factors: the sum of z is Sum - Inverse mu
 	Freedom, Trace float64
 	Scales         []float32 // of each dimension: the root of its sum of squares; nil: no residuals yet
 	Codes          []byte    // above the diagonal, row by row
 
-	// Residual rows that are not in it yet, so that small episodes do not pay for the whole matrix: codes of
+	// Residual rows that are not in the matrix yet, so that small episodes need not unpack it: codes of
 	// vector.Short at PendingScale.
 	Pending        []int16
 	PendingFreedom float64
 }
 
-// freedomKept is how many degrees of freedom a dimension the residuals of the past count for at most: with
-// as many, the noise in the eigenvalues is within a third of their mean, far below those that the metric
-// shrinks.
+// freedomKept bounds the degrees of freedom for each dimension that past residuals count for. With as many,
+// the noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
 const freedomKept = 8
 
-// Values of vectors that are at most so long are kept in 16 bits.
+// Vectors that are at most so long are stored with 16 bits a value.
 const (
 	UnitScale    = 1 // of unit vectors
-	PendingScale = 2 // of the difference of a unit vector and a mean of some
+	PendingScale = 2 // of the difference of a unit vector and a mean of unit vectors
 )
 
-// pendingMost is how many residual rows wait at most.
+// pendingMost bounds the residual rows that are pending.
 const pendingMost = 64
 
-// Known bounds the degrees of freedom of the residuals from above.
+// Known returns an upper bound of the degrees of freedom of the residuals.
 func (r *Compact) Known() float64 { return r.Freedom + r.PendingFreedom }
 
-// Rows are those of a solved episode: in z-space, mu that was taken off them, 1/|row - mu| of each, and
-// their S of K classes.
+// Rows are the rows of a solved episode in z-space, with mu, 1/|row - mu| of each, and their S of K classes.
 type Rows struct {
 	Z, Mean, Inverse, S []float32
 	K                   int
 }
 
-// With returns what is seen after a solved episode of this number: the mean of its rows, and where they
-// count, their residuals.
+// With returns r with a solved episode added: its rows to the mean, and with residuals their residuals.
+// episode is its number and seeds the rounding. r may be nil.
 func (r *Compact) With(episode int64, of Rows, residuals bool) *Compact {
 	d := len(of.Mean)
 	next := Compact{Sum: make([]float64, d)}
@@ -95,12 +93,12 @@ func (r *Compact) With(episode int64, of Rows, residuals bool) *Compact {
 	return &next
 }
 
-// leastScale is below every scale of which a float32's square has all its digits: of smaller ones no
-// correlation is known.
+// leastScale is the scale up to which a dimension has no correlations: squares of tiny scales lose
+// digits in float32.
 const leastScale = 1e-17
 
-// dithers are numbers between -.5 and .5 in random order, each at two indices, a cycle apart: whatever is
-// rounded with a cycle of them added is rounded right on average.
+// dithers are ditherCycle evenly spaced numbers between -.5 and .5 in random order, twice. Rounding with a
+// cycle of them added is right on average.
 var dithers = func() (table [2 * ditherCycle]float32) {
 	random := uint64(1)
 	for i := range ditherCycle {
@@ -114,7 +112,7 @@ var dithers = func() (table [2 * ditherCycle]float32) {
 
 const ditherCycle = 1 << 12
 
-// unpack fills a scatter's mean and point residuals; what else is in it stays.
+// unpack fills a scatter's mean and point residuals; the rest of it stays.
 func (r *Compact) unpack(w *Scatter) {
 	w.Count = r.Count
 	copy(w.Sum, r.Sum)
@@ -143,8 +141,8 @@ func (r *Compact) unpack(w *Scatter) {
 	}
 }
 
-// pack takes residuals instead of those it held. Rounding is dithered by the episode and the row: what
-// one episode moves is mostly less than half a step, and plain rounding would keep a slow drift out for good.
+// pack replaces the residuals of r. Rounding is dithered by the episode and the row: an episode changes most
+// values by less than half a step, and plain rounding would never follow a slow drift.
 func (r *Compact) pack(points *Residuals, episode int64) {
 	d := len(r.Sum)
 	r.Freedom, r.Trace = points.Freedom, points.Trace
@@ -169,12 +167,12 @@ func (r *Compact) pack(points *Residuals, episode int64) {
 	}
 }
 
-// workspaces are scatters at full precision, for the moment in which one is added to or a metric made of
-// it. What is in them is left from the last time.
+// workspaces are scatters at full precision, used while residuals are added or a metric is made. They hold
+// what their last use left.
 var workspaces sync.Pool
 
-// WorkspaceBytes is what learning from an episode takes at a dimension, beside what a stream keeps of it:
-// labelled residuals, those of all points, and their sum, and the codes that replace those before.
+// WorkspaceBytes returns the memory that learning from an episode takes at a dimension, beside what a stream
+// keeps: labelled residuals, those of all points, their sum, and the new codes.
 func WorkspaceBytes(d int) int { return (3*4 + 1) * d * d }
 
 func workspace(d int) *Scatter {

@@ -18,14 +18,14 @@ func Principal(full []float32, d, rank int) (vector.Matrix, error) {
 }
 
 // topEigenpairs returns the top eigenpairs of a symmetric d x d matrix without negative eigenvalues, the
-// largest first, by subspace iteration with Chebyshev polynomials: hundreds of times cheaper than all
-// pairs, and the metric's scales do not feel an error in the lowest. It starts at random, not from pairs
-// known before: those hold back what is new, and cost more rounds for the same precision.
+// largest first, by subspace iteration with Chebyshev polynomials. This is hundreds of times cheaper than all
+// pairs, and errors in the lowest pairs hardly change the metric's scales. It starts at random, not from the
+// previous pairs: these hold back new directions and cost more rounds for the same precision.
 func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	width := min(d, rank+16)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
 	state := uint64(1)
-	// Any start that is not orthogonal to the answer will do; this one is the same each time.
+	// Any start that is not orthogonal to the answer works; this one is the same each time.
 	for i := range basis {
 		state = state*6364136223846793005 + 1442695040888963407
 		basis[i] = float32(int32(state>>32)) / (1 << 31)
@@ -37,12 +37,12 @@ func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	for gained := 1.; gained < enough; {
 		low, high := quotients(basis, next, d)
 		if !(high > 0) {
-			break // nothing to find
+			break // no positive eigenvalue
 		}
 		degree := degreeFor(high/low, enough/gained)
 		gained *= chebyshev(degree, slightly)
 		basis, next, last = filter(degree, low, full, basis, next, last, d)
-		passes := 1 // the next filter turns what dust is left
+		passes := 1 // another filter follows and tolerates the error
 		if gained >= enough {
 			passes = 2
 		}
@@ -53,17 +53,16 @@ func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	return ritzPairs(basis, next, d, rank)
 }
 
-// A filter raises eigenvalues above a bound over those below it. It is repeated until those that are above
-// it slightly are raised enough: what lies nearer to the bound hardly differs in its scale.
+// A filter amplifies the eigenvalues above a bound. It is repeated until an eigenvalue of slightly times the
+// bound is amplified by enough; those nearer to the bound hardly differ in scale.
 const (
 	slightly = 1.1
 	enough   = 6
 )
 
-// quotients are the smallest and the largest Rayleigh quotient of an orthonormal basis, given its products
-// with the matrix. The smallest lies among the lowest eigenvalues that are looked for, or below them. It is
-// not taken for less than a thousandth of the largest: below are the zeros of a matrix of few rows, and
-// rounding.
+// quotients returns the smallest and the largest Rayleigh quotient of an orthonormal basis, given its
+// products with the matrix. The smallest lies among the lowest eigenvalues that are wanted, or below them. It
+// is at least a thousandth of the largest: below are only the zeros of a matrix of few rows, and rounding.
 func quotients(basis, products []float32, d int) (low, high float64) {
 	low = math.Inf(1)
 	for from := 0; from < len(basis); from += d {
@@ -73,9 +72,10 @@ func quotients(basis, products []float32, d int) (low, high float64) {
 	return max(low, high/1000), high
 }
 
-// degreeFor is the lowest degree, of 1 to 3, that raises what is slightly above the bound by so much, or
-// the highest that still leaves float32 something of the lowest pairs, where the highest are spread times
-// as large: every row holds some ten millionths of those, which must not outgrow it.
+// degreeFor returns the lowest degree, from 1 to 3, that amplifies an eigenvalue slightly above the bound by
+// wanted; or, if that is too high for float32, the highest that keeps the lowest pairs. The largest
+// eigenvalue is spread times the bound: every row holds some ten millionths of its eigenvector, which must
+// not outgrow the lowest.
 func degreeFor(spread, wanted float64) int {
 	degree := 1
 	for degree < 3 && chebyshev(degree, slightly) < wanted && chebyshev(degree+1, spread) < 1e7 {
@@ -84,14 +84,14 @@ func degreeFor(spread, wanted float64) int {
 	return degree
 }
 
-// chebyshev is by how much a filter of a degree raises an eigenvalue, given as a multiple of its bound: the
-// Chebyshev polynomial, moved so that what lies between 0 and the bound stays between -1 and 1.
+// chebyshev returns the factor by which a filter of a degree amplifies an eigenvalue of x times the bound:
+// the Chebyshev polynomial, shifted so that values between 0 and the bound stay between -1 and 1.
 func chebyshev(degree int, x float64) float64 {
 	return math.Cosh(float64(degree) * math.Acosh(2*x-1))
 }
 
-// filter applies the Chebyshev polynomial of a degree with a bound to the rows of basis, whose products
-// with the matrix are given. The result is the second of what it returns; the other two are workspace.
+// filter applies the Chebyshev polynomial of a degree with a bound to the rows of basis, whose products with
+// the matrix are given. The second value returned is the result; the other two are workspace.
 func filter(degree int, bound float64, full, basis, products, free []float32, d int,
 ) (a, result, b []float32) {
 	width, twice := len(basis)/d, float32(2/bound)
@@ -108,8 +108,8 @@ func filter(degree int, bound float64, full, basis, products, free []float32, d 
 	return before, now, free
 }
 
-// ritzPairs are the top eigenpairs of a matrix among the span of an orthonormal basis, given its products
-// with the matrix.
+// ritzPairs returns the top eigenpairs of a matrix within the span of an orthonormal basis, given its
+// products with the matrix.
 func ritzPairs(basis, products []float32, d, rank int) ([]float64, []float32, error) {
 	width := len(basis) / d
 	all := make([]float32, width*width)

@@ -1,6 +1,6 @@
-// Package metric is the learned distance: how points of one class lie around their mean, seen in solved
-// episodes, tells in which directions a distance says little of the class. It knows nothing of episodes
-// beyond their rows and answers.
+// Package metric learns a distance. Solved episodes show how points of one class spread around their mean;
+// along these directions distance says little about the class. The package knows nothing of episodes beyond
+// their rows and answers.
 package metric
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Metric takes a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the
-// directions in which one class spreads and, where it has learned how classes differ, grows those in which
-// they do. Whoever holds one reads it only: streams and episodes share it.
+// Metric maps a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the directions
+// in which one class spreads and, where it has learned how classes differ, grows those in which they do. It
+// is immutable: streams and episodes share it.
 type Metric struct {
 	Centre  []float32 // d
-	Inverse float32   // Centre less Inverse times the embedding's mean is the centre in z-space; 0: Centre is
+	Inverse float32   // the centre in z-space is Centre less Inverse times the embedding's mean
 	Vectors []float32 // V': len(Scales) orthonormal rows of dimension d
 	Scales  []float32 // those that shrink, up to 1, before those that grow
 }
 
-// Check reports the first fault of a metric for rows of dimension d: a size that is wrong or a value that
+// Check reports the first fault of a metric for rows of dimension d: a wrong size, or a value that
 // is not finite.
 func (m *Metric) Check(d int) error {
 	if len(m.Centre) != d || len(m.Vectors) != len(m.Scales)*d {
@@ -36,7 +36,7 @@ func (m *Metric) Check(d int) error {
 	return nil
 }
 
-// About is the metric with its centre in the z-space of an embedding's mean.
+// About returns the metric with its centre in the z-space of an embedding's mean; nil for a nil metric.
 func (m *Metric) About(mean []float32) *Metric {
 	if m == nil || m.Inverse == 0 {
 		return m
@@ -49,8 +49,8 @@ func (m *Metric) About(mean []float32) *Metric {
 // ScratchRows is how many rows Apply maps at once.
 const ScratchRows = 64
 
-// Apply takes z-rows, in place, to u-space. A row at the centre becomes zero. It works in scratch where that
-// holds ScratchRows len(Scales) values, else in memory of its own.
+// Apply maps z-rows to u-space in place. A row at the centre becomes zero. scratch should hold ScratchRows x
+// len(Scales) values; if it holds fewer, Apply allocates.
 func (m *Metric) Apply(rows, scratch []float32) {
 	d := len(m.Centre)
 	scratch = vector.Resize(scratch, min(ScratchRows, len(rows)/d)*len(m.Scales))
@@ -66,8 +66,8 @@ func (m *Metric) Apply(rows, scratch []float32) {
 	}
 }
 
-// Shrink is the linear part of Apply, in place: v + V((Scales-1) * V'v) of each row v. It works in scratch
-// where that holds len(Scales) values a row, else in memory of its own.
+// Shrink is the linear part of Apply, in place: v + V((Scales-1) * V'v) of each row v. scratch should hold
+// len(Scales) values a row; if it holds fewer, Shrink allocates.
 func (m *Metric) Shrink(rows, scratch []float32) {
 	d, r := len(m.Centre), len(m.Scales)
 	n := len(rows) / d

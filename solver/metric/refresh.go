@@ -5,8 +5,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Refreshes tells after which episodes a metric is made, in force from the next one on: the first ones change
-// most, and later ones keep it up with a stream that drifts.
+// Refreshes says after which episodes a metric is made, which is in force from the next one on: often at
+// first, when it changes most, then as often as a drifting stream needs.
 func Refreshes(episode int64) bool {
 	switch {
 	case episode < 10:
@@ -18,17 +18,16 @@ func Refreshes(episode int64) bool {
 	}
 }
 
-// Folds tells which episodes a stream's residuals take in: all of the first, which decide the metric, and
-// later on as many as keep it up with a stream that drifts. A fold costs about a millisecond at 512
-// dimensions.
+// Folds says which episodes add to a stream's residuals: all of the first 32, which decide the metric, then
+// every eighth, as a drifting stream needs. A fold costs about a millisecond at 512 dimensions.
 func Folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 
-// Material is what a metric is made of.
+// Material is the input from which a metric is made.
 type Material struct {
 	Seen   *Compact
 	Shared *Residuals // of all streams, instead of the stream's own; nil: not shared
-	// How far the mean of what was seen is a centre: the mean of items of one class is that class, no centre.
-	// Seen from there all that is left of it is noise, and any other class is as near.
+	// Variety scales the centre: how far the mean of what was seen is one. The mean of items of one class is
+	// that class; relative to it the class is only noise, and any other class is as near.
 	Variety float32
 
 	Z       []float32 // labelled items
@@ -38,7 +37,7 @@ type Material struct {
 	Shrink  float64
 }
 
-// Metric is the metric that the material makes; nil where it does not determine one. It takes milliseconds.
+// Metric returns the metric of the material, nil if that does not determine one. It takes milliseconds.
 func (f *Material) Metric() (*Metric, error) {
 	d := len(f.Seen.Sum)
 	if f.Shared == nil && !Determined(f.Seen.Known()+float64(len(f.Labels)), d) {

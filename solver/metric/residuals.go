@@ -9,7 +9,7 @@ type Residuals struct {
 	Values  []float32 // d x d, of which the upper triangle counts; nil: no residuals yet
 }
 
-// Add takes residual rows of dimension d into the sum.
+// Add adds residual rows of dimension d to the sum.
 func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	r.Freedom += freedom
 	for from := 0; from < len(rows); from += d {
@@ -21,7 +21,7 @@ func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
 }
 
-// reset takes away what is in it. Residuals may have no degree of freedom and still not be zero.
+// reset empties the sum. Residuals without a degree of freedom need not be zero.
 func (r *Residuals) reset() {
 	clear(r.Values)
 	r.Freedom, r.Trace = 0, 0
@@ -34,7 +34,7 @@ func (r *Residuals) Clone() *Residuals {
 	return &c
 }
 
-// Fade gives what was seen the weight of at most so many degrees of freedom, so that what comes still counts.
+// Fade scales what was seen down to at most so many degrees of freedom, so that new residuals still count.
 func (r *Residuals) Fade(most float64) {
 	if r.Freedom > most {
 		share := most / r.Freedom

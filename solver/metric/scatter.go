@@ -9,9 +9,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Scatter learns a Metric: how points of one class lie around their mean. It is fed solved episodes in z-space and is
-// plain data beside its workspace. Labelled residuals are the better teacher; residuals of all points stand in while those
-// are few.
+// Scatter learns a Metric from solved episodes in z-space: how points of one class lie around their mean. It
+// is plain data beside its workspace. Labelled residuals teach better; residuals of all points are used while
+// those are few.
 type Scatter struct {
 	Dimension int
 
@@ -56,7 +56,8 @@ func (s *Scatter) Observe(z []float32) {
 	s.Count += float64(n)
 }
 
-// AddLabelled adds the residuals of labelled z-rows from the mean of their class. A label below 0 is passed over.
+// AddLabelled adds the residuals of labelled z-rows from the mean of their class. Rows with a label below
+// 0 are skipped.
 func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 	d := s.Dimension
 	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
@@ -83,8 +84,9 @@ func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 	s.Labelled.Add(s.rows, d, freedom)
 }
 
-// AddPoints adds the residuals of an episode's z-rows from its own S-weighted class means: z - sum_k s_pk mean_k, with
-// n - sum_k min(1, mass_k) degrees of freedom. s has k values a row. Nothing is added once the labelled ones suffice.
+// AddPoints adds the residuals of an episode's z-rows from its own S-weighted class means: z - sum_k s_pk
+// mean_k, with n - sum_k min(1, mass_k) degrees of freedom. soft is S, k values a row. Nothing is added once
+// the labelled residuals suffice.
 func (s *Scatter) AddPoints(z, soft []float32, k int) {
 	if s.wantsPoints() {
 		rows, freedom := s.PointResiduals(z, soft, k)
@@ -92,7 +94,8 @@ func (s *Scatter) AddPoints(z, soft []float32, k int) {
 	}
 }
 
-// PointResiduals are the rows that AddPoints adds, and their degrees of freedom; the rows are valid until the next call.
+// PointResiduals returns the rows that AddPoints adds, and their degrees of freedom. The rows are valid until
+// the next call.
 func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) {
 	d := s.Dimension
 	n := len(z) / d
@@ -108,8 +111,8 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 			kernel.Scale(1/m, s.mean[c*d:c*d+d])
 		}
 	}
-	freedom = max(0, freedom)          // the values of a row sum to 1 but for rounding
-	less := vector.Resize(s.ones, k*n) // -S, a column a point: what is taken of each mean
+	freedom = max(0, freedom)          // the values of a row sum to 1 up to rounding
+	less := vector.Resize(s.ones, k*n) // -S, a column for each point
 	s.ones = less
 	for p := range n {
 		for c, v := range soft[p*k : p*k+k] {
@@ -121,7 +124,7 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 	return s.rows, freedom
 }
 
-// Episode is what a solved episode teaches of its own, all in z-space.
+// Episode is a solved episode to learn from, in z-space.
 type Episode struct {
 	Z      []float32 // N x d
 	S      []float32 // N x K, each row summing to 1
@@ -132,8 +135,9 @@ type Episode struct {
 	AnchorLabels []int32   // M
 }
 
-// Update learns from an episode of its own, such as a task: its labelled rows and anchors, all its points, its mean.
-// A stream whose anchors come again each episode feeds AddLabelled, AddPoints and Observe itself, each item once.
+// Update learns from an independent episode, such as a task: its labelled rows and anchors, all its points,
+// its mean. A stream, whose anchors recur in each episode, calls AddLabelled, AddPoints and Observe itself,
+// each item once.
 func (s *Scatter) Update(e Episode) {
 	z, soft, labels := e.Z, e.S, e.Labels
 	if labels == nil {
@@ -158,7 +162,7 @@ func (s *Scatter) Update(e Episode) {
 
 func (s *Scatter) wantsPoints() bool { return s.Labelled.Freedom < .4*float64(s.Dimension) }
 
-// Freedom is the degrees of freedom that the next metric would stand on.
+// Freedom returns the degrees of freedom of the next metric.
 func (s *Scatter) Freedom() float64 {
 	f := s.Labelled.Freedom
 	if s.wantsPoints() {
@@ -167,12 +171,12 @@ func (s *Scatter) Freedom() float64 {
 	return f
 }
 
-// Determined tells whether so many degrees of freedom determine a metric: a fifth of the dimension.
+// Determined says whether so many degrees of freedom determine a metric: a fifth of the dimension.
 func Determined(freedom float64, d int) bool { return freedom >= .2*float64(d) }
 
-// Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each with scale
-// sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil while there are fewer than d/5 degrees of
-// freedom: what is drawn to a sphere as far as the default does no harm with so few.
+// Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each
+// with scale sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil below d/5 degrees of
+// freedom; with so few, a scatter shrunk to a sphere as far as by default does no harm.
 func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension
 	freedom := s.Freedom()
@@ -199,7 +203,7 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
-	m := &Metric{ // streams keep it for long: no more memory than its values take
+	m := &Metric{ // streams keep it: no more memory than its values need
 		Centre: make([]float32, d), Vectors: make([]float32, 0, len(vectors)),
 		Scales: make([]float32, 0, len(values)),
 	}

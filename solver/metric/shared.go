@@ -4,11 +4,11 @@ import (
 	"sync"
 )
 
-// Shared is what streams of one feed learn together about distance: the residuals of all their episodes. How points of
-// a class lie around its mean is much the same from camera to camera, so that a new stream starts with the metric of the
-// others and a quiet one does not wait for its own. It holds the models of sharedFeeds at most: a sender may invent their
-// names, and of more the one longest unused is forgotten. Any number of streams and goroutines may use one; what a stream answers
-// then depends on the others, and in a replay on how far they are.
+// Shared pools the residuals of all streams of a feed. How points of a class lie around its mean is much the
+// same from camera to camera, so a new stream starts with the metric of the others and a quiet one does not
+// wait for its own. It keeps at most sharedFeeds feeds, because senders may invent model names, and evicts
+// the one least recently used. It is safe for concurrent use; nil shares nothing. With it a stream's answers
+// depend on the other streams, and in a replay on how far these are.
 type Shared struct {
 	mutex sync.Mutex
 	feeds map[Feed]*sharedFeed
@@ -18,7 +18,7 @@ type Shared struct {
 // sharedFeeds bounds the pairs of model and dimension of a Shared, each of which costs a d x d matrix.
 const sharedFeeds = 16
 
-// Feed is what streams must have in common: residuals of two embedders or two dimensions say nothing of one another.
+// Feed identifies streams that can share: residuals of two models or two dimensions cannot be compared.
 type Feed struct {
 	Model     string
 	Dimension int
@@ -26,11 +26,11 @@ type Feed struct {
 
 type sharedFeed struct {
 	scatter *Scatter
-	latest  *Metric // the last one any stream made
+	latest  *Metric // the last one published
 	used    int64
 }
 
-// NewShared returns one that has seen nothing.
+// NewShared returns an empty Shared.
 func NewShared() *Shared { return &Shared{feeds: map[Feed]*sharedFeed{}} }
 
 func (m *Shared) of(key Feed) *sharedFeed {
@@ -53,7 +53,7 @@ func (m *Shared) of(key Feed) *sharedFeed {
 	return f
 }
 
-// Add takes an episode's residuals in.
+// Add adds the residuals of an episode: its z-rows and their S, k values a row.
 func (m *Shared) Add(feed Feed, z, soft []float32, k int) {
 	if m == nil {
 		return
@@ -65,7 +65,7 @@ func (m *Shared) Add(feed Feed, z, soft []float32, k int) {
 	points.Fade(freedomKept * float64(feed.Dimension))
 }
 
-// Points are the residuals of all streams, nil where none are shared.
+// Points returns a copy of the residuals of all streams, nil if nothing is shared.
 func (m *Shared) Points(feed Feed) *Residuals {
 	if m == nil {
 		return nil
@@ -75,7 +75,7 @@ func (m *Shared) Points(feed Feed) *Residuals {
 	return m.of(feed).scatter.Points.Clone()
 }
 
-// Publish makes a stream's new metric the one that new streams start with.
+// Publish makes a stream's new metric the one with which new streams start.
 func (m *Shared) Publish(feed Feed, metric *Metric) {
 	if m == nil || metric == nil {
 		return
@@ -87,7 +87,7 @@ func (m *Shared) Publish(feed Feed, metric *Metric) {
 	}
 }
 
-// Latest is the metric a stream starts with, nil where no other stream has one.
+// Latest returns the metric with which a new stream starts, nil if none was published.
 func (m *Shared) Latest(feed Feed) *Metric {
 	if m == nil {
 		return nil
