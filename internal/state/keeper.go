@@ -54,7 +54,7 @@ type written struct {
 	uncovered int
 	answered  []Answered      // its entries
 	size      int             // of its value, approximately
-	at        record.Position // the latest close in it
+	at        record.Position // latest position that closed one of its episodes
 }
 
 type pending struct {

@@ -22,8 +22,8 @@ import (
 	"strings"
 )
 
-// ErrUnreadable is wrapped by the error for a record that is cut, corrupt, or of a format this build cannot
-// read.
+// ErrUnreadable is wrapped by the error for a record that is cut, corrupt, or of a format this build
+// cannot read.
 var ErrUnreadable = errors.New("not a readable state record")
 
 // ErrBlocked is wrapped by Restored.Blocked if a partition's journal cannot be read. It is then not known
