@@ -232,8 +232,8 @@ func (r *Registry) Waiting() error {
 	return nil
 }
 
-// schema returns a schema, from the cache or from the registry. It retries until the registry answers or ctx
-// ends.
+// schema returns a schema, from the cache or from the registry. It retries until the registry answers or
+// ctx ends.
 func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
 	for {
 		if s := r.known(id); s != nil {
@@ -370,7 +370,7 @@ func incompatible(err error) bool {
 }
 
 // final says whether the registry's refusal is permanent, because it is about the schema. Missing
-// credentials, too many requests and a server that is no registry are not: the caller must retry. 403 may
+// credentials, too many requests and a server that is not a registry are not: the caller must retry. 403 may
 // mean either a wrong secret or a schema that this user must not read. It is permanent only if the registry
 // has answered another request, which shows that the secret is right.
 func (r *Registry) final(err error) bool {
@@ -391,7 +391,7 @@ func (r *Registry) final(err error) bool {
 }
 
 // notFound says whether the registry has answered that the schema does not exist. A 404 without its error
-// code is from a server that is no registry.
+// code is from a server that is not a registry.
 func notFound(err error) bool {
 	const schemaNotFound = 40403
 	var answer *sr.ResponseError
