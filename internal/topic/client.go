@@ -62,7 +62,7 @@ type Client struct {
 
 	mutex   sync.Mutex
 	limits  map[string]messageLimit // known limits, by topic
-	refused map[string]int          // size of the smallest record that a topic rejected for its size and that has no fallback
+	refused map[string]int          // by topic: smallest size rejected, of a record without a fallback
 }
 
 // Connect returns a client. It opens no connection, so unreachable brokers are not an error here.

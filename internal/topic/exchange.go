@@ -28,8 +28,8 @@ func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
 }
 
 // exchange sends a request over one of kafka-go's connections and returns the answer without its header, in
-// buffer if that is large enough. If ctx ends first, it returns at once with an error, and the connection is
-// closed.
+// buffer if that is large enough. If ctx ends first, it returns at once with an error, and the connection
+// is closed.
 func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	limit time.Duration,
 ) ([]byte, error) {

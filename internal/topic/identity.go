@@ -9,7 +9,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Identity gets a new producer id, as a Stamp whose Sequence the caller must count. kafka-go's own request
+// Identity returns a new producer id, as a Stamp whose Sequence the caller must count. kafka-go's own request
 // cannot be used: it looks for a transaction coordinator, and here there is no transaction.
 func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {

@@ -74,8 +74,8 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 // Position is the offset at which the next Read starts.
 func (r *Reader) Position() int64 { return r.position }
 
-// Recycle gives a batch's memory to the next Read. Nothing may reference its records any more, nor a part of
-// them.
+// Recycle gives a batch's memory to the next Read. Nothing may reference its records any more, nor a part
+// of them.
 func (r *Reader) Recycle(b *Batch) {
 	if cap(b.buffer) > cap(r.spare) {
 		r.spare = b.buffer

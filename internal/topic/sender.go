@@ -223,9 +223,9 @@ const fittingTries = 4
 // the sender waits, and does not make records smaller.
 const leastLimit = 256
 
-// replace handles the first batch of b's partition after a permanent rejection. A batch of several records is
-// halved, to find the rejected one. A single record is replaced by its Fallback's record. False: there is no
-// replacement.
+// replace handles the first batch of b's partition after a permanent rejection. A batch of several records
+// is halved, to find the rejected one. A single record is replaced by its Fallback's record. False: there is
+// no replacement.
 func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
 	first := q[b.TopicPartition][0]
 	if n := len(first) / 2; n > 0 {

@@ -79,7 +79,7 @@ func (r *idRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	w = append(w, make([]byte, 16)...) // by name
 	w = binary.AppendUvarint(w, uint64(len(r.name)+1))
 	w = append(w, r.name...)
-	w = append(w, 0, 0, 0, 0, 0) // no tags; do not create it; no rights of the cluster, none of the topic; no tags
+	w = append(w, 0, 0, 0, 0, 0) // no tags; do not create it; no rights of cluster or topic; no tags
 	body, err := exchange(r.ctx, rw, w, nil, requestTimeout)
 	if err != nil {
 		return nil, err
