@@ -47,8 +47,8 @@ func (d *Decoder) cloudEvent(raw *Raw, value []byte, e *envelope, items []Item) 
 	return d.structured(raw, f, e, items)
 }
 
-// structured decodes the data of an event in structured mode. The data's own fields override the event's
-// attributes.
+// structured decodes the data of an event in structured mode. The data's own fields override the
+// event's attributes.
 func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	if e.within {
 		return items, reject(Unreadable, "a CloudEvent within a CloudEvent")

@@ -30,7 +30,7 @@ type DimensionChange struct {
 // dimensions learns the dimension of each model's vectors from the records. The result depends only on the
 // records and their order, so that a replay repeats it.
 type dimensions struct {
-	fixed   int // of every model; 0: learned
+	fixed   int // for every model; 0: learned
 	models  map[string]*agreement
 	clock   uint64
 	changed bool // the result of agreed has changed since Agreed was called

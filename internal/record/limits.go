@@ -6,7 +6,7 @@ import "fmt"
 type Limits struct {
 	Bytes     int // of a value; 0 is 16 MiB, far above the brokers' default
 	Key       int // of a key; 0 is 64 KiB
-	Name      int // of an id, a label, a stream, a model, a frame or a track; 0 is 1024
+	Name      int // of an id, label, stream, model, frame or track; 0 is 1024
 	Objects   int // of one record; 0 is 10,000
 	Dimension int // of a vector; 0 is 16,384
 }

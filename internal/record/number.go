@@ -104,7 +104,7 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 		}
 	}
 	text := b[from:i]
-	exact, err := strconv.ParseFloat(unsafe.String(&text[0], len(text)), 32) // the string does not outlive the call
+	exact, err := strconv.ParseFloat(unsafe.String(&text[0], len(text)), 32) // string used only in the call
 	if err != nil {
 		return 0, i, false
 	}

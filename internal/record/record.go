@@ -169,11 +169,11 @@ type Result struct {
 	ReplayOf     string          `json:"replayOf,omitempty"` // see Item
 	Stream       string          `json:"stream"`
 	Episode      int64           `json:"episode"`
-	Settled      *bool           `json:"settled,omitempty"` // false: a first answer, before its episode; nil: the episode's answer
+	Settled      *bool           `json:"settled,omitempty"` // false: a first answer; nil: the episode's
 	Label        string          `json:"label"`
 	Confidence   float64         `json:"confidence"`
 	Sure         *bool           `json:"sure,omitempty"` // nil: no --max-wrong is set
-	SureFrom     float64         `json:"-"`              // the least confidence at which Sure is true; 0: at none
+	SureFrom     float64         `json:"-"`              // least confidence for Sure; 0: none
 	Calibrated   bool            `json:"calibrated"`
 	Unknown      bool            `json:"unknown"`
 	UnknownScore float64         `json:"unknownScore"`
