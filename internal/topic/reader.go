@@ -33,8 +33,9 @@ type Batch struct {
 	// Next is the reader's position after the batch. It moves over gaps (compaction, transaction markers,
 	// aborted records), so a bounded read ends when Next reaches its end, whether there is a record or not.
 	Next int64
-	// HighWatermark is the end of the replicated records, LastStable the first offset of the oldest open
-	// transaction, LogStart the first offset in the log. -1: not reported by the broker.
+	// HighWatermark is the end of the replicated records. LastStable is the end for readers of committed
+	// records: the start of the oldest open transaction, else HighWatermark. LogStart is the first offset in the
+	// log. -1: not reported by the broker.
 	HighWatermark, LastStable, LogStart int64
 
 	buffer []byte
