@@ -1,4 +1,4 @@
-// Package record defines and codes the records of all topics: input records with embeddings, results, labels
+// Package record decodes and encodes Kafka records: input records with embeddings, results, labels, orders
 // and dead letters.
 package record
 
