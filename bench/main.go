@@ -1,12 +1,12 @@
-// Command bench measures slkstream beside its peers, on the same data, in the same run, with the same
-// threads, and writes bench/RESULTS.md:
+// Command bench compares slkstream with its peers, on the same data, in the same run, with as many threads,
+// and writes bench/RESULTS.md:
 //
 //	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE] [--profile FOLDER]
 //
-// ROOT holds folders of X.npy and y.npy; without it the tree's own sample data stand in. Peers come from a
-// virtual environment in bench/.venv with the versions of requirements.txt; without Python their columns are
-// missing, and the results say so. --quick is a smoke run: small, one round, and written beside the results
-// of a full one.
+// ROOT holds folders of X.npy and y.npy; without it the tree's sample data are used. Peers run in a virtual
+// environment in bench/.venv with the versions of requirements.txt. Without Python their columns are missing,
+// and the results name them. --quick is a small smoke run of one round, whose results are written to
+// bench/RESULTS-quick.md.
 package main
 
 import (

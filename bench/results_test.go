@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "copy the figures of RESULTS.md into the documents that quote them")
 
-// The documents that quote figures hold exactly what RESULTS.md says: go test ./bench -update copies them.
+// The documents quote exactly the figures of RESULTS.md: go test ./bench -update copies them.
 func TestQuotedFiguresAreThoseOfTheResults(t *testing.T) {
 	results, err := os.ReadFile("RESULTS.md")
 	if err != nil {

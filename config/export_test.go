@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Reference is docs/settings.md.
+// Reference returns docs/settings.md.
 func Reference() string {
 	var text strings.Builder
 	text.WriteString(`# Settings
@@ -29,7 +29,7 @@ setting of any command is an error.
 	return text.String()
 }
 
-// referenceRows is a row for each way in which commands take a setting.
+// referenceRows returns one row for each form in which commands take a setting.
 func referenceRows(d definition) string {
 	var rows []string
 	takenBy := map[string][]string{}
@@ -71,5 +71,5 @@ func (d *defined[T]) commands() []string {
 	return all
 }
 
-// takers are the commands that take a setting.
+// takers returns the commands that take a setting.
 func takers(d definition) []string { return d.(interface{ commands() []string }).commands() }

@@ -16,7 +16,7 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// load reads a command line, an environment and a file as a process would.
+// load reads a command line, an environment and a file like a process.
 func load(t *testing.T, command, file string, environ []string,
 	args ...string,
 ) (*config.Config, error) {
@@ -65,7 +65,7 @@ func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is told at once, whatever layer it came from.
+// All faults are reported at once, from whatever layer.
 func TestEveryFaultAtOnce(t *testing.T) {
 	file := "episode-sise: 5\nepisode-size: none\nunknown-rate: 2\nout: {a: 1}\nout: b\n"
 	_, err := load(t, "run", file, []string{"SLKSTREAM_EPISODE_AGE=off", "SLKSTREAM_DELIVERY=twice"},
@@ -137,8 +137,8 @@ func TestBadFile(t *testing.T) {
 	}
 }
 
-// A variable that is nearly a setting's is refused; those that Kubernetes sets for a Service named slkstream, and
-// what resembles nothing, are let pass.
+// A variable with nearly a setting's name is refused. Those that Kubernetes sets for a Service named
+// slkstream, and names that resemble no setting, are accepted.
 func TestVariableThatIsNoSetting(t *testing.T) {
 	for variable, meant := range map[string]string{
 		"EPISODE_SIZ": "EPISODE_SIZE", "EPISODE_SISE": "EPISODE_SIZE", "BROKER": "BROKERS", "LOG_LEVL": "LOG_LEVEL",
@@ -175,7 +175,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// A default must be one that its own bounds allow, and read back as it is shown.
+// Every default is within its own bounds, and can be parsed from its text.
 func TestDefinitions(t *testing.T) {
 	for _, command := range config.Commands() {
 		c := config.Default(command)
@@ -214,7 +214,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// What help shows first is what the command takes.
+// The settings that help shows first are settings of the command.
 func TestFirstSettingsAreTaken(t *testing.T) {
 	for _, command := range config.Commands() {
 		var taken []string

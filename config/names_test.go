@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The settings that were made one are taken by their old names too, from each layer, and contradictions are
-// refused.
+// Merged settings are still taken by their old names, from each layer, and contradictions are refused.
 func TestOldNamesOfSettings(t *testing.T) {
 	folder := t.TempDir()
 	save := func(name string) string {
@@ -24,7 +23,7 @@ func TestOldNamesOfSettings(t *testing.T) {
 		file     string
 		environ  []string
 		args     []string
-		problem  string // "" is none
+		problem  string // "": none
 		log      string
 		token    string
 		command  string

@@ -28,7 +28,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// What config prints, --config reads back as the same configuration.
+// --config reads the output of config print back as the same configuration.
 func TestPrintReadsBack(t *testing.T) {
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("hunter2"), 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// wholeSolver is a solver file that is right, and its values by name.
+// wholeSolver returns a complete solver file and its values by name.
 func wholeSolver(t *testing.T, purpose string) (string, map[string]string) {
 	t.Helper()
 	values := map[string]string{}
@@ -37,7 +37,7 @@ func solverFile(t *testing.T, text string) string {
 	return "--solver=" + path
 }
 
-// Every number of a solver file arrives; one that is missing, unknown or out of its bounds is refused.
+// Every number of a solver file takes effect; a missing or unknown number or one out of bounds is refused.
 func TestSolverFile(t *testing.T) {
 	whole, values := wholeSolver(t, "stream")
 	c, err := load(t, "run", "", nil, "--in=a", "--out=b", solverFile(t, whole))
@@ -80,7 +80,7 @@ func TestSolverFile(t *testing.T) {
 	}
 }
 
-// Numbers measured for a file are not a stream's, nor the other way round.
+// Numbers measured for a file are refused for a stream, and the reverse.
 func TestSolverFilePurpose(t *testing.T) {
 	for purpose, commands := range map[string]map[string]bool{
 		"stream": {"run": true, "audit": true, "label": false, "eval file": false, "eval stream": true},
@@ -97,7 +97,7 @@ func TestSolverFilePurpose(t *testing.T) {
 	}
 }
 
-// The solver's numbers are no settings of what runs; each way to give one is refused with what replaces it.
+// The solver's numbers are no settings of run; each way to give one is refused with its replacement.
 func TestNumbersLeftRun(t *testing.T) {
 	for _, command := range []string{"run", "backfill", "demo", "check", "audit"} {
 		for _, s := range config.Default(config.SolverFile).Numbers() {
@@ -120,7 +120,7 @@ func TestNumbersLeftRun(t *testing.T) {
 	}
 }
 
-// A name that was once a setting is refused by each layer, with what replaces it.
+// A removed setting is refused in each layer, with its replacement.
 func TestRemovedSettings(t *testing.T) {
 	for name, use := range map[string]string{
 		"max-key": "fixed", "max-name": "fixed", "max-objects": "fixed", "max-record": "fixed", "image-url": "--images",
@@ -142,7 +142,7 @@ func TestRemovedSettings(t *testing.T) {
 	}
 }
 
-// Fields of JSON are one mapping; each has a name of its own as well, which sets one of them.
+// The fields of JSON are one mapping; each also has a name of its own, which sets one of them.
 func TestFields(t *testing.T) {
 	want := []string{"vector=a[].b", "id=c"}
 	for name, row := range map[string]struct {
@@ -170,7 +170,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// What run takes is what a person can hold in mind.
+// The settings of run stay few enough to remember.
 func TestSettingsOfRun(t *testing.T) {
 	if n := len(config.Default("run").Settings()); n > 60 {
 		t.Errorf("run has %d settings", n)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A command takes a setting in one way.
+// No command takes a setting twice.
 func TestNoCommandTakesASettingTwice(t *testing.T) {
 	for _, section := range new(Config).sections() {
 		for _, d := range section.settings {

@@ -6,7 +6,7 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// A listener on all addresses is found at the one that leads to the brokers.
+// A listener on all addresses advertises the one that leads to the brokers.
 func TestAdvertised(t *testing.T) {
 	const here = "127.0.0.1:9092"
 	for _, c := range []struct{ listen, broker, want string }{

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mayLookInto is the line of ARCHITECTURE.md: what each room of it may import of ours. Rooms that are not
-// here are not on the line.
+// mayLookInto holds the order of packages in ARCHITECTURE.md: which of our packages each may import. Packages
+// that are not listed here are not part of the order.
 var mayLookInto = map[string][]string{
 	"config":          {},
 	"internal/kernel": {},
@@ -51,7 +51,7 @@ var mayLookInto = map[string][]string{
 
 const module = "github.com/slkstream/slkstream/"
 
-// No package imports back up the line.
+// No package imports an earlier stage.
 func TestRoomsLookOneWay(t *testing.T) {
 	var rooms []string
 	for room := range mayLookInto {
@@ -75,7 +75,7 @@ func TestRoomsLookOneWay(t *testing.T) {
 	}
 }
 
-// The calls that ARCHITECTURE.md names as an embedding's way exist, in the package they are said to be in.
+// The calls that ARCHITECTURE.md names exist in the packages it names.
 func TestCallsOfTheArchitecturePageExist(t *testing.T) {
 	page, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {

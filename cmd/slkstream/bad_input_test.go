@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// closedPipe is stdout once head has read enough.
+// closedPipe is stdout after its reader, such as head, has closed it.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// Whoever reads our output may stop when it likes.
+// The reader of our output may close it at any time.
 func TestOutputOfAClosedPipe(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 8, 3, 1)
 	for _, line := range []string{"config", "version", "label --input " + input + " --k 3 --output -"} {
@@ -30,7 +30,7 @@ func TestOutputOfAClosedPipe(t *testing.T) {
 	}
 }
 
-// A full disk is an error in one sentence, and leaves nothing behind.
+// A full disk is reported in one sentence, and no file is left behind.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A file where the embedded broker's folder should be: a sentence, exit 1.
+// A file in place of the embedded broker's folder is reported in a sentence, with exit code 1.
 func TestFileInPlaceOfAFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
@@ -60,7 +60,7 @@ func TestFileInPlaceOfAFolder(t *testing.T) {
 	}
 }
 
-// A header that announces three gigabytes costs no memory.
+// A header that claims three gigabytes allocates no memory.
 func TestHeaderOfThreeGigabytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "X.npy")
 	if err := os.WriteFile(path, []byte("\x93NUMPY\x02\x00\x00\x00\x00\xc0"), 0o600); err != nil {
@@ -72,7 +72,7 @@ func TestHeaderOfThreeGigabytes(t *testing.T) {
 	}
 }
 
-// A port that is taken is told, with the setting, and nothing is left running.
+// A port in use is reported with its setting, and nothing keeps running.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 const pixel = `{"image":"data:image/png;base64,` +
 	`iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}`
 
-// taught is a labels topic in memory, as the page sees it.
+// taught is a labels topic in memory, as used by the page.
 type taught struct {
 	mu       sync.Mutex
 	examples map[string]record.Example
@@ -99,7 +99,7 @@ func (l *taught) options() web.Options {
 	}
 }
 
-// take takes a record that is no example.
+// take stores a record that is not an example.
 func (l *taught) take(out record.Out) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,8 @@ func webServer(t *testing.T, o web.Options) string {
 	return server.URL
 }
 
-// The page of names shows each class with its examples; renaming, merging, rejecting and taking back say
-// what they move, happen once they are confirmed, and can be undone.
+// The page of names shows each class with its examples. Renaming, merging, rejecting and taking back show
+// what they move, happen after confirmation, and can be undone.
 func TestNamesPage(t *testing.T) {
 	l := newTaught()
 	for i := range 5 {
@@ -205,7 +205,7 @@ func TestNamesPage(t *testing.T) {
 	click("#changes", "undo")
 	run(examples(3), waitUntil(`document.getElementById("rejected").hidden`))
 
-	// Two are another class's: a split, and its undoing.
+	// Two belong to another class: split, and undo.
 	run(chromedp.KeyEvent("a"),
 		waitUntil(`document.querySelectorAll("#examples [aria-pressed=true]").length === 3`),
 		press(`document.querySelector("#examples .tile")`), chromedp.SetValue(chromedp.CSS("#into"), "eve"))
@@ -215,7 +215,7 @@ func TestNamesPage(t *testing.T) {
 	click("#changes", "undo")
 	run(examples(3))
 
-	// All are taken back, and come again.
+	// All are taken back, and restored.
 	run(chromedp.KeyEvent("a"),
 		waitUntil(`document.querySelectorAll("#examples [aria-pressed=true]").length === 3`))
 	click("#acts", "take back")
@@ -246,7 +246,7 @@ func TestNamesPage(t *testing.T) {
 	complaints.check(t)
 }
 
-// press clicks on the element that a script finds, wherever it is on the page.
+// press clicks on the element that a script finds, anywhere on the page.
 func press(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := chromedp.Evaluate[bool]("("+script+").click() || true")(ctx, t)

@@ -17,7 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 )
 
-// The review queue shows an item, and one key teaches it, calls it nobody, or skips it; what was taught can
+// The review queue shows an item. One key teaches it, labels it nobody, or skips it; a label can
 // be taken back.
 func TestReviewInABrowser(t *testing.T) {
 	var mu sync.Mutex

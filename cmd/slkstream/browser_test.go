@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// complaints are what the browser's console has against the page.
+// complaints are the errors in the browser's console.
 type complaints struct {
 	mu   sync.Mutex
 	said []string
@@ -36,7 +36,7 @@ func (c *complaints) check(t *testing.T) {
 	}
 }
 
-// discard lets the rest of what the demo prints go by, until the test ends.
+// discard drops the rest of the demo's output until the test ends.
 func (d *demoRun) discard(t *testing.T) {
 	rest, done := d.out, make(chan struct{})
 	d.out = bufio.NewReader(strings.NewReader(""))
@@ -47,7 +47,7 @@ func (d *demoRun) discard(t *testing.T) {
 	t.Cleanup(func() { d.stop(); <-done })
 }
 
-// browse opens a headless browser and gathers its complaints.
+// browse opens a headless browser and collects its complaints.
 func browse(t *testing.T) (context.Context, *complaints) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox,
@@ -77,7 +77,7 @@ func browse(t *testing.T) (context.Context, *complaints) {
 	return ctx, c
 }
 
-// runner makes a function that does actions in the browser, one after the other.
+// runner returns a function that performs actions in the browser, one after another.
 func runner(t *testing.T, ctx context.Context, c *complaints) func(...chromedp.Action[chromedp.Void]) {
 	return func(actions ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -88,7 +88,7 @@ func runner(t *testing.T, ctx context.Context, c *complaints) func(...chromedp.A
 	}
 }
 
-// screenshot keeps what the browser shows in the folder that SLKSTREAM_SCREENSHOTS names, if it names one.
+// screenshot saves the browser's view in the folder named by SLKSTREAM_SCREENSHOTS, if set.
 func screenshot(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	folder := os.Getenv("SLKSTREAM_SCREENSHOTS")
@@ -104,7 +104,7 @@ func screenshot(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
-// waitUntil waits until the script says true.
+// waitUntil waits until the script returns true.
 func waitUntil(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute),
@@ -116,7 +116,7 @@ func waitUntil(script string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// value asks the page.
+// value evaluates a script on the page.
 func value[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
@@ -126,7 +126,7 @@ func value[T any](t *testing.T, ctx context.Context, script string) T {
 	return v
 }
 
-// The page loads, moves, a click teaches, and the browser has no complaint.
+// The page loads and updates, a click teaches, and the browser reports no errors.
 func TestPageInABrowser(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "120")
 	address, broker := d.line(t, `page +(http://\S+)`)[1], d.line(t, `broker +(\S+),`)[1]
@@ -151,7 +151,7 @@ func TestPageInABrowser(t *testing.T) {
 	third := value[string](t, ctx, `document.querySelectorAll("#teach-choices button")[2].childNodes[1].textContent`)
 	run(chromedp.KeyEvent("3"),
 		waitUntil(`!document.querySelector("#teach").open && document.querySelector("#toast").textContent.includes("Taught")`))
-	// By mouse, a label of one's own.
+	// By mouse, a new label.
 	run(chromedp.Click(chromedp.CSS("#strip .tile:nth-child(2)")),
 		waitUntil(`document.querySelector("#teach").open`),
 		chromedp.SendKeys(chromedp.CSS("#teach-other"), "hat"), chromedp.Click(chromedp.CSS("#teach-send")),
@@ -164,12 +164,12 @@ func TestPageInABrowser(t *testing.T) {
 	complaints.check(t)
 }
 
-// No theme and no width hides anything: nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a
-// folder, it keeps what it saw.
+// In every theme and width, nothing is wider than the window. With SLKSTREAM_SCREENSHOTS set to a folder, the
+// test saves screenshots.
 func TestPageFitsEveryWindow(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0", "--rate", "40")
 	address := d.line(t, `page +(http://\S+)`)[1]
-	d.line(t, `^ +12 `) // episodes, so that there is something to see
+	d.line(t, `^ +12 `) // enough episodes to show something
 	d.discard(t)
 	ctx, complaints := browse(t)
 	keep, enough := os.Getenv("SLKSTREAM_SCREENSHOTS"), `document.querySelectorAll(".tile").length > 12`

@@ -13,7 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 )
 
-// The page says in red what keeps the stage from its work, why, and what to do, for as long as it lasts.
+// While the stage cannot work, the page shows in red what is wrong, why, and what to do.
 func TestPageSaysTrouble(t *testing.T) {
 	var well atomic.Bool
 	page := web.New(web.Options{Title: "group doors", Status: func() web.Status {

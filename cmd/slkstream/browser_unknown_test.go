@@ -15,8 +15,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A group of strangers gets a name by keyboard: it is shown what else would be called so, and a few members
-// are taught.
+// A group of unknown items gets a name by keyboard: the page shows which other items would get it, and a few
+// members are taught.
 func TestUnknownPage(t *testing.T) {
 	l := newTaught()
 	o := l.options()

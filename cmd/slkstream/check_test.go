@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A right that is missing is found before anything has to be written.
+// A missing right is found before the stage has to write.
 func TestCheckTellsMissingRights(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, resource kmsg.ACLResourceType, name string) kfake.ACL {
 		return kfake.ACL{
@@ -134,7 +134,7 @@ func TestCheckTellsMissingRights(t *testing.T) {
 	}
 }
 
-// Brokers that do not answer are one fault, in time.
+// Brokers that do not answer are reported as one fault, within the time limit.
 func TestCheckWithoutBrokers(t *testing.T) {
 	code, out, messages := runLine(t, strings.Fields("check --in a --out b --brokers 127.0.0.1:1")...)
 	if code != exitFailed || !strings.Contains(out, "FAULT brokers 127.0.0.1:1:") ||

@@ -17,7 +17,7 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// A message stands above the line, which is drawn again below it.
+// A message is printed above the progress line, which is drawn again below it.
 func TestMessagesStandAboveTheLine(t *testing.T) {
 	var out bytes.Buffer
 	c := &console{to: &out, line: "50 %"}

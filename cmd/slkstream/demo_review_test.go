@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The demo asks people about its pictures, and shows how many were named so since.
+// The demo asks for labels of its pictures, and shows how many got one since.
 func TestDemoAsksForLabels(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0")
 	address := d.line(t, `page +(http://\S+)`)[1]

@@ -18,11 +18,11 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// demoRun is a demo at work.
+// demoRun is a running demo.
 type demoRun struct {
 	stop     context.CancelFunc
 	out      *bufio.Reader
-	messages *strings.Builder // to be read after the end
+	messages *strings.Builder // read it only after the end
 	code     chan int
 }
 
@@ -76,7 +76,7 @@ func (d *demoRun) end(t *testing.T) string {
 	return string(rest)
 }
 
-// lessons reads the labels of the demo's labels topic, in the order they were taught.
+// lessons reads the labels of the demo's labels topic, in the order of teaching.
 func lessons(t *testing.T, broker string) []string {
 	t.Helper()
 	client, err := topic.Connect(topic.Settings{Brokers: []string{broker}, ClientID: "test"})
@@ -108,8 +108,8 @@ func lessons(t *testing.T, broker string) []string {
 	}
 }
 
-// The demo answers through Kafka, its page tells the same score as its lines, and what is taught there
-// reaches the labels topic; a second demo takes a free port; nothing stays behind.
+// The demo answers through Kafka, its page shows the same score as its lines, and what is taught there
+// reaches the labels topic. A second demo uses a free port. Nothing is left behind.
 func TestDemo(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0")
 	address, broker := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1], d.line(t, `broker +(\S+),`)[1]
@@ -194,7 +194,7 @@ func TestDemoTakesAFreePort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:8070")
 	if err == nil {
 		defer taken.Close()
-	} // else somebody else has it, which serves as well
+	} // else another process has the port, which serves as well
 	d := startDemo(t, "--for", "1s")
 	if address := d.line(t, `page +(http://\S+)`)[1]; strings.HasSuffix(address, ":8070") {
 		t.Errorf("the page is at %s, which is taken", address)

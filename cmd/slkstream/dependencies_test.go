@@ -11,7 +11,7 @@ import (
 
 var dependencyRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| (\\d+) \\|$")
 
-// modulesOf is how many packages of each module a build contains.
+// modulesOf returns the number of packages of each module in a build.
 func modulesOf(t *testing.T, flags ...string) map[string]int {
 	t.Helper()
 	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags...)
@@ -45,7 +45,7 @@ func TestLeanBuildIsLean(t *testing.T) {
 	}
 }
 
-// docs/dependencies.md names every module that is built in, and how many of its packages.
+// docs/dependencies.md names every module in the build, and its number of packages.
 func TestDependenciesAreThoseOfTheDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {

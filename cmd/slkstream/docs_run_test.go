@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// untilStopped are commands that go on until a person stops them. They get a few seconds, in which they must
-// not end.
+// untilStopped says whether a command runs until stopped. Such commands get a few seconds, in which they
+// must not end.
 func untilStopped(line string) bool {
 	args, ours := ourArguments(line)
 	if !ours || len(args) == 0 {
@@ -34,7 +34,7 @@ func untilStopped(line string) bool {
 	return false
 }
 
-// elsewhere says why a line is not run here, or "".
+// elsewhere returns why a line is not run here, or "".
 func elsewhere(line string) string {
 	switch {
 	case line == "go test ./..." || strings.HasPrefix(line, ".ci/run"):
@@ -56,8 +56,7 @@ func elsewhere(line string) string {
 	return ""
 }
 
-// TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a person would who follows
-// them.
+// TestCommandsOfTheDocsRun runs the commands of the docs in a copy of the tree, as a user would.
 func TestCommandsOfTheDocsRun(t *testing.T) {
 	tree := copyOfTheTree(t)
 	env := installed(t, tree, filepath.Join(tree, "bin"))
@@ -69,11 +68,11 @@ func TestCommandsOfTheDocsRun(t *testing.T) {
 // dataVariable names the folder of the data sets that evaluations in the docs need.
 const dataVariable = "SLKSTREAM_TEST_DATA"
 
-// fewer matches how many tasks or streams a command of the docs draws.
+// fewer matches the number of tasks or streams in a command.
 var fewer = regexp.MustCompile(`--(tasks|trials) \d+`)
 
-// TestEvaluationsOfTheDocsRun runs the docs' evaluations on the data sets that the environment names, on as
-// few tasks and streams as still are some.
+// TestEvaluationsOfTheDocsRun runs the docs' evaluations on the data sets that the environment names, with
+// the fewest tasks and streams that make sense.
 func TestEvaluationsOfTheDocsRun(t *testing.T) {
 	data := os.Getenv(dataVariable)
 	if data == "" {
@@ -151,7 +150,7 @@ func runBlock(t *testing.T, tree string, env []string, b block) {
 	}
 }
 
-// shell is one line of a document that is being run.
+// shell is a running line of a document.
 type shell struct {
 	line    string
 	process *exec.Cmd
@@ -161,7 +160,7 @@ type shell struct {
 
 func start(t *testing.T, tree string, env []string, line string) *shell {
 	t.Helper()
-	// exec: the signal is then the program's, and so is the exit code; go run passes neither on.
+	// exec, so that the program gets the signal and returns its own exit code; go run passes neither on.
 	line = strings.Replace(line, fromSource, "slkstream", 1)
 	script := line
 	if _, ours := ourArguments(line); ours && !strings.Contains(line, " | ") {
@@ -190,7 +189,7 @@ func (s *shell) wait(limit time.Duration) error {
 	}
 }
 
-// copyOfTheTree is a clean clone with what is not committed yet.
+// copyOfTheTree makes a clean clone, and adds uncommitted changes.
 func copyOfTheTree(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

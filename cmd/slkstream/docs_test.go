@@ -9,14 +9,13 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// block is a run of commands in a document that belong together: a fence marked sh.
+// block is a sequence of commands in a document that belong together: a fence marked sh.
 type block struct {
 	page  string
 	lines []string
 }
 
-// shellBlocks are the commands of every document. A line ends where a person would press return; one that
-// ends in a backslash goes on.
+// shellBlocks returns the commands of every document. A line that ends in a backslash continues.
 func shellBlocks(t *testing.T) []block {
 	t.Helper()
 	documents, err := filepath.Glob("../../docs/*.md")
@@ -46,10 +45,10 @@ func shellBlocks(t *testing.T) []block {
 	return blocks
 }
 
-// fromSource runs the program without an installation, as the first command of the docs does.
+// fromSource runs the program without installing it, like the first command of the docs.
 const fromSource = "go run -tags lean ./cmd/slkstream"
 
-// ourArguments are the arguments of a line that calls slkstream, without what the shell does with its output.
+// ourArguments returns the arguments of a line that calls slkstream, without redirections and pipes.
 func ourArguments(line string) (args []string, ours bool) {
 	line, _, _ = strings.Cut(line, " #")
 	line, _, _ = strings.Cut(line, " | ")
@@ -62,8 +61,7 @@ func ourArguments(line string) (args []string, ours bool) {
 	return nil, false
 }
 
-// Every command of the docs is one that the program takes as it stands. That they also do what is said is for
-// docs_run_test.go, which runs them.
+// The program accepts every command of the docs. docs_run_test.go runs them.
 func TestCommandsOfTheDocs(t *testing.T) {
 	seen := 0
 	for _, b := range shellBlocks(t) {

@@ -15,10 +15,10 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// digitsFolder is the tree's own handwritten digits as a folder of X.npy and y.npy.
+// digitsFolder returns a folder of the tree's handwritten digits, as X.npy and y.npy.
 func digitsFolder(t *testing.T) string { return someDigits(t, sample.Digits().N()) }
 
-// someDigits are the first of them.
+// someDigits is digitsFolder for the first n digits.
 func someDigits(t *testing.T, n int) string {
 	t.Helper()
 	set := sample.Digits()
@@ -36,7 +36,7 @@ func someDigits(t *testing.T, n int) string {
 func evalLines(t *testing.T, line string) []map[string]any {
 	t.Helper()
 	code, out, messages := runLine(t, strings.Fields(line)...)
-	if code != exitDone || messages != "" { // progress belongs to terminals
+	if code != exitDone || messages != "" { // progress is for terminals only
 		t.Fatalf("slkstream %s: exit %d: %s", line, code, messages)
 	}
 	var lines []map[string]any
@@ -108,7 +108,7 @@ func TestEvalTables(t *testing.T) {
 	}
 }
 
-// What tune writes is what run or label takes, whole; where the defaults stay it writes nothing.
+// run and label accept a solver file from tune. If the defaults stay, tune writes none.
 func TestTuneWritesASolverFile(t *testing.T) {
 	data := someDigits(t, 300)
 	for purpose, takers := range map[string][]string{
@@ -141,7 +141,7 @@ func TestTuneWritesASolverFile(t *testing.T) {
 	}
 }
 
-// The defaults as a solver file are what runs without one.
+// config solver prints the numbers that are used without a solver file.
 func TestConfigSolverIsTheDefault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "solver.yaml")
 	for _, purpose := range config.Purposes() {

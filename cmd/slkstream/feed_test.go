@@ -39,7 +39,7 @@ func embedded(t *testing.T) (dir string, client *topic.Client) {
 	return dir, client
 }
 
-// records reads want records of a topic, of all its partitions.
+// records reads want records from all partitions of a topic.
 func records(t *testing.T, client *topic.Client, name string, want int) []record.Raw {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -66,7 +66,7 @@ func records(t *testing.T, client *topic.Client, name string, want int) []record
 	return all
 }
 
-// Records are sent no earlier than their rate allows, and those that are late at once.
+// Records are sent no earlier than their rate allows; late ones at once.
 func TestPace(t *testing.T) {
 	began := time.Unix(100, 0)
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// A rate holds, a loop goes on until it is stopped, and a stop is no failure.
+// feed keeps its rate, loops until it is stopped, and a stop is no error.
 func TestFeedAtARate(t *testing.T) {
 	dir, client := embedded(t)
 	input, _, _ := saveBlobs(t, 10, 4, 2, 1)
@@ -182,7 +182,7 @@ func TestTeachCorrectForget(t *testing.T) {
 	}
 }
 
-// The whole house at once: feed, teach and run on the embedded broker.
+// feed, teach and run work together on the embedded broker.
 func TestStageEndToEnd(t *testing.T) {
 	dir, client := embedded(t)
 	input, _, truth := saveBlobs(t, 300, 8, 3, 1)

@@ -27,7 +27,7 @@ const theirAvro = `{"type":"record","name":"Seen","fields":[{"name":"camera","ty
 	"items":{"type":"record","name":"Box","fields":[{"name":"key","type":"string"},
 	{"name":"emb","type":{"type":"array","items":"double"}},{"name":"about","type":{"type":"map","values":"int"}}]}}}]}`
 
-// form is a record in one of the forms that cameras and companies send, and the results that it should have.
+// form is a record in one of the supported forms, and its expected results.
 type form struct {
 	name    string
 	value   []byte
@@ -44,13 +44,13 @@ func field(number int, parts ...[]byte) []byte {
 	return b
 }
 
-// framed puts Confluent's framing before a payload.
+// framed adds Confluent's framing to a payload.
 func framed(schema int, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(schema)), payload...)
 }
 
-// Every form of a record goes through a stage, with the embedded broker and, in CI, with a real Kafka: its
-// id, its stream and what it says beside are in the result, and nothing is a dead letter.
+// Every form of a record passes through a stage, with the embedded broker and, in CI, with a real Kafka: the
+// result has its id, stream and attributes, and no record becomes a dead letter.
 func TestFormsThroughAStage(t *testing.T) {
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
@@ -208,7 +208,7 @@ func stageOfForms(t *testing.T, forms []form, args ...string) {
 			"--support", support, "--episode-idle", "300ms",
 		}, args...), nil, &bytes.Buffer{}, &messages)
 	}()
-	t.Cleanup(func() { // also where results are waited for in vain
+	t.Cleanup(func() { // also if results never come
 		stop()
 		if code := <-done; code != exitDone {
 			t.Errorf("exit %d: %s", code, messages.String())

@@ -21,7 +21,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// another is a value that a setting does not have, as its flag.
+// another returns a different value for a setting, as its flag.
 func another(s config.Setting, special map[string]string) string {
 	if v, has := special[s.Name]; has {
 		return v
@@ -49,7 +49,7 @@ var powerPattern = regexp.MustCompile(`(?m)^power: \S+ `)
 
 var clockPattern = regexp.MustCompile(`(time|took|seconds|limit)=("[^"]*"|\S+)`)
 
-// outcome is what a command line does: its code, its messages without times, and what it writes.
+// outcome returns the results of a command line: its exit code, its messages without times, and its output.
 func outcome(t *testing.T, output string, args []string) string {
 	t.Helper()
 	code, out, messages := runLine(t, args...)
@@ -60,15 +60,15 @@ func outcome(t *testing.T, output string, args []string) string {
 	return fmt.Sprint(code, out, clockPattern.ReplaceAllString(messages, ""), string(content))
 }
 
-// A setting of label that does nothing is refused: another value of it changes the plan, the answers, or is an error,
-// whether labels are given or clusters asked for, and with another method.
+// A setting of label that has no effect is refused: another value of it changes the plan or the answers, or
+// is an error, whether labels are given or clusters asked for, and with another method.
 func TestNoSettingOfLabelIsIdle(t *testing.T) {
 	folder := t.TempDir()
 	set := sample.Digits()
 	d := len(set.Rows()) / set.N()
 	const n = 160
 	rows, classes := slices.Clone(set.Rows()[:n*d]), set.Labels[:n]
-	order := make([]int, n) // class after class
+	order := make([]int, n) // sorted by class
 	for i := range order {
 		order[i] = i
 	}
@@ -103,8 +103,8 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB", "metric-shrink": "0.3", "ws": "9", "outer": "1",
 		"unknown-rate": "0.4", "log": "error,json", "tau": "0.5", "u": "0", "inner": "3",
 	}
-	// on a small file the search is exact whatever they say and nothing is drawn, and a file without bad rows, an output or
-	// enough labels has nothing to skip, overwrite or calibrate: other tests have files on which they act
+	// In these runs the settings have no effect: the search of a small file is exact, nothing is drawn, and the
+	// file lacks bad rows, an output and enough labels. Other tests cover them.
 	elsewhere := []string{"index", "recall-floor", "seed", "skip-bad", "force", "calibrate"}
 	for name, base := range map[string][]string{
 		"labels": labelled, "clusters": clusters, "labels by slk-ms": append(slices.Clone(labelled), "--method", "slk-ms"),
@@ -127,7 +127,7 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 	}
 }
 
-// planOf is what a stage would do with the settings of a command line: the plan, or what is wrong with it.
+// planOf returns the stage's plan for a command line, or the errors.
 func planOf(t *testing.T, command string, args []string) string {
 	t.Helper()
 	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
@@ -156,8 +156,7 @@ func planOf(t *testing.T, command string, args []string) string {
 	return fmt.Sprintf("%+v %+v %s %s %t %v", brokers, o, form, delivery, shared, c.Registry)
 }
 
-// A setting of the stage that does nothing is refused: another value of it changes what the stage would do, or is an
-// error.
+// A setting of the stage that has no effect is refused: another value of it changes the plan, or is an error.
 func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 	limit := debug.SetMemoryLimit(-1)
 	defer func() {
@@ -183,7 +182,7 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 		"config": save("c.yaml", "episode-size: 3\n"), "episode-idle": "off",
 		"job": "other", "from": "3", "to": "9",
 	}
-	// what the process around the stage does: its page, its log, its folder; each has tests of its own
+	// These settings concern the process: its page, log and folder. Other tests cover them.
 	around := []string{
 		"listen", "listen-token-file", "images", "log", "embedded-dir", "recent", "job",
 		"from", "to", "from-state", "user-header",
@@ -208,7 +207,7 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 	}
 }
 
-// The collector stays below a budget while a stage runs, and not after it.
+// The collector keeps below a budget while a stage runs, and not after it.
 func TestCollectBelow(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	release := collectBelow(1000 << 20)

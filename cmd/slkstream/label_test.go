@@ -20,7 +20,7 @@ import (
 	"github.com/slkstream/slkstream/internal/table"
 )
 
-// blobs are rows around a few far centres, in random order, and the centre of each.
+// blobs returns rows around a few distant centres, in random order, and the centre of each.
 func blobs(n, d, k int, seed uint64) (rows []float32, classes []int32) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	centres := make([]float32, k*d)
@@ -167,7 +167,7 @@ func TestLabelRefuses(t *testing.T) {
 	}
 }
 
-// The report is one page that asks the network for nothing and says what is in the file.
+// The report is one page that loads nothing from the network and describes the file.
 func TestLabelReport(t *testing.T) {
 	input, _, _ := saveBlobs(t, 300, 16, 4, 1)
 	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
@@ -195,7 +195,7 @@ func TestLabelReport(t *testing.T) {
 	}
 }
 
-// Forty labelled rows are enough for a calibration; without it the same labels come with other confidence.
+// Forty labelled rows suffice for a calibration; without it the labels are the same and confidences differ.
 func TestLabelCalibrates(t *testing.T) {
 	input, _, _ := saveBlobs(t, 300, 16, 4, 1)
 	support, labels, _ := saveBlobs(t, 40, 16, 4, 2)
@@ -222,7 +222,7 @@ func TestLabelCalibrates(t *testing.T) {
 	}
 }
 
-// A stop in the middle leaves nothing half-written.
+// Stopping label leaves no partial file.
 func TestLabelStopped(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 16, 4, 1)
 	output := filepath.Join(t.TempDir(), "out.npy")
@@ -236,7 +236,7 @@ func TestLabelStopped(t *testing.T) {
 	}
 }
 
-// numpy's default is float64: it is read, and that it is rounded is said.
+// numpy's default is float64: it is accepted, and a log line notes the rounding.
 func TestLabelFloat64(t *testing.T) {
 	const rows, columns = 40, 4
 	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, columns)
@@ -256,8 +256,8 @@ func TestLabelFloat64(t *testing.T) {
 	}
 }
 
-// Rows that hold no vector end label, which counts all of them; with --skip-bad they are left out, listed, and have no
-// label in the output.
+// Bad rows make label fail, with their count. With --skip-bad they are left out, listed, and have no label
+// in the output.
 func TestLabelSkipsBadRows(t *testing.T) {
 	folder := t.TempDir()
 	nan := float32(math.NaN())

@@ -10,7 +10,7 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// A link of the docs into the tree leads somewhere.
+// Every link of the docs into the tree has a target.
 func TestLinksOfTheDocs(t *testing.T) {
 	documents, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/slkstream/slkstream/config"
 )
 
-// The default address being taken, the next free port is; a given one is an error that names the setting.
+// If the default address is in use, the next free port is taken; a given one in use is an error that
+// names the setting.
 func TestNextFreePort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

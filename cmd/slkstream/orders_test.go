@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Pauses are listed until they are taken back, a skipped record is kept in the dead letters, and what cannot
-// be meant is refused.
+// Pauses are listed until they are resumed, a skipped record goes to the dead letters, and invalid
+// orders are refused.
 func TestPauseResumeSkip(t *testing.T) {
 	dir, client := embedded(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

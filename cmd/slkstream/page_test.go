@@ -17,7 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// freeAddress is a loopback address nobody listens at.
+// freeAddress returns a loopback address at which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func freeAddress(t *testing.T) string {
 	return socket.Addr().String()
 }
 
-// The page beside run: the digits of a feed with their answers, pictures where the feed has them, teaching
+// The page of run shows the digits of a feed with their answers, pictures if the feed has them, and teaches
 // through the labels topic.
 func TestPageOfRun(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ func TestPageOfRun(t *testing.T) {
 		last.Items[0].Image != "https://pictures.example/"+last.Items[0].Name {
 		t.Errorf("%d of %d right, %d edges, picture %q", right, all, len(last.Edges), last.Items[0].Image)
 	}
-	for answered := 0.; answered < 60; { // the figures follow within a second
+	for answered := 0.; answered < 60; { // the figures update within a second
 		if !lines.Scan() {
 			t.Fatal("the events end")
 		}
@@ -105,7 +105,7 @@ func TestPageOfRun(t *testing.T) {
 	}
 }
 
-// visit opens the page's events as soon as the page is there.
+// visit waits for the page and opens its events.
 func visit(t *testing.T, address string) io.ReadCloser {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -120,8 +120,8 @@ func visit(t *testing.T, address string) io.ReadCloser {
 	}
 }
 
-// feedDigits writes five labelled examples a digit and then digits, again and again, slowly, until the test
-// ends.
+// feedDigits writes five labelled examples per digit and then digits, slowly and repeatedly, until
+// the test ends.
 func feedDigits(t *testing.T, client *topic.Client) {
 	t.Helper()
 	set := sample.Digits()

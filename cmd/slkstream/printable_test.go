@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// What a sender chooses reaches a terminal without what would steer it: escapes, C1 controls, bidirectional marks.
+// Senders' texts reach a terminal without escapes, C1 controls or bidirectional marks.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"cam-7 Ñandú 猫": "cam-7 Ñandú 猫", "\x1b]52;c;aGk=\a": ".]52;c;aGk=.", "a\u009bb": "a.b", "a\u202eb\u2066": "a.b.",
@@ -20,7 +20,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A row of tail steers no terminal, whatever kind of record a sender has put its text into.
+// A row of tail contains no control characters, whatever kind of record holds the text.
 func TestTailShowsEscapes(t *testing.T) {
 	const escapes = "\u001b]52;c;aGk=\u0007\u009b\u202e"
 	quoted := strings.NewReplacer("\u001b", `\u001b`, "\u0007", `\u0007`).Replace(escapes)

@@ -18,7 +18,7 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// namesIn are the distinct first groups of a pattern in a text, in order.
+// namesIn returns the distinct first groups of a pattern in a text, in order.
 func namesIn(pattern, text string) []string {
 	var names []string
 	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
@@ -46,7 +46,7 @@ func sameNames(t *testing.T, page string, documented []string, source string, de
 	}
 }
 
-// docs/metrics.md documents every metric and every alert, and alerts ask for metrics that exist.
+// docs/metrics.md documents every metric and every alert, and alerts use metrics that exist.
 func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 	page, source := readPage(t, "../../docs/metrics.md"), ""
 	for _, pattern := range []string{"../../pipeline/*.go", "../../internal/telemetry/*.go"} {
@@ -72,7 +72,7 @@ func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
-// docs/http-api.md documents every path of the API's own description.
+// docs/http-api.md documents every path of the API's description.
 func TestPathsAreThoseOfTheDocs(t *testing.T) {
 	var api struct{ Paths map[string]any }
 	if err := json.Unmarshal([]byte(readPage(t, "../../internal/web/openapi.json")), &api); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A stage that is told to stop while it is still starting has nothing to drain: that is no failure.
+// Stopping a stage during startup is not an error: it has nothing to drain.
 func TestStoppedWhileItStarts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -16,15 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata anew that hold what commands print")
 
-// TestMain lets scripts call slkstream: this test's own binary, in a process of its own.
+// TestMain lets scripts call slkstream: this test's binary, as a separate process.
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"slkstream": main}) }
 
-// TestScripts plays testdata/script: what a person types, and what must be seen. Beside testscript's own
-// commands,
+// TestScripts runs testdata/script: what a user types, and the expected output. Besides testscript's own
+// commands there is
 //
 //	until PATTERN COMMAND...
 //
-// calls a command again and again until it succeeds and what it prints matches.
+// which repeats a command until it succeeds and its output matches.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
@@ -59,7 +59,7 @@ func TestHelp(t *testing.T) {
 	show = func(cmd *cobra.Command) {
 		if parent := cmd.Parent(); cmd.Name() == "completion" || cmd.Name() == "help" || parent != nil &&
 			parent.Name() == "config" {
-			return // cobra's own, and the same settings once more
+			return // cobra's own command, with the same settings
 		}
 		all.WriteString("$ " + cmd.CommandPath() + " --help\n")
 		code, out, _ := runLine(t, append(strings.Fields(cmd.CommandPath())[1:], "--help")...)

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 )
 
-// Several stages are asked; the one that knows the item says where it lies, and the answers are merged.
+// Several stages are queried; the one that has the item gives its vector, and the answers are merged.
 func TestSimilarAsksSeveralStages(t *testing.T) {
 	var stages []string
 	for stage := range 2 {

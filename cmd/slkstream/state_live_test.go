@@ -14,8 +14,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-// state show says how far the running stage of the group is and what troubles it; where another group's
-// answers, or nobody, it says of when the saved state is.
+// state show reports the progress and troubles of the group's running stage. If no stage or another group's
+// answers, it reports the time of the saved state.
 func TestStateShowAsksTheRunningStage(t *testing.T) {
 	stage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"title":"group doors","status":{"answered":412,"episodes":4,"streams":1,"troubles":[{"what":"it hangs","cause":"a disk","do":"buy one"}]}}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// tail --to latest ends where the topic ends, however many records were asked for, and cuts what is long.
+// tail --to latest ends at the end of the topic, whatever count was given, and shortens long texts.
 func TestTailToLatest(t *testing.T) {
 	dir, _ := embedded(t)
 	var lines strings.Builder

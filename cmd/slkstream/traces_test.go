@@ -16,7 +16,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-// A collector gets one span an episode, linked to the items whose senders gave a context, and to no more than it takes.
+// A collector gets one span per episode, linked to the items whose senders gave a context, up to its
+// limit of links.
 func TestTraces(t *testing.T) {
 	got := make(chan *collector.ExportTraceServiceRequest, 4)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// npy is a version 1 file of the given header and data.
+// npy returns a version 1 file of the given header and data.
 func npy(header string, data ...byte) []byte {
 	b := append([]byte("\x93NUMPY\x01\x00"), 0, 0)
 	binary.LittleEndian.PutUint16(b[8:], uint16(len(header)))
@@ -92,7 +92,7 @@ func TestReadNPYRefuses(t *testing.T) {
 	}
 }
 
-// A matrix column by column reads as the same matrix row by row, in memory and streamed; texts are labels.
+// A matrix in Fortran order reads like the same matrix in C order, in memory and streamed; texts are labels.
 func TestFortranOrderAndTexts(t *testing.T) {
 	byColumn := npy(strings.Replace(describe("<i2", "3, 2"), "False", "True", 1), 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0)
 	want := []float32{1, 4, 2, 5, 3, 6}

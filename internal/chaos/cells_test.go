@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// docs/failures.md says what the table plays.
+// docs/failures.md agrees with the cells of the table.
 func TestFailuresPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/failures.md")
 	if want := tablePage(); err != nil || string(page) != want {
@@ -15,7 +15,7 @@ func TestFailuresPage(t *testing.T) {
 	}
 }
 
-// Each thing that the stage needs and each way to fail has a cell, a test that exists, or a reason.
+// Each resource and each way to fail has a cell, an existing test, or a reason.
 func TestEveryPairIsAnswered(t *testing.T) {
 	known := map[pair]bool{}
 	for _, r := range resources {

@@ -1,7 +1,7 @@
-// Command chaos breaks a running stage on purpose, from a seed, and checks that it keeps its promises:
-// nothing lost, nothing twice where that is promised, the answers of an undisturbed run, order within a
-// stream, offsets that never move backwards. It prints a report, or the seed and the history of what
-// happened. internal/chaos/README.md describes its scenarios.
+// Command chaos breaks a running stage on purpose, from a seed, and checks its promises: no item lost, no
+// duplicates with exactly once, the answers of an undisturbed run, order within a stream, committed offsets
+// that never move backwards. It prints a report or, after a violation, the seed and the history of events.
+// internal/chaos/README.md describes its scenarios.
 //
 //	go run ./internal/chaos -scenario kills -delivery exactly-once
 //	go run ./internal/chaos -scenario histories -histories 5000

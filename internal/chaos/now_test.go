@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Each broken promise of first answers is found, and none where all are kept.
+// Each broken promise of first answers is found, and no violation if all are kept.
 func TestBrokenPromisesOfFirstAnswersAreFound(t *testing.T) {
 	at := time.UnixMilli(1000)
 	in := &truth{items: map[string]string{"in/0/1": "a", "in/0/2": "a"}}

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// Memory that grows is told, and only of a stage that lived for as long as is asked.
+// Growing memory is reported, but only of a stage that lived long enough.
 func TestMemoryThatGrowsIsTold(t *testing.T) {
 	grown := make([]int64, 30)
 	for i := range grown {

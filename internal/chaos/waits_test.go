@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A record that waits for longer than a minute is told once; an outage gives it a new minute from its end,
-// unless it was late before.
+// A record that waits for longer than a minute is reported once. The minute starts again at the end of an
+// outage, unless the record was late before.
 func TestWaits(t *testing.T) {
 	h := newHistory(nil)
 	w := newWaits(h)
@@ -45,7 +45,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// What was seen over time is written as values and as a picture.
+// Measurements are written as values and as a picture.
 func TestTable(t *testing.T) {
 	values, picture := filepath.Join(t.TempDir(), "values.csv"), filepath.Join(t.TempDir(), "picture.svg")
 	table, err := newTable(values)

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// histories is how many a test plays; more are asked for by the environment.
+// histories returns how many histories a test plays: normal, or the number in the environment.
 func histories(t *testing.T, normal int) int {
 	if text := os.Getenv("SLKSTREAM_TEST_HISTORIES"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -29,8 +29,8 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	}
 }
 
-// A build with a known mistake does not get through, and is found by what that mistake does to its answers; a
-// sound one keeps its promises in a history that is aimed in the same way.
+// A build with a known mistake is found by that mistake's effect on its answers; a correct build keeps its
+// promises in a history with the same aim.
 func TestEveryMistakeIsFound(t *testing.T) {
 	for f := range mistakes {
 		t.Run(string(f), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// rings are points on two circles, one inside the other: the graph parts them, no pair of means does.
+// rings are points on two circles, one inside the other: the graph separates them, means do not.
 func rings(random *rand.Rand) *Set {
 	s := &Set{Name: "rings", D: 3}
 	for i := range 200 {
@@ -27,7 +27,7 @@ func rings(random *rand.Rand) *Set {
 	return s
 }
 
-// blobs are three clusters, well apart.
+// blobs are three well separated clusters.
 func blobs(random *rand.Rand) *Set {
 	s := &Set{Name: "blobs", D: 3}
 	for i := range 150 {
@@ -53,7 +53,7 @@ func TestEveryMethodFindsBlobs(t *testing.T) {
 	}
 	for _, r := range results {
 		if r.Method == "kernel-kmeans" || r.Method == "lk" || r.Method == "kmodes" {
-			continue // these depend on a random start; the tests below give them theirs
+			continue // these depend on a random start; the tests below set it
 		}
 		if r.Accuracy != 1 || r.NMI < .999 || r.ARI < .999 || r.ObjectiveRises != 0 {
 			t.Errorf("%s: %+v", r.Method, r)
@@ -122,7 +122,7 @@ func TestKernelKMeansLowersTheNormalisedCut(t *testing.T) {
 	}
 }
 
-// cut is the normalised cut: the share of each cluster's edges that leave it.
+// cut returns the normalised cut: the sum over clusters of the share of edges that leave it.
 func cut(graph *index.Affinity, labels []int32, k int) (sum float64) {
 	out, volume := make([]float64, k), make([]float64, k)
 	for p, c := range labels {
@@ -176,7 +176,8 @@ func TestSimplexProjection(t *testing.T) {
 	}
 }
 
-// At fixed modes LK is a convex problem: where it ends no feasible step goes down, whatever the start.
+// At fixed modes LK is a convex problem: at its end no feasible step decreases the objective,
+// whatever the start.
 func TestLKEndsAtTheMinimumOfItsRelaxation(t *testing.T) {
 	set := blobs(rand.New(rand.NewPCG(11, 1)))
 	space, err := NewSpace(t.Context(), set, 5, "", nil)

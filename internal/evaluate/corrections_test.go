@@ -7,7 +7,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Labels that come after the answer correct some of what was wrong, and a few of what was right.
+// Labels that come after the answer correct some wrong answers, and spoil a few right ones.
 func TestCorrectionsProtocol(t *testing.T) {
 	s := Stream{
 		Protocol: StreamProtocol{Order: "bursts", Episode: 50, Shots: 1, SupportBy: "class", Teach: .05, TeachBy: "review"},

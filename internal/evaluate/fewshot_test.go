@@ -70,7 +70,7 @@ func TestFewShotOnDigits(t *testing.T) {
 	}
 }
 
-// A task is solved the same whatever the true classes of its queries are: nothing of them reaches the solver.
+// The true classes of the queries never reach the solver: changing them does not change the answers.
 func TestTruthOfTheQueriesChangesNothing(t *testing.T) {
 	set := digits()
 	few := FewShot{Ways: 5, Shots: []int{1}, Mixes: mixes(t, "balanced"), Tasks: 5, Seed: 1, SplitSeed: 1}
@@ -186,7 +186,7 @@ func TestTuneKeepsTheStartUnlessBeaten(t *testing.T) {
 	if len(rows) != 9 || chosen != 1 {
 		t.Errorf("%d rows, %d chosen", len(rows), chosen)
 	}
-	start.Tau = .01 // nothing but the graph: any other tau is better
+	start.Tau = .01 // only the graph counts: any other tau is better
 	if rows, err = search(start, 27); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A plot is well-formed SVG with a line for each name, whatever the values are.
+// A plot is well-formed SVG with a line for each name, for any values.
 func TestPlots(t *testing.T) {
 	for name, trace := range map[string][]float64{
 		"falls": {10, 5, 4.2, 4}, "flat": {3, 3, 3}, "zero": {0}, "not finite": {math.NaN(), math.Inf(1), 2, 1},

@@ -9,14 +9,14 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// digits is the tree's own sample of handwritten digits: 10 classes of 150.
+// digits returns the tree's sample of handwritten digits: 10 classes of 150.
 func digits() *Set {
 	s := sample.Digits()
 	rows := s.Rows()
 	return &Set{Name: "digits", Rows: rows, N: s.N(), D: len(rows) / s.N(), Labels: s.Labels}
 }
 
-// classesOf is a set of one-dimensional rows with the given number of rows in each class.
+// classesOf returns a set of one-dimensional rows with the given number of rows in each class.
 func classesOf(sizes ...int) *Set {
 	s := &Set{Name: "sizes", D: 1}
 	for class, n := range sizes {
@@ -161,7 +161,7 @@ func TestQueryCountsFollowTheSizeOfTheSet(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int
 		mix   string
-		want  int // queries of a five-way task
+		want  int // queries of a task with five classes
 	}{
 		{slices.Repeat([]int{60}, 12), "balanced", 75},
 		{slices.Repeat([]int{60}, 12), "dirichlet:2", 75},

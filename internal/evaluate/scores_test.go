@@ -60,7 +60,7 @@ func TestAssignIsTheBestOfAllPermutations(t *testing.T) {
 	}
 }
 
-// cheapest tries every permutation of the rows from row on, columns in taken excluded.
+// cheapest tries every permutation of the rows from row on, without the columns in taken.
 func cheapest(cost [][]float64, row int, taken uint) float64 {
 	if row == len(cost) {
 		return 0

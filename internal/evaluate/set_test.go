@@ -90,7 +90,7 @@ func TestNeighboursAreCountedByDistance(t *testing.T) {
 	}
 	ids, _ := lists.Row(0)
 	ids[2], ids[4] = -1, 0
-	for far := range int32(set.N) { // a neighbour that is certainly none: of another digit
+	for far := range int32(set.N) { // a row that is not a neighbour: another digit
 		if set.Labels[far] != set.Labels[0] {
 			ids[3] = far
 			break

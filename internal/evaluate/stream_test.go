@@ -12,8 +12,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// drawnSet is n rows of classes around fixed centres, in random order; the last row of every twenty is of no
-// class.
+// drawnSet returns n rows of classes around fixed centres, in random order. Every twentieth row has no class.
 func drawnSet(n, classes, d int) *Set {
 	random := rand.New(rand.NewPCG(5, 6))
 	centres := make([][]float32, classes)
@@ -88,7 +87,7 @@ func TestStreamDraw(t *testing.T) {
 	p.SupportBy = "first"
 	first := drawTrial(t, p, set)
 	seen := map[int32]int{}
-	for row, y := range set.Labels { // the first ten rows of every class leave the stream, chosen or not
+	for row, y := range set.Labels { // the first ten rows of every class leave the stream, used or not
 		if y < 0 {
 			continue
 		}
@@ -260,7 +259,7 @@ func stage(t *testing.T, p StreamProtocol, warm bool) *Stream {
 	return &Stream{Protocol: p, Settings: settings, Method: string(settings.Solver.Method)}
 }
 
-// No label of a scored item reaches a method: with all of them changed, every answer is the same.
+// No label of a scored item reaches a method: changing all of them changes no answer.
 func TestNoLabelLeaks(t *testing.T) {
 	set := drawnSet(500, 6, 16)
 	for _, p := range []StreamProtocol{
@@ -304,7 +303,7 @@ func TestNoLabelLeaks(t *testing.T) {
 	}
 }
 
-// The whole way: warm is above cold is above chance, nothing rises, and the figures are there.
+// A whole run: warm is better than cold, which is better than chance; R never rises; the figures are present.
 func TestStreamRun(t *testing.T) {
 	set := drawnSet(900, 8, 24)
 	p := plain()
@@ -338,7 +337,7 @@ func TestStreamRun(t *testing.T) {
 	if r.Taught < 40 || r.Taught > 100 || r.N+r.Taught > 855-16 {
 		t.Errorf("review %s", line(r))
 	}
-	// The items asked for were answered too: right or wrong, they are in the share of all.
+	// The items asked for were answered too, and AccuracyAll includes them.
 	right, all := *r.Accuracy*float64(r.N), *r.AccuracyAll*float64(r.N+r.Taught)
 	if all < right-.5 || all > right+float64(r.Taught)+.5 || warm.AccuracyAll != nil {
 		t.Errorf("%g right of all, %g without the %d asked for", all, right, r.Taught)
@@ -375,7 +374,7 @@ func TestStreamScores(t *testing.T) {
 	}
 }
 
-// Newcomers have no support and come in the second half only; all else stays.
+// Newcomers have no support and come in the second half only; the rest is unchanged.
 func TestNewcomers(t *testing.T) {
 	set := drawnSet(600, 8, 6)
 	p := plain()
@@ -394,7 +393,7 @@ func TestNewcomers(t *testing.T) {
 	if len(late) != 2 || len(trial.Supports) != 12 || trial.Half < 150 || trial.Half > 300 {
 		t.Errorf("%d late classes, %d supports, half %d", len(late), len(trial.Supports), trial.Half)
 	}
-	var were, are int // items of the others
+	var were, are int // items of the other classes
 	for _, item := range base.Items {
 		if !late[item.Truth] {
 			were++

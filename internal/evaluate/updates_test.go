@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Both updates find blobs, with all classes in the batch and with one: an anchor holds what does not come.
+// Both updates find blobs, with all classes in the batch and with one: an anchor keeps absent
+// classes in place.
 func TestUpdatesFindBlobs(t *testing.T) {
 	const d, k, n = 16, 4, 40
 	random := rand.New(rand.NewPCG(1, 2))
@@ -37,7 +38,8 @@ func TestUpdatesFindBlobs(t *testing.T) {
 	}
 }
 
-// A batch of few holds that many classes at most, and streams of a small alpha few classes an episode.
+// A batch of mix few has at most that many classes, and streams of a small alpha have few
+// classes per episode.
 func TestFewClassesComeTogether(t *testing.T) {
 	few := FewShot{
 		Ways: 5, Shots: []int{1}, Mixes: mixes(t, "few:1-2", "few:2-3:30"), Tasks: 20, Seed: 1, SplitSeed: 1,
@@ -84,7 +86,7 @@ func TestFewClassesComeTogether(t *testing.T) {
 	}
 }
 
-// The whole way of a rival's updates over tasks and over a stream.
+// A rival's updates answer tasks and a stream.
 func TestUpdatesOfTasksAndStreams(t *testing.T) {
 	few := FewShot{Ways: 4, Shots: []int{5}, Mixes: mixes(t, "few:1-3"), Tasks: 4, Seed: 1, SplitSeed: 1}
 	for _, method := range append([]string{"slk-means"}, Updates...) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// shape is what an agreement is checked for: lengths, and how far each slice begins behind an aligned address.
+// shape is one case of the comparison: lengths, and each slice's offset from an aligned address.
 type shape struct {
 	m, n, d, offset int
 	seed            uint64
-	spread          float64 // exponent: values reach from 10^-spread to 10^spread
-	exactly         bool    // to the bit
+	spread          float64 // exponent: values range from 10^-spread to 10^spread
+	exactly         bool    // results must agree to the bit
 }
 
 func FuzzVersionsAgree(f *testing.F) {
@@ -31,7 +31,7 @@ func FuzzVersionsAgree(f *testing.F) {
 	})
 }
 
-// TestVersionsAgreeForEveryLengthAndAlignment walks all short lengths and offsets.
+// TestVersionsAgreeForEveryLengthAndAlignment covers all short lengths and offsets.
 func TestVersionsAgreeForEveryLengthAndAlignment(t *testing.T) {
 	for _, v := range native() {
 		for d := range 130 {
@@ -45,8 +45,8 @@ func TestVersionsAgreeForEveryLengthAndAlignment(t *testing.T) {
 	}
 }
 
-// guarded returns n values drawn from seed that begin offset floats into their array; the rest of it is NaN, which no
-// operation may read into its result or overwrite.
+// guarded returns n values drawn from seed, offset floats into their array. The rest of the array is NaN,
+// which no operation may read into its result or overwrite.
 func (s shape) guarded(n int, seed uint64) (values, whole []float32) {
 	whole = make([]float32, s.offset+n+32)
 	for i := range whole {
@@ -74,7 +74,7 @@ func (s shape) agreesWith(v, other version) error {
 	type result struct {
 		name    string
 		values  []float32
-		scale   func(i int) float64 // the size of what was summed, for its rounding
+		scale   func(i int) float64 // magnitude of the summed terms, for the rounding error
 		exactly bool
 	}
 	run := func(v version) (results []result, err error) {
@@ -90,7 +90,7 @@ func (s shape) agreesWith(v, other version) error {
 			results = append(results, result{name, out, scale, exactly})
 		}
 		one := func(int) float64 { return 0 }
-		// summed is the room of a sum of positive terms, which rounds once a term; the value itself is out's.
+		// summed is the tolerance of a sum of positive terms, which rounds once per term; the sum itself is in out.
 		summed := func(out []float32, terms int) func(int) float64 {
 			return func(i int) float64 { return math.Abs(float64(out[i])) * float64(terms) / 32 }
 		}
@@ -211,7 +211,8 @@ func norm(x []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// TestProductsKeepTheirBits holds a product to the same bits wherever its rows lie and however large the tile is.
+// TestProductsKeepTheirBits checks that products have the same bits for any position of their rows and
+// any tile size.
 func TestProductsKeepTheirBits(t *testing.T) {
 	defer func(was version) { active = was }(active)
 	for _, v := range versions() {

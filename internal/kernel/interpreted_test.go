@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// interpreted is the version of an assembly file as the interpreter executes it.
+// interpreted returns the version of an assembly file, executed by the interpreter.
 func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 	t.Helper()
 	m, err := interpret(name + "_amd64.s")
@@ -84,7 +84,7 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.pin(x)
 			m.run(name+"Softmax", frame("x", x))
 		},
-		// The interpreter does not know conversions of bytes.
+		// The interpreter has no conversions of bytes.
 		toCodes: portableToCodes, fromCodes: portableFromCodes,
 		addRows: func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32) {
 			if len(ids) == 0 {
@@ -163,7 +163,8 @@ func TestInterpretedAVX512Agrees(t *testing.T) {
 	}
 }
 
-// TestInterpreterIsTheProcessor holds the interpreter to the processor on the AVX2 assembly, bit for bit.
+// TestInterpreterIsTheProcessor compares the interpreter with the processor on the AVX2 assembly,
+// bit for bit.
 func TestInterpreterIsTheProcessor(t *testing.T) {
 	v := interpreted(t, "avx2", 3, 24, 3)
 	var native version

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// multiplyAdd is a b + c, rounded once. The product is exact in float64; the sum is rounded to odd there, which makes the
-// second rounding right.
+// multiplyAdd returns a b + c, rounded once. The product is exact in float64; the sum is rounded to odd
+// there, which makes the second rounding correct.
 func multiplyAdd(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	s := p + float64(c)
@@ -163,7 +163,7 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 			return math.Float32bits(value(float(m.lane(o[0], i)), float(m.lane(o[1], i)), float(m.lane(last, i))))
 		})
 	}
-	quarters := func(value func(a, b [4]uint32) [4]uint32) { // within each four lanes
+	quarters := func(value func(a, b [4]uint32) [4]uint32) { // within each group of four lanes
 		var result [16]uint32
 		for q := 0; q < lanes; q += 4 {
 			var a, b [4]uint32

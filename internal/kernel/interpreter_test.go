@@ -12,13 +12,13 @@ import (
 	"unsafe"
 )
 
-// interpreter executes the generated amd64 assembly, so that AVX-512 is tested on machines that do not have it. It knows
-// the instructions that the generator emits and nothing more, and stops at any access outside the slices of a call. It is
-// itself tested: what it makes of the AVX2 assembly has to equal what the processor makes of it, to the bit.
+// interpreter executes the generated amd64 assembly, so that AVX-512 is tested on machines without it. It
+// supports only the instructions that the generator emits, and stops at any access outside the slices of a
+// call. It is itself tested: its results for the AVX2 assembly must equal the processor's to the bit.
 type interpreter struct {
 	routines map[string]*routine
 	segments []segment // constants first, then the slices of the call
-	constant int       // how many are constants
+	constant int       // number of constants
 	symbols  map[string]uint64
 
 	general  [16]uint64
@@ -76,7 +76,7 @@ func interpret(path string) (*interpreter, error) {
 		return nil, err
 	}
 	m := &interpreter{routines: map[string]*routine{}, symbols: map[string]uint64{}}
-	next := uint64(1 << 20) // constants have addresses that no slice has
+	next := uint64(1 << 20) // addresses of constants, which no slice has
 	var current *routine
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "//")
@@ -185,7 +185,7 @@ func (m *interpreter) parse(text string) (operand, error) {
 	return o, nil
 }
 
-// pin makes slices reachable for the next call.
+// pin makes slices accessible to the next call.
 func (m *interpreter) pin(slices ...any) {
 	m.segments = m.segments[:m.constant]
 	for _, s := range slices {
@@ -204,7 +204,7 @@ func (m *interpreter) pin(slices ...any) {
 
 func address[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
 
-// word is the four bytes at an address.
+// word returns the four bytes at an address.
 func (m *interpreter) word(at uint64) []byte {
 	for _, s := range m.segments {
 		if at >= s.from && at+4 <= s.from+uint64(len(s.bytes)) {
@@ -233,7 +233,7 @@ func (m *interpreter) lane(o operand, i int) uint32 {
 	return m.vectors[o.number][i]
 }
 
-// write fills a vector register, whose lanes above are cleared.
+// write fills a vector register and clears its higher lanes.
 func (m *interpreter) write(o operand, lanes int, value func(i int) uint32) {
 	var result [16]uint32
 	for i := range lanes {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// versions are the portable one and all that this machine can run.
+// versions returns the portable version and all that this machine can run.
 func versions() []version { return append(native(), portable) }
 
 func TestEveryVersionPassesItsCheck(t *testing.T) {
@@ -32,7 +32,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// Asking ahead changes nothing and cannot fail, whatever the ids.
+// Prefetch changes nothing and cannot fail, whatever the ids.
 func TestPrefetch(t *testing.T) {
 	x := uniform(1000, 1)
 	before := append([]float32(nil), x...)
@@ -54,7 +54,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// BenchmarkPrefetch sums rows that lie all over 256 MB, one after the other, and with the next but three asked for.
+// BenchmarkPrefetch sums groups of rows spread over 256 MB, and prefetches three groups ahead.
 func BenchmarkPrefetch(b *testing.B) {
 	const width, rows, each = 10, 6 << 20, 10
 	x := make([]float32, rows*width)

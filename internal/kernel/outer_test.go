@@ -2,7 +2,7 @@ package kernel
 
 import "testing"
 
-// BenchmarkAddOuter is one episode's residuals added to a scatter.
+// BenchmarkAddOuter adds one episode's residuals to a scatter matrix.
 func BenchmarkAddOuter(b *testing.B) {
 	const n, d = 100, 512
 	x, out := uniform(n*d, 1), make([]float32, d*d)

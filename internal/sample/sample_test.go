@@ -45,8 +45,8 @@ func TestBrokenSetsAreNamed(t *testing.T) {
 	}
 }
 
-// HOG sees shape: the mean of five embeddings a class names most pictures right, and twice the light changes
-// little.
+// HOG represents shape: the nearest mean of five embeddings per class labels most pictures right, and
+// doubling the brightness changes little.
 func TestHOG(t *testing.T) {
 	set := Fashion()
 	var d int

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// blocksOf are the fenced examples of docs/formats.md of a kind.
+// blocksOf returns the fenced examples of a kind in docs/formats.md.
 func blocksOf(t *testing.T, kind string) []string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/formats.md")

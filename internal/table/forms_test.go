@@ -18,22 +18,22 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// form is one way to write the same rows down.
+// form is one way to store the same rows.
 type form struct {
 	name    string // of the file
 	columns Columns
 	content []byte
-	plain   bool // vectors alone, without ids and labels
+	plain   bool // only vectors, without ids and labels
 }
 
-// The rows of every form: whole numbers, so that each type of number holds them exactly.
+// The rows of every form: whole numbers, which each type of number holds exactly.
 var (
 	formVectors = [][]float32{{1, -2, 3}, {0, 5, -6}, {7, 8, 120}, {-100, 1, 1}}
 	formIDs     = []string{"a", "b", "c", "d"}
 	formLabels  = []string{"milk", "", "tea", "milk"}
 )
 
-// npyForms are the matrix in every type of number, both orders of bytes and both orders of values.
+// npyForms returns the matrix in every type of number, both byte orders and both orders of values.
 func npyForms() []form {
 	var all []form
 	for _, kind := range []string{"f2", "f4", "f8", "i1", "i2", "i4", "i8"} {
@@ -85,7 +85,7 @@ func npyForms() []form {
 	return all
 }
 
-// npzForms are archives of arrays under several names, compressed or not.
+// npzForms returns archives of arrays under several names, compressed or not.
 func npzForms(t *testing.T) []form {
 	texts := func(values []string) []byte {
 		var data []byte
@@ -98,7 +98,7 @@ func npzForms(t *testing.T) []form {
 		}
 		return npy("{'descr': '<U4', 'fortran_order': False, 'shape': (4,), }", data...)
 	}
-	matrix := map[uint16][]byte{} // Fortran order where it is not compressed
+	matrix := map[uint16][]byte{} // Fortran order if not compressed
 	for _, f := range npyForms() {
 		switch {
 		case strings.Contains(string(f.content), "<f4', 'fortran_order': True"):
@@ -136,7 +136,7 @@ func npzForms(t *testing.T) []form {
 	return all
 }
 
-// csvForms have a column a dimension, a list in one, or no header.
+// csvForms returns files with one column per dimension, with a list in one column, and without header.
 func csvForms(t *testing.T) []form {
 	write := func(head []string, cells func(i int) []string) []byte {
 		var out bytes.Buffer
@@ -175,7 +175,7 @@ func csvForms(t *testing.T) []form {
 	}
 }
 
-// parquetForms are lists of several types, bytes, and a column a dimension.
+// parquetForms returns files with lists of several types, bytes, and one column per dimension.
 func parquetForms(t *testing.T) []form {
 	type bytesRow struct {
 		ID     string `parquet:"id"`
@@ -226,7 +226,7 @@ func parquetForms(t *testing.T) []form {
 	}
 }
 
-// parquetHalves is a list of float16, as pyarrow writes it.
+// parquetHalves returns a list of float16, as pyarrow writes it.
 func parquetHalves(t *testing.T) []byte {
 	half := parquet.Optional(parquet.Leaf(parquet.FixedLenByteArrayType(2)))
 	schema := parquet.NewSchema("table", parquet.Group{
@@ -252,7 +252,7 @@ func parquetHalves(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// arrowForms are lists of several types, bytes, texts, and a column a dimension.
+// arrowForms returns files with lists of several types, bytes, texts, and one column per dimension.
 func arrowForms(t *testing.T) []form {
 	appendNumber := func(b arrowarray.Builder, x float32) {
 		switch b := b.(type) {
@@ -321,7 +321,7 @@ func arrowForms(t *testing.T) []form {
 	return all
 }
 
-// However rows were written down, they read the same.
+// All forms of the same rows read the same.
 func TestForms(t *testing.T) {
 	all := append(npyForms(), npzForms(t)...)
 	all = append(append(append(all, csvForms(t)...), parquetForms(t)...), arrowForms(t)...)
@@ -351,7 +351,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused with what to do.
+// Unreadable files are refused with advice.
 func TestFormsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		columns Columns

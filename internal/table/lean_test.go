@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A build without Parquet and Arrow says so, and how to get one with them.
+// The error of a lean build explains how to get Parquet and Arrow.
 func TestLean(t *testing.T) {
 	for _, name := range []string{"x.parquet", "x.arrow"} {
 		path := filepath.Join(t.TempDir(), name)

@@ -73,7 +73,7 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 		func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
 		t.Errorf("npy: %v", err)
 	}
-	for _, end := range []string{".npz", ".csv"} { // what label writes, as it would be read with vectors beside
+	for _, end := range []string{".npz", ".csv"} { // label's output, read back with vectors added
 		archive, err := os.ReadFile(path(end))
 		if err != nil || !bytes.Contains(archive, []byte("label")) || !bytes.Contains(archive, []byte("confidence")) {
 			t.Errorf("%s: %v", end, err)
@@ -148,7 +148,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// Labels of .npy are numbers where all of them are, -1 where a row has none; else texts.
+// Labels of .npy are numbers if all of them are, with -1 for rows without a label; else texts.
 func TestLabelsOfNPY(t *testing.T) {
 	for name, c := range map[string]struct{ labels, want []string }{
 		"numbers": {[]string{"3", "", "0"}, []string{"3", "", "0"}},

@@ -24,7 +24,7 @@ import (
 
 const testRows, testColumns = 3000, 7
 
-// example is a row in the form a Parquet writer and JSON take.
+// example is a row as a Parquet writer and JSON take it.
 type example struct {
 	ID     string    `json:"id" parquet:"id"`
 	Label  *string   `json:"label,omitempty" parquet:"label,optional"`
@@ -47,7 +47,7 @@ func examples() []example {
 	return all
 }
 
-// files writes the examples in every form that holds them whole, and their vectors as .npy.
+// files returns the examples in every form that holds all fields, and their vectors as .npy.
 func files(t testing.TB, all []example) map[string][]byte {
 	t.Helper()
 	must := func(err error) {
@@ -261,13 +261,14 @@ func parquetOf[T any](t *testing.T, rows []T) []byte {
 	return out.Bytes()
 }
 
-// A damaged file is an error or another file, never a panic and never more memory than its size is worth.
+// A damaged file gives an error or other rows, but never panics or takes memory out of proportion
+// to its size.
 func TestDamagedFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, whole := range files(t, examples()[:60]) {
 		for range 150 {
 			content := slices.Clone(whole)
-			// The Arrow library trusts the schema of a file, so that its files are only cut off here.
+			// The Arrow library trusts a file's schema, so Arrow files are only truncated here.
 			if cut := strings.Contains(name, ".arrow") || name == "x.feather"; cut || random.IntN(3) == 0 {
 				content = content[:random.IntN(len(content))]
 			} else {
@@ -282,7 +283,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// npy is a version 1 .npy file of the given header and data.
+// npy returns a version 1 .npy file of the given header and data.
 func npy(header string, data ...byte) []byte {
 	b := append([]byte("\x93NUMPY\x01\x00"), 0, 0)
 	binary.LittleEndian.PutUint16(b[8:], uint16(len(header)))

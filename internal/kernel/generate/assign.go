@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// softmax passes over a row three times: for its largest value, for the exponentials and their sum, and to
-// divide by it.
+// softmax passes over a row three times: for its largest value, for the exponentials and their sum, and
+// for the division.
 func (v vector) softmax(c constants) {
 	v.function("Softmax", "func(x []float32)", "replaces x by exp(x)/sum exp(x).")
 	x, length := v.slice("x")
@@ -36,7 +36,7 @@ func (v vector) softmax(c constants) {
 		v.JZ(LabelRef(name + "End"))
 		tail := v.tailOf(rest, mask)
 		tail.load(Mem{Base: at}, value)
-		v.VORPS(fill, value, value) // less than everything, where there is nothing
+		v.VORPS(fill, value, value) // -Inf in masked-out lanes
 		body(tail.store)
 		v.Label(name + "End")
 	}
@@ -75,7 +75,7 @@ func (v vector) reduce(r, other reg.VecPhysical, combine func(...Op)) {
 	v.VBROADCASTSS(r.AsX(), r)
 }
 
-// addRows sums the rows for one register of columns after the other.
+// addRows sums the rows, one register of columns at a time.
 func (v vector) addRows() {
 	v.function("AddRows",
 		"func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)",

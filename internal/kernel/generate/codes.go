@@ -5,10 +5,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// codeStep is how many codes are taken in one step.
+// codeStep is how many codes one step processes.
 const codeStep = 16
 
-// toCodes takes a multiple of 16 values.
+// toCodes processes a multiple of 16 values.
 func (v vector) toCodes(c constants) {
 	v.function("ToCodes", "func(codes []byte, values []float32, scale float32, scales, dither []float32)",
 		"fills codes with those of values scale scales.")
@@ -61,8 +61,9 @@ func (v vector) toCodes(c constants) {
 	v.RET()
 }
 
-// fromCodes takes a multiple of 16 codes, for registers of 16 lanes: eight of them hold the values of the codes
-// from 0 to 127. Five bits of a code choose among those of two registers, the other two bits among the pairs.
+// fromCodes processes a multiple of 16 codes, for registers of 16 lanes: eight registers hold the
+// values of codes 0 to 127. Five bits of a code select among those of two registers, the other two bits
+// among the pairs.
 func (v vector) fromCodes() {
 	v.function("FromCodes", "func(out []float32, codes []byte, scale float32, scales []float32, table *float32)",
 		"fills out with what codes stand for, times scale scales.")

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// each runs body for every register of count elements, the last one masked. body loads and stores through
-// what it is given, and ends in advancing its pointers by step bytes.
+// each runs body for every register of count elements, the last one masked. body uses the given load and
+// store, and finally advances its pointers by step bytes.
 func (v vector) each(count reg.GPVirtual, mask reg.VecPhysical, advance []reg.GPVirtual,
 	body func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)),
 ) {
@@ -62,8 +62,8 @@ func (v vector) scale() {
 	})
 }
 
-// threeQuarterPower is two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither overflows nor
-// underflows.
+// threeQuarterPower takes two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither
+// overflows nor underflows.
 func (v vector) threeQuarterPower(c constants) {
 	v.function("ThreeQuarterPower", "func(out, x []float32)", "fills out with sign(x)|x|^.75.")
 	out, _ := v.slice("out")
@@ -99,17 +99,17 @@ func (v vector) exp(c constants) {
 	})
 }
 
-// limits readies registers 5 and 6 for power.
+// limits loads registers 5 and 6 for power.
 func (v vector) limits(c constants) {
 	v.VMOVUPS(c["Highest"], v.registers[5])
 	v.VMOVUPS(c["Lowest"], v.registers[6])
 }
 
-// power makes the exponentials of register 0, in the register that it returns. It uses the first five, and
-// what limits has readied.
+// power computes the exponentials of register 0 and returns the register of the result. It uses the first
+// five registers, and those that limits has loaded.
 func (v vector) power(c constants) reg.VecPhysical {
 	value, whole, n, p, half := v.registers[0], v.registers[1], v.registers[2], v.registers[3], v.registers[4]
-	v.VMINPS(value, v.registers[5], value) // the second operand wins where one is NaN
+	v.VMINPS(value, v.registers[5], value) // if one is NaN, the result is the second operand
 	v.VMAXPS(value, v.registers[6], value)
 	v.VMULPS(c["Log2e"], value, whole)
 	v.VCVTPS2DQ(whole, whole)
@@ -131,8 +131,8 @@ func (v vector) power(c constants) reg.VecPhysical {
 	return p
 }
 
-// accumulate adds weighted rows to a tile of classes x vectors sums that stay in registers over all rows.
-// With one vector it takes the columns that fill no tile, the last of them masked.
+// accumulate adds weighted rows to a tile of classes x vectors sums, which stay in registers over all rows.
+// With one vector it processes the columns that fill no tile, the last of them masked.
 func (v vector) accumulate(classes, vectors int) {
 	v.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors),
 		"func(out *float32, weights *float32, k int, rows *float32, d, n, columns int)",

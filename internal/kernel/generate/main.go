@@ -87,7 +87,7 @@ func (v vector) file() (*ir.File, error) {
 	return file, pass.Compile.Execute(file)
 }
 
-// print writes what the printer makes of file to path.
+// print writes the output of printer p for file to path.
 func print(path string, p printer.Printer, file *ir.File) error {
 	text, err := p.Print(file)
 	if err != nil {

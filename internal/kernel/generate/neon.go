@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// neon writes arm64 assembly as text. The Go assembler has no names for most vector instructions of float32;
-// those are written as words. Routines and their order of sums mirror the ones of vector, except that a tail
-// is taken one lane at a time: there are no masks.
+// neon writes arm64 assembly as text. The Go assembler lacks names for most vector instructions of float32,
+// which are written as words. Routines and their order of sums mirror those of vector, except that tails are
+// processed one lane at a time, as there are no masks.
 type neon struct {
 	code, stubs strings.Builder
 	labels      int
@@ -84,7 +84,7 @@ func (n *neon) under(d, a, b int)  { n.word("FCMGT", 0x6ea0e400, d, b, a) } // a
 // fma adds a b to d.
 func (n *neon) fma(d, a, b int) { n.emit("VFMLA V%d.S4, V%d.S4, V%d.S4", b, a, d) }
 
-// fms takes a b from d.
+// fms subtracts a b from d.
 func (n *neon) fms(d, a, b int) { n.emit("VFMLS V%d.S4, V%d.S4, V%d.S4", b, a, d) }
 
 func (n *neon) zero(registers ...int) {
@@ -93,7 +93,7 @@ func (n *neon) zero(registers ...int) {
 	}
 }
 
-// load fills register v from where general register r points: four lanes, or one and zeros.
+// load fills register v from the address in general register r: four lanes, or one and zeros.
 func (n *neon) load(v, r, lanes int) {
 	if lanes == 4 {
 		n.emit("VLD1 (R%d), [V%d.S4]", r, v)
@@ -116,7 +116,7 @@ func (n *neon) fill(v int, bits uint32) {
 	n.emit("VDUP R25, V%d.S4", v)
 }
 
-// loop runs body count times: general register r counts down.
+// loop runs body count times. General register r counts down.
 func (n *neon) loop(r int, body func()) {
 	again, end := n.fresh("again"), n.fresh("end")
 	n.emit("CBZ R%d, %s", r, end)
@@ -127,7 +127,7 @@ func (n *neon) loop(r int, body func()) {
 	n.label(end)
 }
 
-// wholeAndRest runs body for every four of count elements, then for each of the rest. It uses R8.
+// wholeAndRest runs body for every four of count elements, then for each remaining one. It uses R8.
 func (n *neon) wholeAndRest(count int, body func(lanes int)) {
 	n.emit("LSR $2, R%d, R8", count)
 	n.loop(8, func() { body(4) })
@@ -275,8 +275,8 @@ func (n *neon) scale() {
 	n.emit("RET")
 }
 
-// elements begins a routine from x to out and runs body on register 0, whose result is in the register that
-// it returns.
+// elements begins a routine from x to out. It runs body on register 0; body returns the register
+// of its result.
 func (n *neon) elements(name, doc string, prepare func(), body func() int) {
 	n.function(name, "(out []float32, x []float32)", doc, 48)
 	n.emit("MOVD out_base+0(FP), R0")
@@ -360,7 +360,7 @@ func (n *neon) accumulate(classes, vectors int) {
 	n.emit("LSL $2, R2, R2")
 	n.emit("LSL $2, R4, R4")
 	const atOut, firstX, weight = 10, 16, 20
-	// tile takes width columns at R0 and R3.
+	// tile processes lanes columns at R0 and R3.
 	tile := func(lanes int) {
 		n.emit("MOVD R0, R%d", atOut)
 		for c := 1; c < classes; c++ {
@@ -458,8 +458,8 @@ func (n *neon) below(each bool) {
 	}
 	n.emit("VDUP R25, V%d.S4", fixed)
 	n.emit("MOVD positions_base+0(FP), R0")
-	n.emit("MOVD R0, R4") // where the next position goes
-	n.emit("MOVD $0, R5") // the first of sixteen
+	n.emit("MOVD R0, R4") // destination of the next position
+	n.emit("MOVD $0, R5") // index of the first of sixteen
 	n.fill(two, math.Float32bits(2))
 	n.emit("LSR $4, R3, R3")
 	n.loop(3, func() {

@@ -4,10 +4,10 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// peakSums is how many independent sums multiplyAdds keeps: enough to hide the latency of a multiply-add.
+// peakSums is the number of independent sums in multiplyAdds: enough to hide the latency of a multiply-add.
 const peakSums = 12
 
-// multiplyAdds does nothing but multiply and add in registers: what the processor can do at most.
+// multiplyAdds only multiplies and adds in registers, to measure the processor's peak.
 func (v vector) multiplyAdds() {
 	v.function("MultiplyAdds", "func(rounds int)", "multiplies and adds 12 registers in each round.")
 	rounds := v.integer("rounds")

@@ -4,10 +4,10 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// line is the smallest unit in which the memory answers.
+// line is the size of a cache line.
 const line = 64
 
-// prefetch asks for every line of a row, the one in which it ends too: rows begin anywhere.
+// prefetch requests every line of a row, including that of its end, because rows are not aligned.
 func (v vector) prefetch() {
 	v.function("Prefetch", "func(rows *byte, bytes int, ids []int32)",
 		"asks for the rows of the given size that ids name.")
@@ -39,7 +39,7 @@ func (n *neon) prefetch() {
 	n.emit("MOVD ids_base+16(FP), R2")
 	n.emit("MOVD ids_len+24(FP), R3")
 	n.loop(3, func() {
-		n.emit("MOVW.P 4(R2), R4") // with its sign
+		n.emit("MOVW.P 4(R2), R4") // sign-extended
 		n.emit("MADD R1, R0, R4, R4")
 		n.emit("ADD R1, R4, R5")
 		n.emit("SUB $1, R5, R5")

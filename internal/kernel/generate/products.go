@@ -7,12 +7,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unrolled is how many steps along the columns one round of a strip takes.
+// unrolled is the number of steps along the columns in one round of a strip.
 const unrolled = 4
 
-// strip computes the inner products of some rows of a with groups of rows of b, one tile for each group.
-// Every product has one register of sums, filled in the order of the columns whatever the shape of the tile,
-// and is reduced in one order: a product has the same bits in every tile.
+// strip computes the inner products of some rows of a with groups of rows of b, one tile per group. Every
+// product has one register of sums, filled in the order of the columns, and is reduced in one order. So it
+// has the same bits in every shape of tile.
 func (v vector) strip(rows, columns int) {
 	v.function(fmt.Sprintf("Strip%dx%d", rows, columns),
 		"func(out *float32, stride int, a, b *float32, d, length, groups, add int)",
@@ -63,7 +63,7 @@ func (v vector) strip(rows, columns int) {
 		}
 	}
 
-	v.Label("steps") // few rounds: a long loop's end is a branch that processors guess wrong
+	v.Label("steps") // few rounds, because processors mispredict the end of a long loop
 	for u := range unrolled {
 		step(u * v.bytes())
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// groups is how many elements a scan takes in one step, and the number of groups of GroupMinima.
+// groups is how many elements one step of a scan processes, and the number of groups of GroupMinima.
 const groups = 16
 
 // two fills r with 2.
@@ -16,7 +16,7 @@ func (v vector) two(r reg.VecPhysical) {
 	v.VBROADCASTSS(r.AsX(), r)
 }
 
-// groupMinima takes a multiple of 16 values.
+// groupMinima processes a multiple of 16 values.
 func (v vector) groupMinima() {
 	v.function("GroupMinima", "func(minima *[16]float32, norms, products []float32)",
 		"lowers minima to the smallest of norms - 2 products of each group.")
@@ -47,7 +47,7 @@ func (v vector) groupMinima() {
 	v.RET()
 }
 
-// below takes a multiple of 16 values. Candidates are rare, so they are written one by one.
+// below processes a multiple of 16 values. Candidates are rare, so they are written one by one.
 func (v vector) below(each bool) {
 	if each {
 		v.function("BelowEach", "func(positions []int32, norm float32, products, limits []float32) int",

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose copies blocks of 8 x 8 to their mirror images, with registers of eight lanes in both instruction
-// sets.
+// transpose copies blocks of 8 x 8 to their mirror images, in registers of eight lanes for
+// both instruction sets.
 func (v vector) transpose() {
 	v.function("Transpose", "func(to, from *float32, stride, blocks int)",
 		"writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.")
@@ -18,7 +18,7 @@ func (v vector) transpose() {
 	for i := range y {
 		y[i] = v.registers[i].AsY().(reg.VecPhysical)
 	}
-	// at addresses row i of 8 behind base, where base4 is four rows on.
+	// at addresses row i of 8 from base; base4 points four rows further.
 	at := func(base, base4 reg.GPVirtual, i int) Mem {
 		if i >= 4 {
 			base, i = base4, i-4

@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector is an instruction set seen as registers of a number of float32 lanes, and the shapes of tile that
-// fill them.
+// vector is an instruction set: its number of float32 lanes per register, and the shapes of tile that
+// fill its registers.
 type vector struct {
 	*build.Context
 	name             string
@@ -19,7 +19,7 @@ type vector struct {
 	registers        []reg.VecPhysical
 	rows, columns    int  // of a tile of inner products
 	classes, vectors int  // of a tile of Accumulate
-	stores           *int // so far: it tells their labels apart
+	stores           *int // number so far, for distinct labels
 }
 
 // AVX2 has 16 registers: 3 x 4 sums leave room for 3 rows of a and one of b. AVX-512 has 32.
@@ -58,7 +58,7 @@ func (v vector) data(name string) Mem {
 	return m
 }
 
-// bytes is the size of a register.
+// bytes returns the size of a register.
 func (v vector) bytes() int { return 4 * v.lanes }
 
 // zero clears registers.
@@ -72,15 +72,14 @@ func (v vector) zero(registers ...reg.VecPhysical) {
 	}
 }
 
-// tail is what is needed to touch fewer than a register's lanes: a mask in a vector register, or in a mask
-// register.
+// tail restricts access to some of a register's lanes, by a mask in a vector register or in a mask register.
 type tail struct {
 	vector
 	mask  reg.Register
 	count reg.GPVirtual
 }
 
-// tailOf makes the mask of count lanes, 0 < count < lanes. AVX2 keeps it in the vector register given.
+// tailOf makes the mask of count lanes, 0 < count < lanes. On AVX2 it is in the given vector register.
 func (v vector) tailOf(count reg.GPVirtual, mask reg.VecPhysical) tail {
 	if v.lanes == 16 {
 		ones, k := v.GP32(), v.K()
@@ -97,7 +96,7 @@ func (v vector) tailOf(count reg.GPVirtual, mask reg.VecPhysical) tail {
 	return tail{v, mask, count}
 }
 
-// load fills r with the masked lanes at m, and zeros.
+// load fills r with the masked lanes at m, and zeros elsewhere.
 func (t tail) load(m Mem, r reg.VecPhysical) {
 	if t.lanes == 16 {
 		t.VMOVUPS_Z(m, t.mask, r)
@@ -106,9 +105,9 @@ func (t tail) load(m Mem, r reg.VecPhysical) {
 	}
 }
 
-// store writes the masked lanes of r to m. On AVX2 that ends the use of r and of the mask, so that it comes
-// after the last load: four lanes, two and one are stored for themselves, as masked stores take several times
-// as long on some processors.
+// store writes the masked lanes of r to m. On AVX2 it destroys r and the mask, so it must follow the
+// last load. It stores four lanes, two and one separately, as masked stores take several times as long
+// on some processors.
 func (t tail) store(r reg.VecPhysical, m Mem) {
 	if t.lanes == 16 {
 		t.VMOVUPS(r, t.mask, m)
@@ -137,7 +136,7 @@ func (t tail) store(r reg.VecPhysical, m Mem) {
 	t.Label(label("stored"))
 }
 
-// split divides count into whole registers and what is left over.
+// split returns the number of whole registers in count, and the rest.
 func (v vector) split(count reg.GPVirtual) (whole, rest reg.GPVirtual) {
 	whole, rest = v.GP64(), v.GP64()
 	v.MOVQ(count, whole)
@@ -154,7 +153,7 @@ func (v vector) integer(name string) reg.GPVirtual {
 	return r
 }
 
-// slice loads where a slice begins, and its length.
+// slice loads the address and the length of a slice.
 func (v vector) slice(name string) (base, length reg.GPVirtual) {
 	base, length = v.GP64(), v.GP64()
 	v.Load(v.Param(name).Base(), base)
@@ -171,7 +170,7 @@ func (v vector) broadcast(name string, r reg.VecPhysical) {
 	v.VBROADCASTSS(at.Addr, r)
 }
 
-// sum adds the lanes of r into lane 0 in the order that sums4 has too. It uses other.
+// sum adds the lanes of r into lane 0, in the same order as sums4. It uses other.
 func (v vector) sum(r, other reg.VecPhysical) {
 	v.halve(r, other)
 	x, y := r.AsX(), other.AsX()
@@ -225,7 +224,7 @@ func (v vector) halve(r, other reg.VecPhysical) {
 // splitLn2 is the part of ln 2 whose multiples are exact in float32.
 const splitLn2 = 0x1.62e4p-1
 
-// constants are 64 bytes of one number each, for both widths.
+// constants are 64 bytes of one number each, which suit both widths.
 type constants map[string]Mem
 
 func (v vector) constants() constants {
@@ -261,7 +260,7 @@ func (v vector) constants() constants {
 	}
 	number("Bias", 127)
 	number("Least", 0xff800000)
-	v.data("Fill") // zeros, then what is less than everything
+	v.data("Fill") // zeros, then -Inf
 	for i := range 2 * v.lanes {
 		if i < v.lanes {
 			v.AddDatum(4*i, U32(0))

@@ -1,6 +1,6 @@
-// Command reduce makes the sample data of this tree from the whole sets: Debian's package
-// dataset-fashion-mnist (its folder of IDX files) and digits.csv.gz of the scikit-learn distribution. Same
-// sets, same sample.
+// Command reduce makes this tree's sample data from the whole sets: Debian's package
+// dataset-fashion-mnist (its folder of IDX files) and digits.csv.gz of the scikit-learn distribution. The
+// same sets give the same sample.
 package main
 
 import (
@@ -81,7 +81,7 @@ func unpack(name string) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// write keeps the given number of pictures of each class, in random order.
+// write writes the given number of pictures of each class, in random order.
 func write(name string, pixels, labels []byte, side, each int) error {
 	var keptPixels, keptLabels []byte
 	kept := map[byte]int{}
@@ -98,7 +98,7 @@ func write(name string, pixels, labels []byte, side, each int) error {
 	return pack(name+"-labels.idx.gz", keptLabels, len(keptLabels))
 }
 
-// pack writes an array of bytes in the IDX form, compressed.
+// pack writes a compressed array of bytes in the IDX format.
 func pack(name string, values []byte, shape ...int) error {
 	b := []byte{0, 0, 8, byte(len(shape))}
 	for _, n := range shape {
