@@ -24,7 +24,7 @@ type candidateLists struct {
 // spare is how many candidates a list keeps beyond the neighbours wanted.
 const spare = 8
 
-// reset makes empty lists: one for each row, or if some is not nil for each of its rows.
+// reset makes empty lists: one for each row in some, or for each row of p if some is nil.
 func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	n := p.n
 	if some != nil {
@@ -34,9 +34,9 @@ func (l *candidateLists) reset(p *points, rho int, some []int32) {
 	l.empty(p, n, rho, spare, false)
 }
 
-// resetRough makes empty lists of an approximate search, one for each row. What rounding drops from such a
-// list is among its last, which are spare: limits are values as computed, and dropped candidates are not
-// recorded. Bounds would need the norm of every row on the list, which are all over the memory.
+// resetRough makes empty lists of an approximate search, one for each row. A candidate dropped by rounding
+// would be among the last of its list, which are spare: limits are values as computed, and dropped candidates
+// are not recorded. Bounds would need the norm of every row on the list, and these are scattered over memory.
 func (l *candidateLists) resetRough(p *points, rho int) {
 	l.of = nil
 	l.empty(p, p.n, rho, 0, true)
@@ -59,7 +59,7 @@ func (l *candidateLists) empty(p *points, n, rho, spare int, rough bool) {
 	}
 }
 
-// ahead is points.ahead for the lists; each has a few cache lines in four arrays.
+// ahead is points.ahead for the lists; each takes a few cache lines in four arrays.
 func (l *candidateLists) ahead(ids []int32, at int) {
 	const some = soon / 4
 	if at%some == 0 && at+some < len(ids) {

@@ -23,9 +23,9 @@ const (
 	groupSize            = 24   // rows adjacent in a tree that are compared with their candidates in one tile
 )
 
-// graph is a copy of the lists that a pass reads while it writes them: each row's neighbours before the pass,
-// and the rows that have it among theirs. Neighbours that are new since the pass before are marked: two old
-// steps lead to a candidate that was compared already.
+// graph is the part of the lists that a pass reads while it writes them: each row's neighbours before the
+// pass, and the rows that have it among theirs. Neighbours that are new since the pass before are marked: a
+// candidate that is two old steps away was compared already.
 type graph struct {
 	most     int      // bound of width
 	width    int      // of near
@@ -177,7 +177,7 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	p := &w.points
 	l := w.lists // with rho as wanted, not as kept
 	l.rho = min(o.Rho, p.n-1)
-	w.graph = graph{} // the passes are over
+	w.graph = graph{} // frees the memory of the passes
 	w.result.reset(p.n, o.Rho)
 	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rank(p, &l, i, &w.result) })
 }

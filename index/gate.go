@@ -90,7 +90,7 @@ func (w *Workspace) gate(ctx context.Context, o Options, floor float64) (recall 
 	rows := make([]int32, block)
 	for sample < most && test.undecided() {
 		for i := range rows {
-			rows[i] = int32(random.IntN(p.n)) // with replacement, as the test has it
+			rows[i] = int32(random.IntN(p.n)) // with replacement, as the test assumes
 		}
 		truth, err := w.nearestTo(ctx, o, rows)
 		if err != nil {

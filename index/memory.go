@@ -54,8 +54,7 @@ const graphWorth = 12_800_000
 // does not find enough is not used.
 func DefaultAbove(dimension int) int { return graphWorth / max(1, dimension) }
 
-// A graph is made anew when one in newShare vectors is not in it yet, or one in goneShare of its
-// own was removed.
+// A graph is made anew when more than one in newShare vectors is not in it, or one in goneShare was removed.
 const (
 	newShare  = 10
 	goneShare = 4

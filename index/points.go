@@ -18,7 +18,7 @@ type points struct {
 	n, d     int
 	original []float32 // rows that define the distances: as given, or of length 1 under cosine
 	rows     []float32 // original, or centred and scaled where float32 would otherwise lose the distances
-	scale    float64   // rows are the originals, moved, times this
+	scale    float64   // rows are the originals, centred where needed, times this
 	cosine   bool
 
 	norms       []float32 // |x|^2 of rows

@@ -51,7 +51,7 @@ func (p *points) sketchAlong(ctx context.Context, o Options, directions []float3
 func (p *points) directions(seed uint64) (basis []float32) {
 	random := rand.New(rand.NewPCG(seed, 0x5e7c))
 	count := min(sketchSample, p.n)
-	columns := make([]float32, p.d*count) // of the sample, centred below, each a dimension
+	columns := make([]float32, p.d*count) // of the sample, one per dimension; centred below
 	for i := range count {
 		for j, v := range p.row(random.IntN(p.n)) {
 			columns[j*count+i] = v

@@ -182,8 +182,8 @@ func (s span) halves() (lower, upper span) {
 	return span{s.from, middle}, span{middle, s.to}
 }
 
-// finish splits leaves further, so that adjacent rows are near each other, down to parts of groupSize, as
-// passes use: halves are of equal size, or the upper is larger by one.
+// finish splits leaves further, so that adjacent rows are near each other, down to at most groupSize rows,
+// which a pass compares at once: halves are of equal size, or the upper is larger by one.
 func (w *worker) finish(p *points, ids []int32, random *rand.Rand) {
 	if len(ids) <= groupSize {
 		return
