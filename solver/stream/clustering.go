@@ -22,7 +22,7 @@ const (
 	smoothWeight  = .75     // ... with this weight
 	linkReach     = 1.3     // two groups of one episode may be this much further apart than group and cluster,
 	linkReachSeen = 5. / 3. // or this much where frames tell items apart
-	lagLikeness   = 1.5     // of the order beside the cosine, in median cosine distances of nearest neighbours
+	lagLikeness   = 1.5     // of the order, in median cosine distances of nearest neighbours
 	twinLikeness  = .88     // two rows of one frame more similar than this may be one object
 
 	// clusterTau multiplies the cosines of a row and the clusters in the softmax that gives its confidence.

@@ -152,7 +152,8 @@ func (s *clusters) observe(e *answered) {
 	}
 }
 
-// retire bounds the clusters to clustersKept: those longest unseen go first, the younger of two seen alike.
+// retire bounds the clusters to clustersKept: those longest unseen go first, the younger of two last seen
+// in one episode.
 func (s *clusters) retire(report *Report) {
 	for len(s.list) > clustersKept {
 		oldest := 0

@@ -19,6 +19,5 @@
 // processors with other vector units, which round differently. A stream that moves between those notes it in
 // its next Report.
 //
-// What a stream learns has parts, each in a file of its own with its state, its rule and its
-// encoding; see part.
+// The learned state has parts, each in a file of its own with its state, its rule and its encoding; see part.
 package stream

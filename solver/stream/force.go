@@ -18,7 +18,7 @@ type preparedSet struct {
 	unfit    int         // examples left out: of another model or dimension
 }
 
-// fit is what examples must match to be prepared together, and the solver's power.
+// fit is the model and dimension of the examples that are prepared together, and the solver's power.
 type fit struct {
 	model     string
 	dimension int

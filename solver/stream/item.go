@@ -67,8 +67,8 @@ type Event struct {
 type Report struct {
 	Episode       int64
 	Count         int
-	Iterations    int     // prototype steps
-	Sweeps        int     // assignment sweeps
+	Iterations    int     // number of prototype steps
+	Sweeps        int     // number of assignment sweeps
 	Before, After float64 // the objective R, with Settings.Judged
 	Rises         int     // half-steps in which R rose; 0 is expected except with preset paper
 	Warm          bool    // learned state took part in the answers

@@ -11,8 +11,8 @@ import (
 // episode, with indexes built at other moments, must find the same ones. It is immutable; the next set's is
 // made from it.
 //
-// Examples lie in segments, each with its own indexes. New examples make a small segment, which absorbs those
-// that are no larger, so that an example is indexed about log2(n) times for n examples.
+// Examples are divided into segments, each with its own indexes. New examples make a small segment, which
+// absorbs those that are no larger, so that an example is indexed about log2(n) times for n examples.
 type exampleSearch struct {
 	segments []*exampleSegment // the largest first
 	stale    map[*exampleSegment]int
@@ -53,7 +53,7 @@ func (g *exampleSegment) live(s *exampleSet) (list []*labelled) {
 	return list
 }
 
-// A segment is indexed again once more of its examples are gone than this fraction of it, and more
+// A segment is indexed again once more of its examples are out of date than this fraction of it, and more
 // than this number.
 const (
 	staleMost  = 1. / 16

@@ -7,7 +7,7 @@ import (
 
 // Budget is memory that streams share. A metric is learned only while the budget has room for it.
 type Budget interface {
-	// Reserve reserves bytes until release is called; false: there are not as many.
+	// Reserve reserves bytes until release is called; false: fewer are left, and none is reserved.
 	Reserve(bytes int) (release func(), ok bool)
 }
 

@@ -214,7 +214,7 @@ const (
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
-// unknownLimit holds the limit of the unknown.
+// unknownLimit is the limit of the unknown, and the bulk of the scores.
 type unknownLimit struct {
 	at  float64 // a score above it is unknown
 	low float64 // the bulk of the scores is below; +Inf: too few scores are known

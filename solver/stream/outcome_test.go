@@ -180,7 +180,8 @@ func TestClassesComeAndGo(t *testing.T) {
 	}
 }
 
-// Relabelling every example of a class renames it; giving them another class's label merges the two.
+// TestRenameAndMerge: relabelling every example of a class renames the class; giving them another class's
+// label merges the two.
 func TestRenameAndMerge(t *testing.T) {
 	set := settings(t)
 	f := newCamera(6, 3, 16, .3)

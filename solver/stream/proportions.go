@@ -26,9 +26,8 @@ const recurrenceKept = .9
 // fraction is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
 func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
 
-// expected returns the fractions that are expected of k classes in an episode: w times lately plus (1 -
-// w)/k, where w is fraction. lately are the recent fractions of the classes; nil: unknown, and each is
-// expected as often.
+// expected returns the fractions that are expected of k classes in an episode: w lately + (1-w)/k, with w =
+// fraction. lately are the recent fractions of the classes; nil: unknown, and all are 1/k.
 func (r recurrence) expected(k int, lately []float64) []float64 {
 	out := make([]float64, k)
 	w := r.fraction()

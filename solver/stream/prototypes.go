@@ -146,9 +146,9 @@ func (p *prototypes) entry(class string) *prototype {
 }
 
 // prior is the warm start: the learned prototypes with their weights; nil if nothing was learned. None weighs
-// more than the labelled items of its class, or an annealed start would follow it alone. None weighs more
-// than the recent items of its class: a prototype made from many items is nearer to everything than one
-// labelled item is, so that one whose class has gone would attract items of classes without labels.
+// more than the labelled items of its class, as an annealed start would follow it alone, and none more than
+// the recent items of its class: a prototype made from many items is nearer to everything than one labelled
+// item is, so that one of a class that has gone would attract items of classes without labels.
 func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {

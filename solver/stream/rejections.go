@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Rejection says that items very near a vector belong to none of some classes.
+// Rejection says that items very near its vector are not of the classes in Not.
 type Rejection struct {
 	ID     string
 	Stream string // the one stream that it is for; "": all

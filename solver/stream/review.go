@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// review is the credit for asking a user for labels: what an episode does not spend of the bounded rate the
-// next one may, up to one episode's worth.
+// review is the credit for asking a user for labels: the part of the bounded rate that an episode does not
+// spend goes to the next one, up to one episode's worth.
 type review struct {
 	credit float64 // items that may still be asked for
 }

@@ -14,7 +14,7 @@ import (
 const (
 	shapeDimensions = 64  // fewer are not judged
 	shapeItems      = 16  // judged together, at least
-	shapeKnown      = 50  // items that must have been seen before
+	shapeKnown      = 50  // items that must have been judged before
 	shapeMass       = 500 // items that the known shape counts for at most
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
 	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this

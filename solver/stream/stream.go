@@ -25,7 +25,7 @@ type Stream struct {
 	force    *inForce
 	prepared *solver.Prepared
 
-	// What is learned, part by part.
+	// Learned state, part by part.
 	classes     classes
 	prototypes  prototypes
 	proportions proportions
@@ -38,7 +38,7 @@ type Stream struct {
 	shape       shape
 }
 
-// parts lists what is learned, in the order in which it is learned.
+// parts lists the learned parts in the order in which they learn.
 func (s *Stream) parts() []part {
 	return []part{
 		&s.review, &s.novelty, &s.proportions, &s.prototypes, &s.metric, &s.calibration, &s.clusters, &s.timeline,

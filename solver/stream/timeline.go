@@ -16,7 +16,7 @@ import (
 // own answers are not: mistakes would reinforce themselves.
 const (
 	coherenceKept   = .9  // factor by which an episode counts less with each later one
-	lagWeight       = .45 // of the order beside the distance, in median distances of nearest neighbours ...
+	lagWeight       = .45 // of the order, in median distances of nearest neighbours ...
 	lagUnit         = 33  // ... for this many positions
 	lagMost         = 100 // items further apart than this many positions count as this far apart
 	evidenceWeight  = 8   // of a certain label
@@ -27,7 +27,7 @@ const (
 
 // timeline is what a stream learns of the order of its items, and the labels of its tracks.
 type timeline struct {
-	distance float64 // mean distance in time of nearest neighbours, 1 in a random order; the sum over episodes ...
+	distance float64 // mean distance in time of nearest neighbours, 1 in a random order: sum over episodes ...
 	weight   float64 // ... and their weights
 	tracks   map[string]*trackLabels
 	items    int64 // seen in all, by which the age of tracks is counted
@@ -178,8 +178,8 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 	return out
 }
 
-// evidence returns the evidence for the unlabelled items around labelled ones, n x K: from labels of the
-// episode's items, and of earlier items of their tracks. nil: none.
+// evidence returns the evidence for items, n x K: from labels of the episode's items around them, and of
+// earlier items of their tracks. nil: none.
 func (t *timeline) evidence(p *problem, items []Item) []float32 {
 	values, classes := t.spread(&p.around, items)
 	tracked := t.tracked(p, items)
