@@ -217,7 +217,7 @@ const (
 // unknownLimit is the limit of the unknown, and the bulk of the scores.
 type unknownLimit struct {
 	at  float64 // a score above it is unknown
-	low float64 // the bulk of the scores is below; +Inf: too few scores are known
+	low float64 // the bulk quantile of the scores; +Inf: too few scores are known
 }
 
 // sure returns the highest confidence of an item with this score: the solve's confidence in a class ignores

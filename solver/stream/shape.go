@@ -203,7 +203,7 @@ func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Rep
 	h.tell(report)
 }
 
-// tell reports a changed embedder; the event and the note come once.
+// tell reports a changed embedder, with an event and a note as long as breaks is shapeTold.
 func (h *shape) tell(report *Report) {
 	report.EmbeddingChanged = h.breaks >= shapeTold
 	if h.breaks != shapeTold {
