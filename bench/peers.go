@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// peers runs the Python peers in a virtual environment of their own.
+// peers runs the Python peers in their own virtual environment.
 type peers struct {
 	python string            // the environment's interpreter; "": none
 	absent error             // why there is no interpreter

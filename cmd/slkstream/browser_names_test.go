@@ -224,7 +224,7 @@ func TestNamesPage(t *testing.T) {
 	click("#changes", "undo")
 	run(examples(3))
 
-	// A cluster gets a name.
+	// Name a cluster.
 	click("#classes", "cluster-7")
 	run(waitUntil(`document.getElementById("class-title").textContent === "cluster-7"`),
 		chromedp.SendKeys(chromedp.CSS("#into"), "bo"),
@@ -232,7 +232,7 @@ func TestNamesPage(t *testing.T) {
 	confirm("Rename cluster-7 to bo? 0 examples and 1 recent item are called bo then.")
 	run(waitUntil(`document.getElementById("changes").textContent.includes("cluster-7 is called bo")`))
 
-	// A class is forgotten.
+	// Forget a class.
 	click("#classes", "kim")
 	run(waitUntil(`document.getElementById("class-title").textContent === "kim"`))
 	click("#acts", "forget kim")

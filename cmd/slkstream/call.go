@@ -110,7 +110,7 @@ func flagError(command string, err error) error {
 func newLogger(w io.Writer, g config.General) *slog.Logger {
 	var level slog.Level
 	if level.UnmarshalText([]byte(g.LogLevel())) != nil {
-		level = slog.LevelInfo // cannot be: config allows only the four names
+		level = slog.LevelInfo // not reached: config allows only the four names
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if g.LogForm() == "json" {

@@ -141,7 +141,7 @@ type wanted struct {
 	setting, name string
 	compacted     bool
 	atLeast       bool // it needs as many partitions as the input
-	reads, writes bool // what the stage does with it
+	reads, writes bool // the stage's operations on it
 }
 
 func (k *checker) topics(ctx context.Context) {

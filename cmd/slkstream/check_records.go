@@ -97,7 +97,7 @@ func (k *checker) decoder() (*record.Decoder, error) {
 	return record.NewDecoder(o)
 }
 
-// read reads the latest records of every partition of a topic, or all of them where latest is 0.
+// read reads the latest records of every partition of a topic, or all of them if latest is 0.
 func (k *checker) read(ctx context.Context, name string, latest int64, use func(*record.Raw)) error {
 	committed := k.config.Delivery.Isolation == "read-committed"
 	partitions, err := k.client.Partitions(ctx, name)

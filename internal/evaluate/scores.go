@@ -119,7 +119,7 @@ func ClusterAccuracy(truth, answer []int32) float64 {
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowPrice, columnPrice := make([]float64, n+1), make([]float64, n+1)
-	// of each column, 1-based; column 0 holds the row that is added
+	// for each column, 1-based; column 0 holds the row being added
 	owner, from := make([]int, n+1), make([]int, n+1)
 	for row := 1; row <= n; row++ {
 		owner[0] = row

@@ -4,9 +4,9 @@ import "math"
 
 // The shape of a HOG embedding.
 const (
-	hogCells      = 5 // a side
+	hogCells      = 5 // per side
 	hogDirections = 8
-	hogPatches    = 7 // a side
+	hogPatches    = 7 // per side
 )
 
 // HOG computes the embedding of a square grey picture: histograms of oriented gradients over 5 x 5 cells,
