@@ -49,8 +49,8 @@ type Buffer struct {
 	high      time.Time // highest event time seen
 
 	answered map[Key]*answered
-	leaving  []Answered // ghosts in the order in which they close
-	models   []string   // seen so far
+	leaving  []Answered     // ghosts in the order in which they close
+	models   map[string]int // of the open episodes, and how many each has
 }
 
 // opened is an open episode. A ghost is one that was answered before a restart: its items are counted but not
@@ -81,7 +81,7 @@ type answered struct {
 
 // NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
-	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}}
+	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}, models: map[string]int{}}
 }
 
 // Resume prepares for reading a partition again: high is the highest event time before the position
@@ -173,9 +173,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 			episode: &Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
-		if !slices.Contains(b.models, key.Model) {
-			b.models = append(b.models, key.Model)
-		}
+		b.models[key.Model]++
 		o.age = b.byAge.PushBack(o)
 		o.silent = b.bySilence.PushBack(o)
 	} else {
@@ -243,12 +241,22 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 	b.leaving = kept
 }
 
-// Mark closes the open episodes of a stream, of all its models. position is the marker's.
+// Mark closes the open episodes of a stream, of all its models, the oldest first. position is the marker's.
 func (b *Buffer) Mark(stream string, position record.Position) {
-	for _, model := range b.models {
+	var marked []*opened
+	for model := range b.models {
 		if o := b.open[Key{stream, model}]; o != nil {
-			b.close(o, Marker, position)
+			marked = append(marked, o)
 		}
+	}
+	slices.SortFunc(marked, func(x, y *opened) int {
+		if x.first.After(y.first) {
+			return 1
+		}
+		return -1
+	})
+	for _, o := range marked {
+		b.close(o, Marker, position)
 	}
 }
 
@@ -294,6 +302,11 @@ func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 	b.byAge.Remove(o.age)
 	b.bySilence.Remove(o.silent)
 	delete(b.open, o.episode.Key)
+	if model := o.episode.Key.Model; b.models[model] > 1 {
+		b.models[model]--
+	} else {
+		delete(b.models, model)
+	}
 	b.bytes -= o.episode.Bytes
 	if o.ghost {
 		return

@@ -269,3 +269,32 @@ func TestTimesThatCannotBeTrue(t *testing.T) {
 		t.Errorf("resumed with %v", b.High())
 	}
 }
+
+// A sender may name another model with each item. Only models with an open episode are remembered. A marker
+// closes the episodes of all models of its stream, the oldest first.
+func TestModelsOfManyNames(t *testing.T) {
+	start := time.Unix(1000, 0)
+	var closed []string
+	b := NewBuffer(Limits{Size: 2, Memory: 1 << 20}, func(e *Episode) { closed = append(closed, e.Key.Model) })
+	for i := range 100 {
+		it := item(int64(i), "a", start, 4)
+		it.Model = fmt.Sprintf("model %d", 100-i)
+		b.Add(it, start, start)
+	}
+	if len(b.models) != 100 {
+		t.Errorf("%d models of 100 open episodes", len(b.models))
+	}
+	b.Mark("b", record.Start(100))
+	if len(closed) > 0 {
+		t.Errorf("another stream's marker closed %d episodes", len(closed))
+	}
+	b.Mark("a", record.Start(101))
+	for i, model := range closed {
+		if want := fmt.Sprintf("model %d", 100-i); model != want {
+			t.Fatalf("episode %d to close is of %s, not %s", i, model, want)
+		}
+	}
+	if len(closed) != 100 || len(b.models) > 0 {
+		t.Errorf("%d episodes of 100 closed, %d models remembered", len(closed), len(b.models))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -127,11 +128,12 @@ func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err 
 			delete(f.list, w)
 			continue
 		}
-		if strings.HasSuffix(w, own) {
-			return w, one.err
-		}
-		for _, name := range topics {
-			if strings.Contains(w, name) {
+		for word := range strings.FieldsSeq(w) {
+			if word == own || strings.HasSuffix(word, "/"+own) { // or of its transactional id
+				return w, one.err
+			}
+			name, _, _ := strings.Cut(word, "/")
+			if slices.Contains(topics, name) {
 				what, err = w, one.err
 			}
 		}
