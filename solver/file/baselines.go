@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Baselines are known ways to label a file from few labels, over the same embedding and graph that Solve
-// begins with.
+// Baselines are known methods to label a file from few labels. They use the embedding and the graph with
+// which Solve begins.
 var Baselines = []string{"poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
 
 // Baseline labels the rows by one of Baselines.
@@ -61,8 +61,8 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	return out[:l.n], nil
 }
 
-// nearest answers with the class of the nearest labelled row, or of the nearest mean of a class's labelled
-// rows.
+// nearest returns for each row the class of the nearest labelled row, or with means of the nearest mean of a
+// class's labelled rows.
 func (l *loaded) nearest(means bool) []int32 {
 	d := l.points.D
 	examples := vector.New(l.k, d)

@@ -10,25 +10,25 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A calibration rests on at least so many labelled rows, answered as if they were not labelled, from at most
-// so many folds, each of at most so many rows: each fold is a solve without their labels.
+// A calibration needs at least enoughHeldOut labelled rows that are solved without their labels, from at most
+// mostFolds folds. A fold is one such solve, of at most mostHeldOut rows or one a class.
 const (
 	enoughHeldOut = 20
 	mostFolds     = 4
 	mostHeldOut   = 1000
 )
 
-// The folds together solve about one row in calibrated, and each at least leastCalibrated.
+// The folds together solve about one row in calibrated, and each fold at least leastCalibrated rows.
 const (
 	calibrated      = 8
 	leastCalibrated = 10_000
 )
 
-// ordered is the coherence from which the order of the file counts for its answers.
+// ordered is the coherence above which the order of the file matters for its answers.
 const ordered = .1
 
-// calibration answers labelled rows without their labels. A row is numbered as in loaded: the file's first,
-// the support's after them.
+// calibration solves labelled rows without their labels. Rows are numbered as in loaded: the file's rows,
+// then the support's.
 type calibration struct {
 	problem *Problem
 	s       *Settings
@@ -36,8 +36,9 @@ type calibration struct {
 	like    *regime // of the whole file
 }
 
-// folds are disjoint sets of labelled rows to hold out, enough of them for a calibration: of each class that
-// has two or more a quarter or one, spread over the class. They are nil where there are too few.
+// folds returns disjoint sets of labelled rows to hold out, together enough for a calibration; nil if there
+// are too few. Of each class with two or more labelled rows a fold takes a quarter, at least one, spread
+// over the class.
 func (c *calibration) folds() [][]int32 {
 	rows := make([][]int32, c.problem.K)
 	for p, y := range c.class {
@@ -66,9 +67,9 @@ func (c *calibration) folds() [][]int32 {
 	return folds
 }
 
-// fit answers labelled rows as if they were not labelled, and fits confidence and the limit of the unknown
-// score to what it says of them. The limit is a quantile of where their scores stand among those of the file:
-// with fewer labels all scores are higher.
+// fit solves labelled rows without their labels, and fits confidence and the limit of the unknown score to
+// the results. The limit is a quantile of the ranks of their scores among those of the file, not of the
+// scores themselves: with fewer labels all scores are higher.
 func (c *calibration) fit(ctx context.Context, r *Result) error {
 	n := c.problem.N
 	scores := unlabelled(r.UnknownScore, c.class)
@@ -88,8 +89,7 @@ func (c *calibration) fit(ctx context.Context, r *Result) error {
 			}
 		}
 	}
-	// Where order helps the rows of the file, what is said of rows that are not part of it says too little of
-	// them.
+	// If order helps the rows of the file, the results for rows outside the file say too little about them.
 	if folds == nil || r.Coherence > ordered && 2*outside > all {
 		r.UnknownLimit = vector.Quantile(scores, 1-c.s.UnknownRate)
 		return nil
@@ -118,7 +118,7 @@ func (c *calibration) fit(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// unlabelled are the scores of the rows without a label, ascending.
+// unlabelled returns the scores of the rows without a label, ascending.
 func unlabelled(scores []float32, class []int32) []float32 {
 	var out []float32
 	for p, v := range scores {
@@ -130,12 +130,13 @@ func unlabelled(scores []float32, class []int32) []float32 {
 	return out
 }
 
-// doubts are what an answer says of itself for some rows.
+// doubts are the confidence and the unknown score of some rows.
 type doubts struct{ confidence, unknown []float32 }
 
-// without answers the held rows from raw rows in which they have no label, so that mean, metric and graph do
-// not know it: from a sample of the file's stretches, its labelled rows and the support. It returns their
-// labels and confidence, and for the unknown score where each stands among the sample's unlabelled rows.
+// without solves the held rows from raw rows, without their labels, so that mean, metric and graph do not
+// depend on these. It solves a sample: some of the file's stretches, its labelled rows and the support. It
+// returns the labels and confidence of the held rows, and as unknown score the rank, 0 to 1, among the
+// sample's unlabelled rows.
 func (c *calibration) without(ctx context.Context, held []int32, folds int, stage string,
 ) (doubts, []int32, error) {
 	p := c.problem
@@ -144,9 +145,9 @@ func (c *calibration) without(ctx context.Context, held []int32, folds int, stag
 		isHeld[i] = true
 	}
 	every := max(1, p.N/max(leastCalibrated, p.N/calibrated/folds))
-	taken, at := make([]bool, p.N), make([]int32, len(c.class)) // and the number of a row in the sample
+	taken, at := make([]bool, p.N), make([]int32, len(c.class)) // at: number of a row in the sample
 	sample := &Problem{D: p.D, K: p.K, Support: vector.Matrix{D: p.D}}
-	// labelled rows of a class beside those of the stretches
+	// most: labelled rows of a class beside those of the stretches
 	most, kept := max(1, p.N/every/p.K), make([]int, p.K)
 	for i := range p.N {
 		taken[i] = isHeld[i] || i/stretch%every == 0
@@ -159,7 +160,7 @@ func (c *calibration) without(ctx context.Context, held []int32, folds int, stag
 			sample.N++
 		}
 	}
-	var moved []int // of the support
+	var moved []int // held rows of the support
 	for i := range p.Support.N {
 		if isHeld[p.N+i] {
 			at[p.N+i] = int32(sample.N + len(moved))

@@ -13,7 +13,7 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// coder turns embedded rows into their products with the first principal directions of a sample, in float32
+// coder maps embedded rows to their products with the first principal directions of a sample, as float32
 // or as codes.
 type coder struct {
 	centre     []float32
@@ -22,22 +22,24 @@ type coder struct {
 	step       float32
 }
 
-// keptFloor is the share of its neighbours that a row is to keep in principal directions. Where a
-// class is a spread around a mean, small directions tell classes apart, and all neighbours are to be kept. Where a class is many rows that lie side by side, those that a code exchanges lie nearly as
-// near, and what varies little is noise: on digits of 784 pixels 64 directions keep .82 of the 10 nearest, 32
-// keep .7, and both say more than all pixels; 16 keep .5 and say less.
+// keptFloor is the share of its neighbours that a row must keep in principal directions. If a class is a
+// spread around a mean (manifold 0), small directions separate classes, and all neighbours must be kept. If a
+// class is many rows that lie side by side (manifold 1), the neighbours that a code exchanges are nearly as
+// near, and directions of little variance are noise: on digits of 784 pixels 64 directions keep .82 of the 10
+// nearest, 32 keep .7, and both do better than all pixels; 16 keep .5 and do worse.
 func keptFloor(manifold float64) float64 { return 1 - .3*manifold }
 
 const (
 	sampleRows = 20000 // at most, spread over the file
-	probeRows  = 500   // of the sample, whose neighbours are looked for in the sample
+	probeRows  = 500   // of the sample, whose neighbours in the sample are compared
 	probed     = 10    // neighbours of each
-	codeStep   = 8     // directions are counted in
+	codeStep   = 8     // the number of directions is a multiple of it
 )
 
-// newCoder learns the principal directions of a sample of embedded rows: the fewest that keep the floor of a
-// row's neighbours, at most most. It returns the share that they keep, below the floor where most do not
-// suffice. It centres the sample, which the caller gives up: a copy would be a third of what some files take.
+// newCoder computes the principal directions of a sample of embedded rows: the fewest that keep the floor
+// of a row's neighbours, at most most. It also returns the share that they keep, which is below the floor
+// if most do not suffice. It centres the sample in place: a copy would take a third of the memory that
+// some files take.
 func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, error) {
 	d := sample.D
 	c := &coder{centre: make([]float32, d)}
@@ -75,7 +77,7 @@ func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, e
 		code = min(2*code, most)
 		recall = keep(code)
 	}
-	// between half of them, which do not suffice, and these
+	// search between code/2, which does not suffice, and code
 	for least := code / 2; recall >= floor && code > leastCode && code-least > codeStep; {
 		middle := (least + code) / 2 / codeStep * codeStep
 		if kept := keep(middle); kept >= floor {
@@ -88,7 +90,7 @@ func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, e
 	return c, recall, nil
 }
 
-// choose sets the directions, and the step so that one value in ten thousand is cut.
+// choose sets the directions, and the step so that one value in ten thousand is clipped.
 func (c *coder) choose(directions, centred vector.Matrix) {
 	c.directions, c.offset = directions, make([]float32, directions.N)
 	for j := range c.offset {
@@ -110,7 +112,7 @@ func (c *coder) project(out, row []float32) {
 	kernel.Axpy(-1, c.offset, out)
 }
 
-// probe lists the nearest rows of each of some rows.
+// probe lists the nearest rows of each of about probeRows rows.
 func probe(rows vector.Matrix) [][]int32 {
 	square := make([]float32, rows.N)
 	for i := range square {
@@ -145,7 +147,7 @@ func probe(rows vector.Matrix) [][]int32 {
 	return out
 }
 
-// common is the share of the ids in a that stand in b too, list by list.
+// common returns the share of the ids in a that are in b too, list by list.
 func common(a, b [][]int32) float64 {
 	both, all := 0., 0.
 	for i, ids := range a {

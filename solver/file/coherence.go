@@ -9,13 +9,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// stretch is how many rows in a row are compared with prototypes of their own, as far as the order of the
-// rows means something. A stream's episode has as many.
+// stretch is the number of consecutive rows with prototypes of their own, as far as the order of the rows
+// means something. A stream's episode has as many rows.
 const stretch = 100
 
-// coherence is how much the order of the file's rows tells, 0 to 1: the square root, as it takes two rows to
-// lie side by side, of the share of the nearest of a row that lie within half a stretch of it, less what
-// chance puts there. What chance alone could make, three standard errors, is no order.
+// coherence returns how much the order of the file's rows means, 0 to 1. It is the square root of the share
+// of a row's nearest neighbours that are within half a stretch of it, less the share by chance; the root,
+// because it takes two rows to be side by side. A share within three standard errors of chance is 0.
 func coherence(lists *index.Neighbours, n int) float64 {
 	const nearest, window = 4, stretch / 2
 	near, all := 0., 0.
@@ -46,27 +46,27 @@ func coherence(lists *index.Neighbours, n int) float64 {
 	return math.Sqrt(share)
 }
 
-// Rows far apart in a file whose order means something are set apart in the choice of neighbours, by up to
-// apart x coherence x the median nearest squared distance, reached at lag rows. Support stands as at half of
-// it.
+// If the order of a file means something, the squared distance of rows far apart in the file is increased
+// when neighbours are chosen: by up to apart x coherence x the median squared distance to the nearest,
+// reached at lag rows. For the support it is increased by half of that.
 const (
 	apart = 1.8
 	lag   = 100
 )
 
-// mostScanned bounds the labelled rows that each row is compared with beside those that the search for
-// neighbours found.
+// mostScanned bounds the labelled rows with which each row is compared, beside those that the search
+// for neighbours found.
 const mostScanned = 2048
 
 // candidate is a possible neighbour.
 type candidate struct {
 	id       int32
-	distance float64 // squared, and what order adds
+	distance float64 // squared, plus what the order adds
 }
 
-// affinity is the graph of R: the rho nearest of each unlabelled row among all rows, of which those of a
-// labelled row weigh 1 and those of an unlabelled pair (A + A')/2. The rows of labelled rows are not to be
-// read.
+// affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
+// neighbour weighs 1, an unlabelled pair (A + A')/2. The rows of labelled rows must not be read. c
+// is the coherence.
 func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
 	rho = min(rho, l.all-1)
 	pick := func(p, j int) (int32, float32) {
@@ -88,7 +88,7 @@ func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c flo
 	return symmetric(l.all, min(rho, lists.Rho), pick)
 }
 
-// pairWeight is 1 for an unlabelled neighbour, 2 for a labelled one, of which symmetric takes half.
+// pairWeight returns 1 for an unlabelled neighbour and 2 for a labelled one, of which symmetric takes half.
 func pairWeight(class []int32, q int32) float32 {
 	if q >= 0 && class[q] >= 0 {
 		return 2
@@ -96,8 +96,8 @@ func pairWeight(class []int32, q int32) float32 {
 	return 1
 }
 
-// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows lie in the
-// file.
+// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows are
+// in the file.
 func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c float64) []int32 {
 	first := make([]float32, l.all)
 	for p := range first {

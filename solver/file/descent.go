@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// labelling are the settings with support. Where a class is many rows side by side, means say less and
-// neighbours more.
+// labelling returns the settings for a file with labelled rows. If a class is many rows side by side, means
+// count less and neighbours more.
 func (l *loaded) labelling(s *Settings) solver.Settings {
 	x := l.manifold
 	return s.adjusted(solver.Settings{
@@ -20,16 +20,16 @@ func (l *loaded) labelling(s *Settings) solver.Settings {
 	})
 }
 
-// clustering are the settings without support.
+// clustering returns the settings for a file without labelled rows.
 func clustering(s *Settings) (solver.Settings, error) {
 	settings, err := solver.Clustering(solver.SLKMeans)
 	return s.adjusted(settings), err
 }
 
-// drawn is how many rows the proportions of the file count for in those of a stretch.
+// drawn is the number of rows for which the proportions of the file count in those of a stretch.
 const drawn = 20
 
-// descend descends from each start, a class of each row, and returns the end with the lowest R.
+// descend minimises R from each start, a class for each row, and returns the result with the lowest R.
 func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
 	starts [][]int32, r *Result,
 ) (best *solver.Result, err error) {
@@ -39,12 +39,12 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	if l.support {
 		p.Labels = l.class
 	}
-	if c := r.Coherence; c > 0 { // a tenth of a row's nearest beside it is enough for all of the proportions
+	if c := r.Coherence; c > 0 { // with a tenth of a row's nearest beside it, g is 1
 		g := min(1, 10*c*c)
 		p.Blocks = &solver.Blocks{Rows: stretch, Distance: c, Proportions: g, Drawn: drawn}
-		settings.Beta *= 1 + g // proportions of a stretch say more than those of a file
+		settings.Beta *= 1 + g // proportions of a stretch are more informative than those of a file
 	}
-	settings.Anneal, settings.Check = 0, s.Check // it has a start
+	settings.Anneal, settings.Check = 0, s.Check // not annealed, as there is a start
 	told := s.progress("solving")
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)

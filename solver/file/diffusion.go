@@ -8,40 +8,40 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// system is (D + decay D + held - W) x = b over a graph, for several right sides at once: symmetric and
-// positive definite.
+// system is (D + decay D + held - W) x = b over a graph, for several right sides at once. The matrix is
+// symmetric and positive definite.
 type system struct {
 	graph    *index.Affinity
 	diagonal []float32 // of the whole matrix
-	fixed    []bool    // rows that are not solved for: their x is given and stands in b already; nil: none
-	leftOver float64   // share of every right side below which conjugate gradients stop
+	fixed    []bool    // rows whose x is given and is in b already; nil: none
+	leftOver float64   // conjugate gradients stop below this share of each right side
 }
 
-// What is left of a right side where the largest of a row's values is its answer, and where the answers only
-// teach a metric. On 40,000 rows in 96 classes with .001 instead, which takes about twice and three times as
-// many steps, one answer in 700 and one in 150 is another, and .9481 are right where .9475 and .9479 were.
+// Values of system.leftOver: for rows whose largest value is the answer, and for answers that only teach a
+// metric. On 40,000 rows in 96 classes, .001 takes about twice and three times as many steps; one answer in
+// 700 and one in 150 is different, and .9481 are right instead of .9475 and .9479.
 const (
 	leftOver      = .01
 	leftForMetric = .03
 )
 
-// Conjugate gradients take at most 300 steps, fewer where that would be more than mostVisits visits to rows.
-// Labels have then gone that many steps through the graph, and no two rows of a large graph without long
-// chains are that far apart.
+// mostVisits bounds the visits to rows: conjugate gradients take at most 300 steps, fewer in large files, but
+// no fewer than 25. A label moves one edge a step, and no two rows of a large graph without long chains are
+// that far apart.
 const mostVisits = 3e7
 
 func mostSteps(n int) int { return max(25, min(300, int(mostVisits)/n)) }
 
-// solve returns x, N x k, from b, N x k, which it overwrites, and the x that it begins with and takes over,
-// by conjugate gradients with the diagonal as preconditioner: one step size for each of the k columns, one
-// pass over the graph for all.
+// solve returns x, N x k, for the right sides b, N x k, by conjugate gradients with the diagonal as
+// preconditioner: a step size for each of the k columns, one pass over the graph for all. It begins with the
+// given x. Both b and x are overwritten.
 func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress) ([]float32, error) {
 	n := len(s.diagonal)
 	p, q := make([]float32, n*k), make([]float32, n*k)
 	r := b
 	count := chunks(n)
 	partial := make([]float64, count*k)
-	// inner sums f over the rows, column by column, in an order that the cores do not change.
+	// inner sums f over the rows, column by column, in an order that does not depend on the number of cores.
 	inner := func(out []float64, f func(sum []float64, row int)) {
 		eachChunk(n, func(i, from, to int) {
 			sum := partial[i*k : i*k+k]
@@ -138,7 +138,7 @@ func singly(out []float32, values []float64) {
 	}
 }
 
-// times puts a row of the matrix times x, k columns, into q and returns it.
+// times writes a row of the matrix times x, k columns, to q and returns it.
 func (s *system) times(x, q []float32, row, k int) []float32 {
 	out := q[row*k : row*k+k]
 	for c, v := range x[row*k : row*k+k] {
@@ -160,14 +160,14 @@ func (s *system) times(x, q []float32, row, k int) []float32 {
 	return out
 }
 
-// decay keeps a label's weight finite where a part of the graph holds labels of some classes only: without it
-// the solution there is not defined.
+// decay keeps values finite in a part of the graph that has labels of some classes only: without it the
+// solution there is not defined.
 const decay = 1e-3
 
-// leastDegree stands for that of a row without neighbours.
+// leastDegree is used for a row without neighbours.
 const leastDegree = 1e-6
 
-// newPoisson is the system of Poisson learning, (1 + decay) D - W.
+// newPoisson returns the system of Poisson learning, (1 + decay) D - W.
 func newPoisson(graph *index.Affinity, leftOver float64) *system {
 	s := &system{graph: graph, diagonal: degrees(graph), leftOver: leftOver}
 	for p, degree := range s.diagonal {
@@ -176,9 +176,9 @@ func newPoisson(graph *index.Affinity, leftOver float64) *system {
 	return s
 }
 
-// poisson is the Poisson solution of semi-supervised learning for classes from up to to: each labelled row is
-// a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y) delta_l. It returns
-// a value for each row and class; class is -1 where there is none.
+// poisson returns the solution of Poisson learning for classes [from, to), a value for each row and class:
+// each labelled row is a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y)
+// delta_l. class is -1 for a row without a label.
 func (s *system) poisson(ctx context.Context, class []int32, from, to int, told progress) ([]float32, error) {
 	n, k := s.graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
@@ -203,8 +203,8 @@ func (s *system) poisson(ctx context.Context, class []int32, from, to int, told 
 	return s.solve(ctx, b, make([]float32, n*k), k, told)
 }
 
-// harmonic is the system in which labelled rows hold their class and every other row is the mean of its
-// neighbours, drawn to 0 by decay, and by weight, in parts of its degree, to what is said of it.
+// harmonic is the system in which labelled rows keep their class and every other row is the mean of its
+// neighbours, drawn to 0 by decay and to its evidence by weight, both relative to its degree.
 type harmonic struct {
 	system
 	weight float32
@@ -221,8 +221,8 @@ func newHarmonic(graph *index.Affinity, class []int32, weight float32, leftOver 
 	return s
 }
 
-// classes solves for classes from up to to. What is said of the rows is a value for each row and class, which
-// is taken over; nil: nothing is.
+// classes solves for classes [from, to). said is the evidence, a value for each row and class, and is
+// overwritten; nil: none.
 func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, said []float32, told progress,
 ) ([]float32, error) {
 	n, k := s.graph.N(), to-from
@@ -241,7 +241,7 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 		}
 		own, degree := said[p*k:p*k+k], s.diagonal[p]/(1+decay+s.weight)
 		kernel.Axpy(s.weight*degree, own, b[p*k:p*k+k])
-		kernel.Scale(s.weight/(s.weight+decay), own) // x, were the row alone
+		kernel.Scale(s.weight/(s.weight+decay), own) // x without neighbours
 		columns, weights := s.graph.Row(p)
 		for j, q := range columns {
 			if holds(q) {
@@ -252,7 +252,7 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 	return s.solve(ctx, b, said, k, told)
 }
 
-// mass is the sum over all classes of what each row gets, where what is said of a row sums up to 1.
+// mass returns the sum of each row's values over all classes, given that its evidence sums to 1.
 func (s *harmonic) mass(ctx context.Context, class []int32) ([]float32, error) {
 	one, said := make([]int32, len(class)), make([]float32, len(class))
 	for p, y := range class {
@@ -263,9 +263,9 @@ func (s *harmonic) mass(ctx context.Context, class []int32) ([]float32, error) {
 	return s.classes(ctx, one, 0, 1, said, func(int, int) {})
 }
 
-// lessMean takes from each value its class's part of the mass of its row, which spares small classes from
-// large ones: a class's part is what it has of all mass, weighed by degree. With mass 1 everywhere it is each
-// class's mean.
+// lessMean subtracts from each value its class's part of the mass of its row, which protects small classes
+// from large ones. A class's part is its share of all mass, weighted by degree. With mass 1 everywhere this
+// is the mean of each class.
 func lessMean(x, mass, degree []float32, k int) {
 	total := sums(mass, degree, 1)[0]
 	part := sums(x, degree, k)
@@ -274,7 +274,7 @@ func lessMean(x, mass, degree []float32, k int) {
 	}
 }
 
-// sums are those of the k columns of x, its rows weighed.
+// sums returns the sums of the k columns of x, with its rows weighted.
 func sums(x, weights []float32, k int) []float64 {
 	out := make([]float64, k)
 	for p, w := range weights {
@@ -306,7 +306,7 @@ func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, al
 	return s.solve(ctx, b, make([]float32, n*k), k, told)
 }
 
-// largest is the column of the largest value of each row, the first of equals.
+// largest returns the column of the largest value of each row, the first among equals.
 func largest(x []float32, k int) []int32 {
 	out := make([]int32, len(x)/k)
 	for p := range out {

@@ -8,7 +8,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// unknownScores are distances, smoothed over the unlabelled neighbours: (W h + h) / (degree + 1).
+// unknownScores returns distances smoothed over the unlabelled neighbours: (W h + h) / (degree + 1); 0
+// for labelled rows.
 func (l *loaded) unknownScores(graph *index.Affinity) []float32 {
 	far, out := l.distances(), make([]float32, l.all)
 	eachChunk(l.all, func(_, from, to int) {
@@ -30,7 +31,7 @@ func (l *loaded) unknownScores(graph *index.Affinity) []float32 {
 	return out
 }
 
-// distances are those of each row to the nearest labelled row; none where no row is labelled.
+// distances returns the distance of each row to the nearest labelled row; zeros if no row is labelled.
 func (l *loaded) distances() []float32 {
 	d := l.points.D
 	labelled := vector.Matrix{D: d}

@@ -9,12 +9,12 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// evidenceWeight is what the evidence of all rows weighs together, in parts of what the labels do.
+// evidenceWeight is the weight of the evidence of all rows together, relative to that of the labels.
 const evidenceWeight = .03
 
-// evidence is what the labelled rows say of every other by distance alone: softmax(-a) from their prototypes.
-// Where labels arrive over the graph it counts for little; where none does, it decides. Its rows are those at
-// the positions of an order.
+// evidence gives each row classes by distance alone: softmax(-a) from the prototypes of the labelled rows.
+// It counts for little where labels arrive over the graph, and decides where none does. Its rows are in
+// the given order.
 type evidence struct {
 	points *solver.Points
 	order  []int32
@@ -22,7 +22,7 @@ type evidence struct {
 	scaled vector.Matrix // 2 tau C
 	psi    []float32     // tau psi of each class, +Inf for one without a label
 	total  []float32     // at each position, log sum_c exp(score)
-	weight float32       // of the evidence of a row, in parts of its degree
+	weight float32       // of the evidence of a row, relative to its degree
 }
 
 func (l *loaded) newEvidence(class, order []int32, settings solver.Settings) *evidence {
@@ -75,7 +75,8 @@ func logSumExp(x []float32) float32 {
 	return most + float32(math.Log(sum))
 }
 
-// scores are -a for positions from up to to and classes first up to last, without what all classes share.
+// scores returns -a for positions [from, to) and classes [first, last), without the terms that
+// all classes share.
 func (e *evidence) scores(from, to, first, last int) []float32 {
 	d, k := e.points.D, last-first
 	out, rows, scratch := make([]float32, (to-from)*k), make([]float32, (to-from)*d), e.points.Scratch(1)
@@ -89,8 +90,7 @@ func (e *evidence) scores(from, to, first, last int) []float32 {
 	return out
 }
 
-// of returns the evidence for classes first up to last, a value for each position and class, 0 at labelled
-// rows.
+// of returns the evidence for classes [first, last), a value for each position and class, 0 at labelled rows.
 func (e *evidence) of(first, last int) []float32 {
 	k := last - first
 	out := make([]float32, len(e.order)*k)

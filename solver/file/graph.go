@@ -7,14 +7,14 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// similarity is a graph that labels are spread over, with the row that stands at each of its positions.
+// similarity is a graph over which labels are spread, with the row at each of its positions.
 type similarity struct {
 	graph *index.Affinity
 	order []int32
 }
 
-// similarities is the graph over the width nearest of each row's list, weighed exp(-4 d2 / d2_k), d2_k the
-// squared distance of the last of them, and made symmetric, (A + A')/2.
+// similarities builds the graph of the width nearest of each row, weighted exp(-4 d2 / d2_k), d2_k the
+// squared distance of the last of them, and makes it symmetric, (A + A')/2.
 func similarities(lists *index.Neighbours, width int, order []int32) similarity {
 	width = min(width, lists.Rho)
 	position := make([]int32, len(order))
@@ -38,7 +38,7 @@ func similarities(lists *index.Neighbours, width int, order []int32) similarity 
 	})}
 }
 
-// in are the values of the rows, each at its position.
+// in returns the values of the rows, each at its position.
 func (s *similarity) in(values []int32) []int32 {
 	out := make([]int32, len(values))
 	for i, p := range s.order {
@@ -63,7 +63,7 @@ func symmetric(n, width int, entry func(p, j int) (int32, float32)) *index.Affin
 		a.Offsets[p+1] += a.Offsets[p]
 	}
 	a.Columns, a.Weights = make([]int32, a.Offsets[n]), make([]float32, a.Offsets[n])
-	put := func(p, q int32, w float32) { // Offsets[p] is where the next entry of p goes: it ends as the beginning of p+1
+	put := func(p, q int32, w float32) { // Offsets[p]: where the next entry of p goes
 		a.Columns[a.Offsets[p]], a.Weights[a.Offsets[p]] = q, w/2
 		a.Offsets[p]++
 	}
@@ -105,7 +105,7 @@ func symmetric(n, width int, entry func(p, j int) (int32, float32)) *index.Affin
 	return a
 }
 
-// degrees are the sums of the rows of a graph.
+// degrees returns the sums of the rows of a graph.
 func degrees(a *index.Affinity) []float32 {
 	d := make([]float32, a.N())
 	for p := range d {

@@ -9,21 +9,20 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// loaded is a problem in memory: embedded rows, the file's first and the support's after them.
+// loaded is a problem in memory: embedded rows, the file's first, then the support's.
 type loaded struct {
 	n, all, k int
 	points    solver.Points
-	class     []int32 // of each of all rows, -1 where it is to be solved
+	class     []int32 // of all rows, -1: to be solved
 	support   bool
 	recall    float64 // share of the neighbours that codes keep; 0 without codes
 	*regime
 }
 
-// power is what values are raised to before anything else where a file is labelled, as in a stream.
+// power is the default exponent of values in a file with labelled rows, as in a stream.
 const power = .75
 
-// load reads the file: once, or where codes are kept twice, first for a sample and the mean, then for the
-// codes.
+// load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes.
 func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) (*loaded, error) {
 	l := &loaded{regime: of, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
@@ -125,8 +124,8 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 	})
 }
 
-// reduce keeps the principal directions of the rows that keep the floor of their neighbours, or the whole
-// rows where no number of directions that is worth it does.
+// reduce replaces the rows by principal directions that keep the floor of their neighbours. The rows stay
+// whole if that takes more than mostCode directions or saves none.
 func (l *loaded) reduce(floor float64, plan *Plan) error {
 	if d := l.points.D; floor >= 1 || d <= leastCode {
 		return nil

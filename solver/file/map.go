@@ -8,7 +8,7 @@ import (
 // mostMapped bounds the rows of a map.
 const mostMapped = 2000
 
-// project fills in where a sample of the rows lies along the two directions in which it varies most.
+// project fills in the positions of a sample of the rows along the two directions in which it varies most.
 func (l *loaded) project(r *Result) {
 	every := (l.n + mostMapped - 1) / mostMapped
 	d := l.points.D

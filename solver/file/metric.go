@@ -6,12 +6,13 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// metricStretches is from how many stretches, spread over the file, residuals are taken.
+// metricStretches is the least number of stretches, spread over the file, from which residuals are taken, if
+// there are as many.
 const metricStretches = 400
 
-// manifold is how far a class is many rows that lie side by side rather than a spread around a mean, n rows
-// in k classes: 0 up to a hundred rows a class, 1 from a thousand on. Then what one class's rows have in
-// common is no direction, and neighbours say more than means.
+// manifold returns how far a class is many rows that lie side by side rather than a spread around a mean, for
+// n rows in k classes: 0 up to a hundred rows a class, 1 from a thousand on. At 1 the rows of a class share
+// no direction, and neighbours are more informative than means.
 func manifold(n, k int) float64 {
 	if k == 0 {
 		k = unknownClusters
@@ -19,9 +20,9 @@ func manifold(n, k int) float64 {
 	return min(1, max(0, math.Log10(float64(n)/float64(k)/100)))
 }
 
-// learnMetric moves the points to a space in which the directions along which one class's rows spread count
-// less, learned from an answer for all rows, stretch by stretch: rows side by side share what the moment did
-// to them.
+// learnMetric maps the points to a space in which the directions along which the rows of one class spread
+// count less. It learns from an answer for all rows, stretch by stretch, because adjacent rows share the
+// conditions of the moment.
 func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told progress) error {
 	d := l.points.D
 	s := metric.NewScatter(d)
@@ -35,7 +36,7 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 	every := max(1, l.n/stretch/metricStretches)
 	for from := 0; from < l.n; from += stretch * every {
 		to := min(l.n, from+stretch)
-		// classes of the stretch, numbered as they come
+		// classes of the stretch, numbered by first row
 		number := map[int32]int{}
 		for _, c := range answer[from:to] {
 			if _, ok := number[c]; !ok {

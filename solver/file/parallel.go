@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many rows one worker takes at a time. Sums are kept a chunk and added in order, so that no
-// answer depends on how many cores there are.
+// chunk is how many rows one worker takes at a time. Sums are kept for each chunk and added in order, so that
+// no answer depends on the number of cores.
 const chunk = 1024
 
-// chunks is how many chunks n rows make.
+// chunks returns the number of chunks of n rows.
 func chunks(n int) int { return (n + chunk - 1) / chunk }
 
-// eachChunk calls do for every chunk of n rows, on all cores: do(i, from, to) is chunk i, rows from up to to.
+// eachChunk calls do for every chunk of n rows, on all cores: do(i, from, to) gets chunk i, rows [from, to).
 func eachChunk(n int, do func(i, from, to int)) {
 	eachOf(chunks(n), func(i int) { do(i, i*chunk, min(n, (i+1)*chunk)) })
 }

@@ -2,15 +2,15 @@ package file
 
 import "fmt"
 
-// Plan says how a problem will be solved within the memory given.
+// Plan says how a problem is solved within the given memory.
 type Plan struct {
 	Rows, Dimension int
-	Bytes           int64   // that rows, graph and answers take, about
-	Peak            int64   // that all memory takes at its height, about
-	Limit           int64   // that Bytes may be; 0: no limit
+	Bytes           int64   // estimate for rows, graph and answers
+	Peak            int64   // estimate of all memory at its peak
+	Limit           int64   // of Bytes; 0: no limit
 	Code            int     // principal directions kept of each row, one byte each; 0: float32
-	Directions      int     // principal directions kept of each row as float32, once that is known; 0: codes, or the whole row
-	Recall          float64 // share of a row's true neighbours that directions keep, measured on a sample; 0 until it is, and for whole rows
+	Directions      int     // principal directions kept of each row as float32, once known; 0: codes, or whole rows
+	Recall          float64 // share of a row's neighbours that directions keep, in a sample; 0: whole rows or unknown
 }
 
 func (p Plan) String() string {
@@ -30,7 +30,7 @@ func (p Plan) String() string {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20) }
 
-// Sizes in which the rows are kept as codes.
+// Least and largest number of directions in a code.
 const (
 	leastCode = 16
 	mostCode  = 256
@@ -41,14 +41,14 @@ const (
 	lists     = 8 * listed            // of neighbours
 	spreadOn  = 8 * 3 * spreading / 2 // the graph that labels are spread over
 	searching = 320                   // the search for neighbours, beside the rows and its answer
-	sketches  = 144                   // longer lists of it where rows have many dimensions
+	sketches  = 144                   // its longer lists for rows of many dimensions
 	solving   = 300                   // both graphs while they are made, and the answers
 )
 
-// sketchedFrom are the dimensions from which on the search sketches rows.
+// sketchedFrom is the dimension from which on the search sketches rows.
 const sketchedFrom = 256
 
-// unknownClusters stands for their number where the graph is to say it.
+// unknownClusters is the number of clusters assumed until the graph decides it.
 const unknownClusters = 50
 
 // size fills in the bytes of a plan.
@@ -69,8 +69,9 @@ func (p *Plan) size(n, k int) {
 	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*columnsAtOnce(k), 4*k)))
 }
 
-// plan chooses whole rows where they fit, else the longest code with which all of the work does, or, where
-// that is none, with which what is kept does; measured recall may shorten it later.
+// plan chooses whole rows if Bytes fits into limit, else the longest code with which Peak fits, else the
+// longest with which Bytes fits. Measured recall may shorten it later. If nothing fits, it returns the
+// smallest plan and an error.
 func (p *Problem) plan(limit int64) (Plan, error) {
 	n := p.N + p.Support.N
 	out := Plan{Rows: p.N, Dimension: p.D, Limit: limit}

@@ -8,15 +8,16 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// The parts that nearby ends with have at most together rows, whose values fit into a cache, or are the
-// deepest, as where few rows lie apart from all others.
+// nearby stops splitting at together rows, whose values fit into a cache, or at depth deepest, which it
+// reaches where few rows lie apart from all others.
 const (
 	together = 256
 	deepest  = 40
 )
 
-// nearby is an order in which rows that lie near each other mostly stand near each other: parts, and parts of
-// these, by which of two rows is nearer. Who walks over a graph in it finds most neighbours in the cache.
+// nearby returns an order in which rows near each other are mostly side by side: it splits the rows, and
+// each part again, by which of two rows is nearer. A walk over a graph in this order finds most neighbours
+// in the cache.
 func nearby(x *solver.Points) []int32 {
 	order := make([]int32, x.N)
 	for i := range order {
@@ -48,8 +49,8 @@ func nearby(x *solver.Points) []int32 {
 	return order
 }
 
-// embedding takes a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support, to x scaled to
-// length 1 less mean.
+// embedding maps a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support to x scaled to
+// length 1, less mean.
 type embedding struct {
 	power   float64
 	mean    []float32
@@ -81,8 +82,8 @@ func (e *embedding) embed(out, x []float32) {
 	}
 }
 
-// mean gathers the mean of embeddings: with support of the labelled rows, with equal weight a class; else of
-// all rows.
+// mean accumulates the mean of raised rows: with support of the labelled rows, each class weighing the same;
+// else of all rows.
 type mean struct {
 	sums   [][]float64 // of each class, the last of all rows
 	counts []float64
@@ -93,7 +94,7 @@ func newMean(k, d int) *mean {
 	return &mean{sums: make([][]float64, k+1), counts: make([]float64, k+1), row: make([]float32, d)}
 }
 
-// add takes a raw row in; class is -1 for one without a label.
+// add adds a raw row; class is -1 for one without a label.
 func (m *mean) add(e *embedding, x []float32, class int32) {
 	if class < 0 {
 		if e.support {

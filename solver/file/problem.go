@@ -1,6 +1,6 @@
 // Package file labels a whole file of embeddings as one problem: one graph over all rows, one start, one
-// objective that only falls. Where the rows do not fit into the memory given, it keeps a code of each, and
-// still solves them as one. It knows nothing of file formats.
+// objective that only falls. If the rows do not fit into the given memory, they are quantised and still
+// solved as one problem. The package knows nothing of file formats.
 package file
 
 import (
@@ -16,31 +16,31 @@ import (
 
 // Problem is a file to be labelled.
 type Problem struct {
-	N, D, K int // K 0, without labelled rows: as many clusters as the graph falls into
+	N, D, K int // K 0, without labelled rows: the graph decides the number of clusters
 
-	// Read gives every raw row of the file to use, in order, with the class of a labelled row or -1. The row is
-	// valid during the call. It is called once, or twice where codes are kept, and must give the same rows each
-	// time.
+	// Read passes every raw row of the file to use, in order, with the class of a labelled row or -1. The row is
+	// valid during the call. Read is called once, or twice with codes, and again for each fold of a calibration.
+	// It must give the same rows each time.
 	Read func(use func(row []float32, class int32) error) error
 
-	Support        vector.Matrix // labelled raw rows outside the file; none: N is 0
+	Support        vector.Matrix // labelled raw rows outside the file; N 0: none
 	SupportClasses []int32
 }
 
-// Settings are what may be chosen of a solve. The zero value is the default.
+// Settings are the options of a solve. The zero value is the default.
 type Settings struct {
 	Seed         uint64
-	Index        string  // how neighbours are searched for, one of index.Methods
+	Index        string  // search for neighbours, one of index.Methods; "": auto
 	RecallFloor  float64 // of the search for neighbours; 0: the index's default
-	Ordered      *bool   // whether the order of the rows means something; nil: as far as neighbours lie side by side
-	Memory       int64   // bytes that Plan.Bytes may be; 0: no limit
+	Ordered      *bool   // whether the order of the rows means something; nil: as far as Result.Coherence says
+	Memory       int64   // limit of Plan.Bytes; 0: none
 	UnknownRate  float64 // share of the rows of labelled classes that may be called unknown
-	Power        float64 // values are raised to, where the file is labelled; 0: .75
-	Uncalibrated bool    // leave confidence as it comes: half as long for a small file
+	Power        float64 // exponent of values in a file with labelled rows; 0: .75
+	Uncalibrated bool    // do not calibrate confidence; halves the time of a small file
 	Check        bool    // compute R after each half-step: Result.Trace and Rises (slow)
 
-	Adjust   func(*solver.Settings)                // changes what the solve would take; may be nil
-	Plan     func(Plan)                            // told before the work starts; may be nil
+	Adjust   func(*solver.Settings)                // changes the solver's settings; may be nil
+	Plan     func(Plan)                            // called before the work and when recall is known; may be nil
 	Progress func(stage string, done, total int64) // may be nil
 }
 
@@ -51,21 +51,21 @@ func (s *Settings) adjusted(c solver.Settings) solver.Settings {
 	return c
 }
 
-// Result is a labelled file. Classes are those of the problem; without support 0 to K-1.
+// Result is a labelled file. Classes are those of the problem; without labelled rows clusters 0 to K-1.
 type Result struct {
 	Labels       []int32
 	K            int // classes or clusters
 	Confidence   []float32
 	UnknownScore []float32 // nil without support
-	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf where it cannot be said
+	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf: not known
 	Calibrated   bool      // confidence was fitted to labelled rows that the solve did not see
 
-	Second []int32 // the class that each row was nearest to after its label
+	Second []int32 // second-best class of each row
 
 	Sample    []int32      // rows spread over the file, at most 2,000
-	Positions [][2]float32 // and where they lie along the two directions in which they vary most
+	Positions [][2]float32 // of Sample, along the two directions in which it varies most
 
-	Coherence float64 // how much the order of the rows tells, 0 to 1
+	Coherence float64 // how much the order of the rows means, 0 to 1
 	Sweeps    int
 	Trace     []float64
 	Rises     int

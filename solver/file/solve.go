@@ -11,15 +11,15 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// listed is how many neighbours of each row are searched for, spreading how many of them labels are spread
-// over.
+// listed is the number of neighbours searched for each row, spreading the number of these over which
+// labels are spread.
 const (
 	listed    = 12
 	spreading = 10
 )
 
-// Solve labels every row of the file: by the classes of its labelled rows and its support, or, where there
-// are none, by K clusters. The answer depends on the problem and the settings, not on the cores.
+// Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
+// by K clusters. The answer depends on the problem and the settings, not on the number of cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	of := &regime{}
 	r, class, err := solveAs(ctx, p, &s, of)
@@ -30,14 +30,15 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	return r, c.fit(ctx, r)
 }
 
-// regime is what a file is found to be. A sample of it is solved as the whole is.
+// regime is what is measured of a file. A sample of the file is solved with the values of the whole.
 type regime struct {
 	known     bool
 	manifold  float64
 	coherence float64
 }
 
-// solveAs labels the rows, and returns the class that each was given. It fills in a regime that is not known.
+// solveAs labels the rows, and also returns the class that each was given, -1 for none. It fills in of unless
+// it is known.
 func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result, []int32, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
@@ -56,7 +57,7 @@ func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result,
 	if err != nil {
 		return nil, nil, err
 	}
-	if plan.Recall > 0 && s.Plan != nil { // what was kept of the rows is known now
+	if plan.Recall > 0 && s.Plan != nil { // the directions kept and their recall are known now
 		s.Plan(plan)
 	}
 	r := &Result{Plan: plan, K: p.K}
@@ -66,12 +67,12 @@ func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result,
 	return r, l.class, l.clusters(ctx, s, r)
 }
 
-// mostExact is up to how many rows neighbours are searched for exactly where the approximate search misses
-// its floor: beyond, that takes hours, and what is found instead lies about as near.
+// mostExact bounds the rows whose neighbours are searched exactly if the approximate search misses its floor.
+// Above it, that would take hours, and the neighbours found approximately are about as near.
 const mostExact = 100_000
 
-// search finds the neighbours of all rows. Where rows are codes it need not find more of the neighbours than
-// codes keep.
+// search finds the neighbours of all rows. With codes it need not find more of the neighbours than
+// the codes keep.
 func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
 	floor := s.RecallFloor
 	if floor == 0 && l.recall > 0 {
@@ -87,10 +88,11 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 	return lists, nil
 }
 
-// progress is told how many of a stage's steps are done. A stage may end before its last step.
+// progress is called with the steps of a stage that are done, and their total. A stage may end before
+// its last step.
 type progress func(done, total int)
 
-// progress reports a stage's steps.
+// progress returns a function that reports a stage's steps.
 func (s *Settings) progress(stage string) progress {
 	return func(done, total int) {
 		if s.Progress != nil {
@@ -99,8 +101,8 @@ func (s *Settings) progress(stage string) progress {
 	}
 }
 
-// labels solves a file with labelled rows: labels spread over the graph, the metric that the answer teaches,
-// labels spread again, and the descent from there; where labels are few, from communities too.
+// labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer,
+// spreads the labels again, and descends from there; with few labels from communities too.
 func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	lists, err := l.search(ctx, s)
 	if err != nil {
@@ -132,7 +134,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	s.progress("graph")(0, 1) // not before: beside all that spreads labels it would not fit
+	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
 	starts := [][]int32{answer}
 	if l.fewLabels() {
@@ -144,8 +146,8 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	// S itself says more than means where a class is many rows side by side, and labels reached the row over
-	// them.
+	// S is more informative than means if a class is many rows side by side and labels reached the
+	// row over them.
 	kernel.Scale(float32(l.manifold), reach)
 	r.Confidence, r.Second = solved.Doubt(reach)
 	r.Labels, r.Confidence, r.Second = solved.Labels[:l.n], r.Confidence[:l.n], r.Second[:l.n]
@@ -154,15 +156,15 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	return nil
 }
 
-// A file is solved from communities too where there are fewer labelled rows than these (with as many most
-// communities hold one), and of no more classes than two answers for all rows have memory for.
+// A file is solved from communities too if it has fewer than fewLabelled labelled rows (with as many, most
+// communities hold one), and at most fewClasses classes, as two answers for all rows must fit into memory.
 const (
 	fewLabelled = 400
 	fewClasses  = 64
 )
 
-// fewLabels is whether communities may say more of the classes than labels that spread do: where these are
-// few and a class is many rows side by side.
+// fewLabels says whether communities may be more informative than spread labels: if labels are few and a
+// class is many rows side by side.
 func (l *loaded) fewLabels() bool {
 	labelled := 0
 	for _, y := range l.class {
@@ -173,8 +175,8 @@ func (l *loaded) fewLabels() bool {
 	return labelled < fewLabelled && l.k <= fewClasses && l.manifold > .5
 }
 
-// byCommunities is the class of each row by the labels in its community, an answer where that is tied to
-// none; nil where communities do not tell classes apart.
+// byCommunities returns the class of each row by the labels in its community, or its answer if the community
+// is tied to no label; nil if communities do not separate classes.
 func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) []int32 {
 	communities := solver.LabelledCommunities(similar.graph, similar.in(l.class), l.k, seed)
 	if communities == nil {
@@ -189,7 +191,7 @@ func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) 
 	return out
 }
 
-// coherenceOf is what the settings say of the order, or what the rows do.
+// coherenceOf returns the coherence of the rows, at least .1 if ordered is true, 0 if it is false.
 func coherenceOf(lists *index.Neighbours, n int, ordered *bool) float64 {
 	switch {
 	case ordered == nil:
@@ -200,7 +202,7 @@ func coherenceOf(lists *index.Neighbours, n int, ordered *bool) float64 {
 	return 0
 }
 
-// clusters solves a file without labelled rows: from communities of the graph.
+// clusters solves a file without labelled rows, starting from communities of the graph.
 func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	lists, err := l.search(ctx, s)
 	if err != nil {
@@ -221,7 +223,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Confidence, r.Second = solved.Doubt(nil) // clusters are what their means are
+	r.Confidence, r.Second = solved.Doubt(nil) // clusters are defined by their means
 	r.Labels, r.UnknownLimit = solved.Labels, math.Inf(1)
 	l.project(r)
 	return nil

@@ -10,16 +10,16 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce is for how many of k classes labels are spread at a time: one row's fill a line of the cache,
-// or as many as take no more memory than the answers for k classes will.
+// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill a line of
+// the cache, or as many as take no more memory than the answers for k classes.
 func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
 
-// spreadLabels is the class of each row that the graph gives it: the largest of the sum of two solutions,
-// each scaled by its root mean square over the unlabelled rows, in the first classes. Poisson's holds where
-// labels are few beside the rows, where the harmonic one is flat; that, with its means taken off, holds where
-// labels are many, as a class with many rows cannot drown a small one in it. The harmonic one has the
-// evidence of the prototypes as a weak source at every row: it decides where no label arrives. Reach is the
-// part that labels have in what arrives at a row.
+// spreadLabels returns the class that the graph gives each row: the largest value of the sum of two
+// solutions, each scaled by its root mean square over the unlabelled rows in the first classes. The Poisson
+// solution works if labels are few, where the harmonic one is flat. The harmonic one, less its means, works
+// if labels are many, because a class with many rows cannot drown a small one in it. The harmonic one has the
+// evidence of the prototypes as a weak source at every row, which decides where no label arrives. reach is
+// the share of labels in what arrives at a row.
 func (l *loaded) spreadLabels(
 	ctx context.Context, similar similarity, given []int32, settings solver.Settings,
 	leftOver float64, told progress,
@@ -79,8 +79,8 @@ func (l *loaded) spreadLabels(
 	return answer, reach, nil
 }
 
-// byFirstRow lists k classes in the order of their first rows, those without any at the end, and gives each
-// row the position of its class.
+// byFirstRow lists k classes in the order of their first rows, those without any last, and returns the
+// position of each row's class.
 func byFirstRow(class []int32, k int) (order, ranked []int32) {
 	position := make([]int32, k)
 	for c := range position {
@@ -105,7 +105,7 @@ func byFirstRow(class []int32, k int) (order, ranked []int32) {
 	return order, ranked
 }
 
-// size is the root mean square of x, k values a row, over rows without a class.
+// size returns the root mean square of x, k values a row, over rows without a class.
 func size(x []float32, class []int32, k int) float32 {
 	sum, count := 0., 0
 	for p, y := range class {
