@@ -111,8 +111,8 @@ func eachRowOf(source table.Source, use func(table.Row) error) error {
 	return errors.Join(err, bad.err())
 }
 
-// eachGoodRow reads a source to its end and closes it. Bad rows go to skip, which returns an error as soon as
-// a bad row makes the whole file useless.
+// eachGoodRow reads a source to its end and closes it. Bad rows go to skip. If skip returns an error, the
+// rest is read only for further bad rows; the error itself is not returned.
 func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	useless := false
@@ -136,7 +136,7 @@ func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*tabl
 	}
 }
 
-// badRows counts bad rows, and keeps the first.
+// badRows counts bad rows, and keeps the faults of the first few.
 type badRows struct {
 	count int
 	first []error
@@ -152,7 +152,7 @@ func (b *badRows) add(row *table.BadRow) error {
 	return errBadRows
 }
 
-// err reports the number of bad rows and the fault of the first.
+// err reports the number of bad rows and the first faults.
 func (b *badRows) err() error {
 	switch {
 	case b.count == 0:
