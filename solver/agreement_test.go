@@ -66,7 +66,8 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 						}
 					}
 				}
-				// R at the result's own S and C, so that a wrong objective and a wrong descent cannot hide each other.
+				// R is computed at the result's own S and C, so that a wrong objective and a wrong descent cannot
+				// hide each other.
 				for i := range p.N {
 					j.s[i] = wide(r.S[i*p.K : i*p.K+p.K])
 				}

@@ -12,7 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// episodeOf is a few-shot episode: n rows of dimension d, shots labelled rows a class, a metric of rank 32 learned before.
+// episodeOf is a few-shot episode: n rows of dimension d, shots labelled rows a class, and a learned metric
+// of rank 32.
 func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Problem) {
 	settings, err := solver.Preset("default").Settings()
 	if err != nil {
@@ -48,7 +49,7 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	return settings, p
 }
 
-// BenchmarkEpisode is one episode from raw float32 rows to labels: power, metric, graph, solve; one core.
+// BenchmarkEpisode solves one episode from raw float32 rows to labels: power, metric, graph, solve; one core.
 func BenchmarkEpisode(b *testing.B) {
 	for _, size := range []struct{ n, d, k, shots int }{{100, 512, 5, 5}, {100, 512, 5, 1}, {400, 1280, 20, 5}, {100, 64, 5, 5}} {
 		b.Run(fmt.Sprintf("n%d-d%d-k%d-shots%d", size.n, size.d, size.k, size.shots), func(b *testing.B) {
@@ -67,7 +68,8 @@ func BenchmarkEpisode(b *testing.B) {
 	}
 }
 
-// givenGraph joins each row with rho others of its class, drawn at random: what a search would find costs more than the solve.
+// givenGraph joins each row with rho others of its class, drawn at random: a search for neighbours would cost
+// more than the solve.
 func givenGraph(truth []int32, k, rho int) *index.Affinity {
 	n := len(truth)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -88,7 +90,7 @@ func givenGraph(truth []int32, k, rho int) *index.Affinity {
 	return lists.Symmetric()
 }
 
-// BenchmarkLarge is a whole set with a given graph: 12 prototype steps from k-means++.
+// BenchmarkLarge solves a whole set with a given graph: 12 prototype steps from k-means++.
 func BenchmarkLarge(b *testing.B) {
 	for _, size := range []struct{ n, d, k int }{{10_000, 64, 10}, {1_000_000, 64, 10}, {100_000, 128, 100}} {
 		b.Run(fmt.Sprintf("n%d-d%d-k%d", size.n, size.d, size.k), func(b *testing.B) {
@@ -116,8 +118,8 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkClasses is a whole set of many classes with a given graph, 12 prototype steps from one row a
-// class: classes that lie apart, and classes that run into each other.
+// BenchmarkClasses solves a whole set of many classes with a given graph, 12 prototype steps from one row a
+// class: with classes that lie apart, and with classes that overlap.
 func BenchmarkClasses(b *testing.B) {
 	const n, d, k = 100_000, 128, 100
 	for _, spread := range []float64{1, 3} {
@@ -151,7 +153,7 @@ func BenchmarkClasses(b *testing.B) {
 	}
 }
 
-// solved is an episode to learn from.
+// solved returns an episode and its result to learn from.
 func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
 	settings, p := episodeOf(b, 100, 512, 5, 1)
 	solve, err := solver.New(settings)
@@ -165,7 +167,7 @@ func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
 	return settings, p, r
 }
 
-// BenchmarkUpdate is what learning costs an episode.
+// BenchmarkUpdate measures learning from an episode.
 func BenchmarkUpdate(b *testing.B) {
 	_, p, r := solved(b)
 	scatter := metric.NewScatter(p.D)
@@ -175,7 +177,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkRefresh is a metric made.
+// BenchmarkRefresh measures making a metric.
 func BenchmarkRefresh(b *testing.B) {
 	settings, p, r := solved(b)
 	scatter := metric.NewScatter(p.D)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// close compares two solves of one problem up to rounding.
+// closeResults compares two solves of one problem up to rounding.
 func closeResults(t *testing.T, a, b *Result, n int) {
 	t.Helper()
 	near := func(name string, x, y []float32) {
@@ -29,7 +29,7 @@ func closeResults(t *testing.T, a, b *Result, n int) {
 	near("masses", a.Masses, b.Masses)
 	near("confidence", a.Confidence, b.Confidence)
 	near("agreement", a.Agreement, b.Agreement)
-	squares := func(x []float32) []float32 { // near 0 a root takes rounding for a distance
+	squares := func(x []float32) []float32 { // compared as squares: near 0 a root magnifies rounding
 		out := slices.Clone(x)
 		for i, v := range out {
 			out[i] = v * v
@@ -48,7 +48,7 @@ func closeResults(t *testing.T, a, b *Result, n int) {
 	}
 }
 
-// A mean instead of the labelled rows of a class gives what all of them give.
+// Replacing the labelled rows of a class by their mean changes no result.
 func TestMeansStandForLabelledRows(t *testing.T) {
 	for _, method := range []Method{SLKMeans, KMeans, LaplacianShot, Nearest} {
 		for seed := range uint64(30) {
@@ -82,8 +82,8 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 	}
 }
 
-// besideOf is a problem with its anchors in prepared sets, among rows that are left out and rows of classes
-// that are not in force.
+// besideOf puts a problem's anchors into prepared sets, among rows that are left out and rows of classes
+// not in force.
 func besideOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem {
 	q := *p
 	q.Anchors, q.AnchorLabels = nil, nil
@@ -114,7 +114,7 @@ func besideOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Probl
 	return &q
 }
 
-// Prepared sets of labelled rows, kept from solve to solve or not, give what the rows themselves give.
+// Prepared sets of labelled rows give the same results as the rows themselves, kept between solves or not.
 func TestPreparedSetsAreTheirRows(t *testing.T) {
 	settings, err := DefaultPreset.Settings()
 	if err != nil {
@@ -129,7 +129,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p := drawn(seed)
 			if seed%4 == 0 {
-				p.Embedding = nil // the mean is that of the labelled rows
+				p.Embedding = nil // the mean of the labelled rows
 			} else if seed%4 == 1 && p.Embedding != nil {
 				p.Embedding.Mean = nil
 			}
@@ -152,7 +152,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if len(p.Labels) == 0 || len(q.Beside) == 0 {
 				return
 			}
-			// The same sets beside another episode: what moves is the mean.
+			// The same sets beside another episode: the mean changes.
 			p.Labels[0], q.Labels = -1, p.Labels
 			if want, err = fresh.Solve(context.Background(), p); err != nil {
 				t.Fatal(err)
@@ -167,8 +167,8 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 	}
 }
 
-// Rows of a class that is not in force count in the mean and nowhere else; beyond alongMost rows products
-// with the metric's directions are not kept, and the answers are the same.
+// Rows of a class not in force count in the mean and nowhere else. Above alongMost rows, products with the
+// metric's directions are not kept, and the answers are the same.
 func TestManyRowsBeside(t *testing.T) {
 	p := drawn(6)
 	for seed := uint64(6); p.Embedding == nil || len(p.Embedding.Metric.Scales) == 0; seed++ {
@@ -218,7 +218,7 @@ func TestManyRowsBeside(t *testing.T) {
 	closeResults(t, results[0], results[1], p.N)
 }
 
-// A fault of a set is named.
+// An error names the faulty set.
 func TestFaultsOfPreparedSets(t *testing.T) {
 	set, err := NewLabelled([][]float32{{1, 2}, {2, 1}}, []int32{0, 1}, 2, 2, 1)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// blocked is a problem of points in bursts of a class, with a graph between rows side by side and of a class.
+// blocked is a problem of points in bursts of a class, with a graph between adjacent rows and between rows
+// of a class.
 func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 	random := rand.New(rand.NewPCG(3, 3))
 	x, centres := &Points{N: n, D: d, Values: make([]float32, n*d)}, make([]float32, k*d)
@@ -30,7 +31,7 @@ func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 			x.Values[i*d+j] = (centres[class*d+j] + float32(random.NormFloat64())) / 5
 		}
 		truth[i], p.Labels[i], p.Start[i] = int32(class), -1, int32(random.IntN(k))
-		if i < 3*k { // a few labels that hold each class where they stand
+		if i < 3*k { // a few labels hold each class in place
 			truth[i] = int32(i % k)
 			p.Labels[i] = truth[i]
 			for j := range d {
@@ -68,8 +69,8 @@ func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 	return p, truth
 }
 
-// With blocks R is what is written, summed here in float64 from S and the prototypes, it never rises, and
-// labelled rows stay; for rows and for codes.
+// With blocks, R is as documented, summed here in float64 from S and the prototypes; it never rises, and
+// labelled rows keep their labels; for rows and for codes.
 func TestBlocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, k  int
@@ -113,7 +114,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// judgeBlocks is R with blocks, as its comment has it.
+// judgeBlocks computes R with blocks from the formula at Blocks.
 func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64) {
 	n, d, k, b := p.N, p.D, p.K, p.Blocks
 	row := func(i int) []float32 { return p.Points.Rows(i, i+1, make([]float32, d)) }
@@ -212,7 +213,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 	return sum
 }
 
-// What points and blocks cannot be is said.
+// Combinations that points and blocks do not support are errors.
 func TestPointsAreChecked(t *testing.T) {
 	for want, spoil := range map[string]func(p *Problem){
 		"are not 600 rows":    func(p *Problem) { p.Points.N-- },

@@ -28,7 +28,8 @@ func withTerms(seed uint64) *Problem {
 	return p
 }
 
-// An edge of large weight makes two rows one thing, one of large negative weight two; evidence makes a row its class.
+// An edge of large weight gives two rows one class, one of large negative weight two classes; evidence gives
+// a row its class.
 func TestEdgesAndEvidenceCount(t *testing.T) {
 	for _, which := range []engine{rowEngine, gramEngine} {
 		solve, _ := defaultSolver(t, nil)
@@ -60,7 +61,7 @@ func TestEdgesAndEvidenceCount(t *testing.T) {
 	}
 }
 
-// Neighbours are chosen by distance and lag together, in both engines; what is set before the graph is built counts.
+// Neighbours are chosen by distance and lag together, in both engines. Terms that are set before Graph count.
 func TestLagChoosesNeighbours(t *testing.T) {
 	const n = 40
 	p := &Problem{N: n, D: 8, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, 8), Embedding: &Embedding{Mean: make([]float32, 8)}}
@@ -82,7 +83,7 @@ func TestLagChoosesNeighbours(t *testing.T) {
 		}
 		between := make([]float32, n*n)
 		space.Distances(between, n)
-		p.Lag = []float32{0, 100, 200, 300} // far ones are all as far
+		p.Lag = []float32{0, 100, 200, 300} // all far ones get the same
 		if _, err = space.Graph(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// drawn is a random episode: labelled rows, anchors, a prior, a metric, absent classes, as the seed has it.
+// drawn is a random episode: labelled rows, anchors, a prior, a metric, absent classes, depending
+// on the seed.
 func drawn(seed uint64) *Problem {
 	random := rand.New(rand.NewPCG(seed, 7))
 	n, d, k := 20+random.IntN(150), 8+random.IntN(100), 1+random.IntN(9)
@@ -120,7 +121,7 @@ func TestEnginesAgree(t *testing.T) {
 				x, y := make([]float32, p.N), make([]float32, p.N)
 				a.Distances(x, -1)
 				b.Distances(y, -1)
-				for i := range x { // near 0 a root takes rounding for a distance
+				for i := range x { // compared as squares: near 0 a root magnifies rounding
 					x[i], y[i] = x[i]*x[i], y[i]*y[i]
 				}
 				near("squared distances", x, y)
@@ -132,7 +133,7 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-// Rows that are listed one by one are solved as if they lay in one piece.
+// Rows listed one by one are solved like rows in one slice.
 func TestRowsOneByOne(t *testing.T) {
 	settings, err := DefaultPreset.Settings()
 	if err != nil {

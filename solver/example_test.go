@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// The front door: rows without a label get one of those that others have.
+// The simplest use: rows without a label get a label of the others.
 func ExampleLabel() {
 	rows := [][]float32{{9, 1, 0}, {0, 1, 9}, {8, 1, 1}, {9, 2, 0}, {1, 0, 8}}
 	answers, _, err := solver.Label(rows, []string{"milk", "bread", "", "", ""})
@@ -27,7 +27,7 @@ func ExampleLabel() {
 	// true 3 row 3: dimension 2, not 3
 }
 
-// Two labelled rows teach six others: few-shot.
+// Few-shot: two labelled rows suffice to label six others.
 func ExampleSolver_Solve() {
 	settings, err := solver.Preset("default").Settings()
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleSolver_Solve() {
 	r, err := solve.Solve(context.Background(), &solver.Problem{
 		N: 8, D: 3, K: 2,
 		Rows:   []float32{9, 1, 0, 0, 1, 9, 8, 1, 1, 9, 2, 0, 1, 0, 8, 0, 2, 9, 8, 0, 0, 1, 1, 7},
-		Labels: []int32{0, 1, -1, -1, -1, -1, -1, -1}, // -1: to be solved
+		Labels: []int32{0, 1, -1, -1, -1, -1, -1, -1}, // -1: unlabelled
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -49,13 +49,13 @@ func ExampleSolver_Solve() {
 	// Output: [0 1 0 0 1 1 0 1]
 }
 
-// Without labels the same call parts the rows into clusters.
+// Without labels the same call clusters the rows.
 func ExampleClustering() {
 	settings, err := solver.Clustering("slk-means")
 	if err != nil {
 		log.Fatal(err)
 	}
-	settings.Rho = 2 // of so few rows only two are near
+	settings.Rho = 2 // few rows: each has only two near ones
 	solve, err := solver.New(settings)
 	if err != nil {
 		log.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// defaultSolver has the settings of preset default, after change where there is one.
+// defaultSolver has the settings of preset default, modified by change unless that is nil.
 func defaultSolver(t testing.TB, change func(*Settings)) (*Solver, Settings) {
 	t.Helper()
 	settings, err := Preset("default").Settings()
@@ -30,7 +30,7 @@ func defaultSolver(t testing.TB, change func(*Settings)) (*Solver, Settings) {
 	return solve, settings
 }
 
-// few is a small sound episode to spoil.
+// few is a small valid episode for tests to break.
 func few() *Problem {
 	return &Problem{N: 6, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1}, Labels: []int32{0, 1, -1, -1, -1, -1}}
 }
@@ -86,7 +86,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			strings.Contains(c.want, "of class 1") && !(errors.As(err, &class) && class.Class == 1) {
 			t.Errorf("%T %v names no row or class", err, err)
 		}
-		if _, err := solve.Solve(context.Background(), few()); err != nil { // and the Solver is still sound
+		if _, err := solve.Solve(context.Background(), few()); err != nil { // and the Solver still works
 			t.Errorf("after %q: %v", c.want, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	}
 }
 
-// What is odd but sound has an answer.
+// Unusual but valid episodes are solved.
 func TestOddEpisodes(t *testing.T) {
 	for name, p := range map[string]*Problem{
 		"one row":            {N: 1, D: 3, K: 1, Rows: []float32{1, 2, 3}},
@@ -137,7 +137,7 @@ func TestOddEpisodes(t *testing.T) {
 		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
 		"absent proportions": {N: 4, D: 2, K: 3, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
 		"zero proportion":    {N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
-		"between its labels": { // where the mode of class 2 begins, every kernel is about 0
+		"between its labels": { // where the mode of class 2 starts, every kernel is about 0
 			N: 16, D: 1, K: 3, Rows: []float32{-1, 1, -1, -1, 1, -1, 1, -1, -1, 1, -1, -1, -1, -1, -1, -1},
 			Labels:    []int32{0, -1, 2, -1, -1, 1, 2, -1, 0, -1, -1, 0, -1, -1, -1, -1},
 			Embedding: &Embedding{Mean: []float32{0}},
@@ -177,7 +177,7 @@ func TestOddEpisodes(t *testing.T) {
 	}
 }
 
-// sound fails on a label that is none, a lost label, and anything that is not a number.
+// sound fails on a label that is no class, a changed given label, and any value that is not finite.
 func sound(t *testing.T, name string, p *Problem, r *Result) {
 	t.Helper()
 	for i, y := range r.Labels {
@@ -198,8 +198,8 @@ func sound(t *testing.T, name string, p *Problem, r *Result) {
 	}
 }
 
-// FuzzSolve makes an episode of any bytes: an error or a sound answer, never a panic, and R does not rise
-// but in the paper's way.
+// FuzzSolve makes an episode of any bytes: Solve returns an error or a valid answer and never panics, and R
+// does not rise except with the paper's settings.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
 	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
@@ -243,7 +243,7 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// A solve tells how far it is and stops when it is told to.
+// A solve reports its progress, and stops when its context is cancelled.
 func TestProgressAndCancel(t *testing.T) {
 	solve, settings := defaultSolver(t, func(s *Settings) { s.Tolerance = 0 })
 	p, most := drawn(2), 0
@@ -276,7 +276,8 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 }
 
-// Without prior counts a class may lose all of its proportion, and an episode may have nobody to count: R stays a number.
+// Without prior counts the proportion of a class may become 0, and an episode may have no rows to count.
+// R stays finite.
 func TestNoPriorCounts(t *testing.T) {
 	for _, which := range []engine{rowEngine, gramEngine} {
 		solve, _ := defaultSolver(t, func(s *Settings) { s.CPI, s.Beta, s.Tau, s.Check = 0, 3, 400, true })
@@ -298,8 +299,8 @@ func TestNoPriorCounts(t *testing.T) {
 	}
 }
 
-// A solve with one worker starts no goroutine, not even to search a graph of more rows than one core searches: what it would
-// take to start them is not allocated.
+// A solve with one worker starts no goroutine, even to search a graph of more rows than one core usually
+// searches, and does not allocate what starting them needs.
 func TestOneWorkerStartsNoGoroutine(t *testing.T) {
 	const n, d = 2600, 16
 	random := rand.New(rand.NewPCG(1, 2))

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Classes that fall into groups which no neighbour leads out of are found all the same: the graph finds the
-// groups, and the rows say which of them are near.
+// Classes that consist of groups without edges between them are found: the graph finds the groups, and the
+// rows decide which of them are near.
 func TestGroupsThatNothingTies(t *testing.T) {
 	const classes, groups, size, d = 4, 6, 40, 16
 	random := rand.New(rand.NewPCG(1, 2))
@@ -57,7 +57,7 @@ func TestGroupsThatNothingTies(t *testing.T) {
 	}
 }
 
-// However many pieces a graph is in, and however many clusters are asked for, near rows are together.
+// However many pieces a graph has and however many clusters are wanted, near rows are in one cluster.
 func TestManyPieces(t *testing.T) {
 	for _, c := range []struct{ pieces, k, clusters int }{
 		{6000, 0, 6000},
@@ -69,7 +69,7 @@ func TestManyPieces(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))
 		const d = 4
 		var rows []float32
-		for i := range c.pieces { // two rows, tied to each other alone; three groups of them, far apart
+		for i := range c.pieces { // two rows tied only to each other; three groups of pieces, far apart
 			for j := range 2 {
 				graph.Columns, graph.Weights = append(graph.Columns, int32(2*i+1-j)), append(graph.Weights, 1)
 				graph.Offsets = append(graph.Offsets, int64(len(graph.Columns)))
@@ -97,7 +97,7 @@ func TestManyPieces(t *testing.T) {
 	}
 }
 
-// Pairs are joined as if the cheapest of all were looked for at every step.
+// The result is the same as if the cheapest pair of all were joined at every step.
 func TestJoinsTheCheapestPair(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
@@ -144,7 +144,8 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 	}
 }
 
-// spread is the sum of squared distances of the rows of two clusters to their mean; +Inf where one has none.
+// spread returns the sum of squared distances of the rows of two clusters to their mean; +Inf if a cluster
+// has no row.
 func spread(rows []float32, d int, cluster []int32, a, b int32) float64 {
 	var sum float64
 	found := [2]bool{}

@@ -7,7 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// judge solves an episode slowly in float64, from the formulas alone: it shares no code with the engines it judges.
+// judge solves an episode slowly in float64, from the formulas alone. It shares no code with the
+// engines it checks.
 type judge struct {
 	settings Settings
 	u        [][]float64 // rows, anchors, prior prototypes
@@ -157,7 +158,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	return j
 }
 
-// masses is N, the sums of S over the rows to be solved, and n, their number.
+// masses returns the sums of S over the unlabelled rows, and their number.
 func (j *judge) masses() (mass []float64, n float64) {
 	mass = make([]float64, j.k)
 	for p := range j.n {
@@ -182,7 +183,7 @@ func (j *judge) cost(p, c int) float64 {
 	return s.Tau * (inner(j.u[p], j.u[p]) - 2*inner(j.u[p], j.c[c]) + psi)
 }
 
-// objective is R, term by term.
+// objective returns R, term by term.
 func (j *judge) objective() float64 {
 	s := &j.settings
 	var r float64
@@ -234,7 +235,7 @@ func (j *judge) evidenceOf(p, c int) float64 {
 
 func (j *judge) modes() bool { return j.settings.Method == "slk-ms" || j.settings.Method == "kmodes" }
 
-// share is what row p counts for class c; soft counts the points too.
+// share returns the weight of row p in class c. With soft, unlabelled points count too.
 func (j *judge) share(p, c int, soft bool) float64 {
 	switch y := j.label[p]; {
 	case y == c:
@@ -245,8 +246,8 @@ func (j *judge) share(p, c int, soft bool) float64 {
 	return 0
 }
 
-// prototypes is the minimiser of R in C: exact for means, for modes mean shift from where they are, which is the mean of
-// what is known to begin with.
+// prototypes minimises R in C: exactly for means; for modes by mean shift from the present ones, at first
+// from the mean of labelled rows and prior.
 func (j *judge) prototypes(soft bool) {
 	if !j.modes() || !soft {
 		j.means(soft)
@@ -299,13 +300,13 @@ func (j *judge) means(soft bool) {
 	}
 }
 
-// sweep updates one point after the other.
+// sweep updates the points one after the other.
 func (j *judge) sweep(graph bool) float64 { return j.sweepFrom(j.s, graph) }
 
-// jacobi updates all points from the S before it.
+// jacobi updates all points from the old S.
 func (j *judge) jacobi() float64 { return j.sweepFrom(append([][]float64(nil), j.s...), true) }
 
-// sweepFrom updates each point by what from says of its neighbours.
+// sweepFrom updates each point, with the s of its neighbours taken from from.
 func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 	var change float64
 	points := 0.
@@ -361,7 +362,7 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 	return change / math.Max(1, points)
 }
 
-// start is C from what is known and the S that follows.
+// start computes C from labelled rows and prior, and S from C.
 func (j *judge) start() {
 	j.c, j.s = make([][]float64, j.k), make([][]float64, j.n)
 	for c := range j.c {
@@ -377,10 +378,10 @@ func (j *judge) start() {
 	j.sweep(false)
 }
 
-// solve descends as the method says.
+// solve descends as the method requires.
 func (j *judge) solve() {
 	j.start()
-	if method := j.settings.Method; method == "laplacianshot" || method == "nearest" { // C stays
+	if method := j.settings.Method; method == "laplacianshot" || method == "nearest" { // C is fixed
 		for sweeps := 0; method == "laplacianshot" && sweeps < 20 && j.sweep(true) > j.settings.Tolerance; sweeps++ {
 		}
 		return

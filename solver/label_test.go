@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// Each fault of what Label is given is an error, and one of a row names the row.
+// Each fault in the arguments of Label is an error; a fault of a row is a RowError with its number.
 func TestFaultsOfLabel(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, c := range map[string]struct {
 		rows   [][]float32
 		labels []string
-		row    int // -1: the fault is of no row
+		row    int // -1: not a fault of a row
 	}{
 		"nothing":                   {nil, nil, -1},
 		"fewer labels than rows":    {[][]float32{{1, 0}, {0, 1}}, []string{"a"}, -1},

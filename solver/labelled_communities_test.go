@@ -8,8 +8,8 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// groups is a graph of groups of twelve points that are all tied to each other, and of ties of a weight
-// between first points of groups.
+// groups is a graph of groups of twelve points, all tied to each other, with weighted ties between the first
+// points of groups.
 func groups(count int, ties map[[2]int]float32) *index.Affinity {
 	const size = 12
 	a := &index.Affinity{Offsets: []int64{0}}
@@ -30,8 +30,8 @@ func groups(count int, ties map[[2]int]float32) *index.Affinity {
 	return a
 }
 
-// Communities without labels join the labelled ones that they are tied to most; those of two classes stay
-// apart however strong their tie is, and what is tied to nothing has no class.
+// Communities without labels join the labelled ones to which they are tied most. Two classes are never
+// joined, however strong their tie, and points without ties have no class.
 func TestLabelledCommunities(t *testing.T) {
 	for name, c := range map[string]struct {
 		ties  map[[2]int]float32
@@ -58,9 +58,9 @@ func TestLabelledCommunities(t *testing.T) {
 	}
 }
 
-// A class whose labels are nowhere the most has no community: nothing is said.
+// If a class is in no community the most frequent one, the result is nil.
 func TestLabelledCommunitiesOfAClassInAnother(t *testing.T) {
-	a := groups(40, nil) // more points than communities are left
+	a := groups(40, nil) // more points than remaining communities
 	class := slices.Repeat([]int32{-1}, a.N())
 	class[0], class[1], class[2], class[12] = 0, 1, 0, 0
 	if got := LabelledCommunities(a, class, 2, 1); got != nil {
@@ -68,7 +68,7 @@ func TestLabelledCommunitiesOfAClassInAnother(t *testing.T) {
 	}
 }
 
-// In any graph, a community with labelled points ends in the class that most of them have.
+// In any graph, a community with labelled points gets the class of most of them.
 func TestLabelledCommunitiesKeepMajorities(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Many classes at large N: S is sparse, R falls at every half-step all the same, and the labels are those of
+// With many classes at large N, S is sparse. R still falls at every half-step, and the labels are those of
 // a dense S.
 func TestSparseAssignments(t *testing.T) {
 	const n, d, k = serial + 304, 12, sparseClasses + 6
@@ -102,8 +102,8 @@ func TestSparseAssignments(t *testing.T) {
 	}
 }
 
-// A row is compared with few prototypes where bounds allow it, and not looked at where nothing moved: R still
-// falls at every half-step, ends where full sweeps end, and the labels are theirs.
+// Bounds spare rows the comparison with most prototypes, and skip rows where nothing moved. R still falls at
+// every half-step and ends where full sweeps end, with the same labels.
 func TestBounds(t *testing.T) {
 	const n, d, k = serial + 1000, 24, sparseClasses + 6
 	random := rand.New(rand.NewPCG(5, 5))

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// The order of rows is the order of updates, and may lead to another minimum. How often is logged, and must stay rare:
-// bench/NOTES.md quotes it.
+// The order of rows is the order of updates, and may lead to another minimum. The test logs how often, and
+// this must stay rare: bench/NOTES.md quotes it.
 func TestOrderOfRowsRarelyMatters(t *testing.T) {
 	const episodes, n = 60, 100
 	settings, err := Preset("default").Settings()
@@ -56,7 +56,7 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 	}
 }
 
-// drawDigits is an episode of n handwritten digits with so many labelled rows a class, and the truth.
+// drawDigits is an episode of n handwritten digits, shots of each class labelled, with the true classes.
 func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 	set := sample.Digits()
 	p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names)}
@@ -76,8 +76,8 @@ func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 	return p, truth
 }
 
-// Why points are updated one after the other: the same sweeps from the S before (Jacobi) let R rise where the graph weighs
-// much, and need more of them to stand still. bench/NOTES.md quotes what is logged.
+// The reason to update points one after the other: the same sweeps from the old S (Jacobi) let R rise if the
+// graph weighs much, and need more sweeps to converge. bench/NOTES.md quotes the log.
 func TestJacobiRises(t *testing.T) {
 	const episodes, n, most = 30, 100, 200
 	solve, settings := defaultSolver(t, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// drawnSettings are settings a user might ask for, lambda up to 50.
+// drawnSettings draws settings that a user might choose, lambda up to 50.
 func drawnSettings(t *rapid.T) Settings {
 	s, err := DefaultPreset.Settings()
 	if err != nil {
@@ -36,7 +36,8 @@ func drawnSettings(t *rapid.T) Settings {
 	return s
 }
 
-// drawnAffinity is any symmetric graph over the rows, anchors included, whatever the rows look like; nil half of the time.
+// drawnAffinity is any symmetric graph over rows and anchors, independent of the rows' values; nil half
+// of the time.
 func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 	if rapid.Bool().Draw(t, "graph from the rows") {
 		return nil
@@ -95,7 +96,7 @@ func solved(t *rapid.T, s Settings, p *Problem, which engine) *Result {
 	return r
 }
 
-// R never rises, labelled rows stay what they are, every row of S is a distribution, nothing is NaN.
+// R never rises, labelled rows keep their labels, every row of S is a distribution, and nothing is NaN.
 func TestDescent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
@@ -142,8 +143,8 @@ func TestDescent(t *testing.T) {
 func TestClassNamesDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
-		// A huge weight turns the last bit of a sum into another answer, and so does a narrow kernel: a mode between
-		// rows further apart than its width goes to the one or the other, and rounding may say to which.
+		// With huge weights the last bit of a sum can change an answer. So it can with a narrow kernel: a mode
+		// between rows farther apart than its width moves to one of them, and rounding may decide to which.
 		s.Lambda, s.Tau, s.Kappa = min(s.Lambda, 2), min(s.Tau, 15), min(s.Kappa, 10)
 		if s.Sigma > 0 {
 			s.Sigma = max(s.Sigma, 1)
@@ -190,7 +191,7 @@ func numbers(n int) []int {
 	return out
 }
 
-// The same input gives the same bits whatever GOMAXPROCS, and in a used Solver as in a fresh one.
+// The same input gives the same bits for every GOMAXPROCS, and in a used Solver as in a new one.
 func TestSameAnswerOnAnyCores(t *testing.T) {
 	const n, d, k = serial + 300, 8, 7
 	p := drawn(5)

@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// A prior and a metric that were learned about another mean are those that they are about the problem's.
+// A prior and a metric with Inverse give the same results as ones that are relative to the problem's mean.
 func TestPriorAndMetricFollowTheMean(t *testing.T) {
 	for seed := range uint64(20) {
 		p := drawn(seed)

@@ -2,8 +2,8 @@ package solver
 
 import "testing"
 
-// What rounding may add to R grows with the rows, not with R: of a million rows, whose R is ten millions, a
-// rise by 50 is one.
+// The rise of R that rounding may cause grows with the number of rows, not with R: with a million rows and R
+// of ten millions, a rise by 50 is a rise.
 func TestRounding(t *testing.T) {
 	for _, c := range []struct {
 		rows int

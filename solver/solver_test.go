@@ -74,7 +74,7 @@ func TestFewShot(t *testing.T) {
 	}
 }
 
-// A solve that is not asked for R and E gives the same answers without them; with Check it has them still.
+// A solve without R and E gives the same answers. With Check it computes R and E nevertheless.
 func TestUnjudged(t *testing.T) {
 	settings, err := solver.DefaultPreset.Settings()
 	if err != nil {

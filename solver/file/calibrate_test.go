@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is said of held-out rows does not depend on their labels: these have no part in the mean, the metric
-// or the graph. Nor does it depend on where the labels stand, in the file or in the support.
+// The results for held-out rows do not depend on their labels, which take no part in the mean, the metric or
+// the graph. Nor do they depend on whether labels are in the file or in the support.
 func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 	for name, inFile := range map[string]bool{"support": false, "file": true} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 	}
 }
 
-// A large file is calibrated on a sample of its stretches with all of its few labelled rows.
+// A large file is calibrated on a sample of its stretches, with all of its labelled rows if they are few.
 func TestCalibrationSamples(t *testing.T) {
 	p, truth := blobs(25_000, 8, 4, 6, true, .6, 12)
 	reads, rows := 0, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// islands is a problem whose classes are groups that no neighbour leads out of, but for a few rows half-way
-// between the first group of a class, the only one that has a label, and the second of the next class.
+// islands is a problem whose classes are groups without neighbours outside them, except for a few rows
+// half-way between the first group of a class, the only labelled one, and the second group of the next class.
 func islands(bridges int) (p *Problem, truth []int32, labelled []bool) {
 	const n, d, k, groups, along = 7200, 24, 3, 4, 4
 	random := rand.New(rand.NewPCG(5, 5))
@@ -65,8 +65,8 @@ func islands(bridges int) (p *Problem, truth []int32, labelled []bool) {
 	return p, truth, labelled
 }
 
-// Where no label arrives over the graph, or hardly any, the prototypes of the labelled rows decide, and
-// confidence says that labels are far.
+// Where no label, or hardly any, arrives over the graph, the prototypes of the labelled rows decide, and the
+// confidence is lower.
 func TestLabelsThatDoNotArrive(t *testing.T) {
 	for name, bridges := range map[string]int{"islands": 0, "bridges": 6} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 	}
 }
 
-// Rows that follow each other in the order of nearby mostly lie near each other, and each comes once.
+// Rows that are adjacent in the order of nearby are mostly near each other, and each row occurs once.
 func TestNearby(t *testing.T) {
 	p, truth, _ := islands(0)
 	var plan Plan

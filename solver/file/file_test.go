@@ -91,8 +91,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// In a file in random order its order is not used: the same rows in another order have the same labels but
-// for ties.
+// The order of a file in random order is not used: the same rows in another order get the same labels,
+// except for ties.
 func TestShuffledOrderMeansNothing(t *testing.T) {
 	p, _ := blobs(1500, 24, 8, 2, false, .9, 2)
 	r := solve(t, p, Settings{})
@@ -123,7 +123,7 @@ func TestShuffledOrderMeansNothing(t *testing.T) {
 	}
 }
 
-// Of two starts the one that R ends lower from is kept, in either order.
+// Of two starts the one that ends with the lower R is kept, in either order.
 func TestLowerStartIsKept(t *testing.T) {
 	p, truth := blobs(600, 16, 4, 2, false, .9, 3)
 	s, plan := Settings{Check: true}, Plan{}
@@ -157,7 +157,7 @@ func TestLowerStartIsKept(t *testing.T) {
 
 func TestClusters(t *testing.T) {
 	p, truth := blobs(1500, 24, 6, 0, false, .5, 4)
-	for _, p.K = range []int{6, 0} { // 0: the graph says how many
+	for _, p.K = range []int{6, 0} { // 0: the graph decides how many
 		r := solve(t, p, Settings{})
 		seen := map[[2]int32]bool{}
 		for i, y := range truth {
@@ -169,7 +169,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// bytesAs are those of a plan that keeps codes.
+// bytesAs returns the bytes of a plan with codes.
 func bytesAs(p *Problem, code int) int64 {
 	plan := Plan{Dimension: p.D, Code: code}
 	plan.size(p.N+p.Support.N, p.K)
@@ -196,7 +196,7 @@ func TestCoresChangeNothing(t *testing.T) {
 	}
 }
 
-// Codes label as well as whole rows, and the plan says what is kept.
+// Codes label as well as whole rows, and the plan reports the share of neighbours that they keep.
 func TestCodes(t *testing.T) {
 	p, truth := blobs(3000, 96, 8, 3, false, 1.2, 6)
 	var plans []Plan
@@ -213,8 +213,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Confidence is calibrated where enough labelled rows can be held out, and is then about the share that is
-// right; rows of a class that nobody labelled score higher as unknown.
+// Confidence is calibrated if enough labelled rows can be held out, and is then about the share of right
+// answers. Rows of a class without labels have higher unknown scores.
 func TestDoubts(t *testing.T) {
 	p, truth := blobs(1530, 16, 24, 4, false, 1.1, 8)
 	known, classes := vector.Matrix{D: p.D}, []int32{}
@@ -284,7 +284,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Many rows a class are kept in the directions in which they vary, few are kept whole.
+// With many rows a class, rows are reduced to the directions in which they vary; with few they
+// are kept whole.
 func TestPrincipalDirections(t *testing.T) {
 	for _, c := range []struct {
 		n, k    int
@@ -337,7 +338,7 @@ func TestPrincipalDirections(t *testing.T) {
 	}
 }
 
-// Every stage tells of itself within it, and never goes back.
+// The progress of every stage stays within its total and never goes back.
 func TestProgress(t *testing.T) {
 	p, _ := blobs(3000, 24, 20, 4, true, .9, 1)
 	type step struct{ done, total int64 }

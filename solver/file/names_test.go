@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// What classes are called, and so in which order they come, changes no answer: also where there are more
-// classes than labels are spread for at once, some with many labels and rows and some with few.
+// The names of classes, and so their order, change no answer; also with more classes than labels are spread
+// for at once, some with many labels and rows and some with few.
 func TestNamesOfClassesMeanNothing(t *testing.T) {
 	const n, d, k = 1200, 16, 40
 	random := rand.New(rand.NewPCG(5, 5))

@@ -7,7 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// episode is 100 z-rows of ten classes with their S, whose residuals spread along some axes more than along others.
+// episode is 100 z-rows of ten classes with their S. Their residuals spread more along some axes
+// than along others.
 func episode(random *rand.Rand, d int) (z, soft []float32) {
 	const n, k = 100, 10
 	z, soft = make([]float32, n*d), make([]float32, n*k)
@@ -23,7 +24,7 @@ func episode(random *rand.Rand, d int) (z, soft []float32) {
 	return z, soft
 }
 
-// What a stream's metric costs at 512 dimensions: to take an episode in, and to make it.
+// The cost of a stream's metric at 512 dimensions: adding an episode, and making the metric.
 func BenchmarkMetric(b *testing.B) {
 	const d, k = 512, 10
 	random := rand.New(rand.NewPCG(1, 2))

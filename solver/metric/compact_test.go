@@ -10,8 +10,8 @@ import (
 
 const codeMost = 127 // the code of 1
 
-// residuals is the sum of outer products of n rows that vary along some axes more than along others, and along the first
-// not at all.
+// residuals is the sum of outer products of n rows that vary more along some axes than along others, and
+// along the first not at all.
 func residuals(n, d int) *Residuals {
 	random := rand.New(rand.NewPCG(uint64(n), uint64(d)))
 	rows := make([]float32, n*d)
@@ -29,8 +29,8 @@ func residuals(n, d int) *Residuals {
 	return r
 }
 
-// A correlation comes back within a code's step, the scale of a dimension exactly, and what was unpacked packs to the same
-// bytes: a stream that is restored again and again does not wander.
+// Correlations are restored to within a code's step, the scale of a dimension exactly. What was unpacked
+// packs to the same bytes, so that a stream restored again and again does not drift.
 func TestCompactKeepsCorrelations(t *testing.T) {
 	for _, d := range []int{1, 2, 64, 97} {
 		want := residuals(50, d)
@@ -64,7 +64,7 @@ func TestCompactKeepsCorrelations(t *testing.T) {
 	}
 }
 
-// What drifts by a thousandth of the way in each episode, far less than a code's step, arrives all the same.
+// A drift by a thousandth of the way in each episode, far less than a code's step, is followed.
 func TestCompactFollowsSlowDrift(t *testing.T) {
 	const d, episodes, part = 40, 1000, .001
 	correlated := func(r float32) []float32 {
@@ -101,7 +101,7 @@ func TestCompactFollowsSlowDrift(t *testing.T) {
 	}
 }
 
-// Ten thousand streams keep a metric each: none holds memory that its values do not take.
+// Ten thousand streams each keep a metric, so none holds more memory than its values need.
 func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 	const d, k = 150, 10
 	z, soft := episode(rand.New(rand.NewPCG(1, 2)), d)
@@ -117,7 +117,7 @@ func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 	}
 }
 
-// A value between two codes takes each of them as often as it is near it.
+// A value between two codes is rounded to each of them with a frequency by its nearness.
 func TestRound(t *testing.T) {
 	codes, values := make([]byte, ditherCycle), make([]float32, ditherCycle)
 	scales := make([]float32, ditherCycle)
@@ -133,7 +133,7 @@ func TestRound(t *testing.T) {
 		return codes
 	}
 	for i := -300; i <= 300; i++ {
-		v := float32(i) / 299 // a little above 1, as rounding may have it
+		v := float32(i) / 299 // up to a little above 1, as after rounding
 		if i == 300 || i == -300 {
 			v = float32(i) / 300
 			for j, code := range rounded(v*1.0003, 0) {

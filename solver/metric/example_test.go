@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Solved episodes tell along which axes one class spreads: the metric of the episodes after them shrinks those. Here the
-// classes lie along the first axes and all of them spread along the last.
+// Solved episodes show along which axes one class spreads, and the metric of later episodes shrinks these.
+// Here the classes differ along the first axes and all of them spread along the last.
 func ExampleScatter() {
 	settings, err := solver.Preset("default").Settings()
 	if err != nil {
@@ -48,7 +48,7 @@ func ExampleScatter() {
 			log.Fatal(err)
 		}
 	}
-	first := embedding.Metric.Vectors[:d] // the direction that is shrunk most
+	first := embedding.Metric.Vectors[:d] // the direction shrunk most
 	fmt.Printf("%.1f of axis %d\n", math.Abs(float64(first[d-1])), d-1)
 	// Output: 1.0 of axis 7
 }

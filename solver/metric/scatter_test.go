@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// learned feeds a scatter episodes of three classes whose points spread most along axis 20; the first 15 rows are labelled.
+// learned feeds a scatter episodes of three classes whose points spread most along axis 20. The first 15
+// rows are labelled.
 func learned(t *testing.T) *Scatter {
 	t.Helper()
 	const n, d, k = 60, 40, 3
@@ -68,7 +69,7 @@ func TestMetricShrinksWhereClassesSpread(t *testing.T) {
 	}
 }
 
-// What was seen may fade: the metric stays, as long as nothing new comes, and so does the room for what does.
+// Fading lowers the weight of past residuals, but does not change the metric made of them.
 func TestResidualsFade(t *testing.T) {
 	scatter := learned(t)
 	before, err := scatter.Refresh(4, .85)
@@ -103,7 +104,7 @@ func TestResidualsFade(t *testing.T) {
 	}
 }
 
-// The full path's subspace iteration finds what is there to find.
+// Subspace iteration finds the top eigenpairs.
 func TestTopEigenpairs(t *testing.T) {
 	const d = 30
 	full := make([]float32, d*d)
@@ -125,9 +126,8 @@ func TestTopEigenpairs(t *testing.T) {
 	}
 }
 
-// What the metric is made of is that of the exact eigenpairs, whatever the matrix is like: evenly falling, of
-// few rows, with one direction far above the others, and flat. Pairs in a flat tail may be any of it, as
-// their scales are alike.
+// The eigenpairs for a metric are the exact ones for every kind of matrix: evenly falling, of few rows, with
+// one direction far above the others, and flat. In a flat tail any pairs will do, as their scales are alike.
 func TestTopEigenpairsAreExact(t *testing.T) {
 	const d, rank = 96, 12
 	random := rand.New(rand.NewPCG(3, 4))
@@ -164,7 +164,7 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 				kernel.Axpy(float32(scale(variance(i)))*axes[i*d+j], axes[i*d:i*d+d], exact[j*d:j*d+d])
 			}
 		}
-		if name == "flat" { // any of the tail will do: what is above it must be there
+		if name == "flat" { // any pairs of the tail will do, but those above it must be found
 			for i := range 4 {
 				if w := variance(i); math.Abs(values[i]-w) > .01*w {
 					t.Errorf("%s: eigenvalue %d is %g, not %g", name, i, values[i], w)
@@ -179,7 +179,8 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 	}
 }
 
-// The values of a softmax sum to 1 but for rounding, and an episode of one item has no freedom at all, never less.
+// The values of a softmax sum to 1 up to rounding. An episode of one item has no degree of freedom, and never
+// a negative one.
 func TestFreedomIsNeverNegative(t *testing.T) {
 	scatter := NewScatter(4)
 	third := float32(1) / 3
@@ -188,7 +189,7 @@ func TestFreedomIsNeverNegative(t *testing.T) {
 	}
 }
 
-// A scatter that is used again knows nothing of what it was used for before, residuals without freedom among them.
+// A scatter that is reset keeps nothing, not even residuals without degrees of freedom.
 func TestResetForgetsResidualsWithoutFreedom(t *testing.T) {
 	scatter := NewScatter(2)
 	scatter.Points.Add([]float32{1, 2}, 2, 0)
@@ -215,8 +216,8 @@ func TestAnchorsTeachLikeRows(t *testing.T) {
 	}
 }
 
-// Where only some of the axes along which points spread tell classes apart, the metric keeps those and shrinks the others; with
-// few means there is nothing to learn from.
+// If only some of the axes along which points spread separate classes, the metric keeps those and shrinks the
+// others. Too few means change nothing.
 func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
 	const n, d, k = 60, 24, 3
 	random := rand.New(rand.NewPCG(5, 6))
@@ -270,7 +271,7 @@ func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
 	}
 }
 
-// Means are bounded: the oldest go.
+// Means are bounded: the oldest are dropped.
 func TestMeansAreBounded(t *testing.T) {
 	scatter := NewScatter(2)
 	for range mostMeans {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Model names that a sender invents cost bounded memory, and the ones in use are kept.
+// Model names invented by a sender cost bounded memory, and those in use are kept.
 func TestSharedIsBounded(t *testing.T) {
 	shared, ours := NewShared(), Feed{"ours", 4}
 	z, soft := []float32{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, []float32{1, 1, 1}
