@@ -232,7 +232,8 @@ func (g *gramSpace) squaredDistances(out []float32, n int) {
 	}
 }
 
-// prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), as the metric is linear.
+// prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
+// of the metric is needed.
 func (g *gramSpace) prototypes(out []float32) {
 	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
 	g.pending = vector.Resize(g.pending, t*k)
@@ -249,7 +250,7 @@ func (g *gramSpace) prototypes(out []float32) {
 	g.metric.Shrink(out, e.scratch)
 }
 
-// labelledDots returns products of each of the first n rows with the unit mean of each class's labelled items.
+// labelledDots fills out with products of the first n rows with the unit mean of each class's labelled items.
 func (g *gramSpace) labelledDots(out []float32) {
 	e, t, k := g.e, g.e.rows, g.e.k
 	g.unitMeans = vector.Zeroed(g.unitMeans, k*t)

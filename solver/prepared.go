@@ -28,7 +28,7 @@ type Prepared struct {
 	deltas  []float32 // sets x d: mean less reference
 	inverse []float32 // rows: z = inverse (y - delta), y the set's row
 	square  []float32 // rows: |z - centre|^2
-	by      []float32 // rows: |by metric(z - centre)| = 1; 0 where it has no length
+	by      []float32 // rows: |by metric(z - centre)| = 1; 0 if its length is 0
 	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
 	sums    []float32 // k x d: of by (z - centre)
 	unit    []float64 // k: rows that have a length

@@ -64,7 +64,7 @@ type Problem struct {
 
 	// Lag is added, when the solver chooses neighbours, to the squared distance of two rows that are 1, 2, ...
 	// positions apart, if the order of rows means something. Rows farther apart get the last value; anchors get
-	// none. nil: nothing is added.
+	// none. It needs a graph built by the solver, of at most 2,048 rows. nil: nothing is added.
 	Lag []float32
 
 	Edges    []Edge    // added to W in both directions; repeated pairs add up
@@ -88,7 +88,7 @@ type Problem struct {
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
 type Result struct {
 	Labels []int32
-	S      []float32 // N x K; labelled rows are one-hot. Nil for Points with a sparse S: use Row
+	S      []float32 // N x K; labelled rows are one-hot. Nil for Points above 4,096 rows and 64 classes: use Row
 	Z      []float32 // N x D, rows in z-space, from which a stream learns; nil for Points
 	Mean   []float32 // mu, subtracted from raised rows before they are scaled to length 1
 	// Inverse is 1/|row - Mean| of each raised row; 0 if that is not finite.

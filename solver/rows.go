@@ -30,7 +30,7 @@ func (r *rowSpace) enter() {
 			kernel.Axpy(e.weight[p], e.at(p, p+1, &e.scratch), r.fixed[int(y)*e.d:int(y)*e.d+e.d])
 		}
 	}
-	// The number of partial sums depends on the problem alone, so that sums do not depend on the number of cores.
+	// The number of partial sums depends on the problem alone, so that the sums do not depend on the cores.
 	r.chunks = 1
 	if e.n > serial {
 		r.chunks = max(2, min(64, 1<<24/size))

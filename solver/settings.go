@@ -61,7 +61,7 @@ type Settings struct {
 	Method        Method
 	Lambda        float64 // weight of the Laplacian
 	Rho           int     // graph neighbours of each point
-	EdgeDecay     float64 // weight of a neighbour relative to the next nearer one, in all Rho; 0, 1: equal weights
+	EdgeDecay     float64 // weight of a neighbour relative to the next nearer one, in all Rho; 0, 1: equal
 	Tau           float64 // weight of the distance to a mean
 	U             float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
 	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0: estimated from the graph
@@ -69,7 +69,7 @@ type Settings struct {
 	WS            float64 // weight of a labelled item in its prototype
 	Outer, Inner  int     // prototype steps, assignment sweeps in each
 	Anneal        float64 // first factor of Tau, Kappa and Lambda, rising to 1 over AnnealSteps; 0, 1: none
-	AnnealSteps   int     // annealed steps, part of Outer, R is traced from their end; none above 4,096 rows
+	AnnealSteps   int     // annealed prototype steps, part of Outer; R counts after them. None above 4,096 rows
 	Tolerance     float64 // stop when the mean L1 change of S in a sweep is at most this
 	Power         float64 // values are raised to sign(x)|x|^Power before anything else
 	MetricRank    int     // directions of a learned metric; 0: none is learned
@@ -79,7 +79,7 @@ type Settings struct {
 	Clustering ClusteringSettings
 	Paper      PaperSettings
 
-	Index       string  // search of a large problem, one of index.Methods; "": auto. Small ones are searched exactly
+	Index       string  // search method, one of index.Methods; "": auto. Small episodes are searched exactly
 	RecallFloor float64 // least recall of an approximate search, else it is exact; 0: index.DefaultRecallFloor
 	Workers     int     // goroutines for a large problem; 0: GOMAXPROCS. The answer does not depend on it
 	Seed        uint64

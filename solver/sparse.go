@@ -123,7 +123,8 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	return change
 }
 
-// moving returns the listed points that stands does not excuse from an update, when there are no movers.
+// moving returns the listed points that must be updated, those for which stands is false. It is
+// used without movers.
 func (e *episode) moving(w *worker, listed []int32) []int32 {
 	moving := w.moving[:0]
 	for _, p := range listed {

@@ -9,8 +9,8 @@ type Plan struct {
 	Peak            int64   // estimate of all memory at its peak
 	Limit           int64   // of Bytes; 0: no limit
 	Code            int     // principal directions kept of each row, one byte each; 0: float32
-	Directions      int     // principal directions kept of each row as float32, once known; 0: codes, or whole rows
-	Recall          float64 // share of a row's neighbours that directions keep, in a sample; 0: whole rows or unknown
+	Directions      int     // principal directions kept of each row as float32; 0: codes, whole rows, unknown
+	Recall          float64 // share of a row's neighbours that directions keep; 0: whole rows, unknown
 }
 
 func (p Plan) String() string {

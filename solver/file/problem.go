@@ -56,7 +56,7 @@ type Result struct {
 	Labels       []int32
 	K            int // classes or clusters
 	Confidence   []float32
-	UnknownScore []float32 // nil without support
+	UnknownScore []float32 // nil without labelled rows
 	UnknownLimit float64   // a row with a higher score is of no labelled class; +Inf: not known
 	Calibrated   bool      // confidence was fitted to labelled rows that the solve did not see
 

@@ -179,7 +179,7 @@ func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest flo
 		return cmp.Compare(math.Abs(math.Log(values[b]/rest)), math.Abs(math.Log(values[a]/rest)))
 	})
 	order = order[:min(rank, len(order))]
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) }) // growing ones last
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) }) // growing last
 	out := &Metric{Centre: m.Centre}
 	for _, i := range order {
 		row := make([]float32, d)

@@ -31,7 +31,7 @@ func NewScatter(d int) *Scatter {
 	return &Scatter{Dimension: d, Sum: make([]float64, d)}
 }
 
-// Reset forgets everything seen.
+// Reset removes everything that was added.
 func (s *Scatter) Reset() {
 	clear(s.Sum)
 	s.Count = 0
