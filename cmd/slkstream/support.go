@@ -111,8 +111,8 @@ func eachRowOf(source table.Source, use func(table.Row) error) error {
 	return errors.Join(err, bad.err())
 }
 
-// eachGoodRow reads a source to its end and closes it. Bad rows go to skip. If skip returns an error, the
-// rest is read only for further bad rows; the error itself is not returned.
+// eachGoodRow reads a source to its end and closes it. Bad rows go to skip. If skip returns errBadRows,
+// the rest is read only for further bad rows. Any other error of skip ends reading.
 func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	useless := false
@@ -123,7 +123,11 @@ func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*tabl
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &bad):
-			useless = skip(bad) != nil
+			err := skip(bad)
+			if err != nil && err != errBadRows {
+				return err
+			}
+			useless = useless || err != nil
 			continue
 		case err != nil:
 			return err

@@ -293,7 +293,7 @@ func (t *timeline) reset(class string) bool {
 }
 
 func (t *timeline) encode(e *encoder) {
-	if t.weight == 0 {
+	if t.weight == 0 && len(t.tracks) == 0 {
 		return
 	}
 	w := e.piece("time", "time")
