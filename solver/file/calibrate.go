@@ -18,7 +18,7 @@ const (
 	mostHeldOut   = 1000
 )
 
-// The folds together solve about one row in calibrated, and each fold at least leastCalibrated rows.
+// The folds together solve about a calibrated-th of the rows, and each fold at least leastCalibrated.
 const (
 	calibrated      = 8
 	leastCalibrated = 10_000
@@ -134,7 +134,7 @@ func unlabelled(scores []float32, class []int32) []float32 {
 type doubts struct{ confidence, unknown []float32 }
 
 // without solves the held rows from raw rows, without their labels, so that mean, metric and graph do not
-// depend on these. It solves a sample: some of the file's stretches, its labelled rows and the support. It
+// depend on these. It solves a sample: some of the file's stretches and labelled rows, and the support. It
 // returns the labels and confidence of the held rows, and as unknown score the rank, 0 to 1, among the
 // sample's unlabelled rows.
 func (c *calibration) without(ctx context.Context, held []int32, folds int, stage string,

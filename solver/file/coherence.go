@@ -13,9 +13,9 @@ import (
 // means something. A stream's episode has as many rows.
 const stretch = 100
 
-// coherence returns how much the order of the file's rows means, 0 to 1. It is the square root of the share
-// of a row's nearest neighbours that are within half a stretch of it, less the share by chance; the root,
-// because it takes two rows to be side by side. A share within three standard errors of chance is 0.
+// coherence returns how much the order of the file's rows means, 0 to 1: the square root of the share, beyond
+// chance, of a row's nearest neighbours that are within half a stretch of it. The root is taken because it
+// takes two rows to be side by side. A share within three standard errors of chance counts as 0.
 func coherence(lists *index.Neighbours, n int) float64 {
 	const nearest, window = 4, stretch / 2
 	near, all := 0., 0.

@@ -264,8 +264,8 @@ func (s *harmonic) mass(ctx context.Context, class []int32) ([]float32, error) {
 }
 
 // lessMean subtracts from each value its class's part of the mass of its row, which protects small classes
-// from large ones. A class's part is its share of all mass, weighted by degree. With mass 1 everywhere this
-// is the mean of each class.
+// from large ones. A class's part is its share of all mass, weighted by degree. With mass 1 everywhere it is
+// the class's mean.
 func lessMean(x, mass, degree []float32, k int) {
 	total := sums(mass, degree, 1)[0]
 	part := sums(x, degree, k)
