@@ -242,7 +242,7 @@ func (e *episode) updateNear(w *worker, p int, movers []float32) (change float64
 	}
 	kept, change = w.choice.settle(kept, before)
 	bound.outside[p] = max(outside, w.choice.left) - drift
-	change = e.replaceSparse(p, before, kept, change)
+	change = e.replaceSparse(p, kept, change)
 	bound.look(p, kept, w.choice.threshold(len(kept))-near.rest)
 	return change, true
 }

@@ -17,7 +17,6 @@ const mostGram = 2048
 type gramSpace struct {
 	e         *episode
 	g, h      []float32 // rows x rows: inner products in u-space, and workspace
-	plain     []float32 // rows x rows: inner products of v; only with a metric, for distances in z-space
 	signed    []float32 // rows x directions: along, negated where the metric shrinks
 	fixed     []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
 	product   []float32 // k x rows: products of the prototypes with every row
@@ -66,15 +65,12 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 }
 
 // build fills the Gram matrix of u-space: G = v v' + along diag(sign(s^2 - 1)) along'.
-func (g *gramSpace) build(e *episode, p *Problem) {
+func (g *gramSpace) build(e *episode) {
 	t, m := e.rows, e.beside.prepared.metric
-	g.e, g.metric, g.plain = e, m, g.plain[:0]
+	g.e, g.metric = e, m
 	g.g = vector.Resize(g.g, t*t)
 	kernel.Gram(g.g, e.v, t, e.d)
 	if m != nil && len(m.Scales) > 0 {
-		if p.Assess && e.unlabelled < e.n { // for distances to the episode's own labelled rows
-			g.plain = append(g.plain, g.g...)
-		}
 		directions, less := len(m.Scales), shrinkingScales(m.Scales)
 		g.h, g.signed = vector.Resize(g.h, t*t), append(g.signed[:0], e.along...)
 		for from := 0; from < len(g.signed); from += directions {

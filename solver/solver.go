@@ -86,7 +86,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p))
 	if e.usesGram {
 		e.space = &e.gram
-		e.gram.build(e, p)
+		e.gram.build(e)
 	} else {
 		e.space = &e.direct
 		if p.Points == nil {

@@ -115,7 +115,7 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 		}
 		kept := w.choice.elements(row, before)
 		kept, moved := w.choice.settle(kept, before)
-		change += e.replaceSparse(int(p), before, kept, moved)
+		change += e.replaceSparse(int(p), kept, moved)
 		if near {
 			e.bounds.bound(int(p), row, kept, &w.choice)
 		}
@@ -137,7 +137,7 @@ func (e *episode) moving(w *worker, listed []int32) []int32 {
 
 // replaceSparse replaces row p and returns the L1 change. With bounds, a row that would change by no more
 // than still is not replaced, and the change is 0.
-func (e *episode) replaceSparse(p int, before, kept []element, change float64) float64 {
+func (e *episode) replaceSparse(p int, kept []element, change float64) float64 {
 	if e.bounds.on {
 		if change <= float64(e.pool.workers[0].choice.still) {
 			return 0
