@@ -149,6 +149,19 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 				}
 				closeResults(t, want, got, p.N)
 			}
+			kept.Release()
+			if kept.metric != nil || kept.source != nil {
+				t.Error("a metric is kept that was released")
+			}
+			q.Prepared = kept
+			again, err := used.Solve(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeResults(t, want, again, p.N)
+			if len(q.Beside) > 0 && kept.Bytes() < 4*p.D {
+				t.Errorf("%d bytes for a mean of %d numbers and more", kept.Bytes(), p.D)
+			}
 			if len(p.Labels) == 0 || len(q.Beside) == 0 {
 				return
 			}

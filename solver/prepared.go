@@ -34,6 +34,22 @@ type Prepared struct {
 	unit    []float64 // k: rows that have a length
 }
 
+// Release drops the metric, which the next solve will not use. nil is allowed.
+func (l *Prepared) Release() {
+	if l != nil {
+		l.source, l.metric, l.ready = nil, nil, false
+	}
+}
+
+// Bytes returns the memory that l holds.
+func (l *Prepared) Bytes() int {
+	if l == nil {
+		return 0
+	}
+	floats := cap(l.mean) + cap(l.deltas) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums)
+	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit))
+}
+
 // alongMost bounds the rows for which the products with the directions of a metric are kept. Above it each
 // item is multiplied with every row twice, which saves 32 values a row for each stream.
 const alongMost = 4096

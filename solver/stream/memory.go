@@ -27,7 +27,7 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 		vectors += 2 * len(s.classes.owner) // as received, and prepared
 	}
 	many := vectors + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
-	rest = 4<<10 + vectors*4*s.dimension + many*each
+	rest = 4<<10 + vectors*4*s.dimension + many*each + s.prepared.Bytes()
 	if m := s.metric.current; m != nil {
 		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
 	}

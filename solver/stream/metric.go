@@ -59,6 +59,7 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 	from.Z, from.Labels = e.labelled()
 	if made, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
 		m.current = made
+		s.prepared.Release() // or the metric before would stay in memory until the next episode
 		shared.Publish(s.feed(), made)
 	}
 }
