@@ -46,7 +46,8 @@ func (l *Prepared) Bytes() int {
 	if l == nil {
 		return 0
 	}
-	floats := cap(l.mean) + cap(l.deltas) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums)
+	floats := cap(l.mean) + cap(l.deltas) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) +
+		cap(l.sums)
 	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit))
 }
 
