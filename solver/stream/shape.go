@@ -203,10 +203,11 @@ func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Rep
 	h.tell(report)
 }
 
-// tell reports a changed embedder, with an event and a note as long as breaks is shapeTold.
+// tell reports a changed embedder. The episode whose rows were judged so has an event and a note; with rows
+// that wait to be judged it is a later one.
 func (h *shape) tell(report *Report) {
 	report.EmbeddingChanged = h.breaks >= shapeTold
-	if h.breaks != shapeTold {
+	if h.breaks != shapeTold || h.count > 0 {
 		return
 	}
 	report.Events = append(report.Events, Event{Kind: "embedding changed"})

@@ -169,12 +169,15 @@ func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float3
 		}
 	}
 	told, within := 0, 2*max(1, 16/size)
-	for ; told < within; told++ {
+	other := func() []stream.Item {
 		items := n.episode(number, size)
 		for i := range items {
 			items[i].Vector = replaced(items[i].Vector)
 		}
-		answers, report := answer(items)
+		return items
+	}
+	for ; told < within; told++ {
+		answers, report := answer(other())
 		if !report.EmbeddingChanged {
 			continue
 		}
@@ -187,6 +190,9 @@ func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float3
 	}
 	if told == within {
 		t.Fatalf("not told within %d items", within*size)
+	}
+	if _, report := answer(other()); !report.EmbeddingChanged || len(report.Events) > 0 {
+		t.Fatalf("the next episode: changed %t, events %v", report.EmbeddingChanged, report.Events)
 	}
 	for range max(1, 16/size) {
 		answer(n.episode(number, size))
