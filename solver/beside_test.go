@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/index"
 )
 
 // closeResults compares two solves of one problem up to rounding.
@@ -247,6 +249,20 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Beside: []Beside{b}}
 		if err := p.check(); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+	// Anchors that are not in force have no label: no edge and no neighbour.
+	forgotten := Beside{Labelled: set, Names: []int32{0, -1}, Without: []int32{0}}
+	for _, q := range []int32{1, 2} {
+		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Beside: []Beside{forgotten}}
+		p.Edges = []Edge{{P: 0, Q: q, Weight: 1}}
+		if err := p.checkGraphTerms(); err == nil {
+			t.Errorf("an edge to anchor %d that is not in force: no error", q-1)
+		}
+		p.Edges = nil
+		p.Affinity = &index.Affinity{Offsets: []int64{0, 1}, Columns: []int32{q}, Weights: []float32{1}}
+		if err := p.check(); err == nil {
+			t.Errorf("anchor %d that is not in force as a neighbour: no error", q-1)
 		}
 	}
 	nan := float32(math.NaN())

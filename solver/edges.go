@@ -31,6 +31,9 @@ func (p *Problem) checkGraphTerms() error {
 		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {
 			return fmt.Errorf("edge %d: from %d to %d: not two of %d rows and anchors", i, e.P, e.Q, all)
 		}
+		if !p.inForce(e.P) || !p.inForce(e.Q) {
+			return fmt.Errorf("edge %d: from %d to %d: one is an anchor that is not in force", i, e.P, e.Q)
+		}
 		if e.Weight-e.Weight != 0 {
 			return fmt.Errorf("edge %d: weight %g is not finite", i, e.Weight)
 		}

@@ -3,6 +3,7 @@ package solver
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -247,6 +248,21 @@ func (p *Problem) anchors() int {
 	return n
 }
 
+// inForce says whether q is a row of the episode or an anchor whose label counts. Sets are checked before.
+func (p *Problem) inForce(q int32) bool {
+	at := int(q) - p.N
+	if at < 0 || len(p.Beside) == 0 {
+		return true
+	}
+	for _, b := range p.Beside {
+		if at < b.Len() {
+			return b.Names[b.class[at]] >= 0 && !slices.Contains(b.Without, int32(at))
+		}
+		at -= b.Len()
+	}
+	return false
+}
+
 // checkBeside reports the first fault of the sets beside the problem.
 func (p *Problem) checkBeside() error {
 	if len(p.Beside) > 0 && len(p.AnchorLabels) > 0 {
@@ -320,6 +336,8 @@ func (p *Problem) checkAffinity() error {
 		solved := !p.labelled(i)
 		for j, q := range columns {
 			switch {
+			case int(q) >= p.N && int(q) < all && !p.inForce(q):
+				return fmt.Errorf("affinity: row %d: column %d is an anchor that is not in force", i, q)
 			case q < 0 || int(q) >= all:
 				return fmt.Errorf("affinity: row %d: column %d is not one of %d rows and anchors", i, q, all)
 			case j > 0 && q <= columns[j-1]:
