@@ -96,7 +96,7 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 	defer fail(nil)
 	g := &membership{client: client, settings: s, log: log, own: own, fail: fail}
 	for ctx.Err() == nil {
-		layout := g.look(ctx)
+		layout := g.counts(ctx)
 		if len(layout) == 0 {
 			s.Left(g.unable())
 			g.pause(ctx)
@@ -123,8 +123,8 @@ type membership struct {
 	unknown  error    // why the last check of the topics failed; nil: it did not
 }
 
-// look returns the number of partitions of each topic that exists; nil if the brokers do not answer.
-func (g *membership) look(ctx context.Context) map[string]int {
+// counts returns the number of partitions of each topic that exists; nil if the brokers do not answer.
+func (g *membership) counts(ctx context.Context) map[string]int {
 	layout := map[string]int{}
 	var missing []string
 	for _, name := range g.settings.Topics {
@@ -173,7 +173,7 @@ func (g *membership) changed(ctx context.Context, layout map[string]int) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if now := g.look(ctx); now != nil && !maps.Equal(now, layout) && ctx.Err() == nil {
+			if now := g.counts(ctx); now != nil && !maps.Equal(now, layout) && ctx.Err() == nil {
 				return
 			}
 		}

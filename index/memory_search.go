@@ -95,7 +95,7 @@ func (s *memorySearch) find(m *Memory, k int) {
 		}
 	}
 	for from := m.linked; from < len(m.ids); from += block {
-		s.look(m, from, min(from+block, len(m.ids)))
+		s.compare(m, from, min(from+block, len(m.ids)))
 	}
 }
 
@@ -103,8 +103,8 @@ func (s *memorySearch) find(m *Memory, k int) {
 // one by one.
 const fewQueries = 4
 
-// look compares every query with the vectors of some slots, at most block.
-func (s *memorySearch) look(m *Memory, from, to int) {
+// compare compares every query with the vectors of some slots, at most block.
+func (s *memorySearch) compare(m *Memory, from, to int) {
 	n := to - from
 	if s.queries.N < fewQueries {
 		for slot := from; slot < to; slot++ {

@@ -136,8 +136,8 @@ func (b *nearby) size(k int) {
 	b.position, b.count = vector.Zeroed(b.position, k), 0
 }
 
-// look adds a class to classes and says whether there was room.
-func (b *nearby) look(class int32) bool {
+// addClass adds a class to classes and says whether there was room.
+func (b *nearby) addClass(class int32) bool {
 	if b.position[class] > 0 {
 		return true
 	}
@@ -184,20 +184,20 @@ func (b *nearby) gather(e *episode, p int) bool {
 // find collects the classes. It returns false if there are more than mostNear.
 func (b *nearby) find(e *episode, p int) bool {
 	for _, v := range e.s.elements(p) {
-		if !b.look(v.class) {
+		if !b.addClass(v.class) {
 			return false
 		}
 	}
 	columns, _ := e.graph.Row(p)
 	for _, q := range columns {
 		if int(q) >= e.n {
-			if !b.look(e.label[q]) {
+			if !b.addClass(e.label[q]) {
 				return false
 			}
 			continue
 		}
 		for _, v := range e.s.elements(int(q)) {
-			if v.value >= fewShare && !b.look(v.class) {
+			if v.value >= fewShare && !b.addClass(v.class) {
 				return false
 			}
 		}
@@ -243,7 +243,7 @@ func (e *episode) updateNear(w *worker, p int, movers []float32) (change float64
 	kept, change = w.choice.settle(kept, before)
 	bound.outside[p] = max(outside, w.choice.left) - drift
 	change = e.replaceSparse(p, kept, change)
-	bound.look(p, kept, w.choice.threshold(len(kept))-near.rest)
+	bound.record(p, kept, w.choice.threshold(len(kept))-near.rest)
 	return change, true
 }
 
@@ -261,8 +261,8 @@ func (b *bounds) farthest(movers []float32, kept []element, c *choice) float32 {
 	return c.groups(movers) / -2
 }
 
-// look records the floor of row p and how far its classes have travelled.
-func (b *bounds) look(p int, kept []element, floor float32) {
+// record records the floor of row p and how far its classes have travelled.
+func (b *bounds) record(p int, kept []element, floor float32) {
 	b.floor[p], b.since[p] = floor, b.sum(kept)
 }
 
@@ -319,5 +319,5 @@ func (b *bounds) bound(p int, scores []float32, kept []element, c *choice) {
 		scores[v.class] = float32(math.Inf(-1))
 	}
 	b.outside[p] = c.groups(scores)/-2 - float32(b.drift)
-	b.look(p, kept, c.threshold(len(kept)))
+	b.record(p, kept, c.threshold(len(kept)))
 }

@@ -54,7 +54,7 @@ func answerRange(
 	if err := checkStart(ctx, c, client, options.Support); err != nil {
 		return err
 	}
-	out := &outlook{call: c, support: options.Support}
+	out := &progressReport{call: c, support: options.Support}
 	options.Observer = out
 	stage, err := pipeline.New(client, options)
 	if err != nil {

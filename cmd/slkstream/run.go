@@ -40,7 +40,7 @@ func run(ctx context.Context, c *call) error {
 	if err := checkStart(ctx, c, client, options.Support); err != nil {
 		return unlessStopped(ctx, err)
 	}
-	out := &outlook{call: c, support: options.Support}
+	out := &progressReport{call: c, support: options.Support}
 	watching := observers{out}
 	var page *web.Page
 	var stage *pipeline.Stage

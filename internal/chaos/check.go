@@ -261,8 +261,8 @@ func newOffsets(h *history, group, topic string) *offsets {
 	return &offsets{h, group, topic, map[int32]int64{}}
 }
 
-// look reads each partition's offset once. A broker that does not answer is skipped.
-func (o *offsets) look(ctx context.Context, client *topic.Client, partitions int32) {
+// read reads each partition's offset once. A broker that does not answer is skipped.
+func (o *offsets) read(ctx context.Context, client *topic.Client, partitions int32) {
 	for p := range partitions {
 		at, err := client.Committed(ctx, o.group, o.topic, p)
 		if err != nil || at < 0 {
@@ -277,7 +277,7 @@ func (o *offsets) look(ctx context.Context, client *topic.Client, partitions int
 
 // reached reports whether everything up to the end of the input is committed.
 func (o *offsets) reached(ctx context.Context, client *topic.Client, partitions int32) (bool, string) {
-	o.look(ctx, client, partitions)
+	o.read(ctx, client, partitions)
 	var missing []string
 	for p := range partitions {
 		end, err := client.Offset(ctx, o.topic, p, topic.Latest, true)

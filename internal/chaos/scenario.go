@@ -162,11 +162,11 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 	watching := newOffsets(s.h, groupName, inTopic)
 	fed := make(chan error, 1)
 	go func() { fed <- s.pour(playing) }()
-	var looking sync.WaitGroup
-	looked, end := context.WithCancel(playing)
-	looking.Go(func() {
-		for looked.Err() == nil {
-			watching.look(looked, s.client, s.partitions.Load())
+	var watchers sync.WaitGroup
+	watched, end := context.WithCancel(playing)
+	watchers.Go(func() {
+		for watched.Err() == nil {
+			watching.read(watched, s.client, s.partitions.Load())
 			time.Sleep(100 * time.Millisecond)
 		}
 	})
@@ -175,7 +175,7 @@ func (s *scenario) play(ctx context.Context) (string, error) {
 		err = <-fed
 	}
 	end()
-	looking.Wait()
+	watchers.Wait()
 	if err != nil {
 		return "", err
 	}

@@ -121,7 +121,7 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 	go func() {
 		defer close(looked)
 		for watched.Err() == nil {
-			watching.look(watched, w.client, int32(partitions))
+			watching.read(watched, w.client, int32(partitions))
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()

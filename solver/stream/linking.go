@@ -111,7 +111,7 @@ func (p *grouping) link(d int, limit float64) {
 			alike[i*n+j], alike[j*n+i] = v, v
 		}
 	}
-	look := func(i int) {
+	visit := func(i int) {
 		best[i] = -1
 		for j := range i {
 			if p.groups[j] != nil && (best[i] < 0 || alike[i*n+j] > alike[i*n+best[i]]) {
@@ -120,7 +120,7 @@ func (p *grouping) link(d int, limit float64) {
 		}
 	}
 	for i := range n {
-		look(i)
+		visit(i)
 	}
 	for {
 		from := -1
@@ -144,7 +144,7 @@ func (p *grouping) link(d int, limit float64) {
 		}
 		for k := range n {
 			if k >= to && p.groups[k] != nil && (k == to || best[k] == from || best[k] == to) {
-				look(k)
+				visit(k)
 			} else if k > to && p.groups[k] != nil && alike[k*n+to] > alike[k*n+best[k]] {
 				best[k] = to
 			}

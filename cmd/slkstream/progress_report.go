@@ -22,9 +22,9 @@ func (o observers) Answered(a *pipeline.Answered) {
 	}
 }
 
-// outlook collects the figures that are shown on a terminal or logged. It samples an episode every readEvery,
-// so that it costs little at full load.
-type outlook struct {
+// progressReport collects the figures that are shown on a terminal or logged. It samples an episode every
+// readEvery, so that it costs little at full load.
+type progressReport struct {
 	call    *call
 	metrics *pipeline.Metrics
 	support []stream.Example // at the start of the stage
@@ -45,7 +45,7 @@ const (
 )
 
 // Answered implements pipeline.Observer.
-func (o *outlook) Answered(a *pipeline.Answered) {
+func (o *progressReport) Answered(a *pipeline.Answered) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.read) < readEvery {
@@ -69,7 +69,7 @@ func (o *outlook) Answered(a *pipeline.Answered) {
 }
 
 // checkSupport logs once that no labelled example has the feed's dimension.
-func (o *outlook) checkSupport(dimension int) {
+func (o *progressReport) checkSupport(dimension int) {
 	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support,
 		func(e stream.Example) bool { return len(e.Vector) == dimension }) {
 		return
@@ -80,7 +80,7 @@ func (o *outlook) checkSupport(dimension int) {
 }
 
 // figures returns the values to report while the stage runs.
-func (o *outlook) figures() []figure {
+func (o *progressReport) figures() []figure {
 	s := o.metrics.Summary()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +116,7 @@ func (o *outlook) figures() []figure {
 }
 
 // totals logs a summary at the end.
-func (o *outlook) totals(began time.Time) {
+func (o *progressReport) totals(began time.Time) {
 	s := o.metrics.Summary()
 	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown",
 		s.Unknown,
