@@ -9,9 +9,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// lookAtEnds queries the ends of the partitions, so that lag is known even of those that cannot be read, and
+// queryEnds queries the ends of the partitions, so that lag is known even of those that cannot be read, and
 // whether the input topics were created again.
-func (s *Stage) lookAtEnds(ctx context.Context) {
+func (s *Stage) queryEnds(ctx context.Context) {
 	partitions := s.progress.assigned()
 	if len(partitions) == 0 {
 		return
@@ -31,7 +31,7 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s.lookAtState(limited)
+	s.checkStateTopic(limited)
 	ids := map[string]topic.ID{}
 	now := time.Now()
 	for _, tp := range partitions {
@@ -56,9 +56,9 @@ func (s *Stage) lookAtEnds(ctx context.Context) {
 	}
 }
 
-// lookAtState creates the state topic again if it was deleted. If its ID has changed, partitions save
+// checkStateTopic creates the state topic again if it was deleted. If its ID has changed, partitions save
 // all streams again.
-func (s *Stage) lookAtState(ctx context.Context) {
+func (s *Stage) checkStateTopic(ctx context.Context) {
 	id, err := s.client.ID(ctx, s.options.State)
 	if topic.IsMissing(err) {
 		s.log.Error("the state topic was deleted: it is made again, and streams are saved again",

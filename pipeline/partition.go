@@ -51,8 +51,8 @@ type partition struct {
 	position   record.Position // of the next record
 	rejected   int64           // bad records below are in the dead letters, or in the next commit
 	dimensions map[string]int  // of most records' vectors, by model; replaced, never changed
-	rejections tally           // unusable records
-	empty      tally           // records without anything to answer
+	rejections reasonCounts    // unusable records
+	empty      reasonCounts    // records without anything to answer
 	jobs       int             // given to the workers and not collected
 	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
 	unsolved   int64           // bytes of closed episodes that wait for a worker
@@ -70,8 +70,8 @@ var errAnew = errors.New("the input was deleted and made again")
 // run works until ctx ends, then hands the partition over as the context's cause requires.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
 	defer func() {
-		p.rejections.tell(time.Now(), true, p.log)
-		p.empty.tell(time.Now(), true, p.log)
+		p.rejections.report(time.Now(), true, p.log)
+		p.empty.report(time.Now(), true, p.log)
 		p.first.stop()
 		p.withdraw()
 	}()
@@ -438,8 +438,8 @@ func (p *partition) tick() time.Duration {
 	if p.stage.memory.paused.Load() && p.caughtUp() && !o.Bounded {
 		p.buffer.Silent(now, p.position) // open episodes are memory too
 	}
-	p.rejections.tell(now, false, p.log)
-	p.empty.tell(now, false, p.log)
+	p.rejections.report(now, false, p.log)
+	p.empty.report(now, false, p.log)
 	if made := p.stage.statesMade.Load(); made != p.statesMade {
 		p.statesMade = made
 		for _, s := range p.streams {

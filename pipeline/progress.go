@@ -165,7 +165,7 @@ func (s *Stage) survey(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			if n%apart == 0 {
-				s.lookAtEnds(ctx)
+				s.queryEnds(ctx)
 				s.askProducers(ctx, now)
 			}
 			s.metrics.cutOff.Set(s.contact.lasting(now).Seconds())

@@ -113,7 +113,7 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 	if p == nil {
 		return nil, nil
 	}
-	f, err := p.look(ctx, committed)
+	f, err := p.inspect(ctx, committed)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 }
 
 // inspect reads what has changed since the partition was kept.
-func (p *partition) look(ctx context.Context, committed int64) (f found, err error) {
+func (p *partition) inspect(ctx context.Context, committed int64) (f found, err error) {
 	client, o := p.stage.client, &p.stage.options
 	f.committed = committed
 	if f.input, err = client.ID(ctx, p.topic); err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// tally counts unusable or empty records by reason and logs them: the first of each reason at once, then the
+// reasonCounts counts unusable or empty records by reason and logs them: the first of each reason at once, then the
 // counts once a minute. It must be used by one goroutine only.
-type tally struct {
-	what   string // the log message
-	counts map[string]*counted
-	told   time.Time
+type reasonCounts struct {
+	what     string // the log message
+	counts   map[string]*counted
+	reported time.Time
 }
 
 // counted holds the records of one reason.
@@ -22,10 +22,10 @@ type counted struct {
 	offset  int64 // of the latest
 }
 
-const tallyEvery = time.Minute
+const reportEvery = time.Minute
 
 // add counts a record. detail adds to the reason; "": nothing to add.
-func (t *tally) add(log *slog.Logger, reason, detail string, offset int64) {
+func (t *reasonCounts) add(log *slog.Logger, reason, detail string, offset int64) {
 	c := t.counts[reason]
 	if c == nil {
 		if t.counts == nil {
@@ -43,15 +43,15 @@ func (t *tally) add(log *slog.Logger, reason, detail string, offset int64) {
 	c.latest, c.offset = detail, offset
 }
 
-// tell logs the counts since the last call that logged, if a minute has passed or this is the last call.
-func (t *tally) tell(now time.Time, last bool, log *slog.Logger) {
-	if t.told.IsZero() {
-		t.told = now
+// report logs the counts since the last call that logged, if a minute has passed or this is the last call.
+func (t *reasonCounts) report(now time.Time, last bool, log *slog.Logger) {
+	if t.reported.IsZero() {
+		t.reported = now
 	}
-	if !last && now.Sub(t.told) < tallyEvery {
+	if !last && now.Sub(t.reported) < reportEvery {
 		return
 	}
-	t.told = now
+	t.reported = now
 	for _, reason := range slices.Sorted(maps.Keys(t.counts)) {
 		c := t.counts[reason]
 		if c.records == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // The first record of a reason is logged at once, the others once a minute and at the end, by reason.
-func TestTally(t *testing.T) {
+func TestReasonCounts(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	said := func() []string {
@@ -17,9 +17,9 @@ func TestTally(t *testing.T) {
 		out.Reset()
 		return lines
 	}
-	y := tally{what: "records are rejected"}
+	y := reasonCounts{what: "records are rejected"}
 	now := time.Unix(1e9, 0)
-	y.tell(now, false, log)
+	y.report(now, false, log)
 	for i := range int64(500) {
 		y.add(log, "dimension", "1280, not 249", i)
 	}
@@ -27,20 +27,20 @@ func TestTally(t *testing.T) {
 	if lines := said(); len(lines) != 2 || !strings.Contains(lines[0], "reason=dimension offset=0") || !strings.Contains(lines[1], "reason=value") {
 		t.Errorf("at first: %q", lines)
 	}
-	y.tell(now.Add(59*time.Second), false, log)
+	y.report(now.Add(59*time.Second), false, log)
 	if out.Len() > 0 {
 		t.Errorf("before the minute: %s", out.String())
 	}
-	y.tell(now.Add(time.Minute), false, log)
+	y.report(now.Add(time.Minute), false, log)
 	if lines := said(); len(lines) != 1 || !strings.Contains(lines[0], "records=499 offset=499") {
 		t.Errorf("after a minute: %q", lines)
 	}
-	y.tell(now.Add(3*time.Minute), false, log)
+	y.report(now.Add(3*time.Minute), false, log)
 	if out.Len() > 0 {
 		t.Errorf("nothing was counted, and told: %s", out.String())
 	}
 	y.add(log, "value", "NaN", 501)
-	y.tell(now.Add(3*time.Minute), true, log)
+	y.report(now.Add(3*time.Minute), true, log)
 	if lines := said(); len(lines) != 1 || !strings.Contains(lines[0], "reason=value records=1") {
 		t.Errorf("at the end: %q", lines)
 	}
