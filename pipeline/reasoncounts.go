@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// reasonCounts counts unusable or empty records by reason and logs them: the first of each reason at once, then the
-// counts once a minute. It must be used by one goroutine only.
+// reasonCounts counts unusable or empty records by reason and logs them: the first of each reason at once,
+// then the counts once a minute. It must be used by one goroutine only.
 type reasonCounts struct {
 	what     string // the log message
 	counts   map[string]*counted
