@@ -202,10 +202,12 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	}
 	var mutex sync.Mutex
 	var shown staged
-	o.AnsweredFirst = func(took time.Duration) {
+	o.AnsweredFirst = func(list []pipeline.FirstAnswer) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		shown.now = append(shown.now, took.Seconds())
+		for i := range list {
+			shown.now = append(shown.now, list[i].Took.Seconds())
+		}
 	}
 	episodes := int64(n / streamStreams / streamEpisode)
 	o.Acknowledged = func(episode int64, took time.Duration) {

@@ -209,7 +209,7 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.mutex.Unlock()
 	f.count(late, nowLate)
 	var waiting []firstItem
-	records := make([]firstRecord, 0, len(queue)-late)
+	records := make([]FirstAnswer, 0, len(queue)-late)
 	for _, s := range order {
 		answered, wait := f.answer(s, lists[s])
 		records = append(records, answered...)
@@ -223,14 +223,24 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.write(records)
 }
 
-// firstRecord is a first answer to be written.
-type firstRecord struct {
+// FirstAnswer is the first answer of an item.
+type FirstAnswer struct {
+	Late bool          // the observer has been told of its episode
+	Took time.Duration // from reading the item to the acknowledgement
+
 	firstItem
-	out record.Out
+	answer *stream.Answer
+	out    record.Out
 }
 
+// Item is what was answered.
+func (a *FirstAnswer) Item() *record.Item { return a.item }
+
+// Result is the answer as it was written.
+func (a *FirstAnswer) Result() record.Result { return firstResult(a.item, a.answer) }
+
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
-func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []firstRecord, wait []firstItem) {
+func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []FirstAnswer, wait []firstItem) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Stream, "error", fault, "stack",
@@ -271,7 +281,7 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []first
 		r := firstResult(it, &answers[i])
 		from := len(buffer)
 		buffer = record.AppendResult(buffer, &r)
-		records = append(records, firstRecord{list[i], record.Out{
+		records = append(records, FirstAnswer{firstItem: list[i], answer: &answers[i], out: record.Out{
 			Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)],
 			Headers: it.Trace.AppendHeaders([]record.Header{timeHeader(it.Time)}),
 		}})
@@ -296,7 +306,7 @@ func firstResult(it *record.Item, a *stream.Answer) record.Result {
 }
 
 // write writes first answers once. What the topic does not take is counted, and nothing waits for it.
-func (f *firstAnswers) write(records []firstRecord) {
+func (f *firstAnswers) write(records []FirstAnswer) {
 	stage := f.partition.stage
 	begin := time.Now()
 	out := make([]record.Out, 0, len(records))
@@ -332,13 +342,28 @@ func (f *firstAnswers) write(records []firstRecord) {
 	}
 	f.count(len(kept), nowAnswered)
 	acknowledged := time.Now()
-	for _, r := range kept {
-		took := acknowledged.Sub(r.read)
-		stage.metrics.nowTook.Observe(took.Seconds())
-		if told := stage.options.AnsweredFirst; told != nil {
-			told(took)
-		}
+	for i := range kept {
+		kept[i].Took = acknowledged.Sub(kept[i].read)
+		stage.metrics.nowTook.Observe(kept[i].Took.Seconds())
 	}
+	if told := stage.options.AnsweredFirst; told != nil && len(kept) > 0 {
+		f.tell(told, kept)
+	}
+}
+
+// tell tells of first answers; no episode of theirs is told of meanwhile. A panic is not the items' fault.
+func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	defer func() {
+		if fault := recover(); fault != nil {
+			f.partition.log.Error("the observer failed", "error", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	for i := range list {
+		list[i].Late = !list[i].item.Source.Position().After(list[i].stream.settled)
+	}
+	told(list)
 }
 
 func (f *firstAnswers) send(out []record.Out) error {

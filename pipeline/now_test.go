@@ -229,3 +229,70 @@ func TestMemoryOfFirstAnswers(t *testing.T) {
 		t.Errorf("%d bytes held by nobody", m.bytes)
 	}
 }
+
+// told is an observer of both answers of each item.
+type told struct {
+	mutex          sync.Mutex
+	first, settled map[string]bool
+	faults         []string
+}
+
+func (o *told) Answered(a *Answered) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	for i := range a.Results {
+		o.settled[a.Results[i].ID] = true
+	}
+}
+
+func (o *told) answeredFirst(list []FirstAnswer) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	for i := range list {
+		a := &list[i]
+		r := a.Result()
+		if r.ID != a.Item().ID() || r.Label == "" || r.Settled == nil || *r.Settled || a.Took <= 0 ||
+			o.first[r.ID] {
+			o.faults = append(o.faults, fmt.Sprintf("%+v", r))
+		}
+		if o.settled[r.ID] && !a.Late {
+			o.faults = append(o.faults, r.ID+" is settled and not late")
+		}
+		o.first[r.ID] = true
+	}
+}
+
+// An observer is told of first answers before their episodes, or that they are late; its panics are its own.
+func TestFirstAnswersAreToldFirst(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	const n, streams = 600, 3
+	f := newFeed(4)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Now, o.NowWithin = brokertest.Name("now"), time.Minute
+	both := &told{first: map[string]bool{}, settled: map[string]bool{}}
+	o.Observer = both
+	o.AnsweredFirst = func(list []FirstAnswer) { both.answeredFirst(list); panic("no stage stops for this") }
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
+	claimed(t, s, 1)
+	records := f.records(in, streams, n)
+	for part := range 20 {
+		write(t, client, records[part*n/20:(part+1)*n/20])
+		waitUntil(t, "not all is read", func() bool { return s.metrics.now.Sum() >= float64((part+1)*n/20) })
+	}
+	write(t, client, markers(in, streams))
+	collect(t, client, o.Out, count(n))
+	stop()
+	both.mutex.Lock()
+	defer both.mutex.Unlock()
+	for _, fault := range both.faults {
+		t.Error(fault)
+	}
+	if answered := int(s.metrics.now.Value(nowAnswered)); len(both.first) != answered || answered == 0 {
+		t.Errorf("%d told, %d answered", len(both.first), answered)
+	}
+}

@@ -86,9 +86,9 @@ type Options struct {
 	// Acknowledged is called with the time from an episode's close to the acknowledgement of its results, from
 	// several goroutines; nil: not called.
 	Acknowledged func(episode int64, took time.Duration)
-	// AnsweredFirst is called with the time from reading an item to the acknowledgement of its first answer,
-	// from several goroutines; nil: not called.
-	AnsweredFirst func(took time.Duration)
+	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
+	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
+	AnsweredFirst func([]FirstAnswer)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
 	Traced func(*Trace)
 	Log    *slog.Logger

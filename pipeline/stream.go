@@ -135,6 +135,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		results, reviews := j.encode(answers)
 		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
+			s.partition.first.settle(s, j.episode.Last()) // first answers are told of before, or as late
 			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took}
 			s.partition.tell(watching, told)
 		}

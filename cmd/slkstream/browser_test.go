@@ -145,6 +145,14 @@ func TestPageInABrowser(t *testing.T) {
 		waitUntil(`document.querySelectorAll("#accuracy-chart .curve").length === 4`),
 		waitUntil(`document.querySelectorAll("#objective-chart .curve").length === 1`),
 		waitUntil(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
+	// Items come at once, and are settled where they are; what the episode changed is marked, and said.
+	run(waitUntil(`(window.waits = document.querySelector("#strip .tile.unsettled")) !== null`),
+		waitUntil(`!window.waits.matches(".unsettled") && !window.waits.title.includes("not settled")`),
+		waitUntil(`!document.getElementById("legend-first").hidden`),
+		waitUntil(`[...document.querySelectorAll(".tile.unsettled")].every(
+			t => t.ariaLabel.includes("not settled yet"))`),
+		waitUntil(`document.querySelector("#bins .tile") && !document.querySelector("#bins .tile.unsettled")`),
+		waitUntil(`document.querySelector(".tile.changed")?.title.includes(", at first ")`))
 	// By keyboard: focus a tile, open it, choose the third label by its number.
 	run(chromedp.Focus(chromedp.CSS("#strip .tile")), chromedp.KeyEvent("\r"),
 		waitUntil(`document.querySelector("#teach").open`))

@@ -26,6 +26,7 @@ const (
 	demoIn     = "belt"
 	demoOut    = "belt-labelled"
 	demoLabels = "belt-labels"
+	demoNow    = "belt-now"
 )
 
 func newDemoCommand() *cobra.Command {
@@ -82,7 +83,7 @@ func runDemo(ctx context.Context, c *call) error {
 	score := newScore(judge, page, c)
 	options := pipeline.Options{
 		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Recent: kept,
-		Observer: score,
+		Observer: score, Now: demoNow, AnsweredFirst: watcher{page}.AnsweredFirst,
 		Limits: consumer.Limits{
 			Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge,
 			Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory),
@@ -119,9 +120,10 @@ func runDemo(ctx context.Context, c *call) error {
 		defer time.AfterFunc(limit, stop).Stop()
 	}
 	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
-		"  page    %s\n  broker  %s, topics %s, %s, %s\n  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
+		"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
+		"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
 		c.Config.Feed.Rate, len(belt.Names()),
-		server, address, demoIn, demoOut, demoLabels, score.head()); err != nil {
+		server, address, demoIn, demoNow, demoOut, demoLabels, score.head()); err != nil {
 		return err
 	}
 	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})

@@ -17,6 +17,7 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 	for _, d := range []topic.Description{
 		{Name: demoIn, Partitions: 1, Settings: small},
 		{Name: demoOut, Partitions: 1, Settings: small},
+		{Name: demoNow, Partitions: 1, Settings: small},
 		{Name: demoLabels, Partitions: 1, Settings: topic.StateSettings()},
 	} {
 		if err := client.Ensure(ctx, d); err != nil {

@@ -134,15 +134,16 @@ func TestDemo(t *testing.T) {
 	}
 	lines := bufio.NewScanner(events.Body)
 	lines.Buffer(nil, 1<<20)
-	for name := ""; lines.Scan(); {
+	atOnce := false
+	for name := ""; (!atOnce || episode.Items == nil) && lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 			name = text
 		}
+		atOnce = atOnce || name == "first"
 		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok && name == "episode" {
 			if err := json.Unmarshal([]byte(text), &episode); err != nil {
 				t.Fatal(err)
 			}
-			break
 		}
 	}
 	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 ||

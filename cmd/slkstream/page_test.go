@@ -40,7 +40,7 @@ func TestPageOfRun(t *testing.T) {
 		code <- execute(ctx, []string{
 			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size",
 			"20",
-			"--listen", address, "--images", "pictures.example", "--log-level", "warn",
+			"--listen", address, "--now", "at-once", "--images", "pictures.example", "--log-level", "warn",
 		}, strings.NewReader(""), io.Discard, &messages)
 	}()
 	t.Cleanup(func() {
@@ -55,15 +55,34 @@ func TestPageOfRun(t *testing.T) {
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 1<<20)
 	right, all, name := 0, 0, ""
+	atOnce, settled := map[string]bool{}, 0 // items answered at once, and how many of them are settled
 	var last struct {
 		Items []struct{ ID, Name, Label, Truth, Image string }
 		Edges [][2]int
 	}
-	for all < 60 && lines.Scan() {
+	for (all < 60 || settled < 5) && lines.Scan() {
 		if text, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 			name = text
 		}
 		text, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if ok && (name == "first" || name == "settled") {
+			var items []struct {
+				ID, Label, Name, Image string
+				Settled                bool
+			}
+			if err := json.Unmarshal([]byte(text), &items); err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range items {
+				if item.Label == "" || item.Image != "https://pictures.example/"+item.Name ||
+					item.Settled != (name == "settled") || item.Settled != atOnce[item.ID] {
+					t.Errorf("%s: %+v", name, item)
+				}
+				if atOnce[item.ID] = true; item.Settled {
+					settled++
+				}
+			}
+		}
 		if !ok || name != "episode" {
 			continue
 		}
@@ -76,7 +95,7 @@ func TestPageOfRun(t *testing.T) {
 			}
 		}
 	}
-	if all < 60 || right < all*2/3 || len(last.Edges) == 0 ||
+	if all < 60 || settled < 5 || right < all*2/3 || len(last.Edges) == 0 ||
 		last.Items[0].Image != "https://pictures.example/"+last.Items[0].Name {
 		t.Errorf("%d of %d right, %d edges, picture %q", right, all, len(last.Edges), last.Items[0].Image)
 	}

@@ -143,3 +143,20 @@ func (w watcher) Answered(a *pipeline.Answered) {
 		w.page.Offer(shown(a))
 	}
 }
+
+// AnsweredFirst shows first answers, as many as an eye can follow.
+func (w watcher) AnsweredFirst(list []pipeline.FirstAnswer) {
+	for i := range list {
+		a := &list[i]
+		if a.Late {
+			continue
+		}
+		if !w.page.WantsFirst() {
+			return
+		}
+		item := a.Item()
+		w.page.OfferFirst(&web.Item{
+			Result: a.Result(), Example: item.Name(), Vector: slices.Clone(item.Vector), Taught: item.Label != "",
+		})
+	}
+}

@@ -60,6 +60,7 @@ func run(ctx context.Context, c *call) error {
 			Status: func() web.Status { return status(out.metrics) },
 		})
 		watching = append(watching, watcher{page})
+		options.AnsweredFirst = watcher{page}.AnsweredFirst
 	}
 	options.Observer = watching
 	traced, flush, err := tracing(ctx, c.Log)

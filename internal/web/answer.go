@@ -31,8 +31,10 @@ type Answered struct {
 	Alternatives []alternativeView `json:"alternatives,omitempty"`
 }
 
-// allowance is how many questions are answered: so many a second, and some more at once.
+// allowance is how often something may be done: so many times a second, and some more at once.
 type allowance struct {
+	each, burst float64
+
 	mutex sync.Mutex
 	left  float64
 	since time.Time
@@ -42,9 +44,9 @@ func (a *allowance) take(now time.Time) bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if a.since.IsZero() {
-		a.left = askedBurst
+		a.left = a.burst
 	} else {
-		a.left = min(askedBurst, a.left+askedEach*max(0, now.Sub(a.since).Seconds()))
+		a.left = min(a.burst, a.left+a.each*max(0, now.Sub(a.since).Seconds()))
 	}
 	a.since = now
 	if a.left < 1 {

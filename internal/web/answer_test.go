@@ -70,6 +70,21 @@ func TestAnswerQuestions(t *testing.T) {
 			t.Errorf("%s %.60s: %d %s", c.path, c.body, code, text)
 		}
 	}
+	request, err := http.NewRequest(http.MethodPost, server.URL+"/api/answer?stream=yard&learn",
+		strings.NewReader(`{"vector":[1,2]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	elsewhere, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere.Body.Close()
+	if to := elsewhere.Header.Get("Location"); elsewhere.StatusCode != http.StatusNotFound ||
+		to != "http://b:8070/api/answer?stream=yard&learn" {
+		t.Errorf("%s, to %q", elsewhere.Status, to)
+	}
 	if fmt.Sprint(entered) != "[door1 door3]" {
 		t.Errorf("entered: %v", entered)
 	}
@@ -81,7 +96,7 @@ func TestAnswerQuestions(t *testing.T) {
 
 // The allowance permits a burst of requests, and then a fixed number a second.
 func TestAllowance(t *testing.T) {
-	var a allowance
+	a := allowance{each: askedEach, burst: askedBurst}
 	now := time.Unix(1000, 0)
 	count := func() (n int) {
 		for a.take(now) {

@@ -8,7 +8,7 @@ import (
 
 const (
 	mostClients = 64
-	behind      = 8 // messages queued for a slow visitor, who misses those beyond
+	behind      = 32 // messages queued for a slow visitor, who misses those beyond
 )
 
 // clients are the open event streams.

@@ -138,6 +138,7 @@ func (p *Page) calledBy(name string) map[string]bool {
 // are asked about, what they taught, and deleted examples.
 func (p *Page) forget(labels map[string]bool) {
 	p.options.Questions.forget(labels)
+	p.first.forget(labels)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown.forget(labels)

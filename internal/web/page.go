@@ -129,6 +129,9 @@ type Page struct {
 	next    atomic.Int64 // when the next episode is welcome, Unix nanoseconds
 	clients clients
 	asked   allowance
+	pace    allowance // of first answers
+	first   firsts
+	news    chan news
 
 	mu        sync.Mutex
 	last      []byte   // the last episode that was shown, encoded
@@ -154,6 +157,8 @@ func New(o Options) *Page {
 	return &Page{
 		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
 		options: o, offered: make(chan *Episode, 1), shown: shown{items: map[string]*Item{}},
+		asked: allowance{each: askedEach, burst: askedBurst}, pace: allowance{each: firstEach, burst: firstBurst},
+		first: firsts{by: map[string]*firstAnswer{}}, news: make(chan news, mostNews),
 	}
 }
 
@@ -179,6 +184,7 @@ func (p *Page) Told(results []record.Result, reviews []record.Review, doubtful b
 	p.streams.add(results, doubtful)
 	p.options.Questions.Ask(reviews...)
 	p.options.Questions.Named(results)
+	p.settle(results)
 }
 
 // Run works for the page until ctx ends, and then lets its visitors go.
@@ -196,6 +202,8 @@ func (p *Page) Run(ctx context.Context) {
 			} else {
 				p.keep(e)
 			}
+		case n := <-p.news:
+			p.clients.send(p.announce(n))
 		case now := <-second.C:
 			if p.clients.any() {
 				p.clients.send(p.report(now))

@@ -52,9 +52,16 @@ type itemView struct {
 	Alternatives []alternativeView `json:"alternatives,omitempty"`
 	Image        string            `json:"image,omitempty"`
 	Truth        string            `json:"truth,omitempty"`
+	Settled      bool              `json:"settled"`       // false: a first answer
+	Was          *wasView          `json:"was,omitempty"` // the first answer, where the episode changed it
 	Time         time.Time         `json:"time"`
 	X            float32           `json:"x"`
 	Y            float32           `json:"y"`
+}
+
+type wasView struct {
+	Label   string `json:"label"`
+	Unknown bool   `json:"unknown"`
 }
 
 type alternativeView struct {
@@ -70,19 +77,25 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 		Scores: e.Scores, Items: make([]itemView, len(e.Items)),
 	}
 	for i := range e.Items {
-		item := &e.Items[i]
-		r := &item.Result
-		about := attributes(r.Attributes)
-		v.Items[i] = itemView{
-			ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
-			Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
-			Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
-			Truth: about.Truth, Time: r.Time, X: points[i][0], Y: points[i][1],
-		}
-		for _, a := range r.Alternatives {
-			v.Items[i].Alternatives = append(v.Items[i].Alternatives,
-				alternativeView{a.Label, zeroIfNot(a.Confidence)})
-		}
+		v.Items[i] = p.itemView(&e.Items[i])
+		v.Items[i].X, v.Items[i].Y = points[i][0], points[i][1]
+	}
+	return v
+}
+
+func (p *Page) itemView(item *Item) itemView {
+	r := &item.Result
+	v := itemView{
+		ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
+		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
+		Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
+		Truth: attributes(r.Attributes).Truth, Time: r.Time, Settled: r.Settled == nil || *r.Settled,
+	}
+	if v.Settled {
+		v.Was = p.first.changed(r)
+	}
+	for _, a := range r.Alternatives {
+		v.Alternatives = append(v.Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
 	}
 	return v
 }

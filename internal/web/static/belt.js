@@ -1,5 +1,6 @@
-// The belt: items as they come, at a pace an eye can follow, and the same sorted by label. It stands still while someone
-// points at it or moves about in it, so that nothing slips away under the hand.
+// The belt: items as they come, at a pace an eye can follow, and the same sorted by label. Where the stage answers at once,
+// items come with their first answers and are sorted once they are settled. The belt stands still while someone points at
+// it or moves about in it, so that nothing slips away under the hand.
 import { make } from "./dom.js";
 import { mark, tile } from "./tile.js";
 
@@ -17,6 +18,8 @@ export class Belt {
   #next = 0;
   #arrived = 0;
   #period = 1000;
+  #ahead = false; // items have come with first answers since the last episode
+  #sorts = false; // the queue's items are sorted and not put on the strip, as first answers are there
 
   constructor(strip, bins, pauseButton, palette, open, found) {
     this.#strip = strip;
@@ -44,7 +47,28 @@ export class Belt {
     for (const label of labels) this.#bin(label);
   }
 
+  // first puts up items with their first answers.
+  first(items) {
+    this.#ahead = true;
+    if (!this.#still()) for (const item of items) this.#come(item);
+  }
+
+  // settle says on their tiles how items were answered in the end; what a person taught stands.
+  settle(items) {
+    const settled = new Map(items.map((item) => [item.id, item]));
+    for (const button of document.querySelectorAll(".tile")) {
+      const item = settled.get(button.item.id);
+      if (!item) continue;
+      const { taught, label } = button.item;
+      button.item = taught && !item.taught ? { ...item, taught, label } : item;
+      mark(button, this.#palette);
+    }
+  }
+
   take(episode) {
+    this.settle(episode.items);
+    this.#sorts = this.#ahead;
+    this.#ahead = false;
     const now = performance.now();
     if (this.#arrived) this.#period = Math.min(5000, Math.max(300, 0.7 * this.#period + 0.3 * (now - this.#arrived)));
     this.#arrived = now;
@@ -60,7 +84,7 @@ export class Belt {
       if (button.item.id !== id) continue;
       button.item.taught = true;
       button.item.label = label;
-      mark(button);
+      mark(button, this.#palette);
     }
   }
 
@@ -69,17 +93,23 @@ export class Belt {
     if (this.#next >= this.#queue.length) return;
     const pace = Math.max(110, (0.95 * this.#period) / this.#queue.length);
     const steps = Math.max(1, Math.round((this.#queue.length * pace) / (0.95 * this.#period)));
-    if (!this.#paused && !this.#held && !document.hidden && !document.querySelector("dialog[open]")) {
-      this.#add(this.#queue[this.#next]);
-    }
+    if (!this.#still()) this.#add(this.#queue[this.#next]);
     this.#next += steps;
     this.#timer = setTimeout(() => this.#step(), pace);
   }
 
+  #still() {
+    return this.#paused || this.#held || document.hidden || document.querySelector("dialog[open]");
+  }
+
+  #come(item) {
+    const button = tile(item, this.#palette, this.#open, true);
+    button.classList.add("fresh");
+    this.#put(this.#strip, button, shown);
+  }
+
   #add(item) {
-    const onStrip = tile(item, this.#palette, this.#open, true);
-    onStrip.classList.add("fresh");
-    this.#put(this.#strip, onStrip, shown);
+    if (!this.#sorts) this.#come(item);
     const bin = this.#bin(item.label);
     if (!bin) return;
     bin.count += 1;

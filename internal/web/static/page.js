@@ -74,6 +74,15 @@ const receive = {
     const share = status.answered > 0 ? percent(status.unknown / status.answered) : "";
     figure("unknown", whole.format(status.unknown), share && `${share} of the answers` + (status.dead ? ` · ${whole.format(status.dead)} refused` : ""));
   },
+  first(items) {
+    at("legend-first").hidden = false;
+    teach.labels(items.map((item) => item.label));
+    belt.first(items);
+  },
+  settled(items) {
+    teach.labels(items.map((item) => item.label));
+    belt.settle(items);
+  },
   episode(episode) {
     teach.labels(episode.items.map((item) => item.label));
     for (const item of episode.items) item.neighbours = [];

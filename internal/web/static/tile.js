@@ -20,23 +20,29 @@ export function describe(item) {
   else text += `, ${Math.round(100 * item.confidence)} % sure`;
   if (wrong(item)) text += `, truly ${item.truth}`;
   if (item.taught) text += ", taught";
+  if (!item.settled) text += ", answered at once, not settled yet";
+  if (item.was) text += `, at first ${item.was.unknown ? "unknown, nearest " : ""}${item.was.label}`;
   return text;
 }
 
 export function tile(item, palette, open, withLabel) {
-  const tile = button(picture(item), () => open(item), { className: "tile", item });
-  tile.style.setProperty("--swatch", palette.of(item.label));
-  if (withLabel) {
-    const share = make("i");
-    share.style.width = Math.round(100 * item.confidence) + "%";
-    tile.append(make("span", { className: "label" }, item.unknown ? item.label + " ?" : item.label), make("span", { className: "sure" }, share));
-  }
-  mark(tile);
+  const tile = button(picture(item), () => open(tile.item), { className: "tile", item });
+  if (withLabel) tile.append(make("span", { className: "label" }), make("span", { className: "sure" }, make("i")));
+  mark(tile, palette);
   return tile;
 }
 
-export function mark(button) {
+// mark says of a tile what is now known of its item.
+export function mark(button, palette) {
   const item = button.item;
+  const label = button.querySelector(".label");
+  button.style.setProperty("--swatch", palette.of(item.label));
+  if (label) {
+    label.textContent = item.unknown && !item.taught ? item.label + " ?" : item.label;
+    button.querySelector(".sure i").style.width = Math.round(100 * item.confidence) + "%";
+  }
+  button.classList.toggle("unsettled", !item.settled);
+  button.classList.toggle("changed", Boolean(item.was));
   button.classList.toggle("wrong", wrong(item));
   button.classList.toggle("unknown", item.unknown && !wrong(item) && !item.taught);
   button.classList.toggle("taught", item.taught);

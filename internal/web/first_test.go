@@ -1,0 +1,136 @@
+package web
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// eventsOf opens the events of a page; next returns the data of the next event of a name.
+func eventsOf(t *testing.T, body io.Reader) (next func(name string, into any)) {
+	t.Helper()
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	return func(name string, into any) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() != "event: "+name {
+				continue
+			}
+			lines.Scan()
+			data, _ := strings.CutPrefix(lines.Text(), "data: ")
+			if err := json.Unmarshal([]byte(data), into); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		t.Fatalf("the events end before %s: %v", name, lines.Err())
+	}
+}
+
+// A visitor sees an item when it is answered at once, and under the same id what its episode made of it.
+func TestFirstAnswers(t *testing.T) {
+	s := newSimulation(t)
+	p := s.page()
+	server := running(t, p, Access{Loopback: true})
+	if p.WantsFirst() {
+		t.Error("it wants first answers with nobody there")
+	}
+	next := eventsOf(t, get(t, server, "/events").Body)
+	next("hello", new(any))
+	e := s.episode(t, 4)
+	const hostile = `<img src=x onerror=alert(1)>`
+	for i := range 3 { // the fourth is not shown
+		if !p.WantsFirst() {
+			t.Fatal("it does not want a first answer")
+		}
+		first := e.Items[i]
+		first.Result.Settled, first.Result.Unknown = new(bool), false
+		first.Result.Label = []string{e.Items[0].Result.Label, hostile, e.Items[2].Result.Label}[i]
+		p.OfferFirst(&first)
+	}
+	var seen, settled []itemView
+	for len(seen) < 3 {
+		var items []itemView
+		next("first", &items)
+		seen = append(seen, items...)
+	}
+	if v := seen[1]; v.Settled || v.ID != e.Items[1].Result.ID || v.Label != hostile ||
+		v.Image == "" || v.Was != nil {
+		t.Errorf("at first %+v", v)
+	}
+	// It can be taught before it is settled.
+	r, err := server.Client().Do(teachRequest(server, fmt.Sprintf(`{"id":%q,"label":"hat"}`, seen[0].ID)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if lessons := s.lessons(); r.StatusCode != http.StatusNoContent || len(lessons) != 1 ||
+		len(lessons[0].Vector) != len(e.Items[0].Vector) {
+		t.Errorf("teaching: %s", r.Status)
+	}
+	results := make([]record.Result, len(e.Items))
+	for i := range results {
+		results[i] = e.Items[i].Result
+	}
+	results[2].Unknown = true
+	p.Told(results, nil, false)
+	next("settled", &settled)
+	if len(settled) != 3 || p.first.open != 0 {
+		t.Fatalf("settled: %+v, %d open", settled, p.first.open)
+	}
+	for i, v := range settled {
+		switch {
+		case !v.Settled || v.ID != seen[i].ID || v.Label != results[i].Label || v.Name != seen[i].Name ||
+			v.Image != seen[i].Image:
+			t.Errorf("%d: at first %+v, in the end %+v", i, seen[i], v)
+		case i == 0 && v.Was != nil, i == 1 && (v.Was == nil || v.Was.Label != hostile),
+			i == 2 && (v.Was == nil || v.Was.Unknown || v.Was.Label != v.Label):
+			t.Errorf("%d: what the episode changed: %+v", i, v.Was)
+		}
+	}
+	p.Told(results, nil, false) // once is enough
+	p.Offer(e)
+	var episode episodeView
+	next("episode", &episode)
+	if len(episode.Items) != 4 || episode.Items[1].Was == nil || episode.Items[3].Was != nil ||
+		len(p.news) != 0 {
+		t.Errorf("the episode's items: %+v", episode.Items)
+	}
+	p.forget(map[string]bool{hostile: true})
+	if was := p.first.changed(&results[1]); was != nil {
+		t.Errorf("a forgotten label is still there: %+v", was)
+	}
+}
+
+// However many first answers there are, few are shown and few are kept.
+func TestFirstAnswersAreBounded(t *testing.T) {
+	p := newSimulation(t).page()
+	p.clients.add()
+	wanted := 0
+	for range 1000 {
+		if p.WantsFirst() {
+			wanted++
+			p.OfferFirst(&Item{Result: record.Result{ID: "again", Settled: new(bool)}})
+		}
+	}
+	if wanted < firstBurst || wanted > mostNews/2 || p.first.open != 1 {
+		t.Errorf("%d of 1,000 shown, %d of one item open", wanted, p.first.open)
+	}
+	for i := range 2 * mostFirst {
+		p.OfferFirst(&Item{Result: record.Result{ID: fmt.Sprint(i), Settled: new(bool)}})
+	}
+	f := &p.first
+	if len(f.by) != mostFirst || len(f.order) != mostFirst || f.open != mostFirst || len(p.news) > mostNews {
+		t.Errorf("%d kept, %d in order, %d open, %d wait", len(f.by), len(f.order), f.open, len(p.news))
+	}
+	if p.WantsFirst() {
+		t.Error("it wants more where so many wait")
+	}
+}
