@@ -446,24 +446,25 @@ func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
 	away := server.Cluster.Fault(kfake.Fault{
 		Keys: []kmsg.Key{kmsg.Produce}, Topic: b.out, Err: kerr.NotLeaderForPartition, Count: -1,
 	})
+	givenUp := make(chan struct{}, 1)
+	server.Cluster.ControlKey(int16(kmsg.InitProducerID), func(kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		select {
+		case givenUp <- struct{}{}:
+		default:
+		}
+		return nil, nil, false
+	})
 	committed := make(chan error, 1)
 	go func() {
 		committed <- c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(1), Offset: 4})
 	}()
-	tp := topic.TopicPartition{Topic: b.state}
-	for open := false; ; time.Sleep(10 * time.Millisecond) {
-		stable, end := b.ends(tp)
-		if open && stable == end {
-			break // while the output is still unavailable
-		}
-		open = open || stable < end
-		select {
-		case err := <-committed:
-			t.Fatalf("the commit has ended: %v", err)
-		case <-b.ctx.Done():
-			t.Fatal("the transaction stays open")
-		default:
-		}
+	select {
+	case <-givenUp: // while the output is still unavailable
+	case err := <-committed:
+		t.Fatalf("the commit has ended: %v", err)
+	case <-b.ctx.Done():
+		t.Fatal("the transaction stays open")
 	}
 	away.Remove()
 	if err := <-committed; err != nil {
