@@ -18,9 +18,9 @@ func (n *Now) evidence(it *nowItem, window []float32, keep bool) {
 	around := row.around[:0]
 	for j := max(0, it.row-evidenceReach); j < it.row; j++ {
 		square := max(0, 2-2*window[j])
-		around = nearer(around, link{int32(j - it.row), square})
+		around = nearest(around, link{int32(j - it.row), square}, evidenceNearest)
 		if r := &n.rows[j]; keep {
-			r.arounds = len(nearer(r.around[:r.arounds], link{int32(it.row - j), square}))
+			r.arounds = len(nearest(r.around[:r.arounds], link{int32(it.row - j), square}, evidenceNearest))
 		}
 	}
 	row.arounds = len(around)

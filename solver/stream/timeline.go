@@ -223,7 +223,7 @@ func (t *timeline) spread(a *surroundings, items []Item) (values []float32, clas
 			near = near[:0]
 			for j := max(0, i-evidenceReach); j <= min(n-1, i+evidenceReach); j++ {
 				if j != i {
-					near = nearer(near, link{int32(j), a.distances[i*n+j]})
+					near = nearest(near, link{int32(j), a.distances[i*n+j]}, evidenceNearest)
 				}
 			}
 			for _, x := range near {
@@ -259,22 +259,6 @@ func (t *timeline) spread(a *surroundings, items []Item) (values []float32, clas
 type link struct {
 	node   int32
 	weight float32
-}
-
-// nearer adds a link to near, which has the nearest in order, evidenceNearest at most; of two at one distance
-// the first stays.
-func nearer(near []link, x link) []link {
-	if len(near) < evidenceNearest {
-		near = append(near, x)
-	} else if x.weight >= near[len(near)-1].weight {
-		return near
-	}
-	at := len(near) - 1
-	for ; at > 0 && x.weight < near[at-1].weight; at-- {
-		near[at] = near[at-1]
-	}
-	near[at] = x
-	return near
 }
 
 func (t *timeline) observe(e *answered) {
