@@ -37,7 +37,7 @@ type Solver struct {
 var (
 	presets     = []string{"default", "balanced", "clamped", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
-	updates     = []string{"transclip", "stata"}
+	updates     = []string{"transclip", "stata", "paddle", "alpha-tim"}
 	rivals      = slices.Concat([]string{"1nn", "running-mean", "ridge", "logistic"}, updates)
 	fileMethods = []string{
 		"default", "episodes", "poisson", "laplace", "zero-mean-laplace",

@@ -18,8 +18,8 @@ const (
 	StatA     = "stata"
 )
 
-// Updates lists the updates.
-var Updates = []string{TransCLIP, StatA}
+// Updates lists the updates, these and those of updates_support.go.
+var Updates = []string{TransCLIP, StatA, PADDLE, AlphaTIM}
 
 // The papers' numbers, except for sharpness: their 100 is for cosines of texts and images. With labelled rows
 // in place of texts, 30 is the best of 10, 30, 100 and 300 for StatA, and TransCLIP hardly depends on it.
@@ -35,6 +35,12 @@ const (
 
 // update answers the unlabelled rows among unit rows; labels are -1 for them, else 0 to k-1.
 func update(method string, rows []float32, d int, labels []int32, k int) []int32 {
+	switch method {
+	case PADDLE:
+		return paddle(rows, d, labels, k)
+	case AlphaTIM:
+		return alphaTIM(rows, d, labels, k)
+	}
 	n := len(labels)
 	row := func(i int) []float32 { return rows[i*d : i*d+d] }
 	means, counts := make([]float64, k*d), make([]float64, k)
