@@ -200,7 +200,7 @@ type Episode struct {
 	Warm            bool    `json:"warm"`
 	Admitted        int     `json:"admitted"` // items that the memory learned from
 	SolveSeconds    float64 `json:"solveSeconds"`
-	// class born, named, retired; the stream doubtful, trusted
+	// of classes and clusters, strangers, and the stream: kinds are those of stream.Event
 	Events      []string  `json:"events,omitempty"`
 	Time        time.Time `json:"time"` // the latest event time in the episode
 	Topic       string    `json:"topic"`

@@ -56,7 +56,10 @@ func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer
 			unknown = append(unknown, i)
 		}
 	}
-	for i, m := range s.cluster(items, unknown, report) {
+	before := s.clusters.sightings()
+	members := s.cluster(items, unknown, report)
+	s.clusters.strangers(before, s.episode+1, called, report)
+	for i, m := range members {
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
 		label := called.called(m.of.label())

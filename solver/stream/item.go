@@ -58,7 +58,9 @@ type Alternative struct {
 
 // Event is a change in the life of a class or cluster.
 type Event struct {
-	Kind  string // born, retired, named; doubtful, trusted, embedding changed: the stream itself, Class is empty
+	// born, retired, named; new-unknown, returned-unknown: a cluster of unknown items; doubtful, trusted,
+	// embedding changed: the stream itself, Class is empty
+	Kind  string
 	Class string
 	Into  string // named: its name
 }
