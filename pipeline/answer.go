@@ -35,6 +35,9 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		if o.Memory.MaxWrong > 0 {
 			r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 		}
+		if a.Unknown {
+			j.unknown++
+		}
 		if o.Compare != nil {
 			if correction := o.Compare.compare(it, r); correction != nil {
 				j.add(correction.Out(o.Corrections, it.Key))
@@ -51,9 +54,6 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 			from := len(buffer)
 			buffer = record.AppendVector(buffer, it.Vector)
 			r.Vector = buffer[from:len(buffer):len(buffer)]
-		}
-		if a.Unknown {
-			j.unknown++
 		}
 		from := len(buffer)
 		buffer = o.Form.Append(buffer, r)

@@ -64,7 +64,7 @@ func audit(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p := newPrinter(c, "STREAM\tCLASS\tID\tOTHERS SAY\tCONFIDENCE\t")
+	p := newList(c, "STREAM\tCLASS\tID\tCLASS BY THE OTHERS\tCONFIDENCE")
 	shown, chosen := 0, c.Config.State
 	for _, d := range doubts {
 		if chosen.Stream != "" && chosen.Stream != d.Stream || chosen.Class != "" && chosen.Class != d.Label {
@@ -76,10 +76,10 @@ func audit(ctx context.Context, c *call) error {
 			scope = "(all)"
 		}
 		row := auditRow{d.Stream, d.ID, d.Label, d.Says, d.Confidence}
-		if err := p.print(row, "%s\t%s\t%s\t%s\t%.2f\t", scope, d.Label, d.ID, d.Says, d.Confidence); err != nil {
+		if err := p.print(row, "%s\t%s\t%s\t%s\t%.2f", scope, d.Label, d.ID, d.Says, d.Confidence); err != nil {
 			return err
 		}
 	}
-	c.Log.Info("audited", "doubtful", shown, "aloneInTheirClass", alone)
+	c.Log.Info("audited", "doubtful", shown, "alone_in_class", alone)
 	return p.close()
 }

@@ -93,8 +93,8 @@ func within(ctx context.Context, ask func(context.Context) error) error {
 	defer cancel()
 	for {
 		err := ask(ctx)
-		var answered kafka.Error
-		if !errors.As(err, &answered) || errors.Is(err, kafka.UnknownTopicOrPartition) || !topic.Temporary(err) {
+		var refusal kafka.Error
+		if !errors.As(err, &refusal) || errors.Is(err, kafka.UnknownTopicOrPartition) || !topic.Temporary(err) {
 			return err
 		}
 		select {

@@ -42,8 +42,8 @@ func (k *checker) labels(ctx context.Context) {
 	}
 }
 
-// lookBack is how many of a partition's latest records are read.
-const lookBack = 200
+// latestRead is how many of a partition's latest records are read.
+const latestRead = 200
 
 // streams tests that the input can be read, and warns of a stream that is spread over partitions, as each
 // partition would learn it separately.
@@ -57,7 +57,7 @@ func (k *checker) streams(ctx context.Context) {
 		partitionOf := map[string]int32{}
 		read, good, scattered := 0, 0, ""
 		var why error
-		err = k.read(ctx, in, lookBack, func(raw *record.Raw) {
+		err = k.read(ctx, in, latestRead, func(raw *record.Raw) {
 			read++
 			items, err := decoder.Decode(ctx, raw, nil)
 			var empty *record.Empty

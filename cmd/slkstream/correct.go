@@ -83,13 +83,13 @@ func correct(ctx context.Context, c *call) error {
 	if changes == nil {
 		return nil // the job was finished already
 	}
-	p := newPrinter(c, "WAS\tIS\tITEMS\t")
+	p := newList(c, "WAS\tIS\tITEMS")
 	most := func(a, b pipeline.Relabelled) int {
 		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))
 	}
 	for _, change := range slices.SortedFunc(maps.Keys(changes), most) {
 		r := correctionRow{change.Was, change.Is, changes[change]}
-		if err := p.print(r, "%s\t%s\t%d\t", r.Was, r.Is, r.Count); err != nil {
+		if err := p.print(r, "%s\t%s\t%d", r.Was, r.Is, r.Count); err != nil {
 			return err
 		}
 	}

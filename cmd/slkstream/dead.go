@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -79,23 +76,25 @@ func listDead(ctx context.Context, c *call) error {
 	if c.Config.Evaluate.JSON {
 		return printLines(c, letters)
 	}
-	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
+	p := newList(c, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
 	for _, l := range letters {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Position, l.Written.UTC().Format(time.RFC3339),
-			printable(l.ID, 80), printable(l.Stream, 40), l.Bytes, l.state(), printable(l.Reason, 100))
+		if err := p.print(nil, "%s\t%s\t%s\t%s\t%d\t%s\t%s", l.Position, l.Written.UTC().Format(time.RFC3339),
+			l.ID, l.Stream, l.Bytes, l.state(), l.Reason); err != nil {
+			return err
+		}
 	}
-	if err := table.Flush(); err != nil || len(letters) == 0 {
+	if err := p.close(); err != nil || len(letters) == 0 {
 		return err
 	}
 	fmt.Fprintln(c.Out)
-	table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "LETTERS\tFIRST\tLAST\tSTREAMS\tREASON")
+	p = newList(c, "LETTERS\tFIRST\tLAST\tSTREAMS\tREASON")
 	for _, r := range byReason(letters) {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\n", r.count, r.first.UTC().Format(time.RFC3339),
-			r.last.UTC().Format(time.RFC3339), len(r.streams), printable(r.example, 100))
+		if err := p.print(nil, "%d\t%s\t%s\t%d\t%s", r.count, r.first.UTC().Format(time.RFC3339),
+			r.last.UTC().Format(time.RFC3339), len(r.streams), r.example); err != nil {
+			return err
+		}
 	}
-	return table.Flush()
+	return p.close()
 }
 
 func (l *deadLetter) state() string {
@@ -218,32 +217,6 @@ func printLines(c *call, letters []deadLetter) error {
 		}
 	}
 	return nil
-}
-
-// text returns a record's text, made printable unless raw is set.
-func (c *call) text(text string, most int) string {
-	if c.Config.Tail.Raw {
-		return text
-	}
-	return printable(text, most)
-}
-
-// printable returns a record's text, safe for a terminal and at most so many bytes long.
-func printable(text string, most int) string {
-	cut := len(text) > most
-	if cut {
-		text = text[:most]
-	}
-	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) { // bidirectional marks too
-			return '.'
-		}
-		return r
-	}, text)
-	if cut {
-		text += "..."
-	}
-	return text
 }
 
 func sortedNames(m map[string]string) []string {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -73,39 +69,6 @@ func wholeNumbers(texts []string) ([]int, error) {
 		out = append(out, n)
 	}
 	return out, nil
-}
-
-// printer writes results: JSON Lines as they come, or the rows of one table.
-type printer struct {
-	out   io.Writer
-	json  bool
-	table *tabwriter.Writer
-}
-
-func newPrinter(c *call, header string) *printer {
-	p := &printer{out: c.Out, json: c.Config.Evaluate.JSON}
-	if !p.json {
-		p.table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(p.table, header)
-	}
-	return p
-}
-
-// print writes a result: as JSON, or as a row whose cells end in tabs.
-func (p *printer) print(result any, format string, cells ...any) error {
-	if p.json {
-		return json.NewEncoder(p.out).Encode(result)
-	}
-	_, err := fmt.Fprintf(p.table, format+"\n", cells...)
-	return err
-}
-
-// close writes out the table.
-func (p *printer) close() error {
-	if p.table != nil {
-		return p.table.Flush()
-	}
-	return nil
 }
 
 // progressOf shows the progress of a measurement, and clears the line when it is done.

@@ -37,9 +37,9 @@ func forget(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p := newPrinter(c, "WHERE\tWHAT\tUNTIL\t")
+	p := newList(c, "WHERE\tWHAT\tUNTIL")
 	for _, r := range receipt {
-		if err := p.print(r, "%s\t%s\t%s\t", r.Where, r.What, r.Until); err != nil {
+		if err := p.print(r, "%s\t%s\t%s", r.Where, r.What, r.Until); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,7 @@ func listLabels(ctx context.Context, c *call, history bool) error {
 	if err != nil {
 		return err
 	}
-	p := newPrinter(c, "KIND\tKEY\tSTREAM\tSAYS\tCALLED\tBY\tAT\tHOLDS\t")
+	p := newList(c, "KIND\tKEY\tSTREAM\tWHAT\tRENAMED TO\tBY\tTIME\tIN FORCE")
 	shown := 0
 	for i := range entries {
 		e := &entries[i]
@@ -123,7 +123,7 @@ func listLabels(ctx context.Context, c *call, history bool) error {
 		}
 		shown++
 		r := labelRowOf(e)
-		if err := p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t\t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
+		if err := p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
 			r.At.UTC().Format(time.RFC3339), r.Holds); err != nil {
 			return err
 		}

@@ -23,35 +23,35 @@ func (o observers) Answered(a *pipeline.Answered) {
 }
 
 // progressReport collects the figures that are shown on a terminal or logged. It samples an episode every
-// readEvery, so that it costs little at full load.
+// sampleEvery, so that it costs little at full load.
 type progressReport struct {
 	call    *call
 	metrics *pipeline.Metrics
 	support []stream.Example // at the start of the stage
 
-	mu    sync.Mutex
-	read  time.Time
-	last  string // the last sampled episode
-	sure  []bool // of the latest sampled items: confidence is sureFrom or more
-	right []bool // of those whose attributes contain the truth: the label is right
-	rate  rate
-	unfit bool // already logged: no example fits
+	mu        sync.Mutex
+	at        time.Time // of the last sample
+	last      string    // the last sampled episode
+	confident []bool    // of the latest sampled items: confidence is confidentAt or more
+	right     []bool    // of those whose attributes contain the truth: the label is right
+	rate      rate
+	unfit     bool // already logged: no example fits
 }
 
 const (
-	readEvery = 200 * time.Millisecond
-	lookAt    = 500 // items over which shares are computed
-	sureFrom  = .8
+	sampleEvery = 200 * time.Millisecond
+	sampled     = 500 // items over which shares are computed
+	confidentAt = .8
 )
 
 // Answered implements pipeline.Observer.
 func (o *progressReport) Answered(a *pipeline.Answered) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if time.Since(o.read) < readEvery {
+	if time.Since(o.at) < sampleEvery {
 		return
 	}
-	o.read = time.Now()
+	o.at = time.Now()
 	items := a.Episode.Items
 	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items),
 		a.Took.Seconds()*1000)
@@ -59,12 +59,12 @@ func (o *progressReport) Answered(a *pipeline.Answered) {
 		if items[i].Label != "" {
 			continue
 		}
-		o.sure = append(o.sure, a.Results[i].Confidence >= sureFrom)
+		o.confident = append(o.confident, a.Results[i].Confidence >= confidentAt)
 		if thing, _ := demo.Truth(items[i].Attributes); thing != "" {
 			o.right = append(o.right, a.Results[i].Label == thing)
 		}
 	}
-	o.sure, o.right = o.sure[max(len(o.sure)-lookAt, 0):], o.right[max(len(o.right)-lookAt, 0):]
+	o.confident, o.right = o.confident[max(len(o.confident)-sampled, 0):], o.right[max(len(o.right)-sampled, 0):]
 	o.checkSupport(len(items[0].Vector))
 }
 
@@ -105,8 +105,8 @@ func (o *progressReport) figures() []figure {
 	}
 	if len(o.right) > 0 {
 		all = append(all, figure{"right", percent(o.right), percent(o.right) + " right"})
-	} else if len(o.sure) > 0 {
-		all = append(all, figure{"confident", percent(o.sure), percent(o.sure) + " confident"})
+	} else if len(o.confident) > 0 {
+		all = append(all, figure{"confident", percent(o.confident), percent(o.confident) + " confident"})
 	}
 	all = append(all, figure{"unknown", s.Unknown, thousands(s.Unknown) + " unknown"})
 	if s.Refused > 0 {
@@ -118,8 +118,7 @@ func (o *progressReport) figures() []figure {
 // totals logs a summary at the end.
 func (o *progressReport) totals(began time.Time) {
 	s := o.metrics.Summary()
-	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "streams", s.Streams, "unknown",
-		s.Unknown,
+	o.call.Log.Info("done", "answered", s.Answered, "episodes", s.Episodes, "unknown", s.Unknown,
 		"rejected", s.Refused, "took", time.Since(began).Round(time.Millisecond))
 }
 

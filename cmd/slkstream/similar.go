@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,17 +88,18 @@ func similar(ctx context.Context, c *call) error {
 	slices.SortStableFunc(found, func(a, b similarItem) int { return cmp.Compare(a.Distance, b.Distance) })
 	found = found[:min(len(found), c.Config.Tail.Count)]
 	asked.Vector = ""
-	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tSURE")
+	p := newList(c, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tCONFIDENCE")
 	for _, it := range append([]similarItem{*asked}, found...) {
 		label := it.Label
 		if it.Unknown {
 			label = "? " + label
 		}
-		fmt.Fprintf(table, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%\n", it.Distance, it.Time.Local().Format(time.DateTime),
-			printable(it.Stream, 40), printable(it.ID, 60), printable(label, 40), 100*it.Confidence)
+		if err := p.print(nil, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%", it.Distance, it.Time.Local().Format(time.DateTime),
+			it.Stream, it.ID, label, 100*it.Confidence); err != nil {
+			return err
+		}
 	}
-	return table.Flush()
+	return p.close()
 }
 
 func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*similarAnswer, error) {

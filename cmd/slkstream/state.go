@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,36 +92,37 @@ func showState(ctx context.Context, c *call) error {
 	for _, fault := range faults {
 		c.Log.Warn("a state record cannot be read", "error", fault)
 	}
-	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	if c.Config.State.Stream == "" {
-		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tMODEL\tSAVED\tEPISODES\tSAVED TO\tANSWERED TO\tCLASSES\tCLUSTERS\tMETRIC\tBYTES")
-	} else {
-		fmt.Fprintln(table, "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE")
+	stream, class := c.Config.State.Stream, c.Config.State.Class
+	header := "TOPIC\tPARTITION\tSTREAM\tMODEL\tSAVED\tEPISODES\tSAVED TO\tANSWERED TO\t" +
+		"CLASSES\tCLUSTERS\tMETRIC\tBYTES"
+	if stream != "" {
+		header = "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE"
 	}
+	p := newList(c, header)
+	var failed error
+	row := func(format string, cells ...any) { failed = errors.Join(failed, p.print(nil, format, cells...)) }
 	for _, r := range list {
 		m := &r.Memory
 		switch {
 		case r.Err != nil:
 			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
 				r.Partition, "error", r.Err)
-		case c.Config.State.Stream == "" && r.Saved.IsZero():
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-\n", r.Topic, r.Partition,
-				c.text(r.Stream, 200), c.text(r.Model, 200), offset(r.Answered))
-		case c.Config.State.Stream == "":
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d\n", r.Topic, r.Partition,
-				c.text(r.Stream, 200), c.text(r.Model, 200), ago(r.Saved),
-				m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
-		case c.Config.State.Stream == r.Stream:
+		case stream == "" && r.Saved.IsZero():
+			row("%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition, r.Stream, r.Model,
+				offset(r.Answered))
+		case stream == "":
+			row("%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d", r.Topic, r.Partition, r.Stream, r.Model,
+				ago(r.Saved), m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
+		case stream == r.Stream:
 			for _, k := range m.Classes {
-				if c.Config.State.Class == "" || c.Config.State.Class == k.Class {
-					fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f\n", r.Topic, r.Partition,
-						c.text(r.Stream, 200), c.text(k.Class, 200),
-						k.Examples, k.Mass, k.Proportion)
+				if class == "" || class == k.Class {
+					row("%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass,
+						k.Proportion)
 				}
 			}
 		}
 	}
-	if err := table.Flush(); err != nil {
+	if err := errors.Join(failed, p.close()); err != nil {
 		return err
 	}
 	sayLive(ctx, c, list)
