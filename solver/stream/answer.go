@@ -143,8 +143,8 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 			return nil, err
 		}
 	}
-	if s.settings.Time && len(done.tested) > 0 {
-		p.Proportions = s.proportions.corrected(p.names, p.numbers, done.tested)
+	if tested := done.fair(); s.settings.Time && len(tested) > 0 {
+		p.Proportions = s.proportions.corrected(p.names, p.numbers, tested)
 	}
 	p.rejected = p.against(s, items)
 	p.Evidence = p.rejected

@@ -28,6 +28,7 @@ type heldOut struct {
 	answered string  // the stream's
 	z        float32 // confidence before calibration
 	topic    bool    // the item is an example of the labels topic
+	alone    bool    // no other item of its class is labelled: no answer could be right
 }
 
 // follow applies the labels topic's corrections and drops answers to items that it withdraws.
@@ -54,7 +55,7 @@ func (c *calibration) observe(e *answered) {
 		return
 	}
 	before := doubtful(c.score())
-	c.answers = append(c.answers, e.tested...)
+	c.answers = append(c.answers, e.fair()...)
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
@@ -159,8 +160,7 @@ func (a *heldOut) decode(r *reader) {
 }
 
 // leaveOut solves the episode once more, with the labels of its taught items hidden and with new examples of
-// the labels topic as unlabelled points. Calibration learns from these answers. Items of classes without
-// another labelled example are left out: no answer could be right.
+// the labels topic as unlabelled points. Calibration learns from the answers that could be right.
 func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldOut, error) {
 	p := &e.problem
 	hidden := make([]int, 0, len(items))
@@ -217,9 +217,11 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 	scores, limit := unknownScores(&trial, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
-		if c, ok := p.numbers[label]; ok && anchored[c] > 0 && id != "" {
+		if c, ok := p.numbers[label]; ok && id != "" {
 			z := min(r.Confidence[row], float32(limit.sure(scores[row])))
-			out = append(out, heldOut{id: id, label: label, answered: p.names[r.Labels[row]], z: z, topic: topic})
+			out = append(out, heldOut{
+				id: id, label: label, answered: p.names[r.Labels[row]], z: z, topic: topic, alone: anchored[c] == 0,
+			})
 		}
 	}
 	for _, i := range hidden {

@@ -481,3 +481,60 @@ func TestDoubtfulStreamIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestSplitEndsThePrototype: a stream has learned a class from items of two kinds. Examples of one kind get a
+// name of their own. What was learned of the old name no longer answers items near them, even restored.
+func TestSplitEndsThePrototype(t *testing.T) {
+	for _, from := range []string{"topic", "feed"} {
+		set := settings(t)
+		f := newCamera(21, 4, 24, .2)
+		for j := range f.centres[3] { // the new kind is like the first class, and unlike the others
+			f.centres[3][j] = f.centres[0][j] + .6*f.centres[3][j]
+		}
+		labels := &Labels{}
+		for _, e := range f.labels(fewLabels).Everyone {
+			if e.Label != label(3) {
+				labels.Everyone = append(labels.Everyone, e)
+			}
+		}
+		s, e := New("cam", set), engine(t, set)
+		for range 5 { // its items are answered with the first class, which learns from them
+			items, _ := f.episode(40, 0)
+			for i := range 20 {
+				items[i].Vector = f.vector(3)
+			}
+			answer(t, s, e, items, labels)
+		}
+		if s.prototypes.of[label(0)] == nil || s.prototypes.of[label(1)] == nil {
+			t.Fatal("nothing was learned: this test tests nothing")
+		}
+		items, _ := f.episode(40, 0)
+		moved := f.vector(3)
+		if from == "feed" {
+			items[7].Vector, items[7].Label = moved, "eve"
+		} else {
+			labels = labels.With(Changes{Examples: []Change{
+				{Stream: "cam", Example: Example{ID: "moved", Label: "eve", Vector: moved}},
+			}})
+		}
+		answer(t, s, e, items, labels)
+		if s.prototypes.of[label(0)] != nil || s.prototypes.of[label(1)] == nil {
+			t.Errorf("%s: prototypes of %v are left", from, slices.Sorted(maps.Keys(s.prototypes.of)))
+		}
+		s, err := Restore(set, s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Name = "cam"
+		items, _ = f.episode(40, 0)
+		for i := range 20 {
+			items[i].Vector = f.vector(3)
+		}
+		answers, _ := answer(t, s, e, items, labels)
+		for i, a := range answers[:20] {
+			if a.Label != "eve" {
+				t.Errorf("%s: item %d is answered %s", from, i, a.Label)
+			}
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package stream
 
-import "github.com/slkstream/slkstream/solver"
+import (
+	"slices"
+
+	"github.com/slkstream/slkstream/solver"
+)
 
 // part is one thing that a stream learns, with its state, its rule and its encoding in one file. A new one
 // takes a new file and an entry in Stream.parts.
@@ -30,6 +34,11 @@ type answered struct {
 	credit   float64       // of reviews, left for later episodes
 	relabels bool          // the labels topic has changed since the last episode
 	cold     bool          // only clusters are learned
+}
+
+// fair lists the tested answers that could be right.
+func (e *answered) fair() []heldOut {
+	return slices.DeleteFunc(slices.Clone(e.tested), func(a heldOut) bool { return a.alone })
 }
 
 // taughtLater reports whether the episode brings labels to a stream that has answered before.

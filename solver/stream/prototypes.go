@@ -47,7 +47,8 @@ func (p *prototypes) stop() { p.of, p.closed = nil, true }
 
 // confirm applies labels that come after the start to the learned prototypes of a stream with an order. Those
 // of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
-// classes are: one has learned from items of the other, which has missed them. All others stay.
+// classes are: one has learned from items of the other, which has missed them. So a class that is split
+// loses its prototype if the examples that moved were answered with it. All others stay.
 func (p *prototypes) confirm(e *answered) {
 	p.closed = true
 	for c, name := range e.problem.names {
