@@ -1,8 +1,6 @@
 package solver
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -40,9 +38,6 @@ func (s *assignments) clamp(p int, class int32) {
 	s.values[p*s.k+int(class)] = 1
 }
 
-// set replaces row p of a dense S and returns the L1 change.
-func (s *assignments) set(p int, next []float32) float64 { return replace(s.row(p), next) }
-
 // ahead is how many points in advance a point's neighbours are prefetched: rows of S are scattered in memory,
 // and a cache miss takes as long as the work on several points.
 const ahead = 4
@@ -57,12 +52,8 @@ func (s *assignments) prefetch(rows []int32) {
 	kernel.Prefetch(s.entries, sparseWidth, rows)
 }
 
-// add adds w times the weighted sum of some rows of S to row, which has k values.
+// add adds w times the weighted sum of some rows of a sparse S to row, which has k values.
 func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
-	if !s.sparse() {
-		kernel.AddRows(row, w, s.values, rows, weights)
-		return
-	}
 	for j, p := range rows {
 		for _, v := range s.elements(int(p)) {
 			row[v.class] += w * weights[j] * v.value
@@ -154,14 +145,4 @@ func (s *assignments) copyFrom(other *assignments) {
 	s.values = append(s.values[:0], other.values...)
 	s.heads = append(s.heads[:0], other.heads...)
 	s.entries = append(s.entries[:0], other.entries...)
-}
-
-// replace copies next over s and returns their L1 distance.
-func replace(s, next []float32) float64 {
-	var change float32
-	for c, v := range next {
-		change += math.Float32frombits(math.Float32bits(v-s[c]) &^ (1 << 31)) // |v-s| without a branch
-		s[c] = v
-	}
-	return float64(change)
 }

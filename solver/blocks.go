@@ -102,11 +102,7 @@ func (e *episode) sweepBlocks(graph bool) (change float64) {
 				e.s.prefetch(columns)
 			}
 			row := e.batch[(p-first)*k : (p-first+1)*k]
-			if graph {
-				e.addNeighbours(p, row)
-			}
-			kernel.Softmax(row)
-			change += e.s.set(p, row)
+			change += e.relax(p, row, graph)
 		}
 	}
 	return change

@@ -202,36 +202,17 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	}
 	scores := e.scores(w, lo, n, listed)
 	var change float64
-	if e.order.points == nil && graph { // neighbours may share the tile: update one point after the other
-		for i := range n {
-			p := lo + i
-			if e.label[p] < 0 {
-				row := scores[i*k : i*k+k]
-				e.addNeighbours(p, row)
-				kernel.Softmax(row)
-				change += e.s.set(p, row)
-			}
-		}
-		e.changes[block] = change
-		return
-	}
-	if graph {
-		for i, p := range listed {
-			if i+ahead < len(listed) {
-				columns, _ := e.graph.Row(int(listed[i+ahead]))
-				e.s.prefetch(columns)
-			}
-			e.addNeighbours(int(p), scores[i*k:i*k+k])
-		}
-	}
-	kernel.SoftmaxRows(scores, n, k)
-	for i := range n {
+	for i := range n { // one after the other: without a list, neighbours may share the tile
 		p := lo + i
 		if listed != nil {
 			p = int(listed[i])
+			if graph && i+ahead < n {
+				columns, _ := e.graph.Row(int(listed[i+ahead]))
+				e.s.prefetch(columns)
+			}
 		}
 		if e.label[p] < 0 {
-			change += e.s.set(p, scores[i*k:i*k+k])
+			change += e.relax(p, scores[i*k:i*k+k], graph)
 		}
 	}
 	e.changes[block] = change
@@ -271,17 +252,27 @@ func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
 	kernel.Exp(out, out)
 }
 
-// addNeighbours adds lambda (W S + b)_p to a row of scores.
-func (e *episode) addNeighbours(p int, row []float32) {
-	columns, weights := e.graph.Row(p)
-	rows := len(columns) // number of columns before the anchors: columns ascend
-	for rows > 0 && int(columns[rows-1]) >= e.n {
-		rows--
-		row[e.label[columns[rows]]] += float32(e.lambda) * weights[rows]
+// relax replaces row p of a dense S by the softmax of scores, with graph plus lambda (W S + b)_p, and returns
+// its L1 change. It overwrites scores.
+func (e *episode) relax(p int, scores []float32, graph bool) float64 {
+	var columns []int32
+	var weights []float32
+	if graph {
+		columns, weights = e.addFixedNeighbours(p, scores)
 	}
-	// Labelled rows are one-hot in S, so they need no case of their own.
-	e.s.add(float32(e.lambda), columns[:rows], weights, row)
-	e.addEvidence(p, row)
+	return float64(kernel.Relax(e.s.row(p), scores, float32(e.lambda), e.s.values, columns, weights))
+}
+
+// addFixedNeighbours adds lambda b_p to a row of scores, which does not change in a descent, and returns the
+// other neighbours. Labelled rows of the episode are among these: they are one-hot in S.
+func (e *episode) addFixedNeighbours(p int, scores []float32) (columns []int32, weights []float32) {
+	columns, weights = e.graph.Row(p)
+	for last := len(columns) - 1; last >= 0 && int(columns[last]) >= e.n; last-- { // anchors: columns ascend
+		scores[e.label[columns[last]]] += float32(e.lambda) * weights[last]
+		columns = columns[:last]
+	}
+	e.addEvidence(p, scores)
+	return columns, weights
 }
 
 // prototypes sets each C_k to its minimiser: exact for means, see shift for modes. A class with less than

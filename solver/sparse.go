@@ -107,7 +107,8 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 				columns, _ := e.graph.Row(int(rest[i+ahead]))
 				e.s.prefetch(columns)
 			}
-			e.addNeighbours(int(p), row)
+			columns, weights := e.addFixedNeighbours(int(p), row)
+			e.s.add(float32(e.lambda), columns, weights, row)
 		}
 		var before []element
 		if e.started {

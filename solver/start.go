@@ -92,7 +92,7 @@ func (e *episode) startFrom(given []int32) {
 			row[i] = share
 		}
 		row[c] += .98
-		e.s.set(p, row)
+		copy(e.s.row(p), row)
 	}
 	e.started = true
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -151,6 +152,19 @@ func (s shape) agreesWith(v, other version) error {
 			}
 			return sum
 		}, func(out []float32) { AddRows(out, alpha, b, ids, many) })
+		relaxed := make([]float32, s.d)
+		keep("relaxed row", s.d, false, summed(relaxed, 32*(1+len(ids))), func(out []float32) {
+			rows, before, scores := uniform(s.n*s.d, s.seed+7), slices.Clone(out), uniform(s.d, s.seed+6)
+			change := Relax(out, scores, alpha, rows, ids, uniform(len(ids), s.seed+8))
+			copy(relaxed, out)
+			var sum float64
+			for j, v := range out {
+				sum += math.Abs(float64(v - before[j]))
+			}
+			if math.Abs(sum-float64(change)) > 1e-5*sum {
+				err = fmt.Errorf("relax: a change of %g, not %g", change, sum)
+			}
+		})
 		side := min(s.d, 130)
 		keep("outer products", side*side, false, func(i int) float64 {
 			sum := math.Pow(10, s.spread)

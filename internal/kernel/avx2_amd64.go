@@ -69,6 +69,11 @@ func avx2ToCodes(codes []byte, values []float32, scale float32, scales []float32
 //go:noescape
 func avx2AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
+// avx2Relax replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.
+//
+//go:noescape
+func avx2Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
+
 // avx2Accumulate4x3 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

@@ -170,15 +170,31 @@ DATA avx2Fill<>+16(SB)/4, $0x00000000
 DATA avx2Fill<>+20(SB)/4, $0x00000000
 DATA avx2Fill<>+24(SB)/4, $0x00000000
 DATA avx2Fill<>+28(SB)/4, $0x00000000
-DATA avx2Fill<>+32(SB)/4, $0xff800000
-DATA avx2Fill<>+36(SB)/4, $0xff800000
-DATA avx2Fill<>+40(SB)/4, $0xff800000
-DATA avx2Fill<>+44(SB)/4, $0xff800000
-DATA avx2Fill<>+48(SB)/4, $0xff800000
-DATA avx2Fill<>+52(SB)/4, $0xff800000
-DATA avx2Fill<>+56(SB)/4, $0xff800000
-DATA avx2Fill<>+60(SB)/4, $0xff800000
-GLOBL avx2Fill<>(SB), RODATA|NOPTR, $64
+DATA avx2Fill<>+32(SB)/4, $0x00000000
+DATA avx2Fill<>+36(SB)/4, $0x00000000
+DATA avx2Fill<>+40(SB)/4, $0x00000000
+DATA avx2Fill<>+44(SB)/4, $0x00000000
+DATA avx2Fill<>+48(SB)/4, $0x00000000
+DATA avx2Fill<>+52(SB)/4, $0x00000000
+DATA avx2Fill<>+56(SB)/4, $0x00000000
+DATA avx2Fill<>+60(SB)/4, $0x00000000
+DATA avx2Fill<>+64(SB)/4, $0xff800000
+DATA avx2Fill<>+68(SB)/4, $0xff800000
+DATA avx2Fill<>+72(SB)/4, $0xff800000
+DATA avx2Fill<>+76(SB)/4, $0xff800000
+DATA avx2Fill<>+80(SB)/4, $0xff800000
+DATA avx2Fill<>+84(SB)/4, $0xff800000
+DATA avx2Fill<>+88(SB)/4, $0xff800000
+DATA avx2Fill<>+92(SB)/4, $0xff800000
+DATA avx2Fill<>+96(SB)/4, $0xff800000
+DATA avx2Fill<>+100(SB)/4, $0xff800000
+DATA avx2Fill<>+104(SB)/4, $0xff800000
+DATA avx2Fill<>+108(SB)/4, $0xff800000
+DATA avx2Fill<>+112(SB)/4, $0xff800000
+DATA avx2Fill<>+116(SB)/4, $0xff800000
+DATA avx2Fill<>+120(SB)/4, $0xff800000
+DATA avx2Fill<>+124(SB)/4, $0xff800000
+GLOBL avx2Fill<>(SB), RODATA|NOPTR, $128
 
 DATA avx2Sign<>+0(SB)/4, $0x80000000
 DATA avx2Sign<>+4(SB)/4, $0x80000000
@@ -1265,15 +1281,178 @@ end:
 // func avx2Softmax(x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·avx2Softmax(SB), NOSPLIT, $0-24
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
+	MOVQ x_base+0(FP), AX
+	MOVQ x_len+8(FP), CX
+	CMPQ CX, $0x11
+	JGE  long
+	MOVQ CX, DX
+	CMPQ CX, $0x08
+	JLT  narrow
+	MOVQ $0x00000008, DX
+
+narrow:
+	MOVQ         CX, BX
+	SUBQ         DX, BX
+	LEAQ         avx2Mask<>+0(SB), SI
+	MOVQ         DX, DI
+	NEGQ         DI
+	VMOVUPS      32(SI)(DI*4), Y7
+	LEAQ         avx2Mask<>+0(SB), SI
+	MOVQ         BX, DI
+	NEGQ         DI
+	VMOVUPS      32(SI)(DI*4), Y8
+	VMASKMOVPS   (AX), Y7, Y9
+	VMASKMOVPS   32(AX), Y8, Y10
+	LEAQ         avx2Fill<>+0(SB), SI
+	NEGQ         CX
+	VMOVUPS      avx2Highest<>+0(SB), Y5
+	VMOVUPS      avx2Lowest<>+0(SB), Y6
+	VORPS        64(SI)(CX*4), Y9, Y9
+	VORPS        96(SI)(CX*4), Y10, Y10
+	VMOVUPS      Y9, Y11
+	VMAXPS       Y10, Y11, Y11
+	VPERMILPS    $0x4e, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VPERMILPS    $0xb1, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VEXTRACTF128 $0x01, Y11, X0
+	VMAXPS       X0, X11, X11
+	VBROADCASTSS X11, Y11
+	VXORPS       Y12, Y12, Y12
+	VSUBPS       Y11, Y9, Y0
+	VANDPS       Y7, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VANDPS       Y7, Y3, Y3
+	VADDPS       Y3, Y12, Y12
+	VMOVUPS      Y3, Y9
+	VSUBPS       Y11, Y10, Y0
+	VANDPS       Y8, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VANDPS       Y8, Y3, Y3
+	VADDPS       Y3, Y12, Y12
+	VMOVUPS      Y3, Y10
+	VPERMILPS    $0x4e, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $0xb1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $0x01, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      avx2Taylor1<>+0(SB), Y11
+	VDIVPS       Y12, Y11, Y11
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+	TESTQ        $0x00000008, DX
+	JZ           some5
+	VMOVUPS      Y9, (AX)
+	JMP          done5
+
+some5:
+	LEAQ         (AX), CX
+	TESTQ        $0x00000004, DX
+	JZ           two6
+	VMOVUPS      X9, (CX)
+	VEXTRACTF128 $0x01, Y9, X7
+	VMOVUPS      Y7, Y9
+	ADDQ         $0x10, CX
+
+two6:
+	TESTQ     $0x00000002, DX
+	JZ        one6
+	VMOVLPS   X9, (CX)
+	VPERMILPS $0x0e, X9, X9
+	ADDQ      $0x08, CX
+
+one6:
+	TESTQ  $0x00000001, DX
+	JZ     stored6
+	VMOVSS X9, (CX)
+
+stored6:
+done5:
+	TESTQ   $0x00000008, BX
+	JZ      some7
+	VMOVUPS Y10, 32(AX)
+	JMP     done7
+
+some7:
+	LEAQ         32(AX), AX
+	TESTQ        $0x00000004, BX
+	JZ           two8
+	VMOVUPS      X10, (AX)
+	VEXTRACTF128 $0x01, Y10, X8
+	VMOVUPS      Y8, Y10
+	ADDQ         $0x10, AX
+
+two8:
+	TESTQ     $0x00000002, BX
+	JZ        one8
+	VMOVLPS   X10, (AX)
+	VPERMILPS $0x0e, X10, X10
+	ADDQ      $0x08, AX
+
+one8:
+	TESTQ  $0x00000001, BX
+	JZ     stored8
+	VMOVSS X10, (AX)
+
+stored8:
+done7:
+	VZEROUPPER
+	RET
+
+long:
 	MOVQ    CX, DX
 	SHRQ    $0x03, DX
 	ANDQ    $0x07, CX
 	LEAQ    avx2Fill<>+0(SB), BX
 	MOVQ    CX, SI
 	NEGQ    SI
-	VMOVUPS 32(BX)(SI*4), Y8
+	VMOVUPS 64(BX)(SI*4), Y8
 	VMOVUPS avx2Highest<>+0(SB), Y5
 	VMOVUPS avx2Lowest<>+0(SB), Y6
 	VMOVUPS avx2Least<>+0(SB), Y9
@@ -1356,6 +1535,7 @@ exponentialsTail:
 	VMASKMOVPS   (BX), Y7, Y0
 	VORPS        Y8, Y0, Y0
 	VSUBPS       Y9, Y0, Y0
+	VANDPS       Y7, Y0, Y0
 	VMINPS       Y0, Y5, Y0
 	VMAXPS       Y0, Y6, Y0
 	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
@@ -1379,28 +1559,29 @@ exponentialsTail:
 	VPADDD       avx2Bias<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
+	VANDPS       Y7, Y3, Y3
 	VADDPS       Y3, Y10, Y10
 	LEAQ         (BX), BX
 	TESTQ        $0x00000004, CX
-	JZ           two5
+	JZ           two9
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y3, X7
 	VMOVUPS      Y7, Y3
 	ADDQ         $0x10, BX
 
-two5:
+two9:
 	TESTQ     $0x00000002, CX
-	JZ        one5
+	JZ        one9
 	VMOVLPS   X3, (BX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, BX
 
-one5:
+one9:
 	TESTQ  $0x00000001, CX
-	JZ     stored5
+	JZ     stored9
 	VMOVSS X3, (BX)
 
-stored5:
+stored9:
 exponentialsEnd:
 	VPERMILPS    $0x4e, Y10, Y0
 	VADDPS       Y0, Y10, Y10
@@ -1436,25 +1617,25 @@ sharesTail:
 	VMULPS       Y9, Y0, Y0
 	LEAQ         (BX), AX
 	TESTQ        $0x00000004, CX
-	JZ           two6
+	JZ           two10
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVUPS      Y7, Y0
 	ADDQ         $0x10, AX
 
-two6:
+two10:
 	TESTQ     $0x00000002, CX
-	JZ        one6
+	JZ        one10
 	VMOVLPS   X0, (AX)
 	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, AX
 
-one6:
+one10:
 	TESTQ  $0x00000001, CX
-	JZ     stored6
+	JZ     stored10
 	VMOVSS X0, (AX)
 
-stored6:
+stored10:
 sharesEnd:
 	VZEROUPPER
 	RET
@@ -1590,26 +1771,239 @@ tailRow:
 	VFMADD231PS  Y1, Y0, Y2
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, R9
-	JZ           two7
+	JZ           two11
 	VMOVUPS      X2, (AX)
 	VEXTRACTF128 $0x01, Y2, X4
 	VMOVUPS      Y4, Y2
 	ADDQ         $0x10, AX
 
-two7:
+two11:
 	TESTQ     $0x00000002, R9
-	JZ        one7
+	JZ        one11
 	VMOVLPS   X2, (AX)
 	VPERMILPS $0x0e, X2, X2
 	ADDQ      $0x08, AX
 
-one7:
+one11:
 	TESTQ  $0x00000001, R9
-	JZ     stored7
+	JZ     stored11
 	VMOVSS X2, (AX)
 
-stored7:
+stored11:
 end:
+	VZEROUPPER
+	RET
+
+// func avx2Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2Relax(SB), NOSPLIT, $0-100
+	MOVQ row_base+0(FP), AX
+	MOVQ row_len+8(FP), CX
+	MOVQ scores_base+24(FP), DX
+	MOVQ scores_len+32(FP), BX
+	MOVQ rows+56(FP), BX
+	MOVQ ids_base+64(FP), SI
+	MOVQ ids_len+72(FP), DI
+	MOVQ weights+88(FP), R8
+	MOVQ CX, R9
+	CMPQ CX, $0x08
+	JLT  narrow
+	MOVQ $0x00000008, R9
+
+narrow:
+	MOVQ    CX, R10
+	SUBQ    R9, R10
+	LEAQ    avx2Mask<>+0(SB), R11
+	MOVQ    R9, R12
+	NEGQ    R12
+	VMOVUPS 32(R11)(R12*4), Y7
+	LEAQ    avx2Mask<>+0(SB), R11
+	MOVQ    R10, R12
+	NEGQ    R12
+	VMOVUPS 32(R11)(R12*4), Y8
+	VXORPS  Y13, Y13, Y13
+	VXORPS  Y14, Y14, Y14
+	TESTQ   DI, DI
+	JZ      added
+	MOVQ    CX, R11
+	SHLQ    $0x02, R11
+
+add:
+	MOVL         (SI), R12
+	IMULQ        R11, R12
+	VBROADCASTSS (R8), Y1
+	VMASKMOVPS   (BX)(R12*1), Y7, Y0
+	VFMADD231PS  Y0, Y1, Y13
+	VMASKMOVPS   32(BX)(R12*1), Y8, Y0
+	VFMADD231PS  Y0, Y1, Y14
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, R8
+	DECQ         DI
+	JNZ          add
+
+added:
+	VBROADCASTSS alpha+48(FP), Y1
+	VMASKMOVPS   (DX), Y7, Y9
+	VFMADD231PS  Y13, Y1, Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VFMADD231PS  Y14, Y1, Y10
+	LEAQ         avx2Fill<>+0(SB), DX
+	NEGQ         CX
+	VMOVUPS      avx2Highest<>+0(SB), Y5
+	VMOVUPS      avx2Lowest<>+0(SB), Y6
+	VORPS        64(DX)(CX*4), Y9, Y9
+	VORPS        96(DX)(CX*4), Y10, Y10
+	VMOVUPS      Y9, Y11
+	VMAXPS       Y10, Y11, Y11
+	VPERMILPS    $0x4e, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VPERMILPS    $0xb1, Y11, Y0
+	VMAXPS       Y0, Y11, Y11
+	VEXTRACTF128 $0x01, Y11, X0
+	VMAXPS       X0, X11, X11
+	VBROADCASTSS X11, Y11
+	VXORPS       Y12, Y12, Y12
+	VSUBPS       Y11, Y9, Y0
+	VANDPS       Y7, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VANDPS       Y7, Y3, Y3
+	VADDPS       Y3, Y12, Y12
+	VMOVUPS      Y3, Y9
+	VSUBPS       Y11, Y10, Y0
+	VANDPS       Y8, Y0, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       avx2Log2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VFNMADD231PS avx2Ln2High<>+0(SB), Y2, Y0
+	VFNMADD231PS avx2Ln2Low<>+0(SB), Y2, Y0
+	VMOVUPS      avx2Taylor7<>+0(SB), Y3
+	VFMADD213PS  avx2Taylor6<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor5<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor4<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor3<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor2<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VFMADD213PS  avx2Taylor1<>+0(SB), Y0, Y3
+	VPSRAD       $0x01, Y1, Y4
+	VPSUBD       Y4, Y1, Y1
+	VPADDD       avx2Bias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       avx2Bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VANDPS       Y8, Y3, Y3
+	VADDPS       Y3, Y12, Y12
+	VMOVUPS      Y3, Y10
+	VPERMILPS    $0x4e, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERMILPS    $0xb1, Y12, Y0
+	VADDPS       Y0, Y12, Y12
+	VEXTRACTF128 $0x01, Y12, X0
+	VADDPS       X0, X12, X12
+	VBROADCASTSS X12, Y12
+	VMOVUPS      avx2Taylor1<>+0(SB), Y11
+	VDIVPS       Y12, Y11, Y11
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      avx2Sign<>+0(SB), Y2
+	VMASKMOVPS   (AX), Y7, Y0
+	VSUBPS       Y0, Y9, Y0
+	VANDNPS      Y0, Y2, Y0
+	VADDPS       Y0, Y1, Y1
+	VMASKMOVPS   32(AX), Y8, Y0
+	VSUBPS       Y0, Y10, Y0
+	VANDNPS      Y0, Y2, Y0
+	VADDPS       Y0, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VBROADCASTSS X1, Y1
+	VMOVSS       X1, ret+96(FP)
+	TESTQ        $0x00000008, R9
+	JZ           some12
+	VMOVUPS      Y9, (AX)
+	JMP          done12
+
+some12:
+	LEAQ         (AX), CX
+	TESTQ        $0x00000004, R9
+	JZ           two13
+	VMOVUPS      X9, (CX)
+	VEXTRACTF128 $0x01, Y9, X7
+	VMOVUPS      Y7, Y9
+	ADDQ         $0x10, CX
+
+two13:
+	TESTQ     $0x00000002, R9
+	JZ        one13
+	VMOVLPS   X9, (CX)
+	VPERMILPS $0x0e, X9, X9
+	ADDQ      $0x08, CX
+
+one13:
+	TESTQ  $0x00000001, R9
+	JZ     stored13
+	VMOVSS X9, (CX)
+
+stored13:
+done12:
+	TESTQ   $0x00000008, R10
+	JZ      some14
+	VMOVUPS Y10, 32(AX)
+	JMP     done14
+
+some14:
+	LEAQ         32(AX), AX
+	TESTQ        $0x00000004, R10
+	JZ           two15
+	VMOVUPS      X10, (AX)
+	VEXTRACTF128 $0x01, Y10, X8
+	VMOVUPS      Y8, Y10
+	ADDQ         $0x10, AX
+
+two15:
+	TESTQ     $0x00000002, R10
+	JZ        one15
+	VMOVLPS   X10, (AX)
+	VPERMILPS $0x0e, X10, X10
+	ADDQ      $0x08, AX
+
+one15:
+	TESTQ  $0x00000001, R10
+	JZ     stored15
+	VMOVSS X10, (AX)
+
+stored15:
+done14:
 	VZEROUPPER
 	RET
 
@@ -1770,88 +2164,88 @@ tailRow:
 	JNZ          tailRow
 	LEAQ         (AX), CX
 	TESTQ        $0x00000004, R8
-	JZ           two8
+	JZ           two16
 	VMOVUPS      X0, (CX)
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVUPS      Y6, Y0
 	ADDQ         $0x10, CX
 
-two8:
+two16:
 	TESTQ     $0x00000002, R8
-	JZ        one8
+	JZ        one16
 	VMOVLPS   X0, (CX)
 	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, CX
 
-one8:
+one16:
 	TESTQ  $0x00000001, R8
-	JZ     stored8
+	JZ     stored16
 	VMOVSS X0, (CX)
 
-stored8:
+stored16:
 	LEAQ         (AX)(SI*1), CX
 	TESTQ        $0x00000004, R8
-	JZ           two9
+	JZ           two17
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X6
 	VMOVUPS      Y6, Y1
 	ADDQ         $0x10, CX
 
-two9:
+two17:
 	TESTQ     $0x00000002, R8
-	JZ        one9
+	JZ        one17
 	VMOVLPS   X1, (CX)
 	VPERMILPS $0x0e, X1, X1
 	ADDQ      $0x08, CX
 
-one9:
+one17:
 	TESTQ  $0x00000001, R8
-	JZ     stored9
+	JZ     stored17
 	VMOVSS X1, (CX)
 
-stored9:
+stored17:
 	LEAQ         (AX)(SI*2), CX
 	TESTQ        $0x00000004, R8
-	JZ           two10
+	JZ           two18
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y2, X6
 	VMOVUPS      Y6, Y2
 	ADDQ         $0x10, CX
 
-two10:
+two18:
 	TESTQ     $0x00000002, R8
-	JZ        one10
+	JZ        one18
 	VMOVLPS   X2, (CX)
 	VPERMILPS $0x0e, X2, X2
 	ADDQ      $0x08, CX
 
-one10:
+one18:
 	TESTQ  $0x00000001, R8
-	JZ     stored10
+	JZ     stored18
 	VMOVSS X2, (CX)
 
-stored10:
+stored18:
 	LEAQ         (AX)(R9*1), AX
 	TESTQ        $0x00000004, R8
-	JZ           two11
+	JZ           two19
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X6
 	VMOVUPS      Y6, Y3
 	ADDQ         $0x10, AX
 
-two11:
+two19:
 	TESTQ     $0x00000002, R8
-	JZ        one11
+	JZ        one19
 	VMOVLPS   X3, (AX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, AX
 
-one11:
+one19:
 	TESTQ  $0x00000001, R8
-	JZ     stored11
+	JZ     stored19
 	VMOVSS X3, (AX)
 
-stored11:
+stored19:
 end:
 	VZEROUPPER
 	RET
@@ -1962,25 +2356,25 @@ tailRow:
 	JNZ          tailRow
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, R8
-	JZ           two12
+	JZ           two20
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVUPS      Y3, Y0
 	ADDQ         $0x10, AX
 
-two12:
+two20:
 	TESTQ     $0x00000002, R8
-	JZ        one12
+	JZ        one20
 	VMOVLPS   X0, (AX)
 	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, AX
 
-one12:
+one20:
 	TESTQ  $0x00000001, R8
-	JZ     stored12
+	JZ     stored20
 	VMOVSS X0, (AX)
 
-stored12:
+stored20:
 end:
 	VZEROUPPER
 	RET

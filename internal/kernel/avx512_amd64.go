@@ -74,6 +74,11 @@ func avx512FromCodes(out []float32, codes []byte, scale float32, scales []float3
 //go:noescape
 func avx512AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
+// avx512Relax replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.
+//
+//go:noescape
+func avx512Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
+
 // avx512Accumulate4x4 adds n weighted rows to 4 rows of out, over columns of their d columns.
 //
 //go:noescape

@@ -1442,8 +1442,75 @@ end:
 // func avx512Softmax(x []float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·avx512Softmax(SB), NOSPLIT, $0-24
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
+	MOVQ          x_base+0(FP), AX
+	MOVQ          x_len+8(FP), CX
+	CMPQ          CX, $0x11
+	JGE           long
+	MOVL          $-1, DX
+	BZHIL         CX, DX, DX
+	KMOVW         DX, K1
+	VMOVUPS.Z     (AX), K1, Z9
+	LEAQ          avx512Fill<>+0(SB), DX
+	NEGQ          CX
+	VMOVUPS       avx512Highest<>+0(SB), Z5
+	VMOVUPS       avx512Lowest<>+0(SB), Z6
+	VORPS         64(DX)(CX*4), Z9, Z9
+	VMOVUPS       Z9, Z11
+	VEXTRACTF64X4 $0x01, Z11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VPERMILPS     $0x4e, Y11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VPERMILPS     $0xb1, Y11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VEXTRACTF32X4 $0x01, Y11, X0
+	VMAXPS        X0, X11, X11
+	VBROADCASTSS  X11, Z11
+	VPXORD        Z12, Z12, Z12
+	VSUBPS        Z11, Z9, Z0
+	VMOVUPS.Z     Z0, K1, Z0
+	VMINPS        Z0, Z5, Z0
+	VMAXPS        Z0, Z6, Z0
+	VMULPS        avx512Log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ     Z1, Z1
+	VCVTDQ2PS     Z1, Z2
+	VFNMADD231PS  avx512Ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS  avx512Ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS       avx512Taylor7<>+0(SB), Z3
+	VFMADD213PS   avx512Taylor6<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor5<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor4<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor3<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor2<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor1<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor1<>+0(SB), Z0, Z3
+	VPSRAD        $0x01, Z1, Z4
+	VPSUBD        Z4, Z1, Z1
+	VPADDD        avx512Bias<>+0(SB), Z4, Z4
+	VPSLLD        $0x17, Z4, Z4
+	VMULPS        Z4, Z3, Z3
+	VPADDD        avx512Bias<>+0(SB), Z1, Z1
+	VPSLLD        $0x17, Z1, Z1
+	VMULPS        Z1, Z3, Z3
+	VMOVUPS.Z     Z3, K1, Z3
+	VADDPS        Z3, Z12, Z12
+	VMOVUPS       Z3, Z9
+	VEXTRACTF64X4 $0x01, Z12, Y0
+	VADDPS        Y0, Y12, Y12
+	VPERMILPS     $0x4e, Y12, Y0
+	VADDPS        Y0, Y12, Y12
+	VPERMILPS     $0xb1, Y12, Y0
+	VADDPS        Y0, Y12, Y12
+	VEXTRACTF32X4 $0x01, Y12, X0
+	VADDPS        X0, X12, X12
+	VBROADCASTSS  X12, Z12
+	VMOVUPS       avx512Taylor1<>+0(SB), Z11
+	VDIVPS        Z12, Z11, Z11
+	VMULPS        Z11, Z9, Z9
+	VMOVUPS       Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
 	MOVQ    CX, DX
 	SHRQ    $0x04, DX
 	ANDQ    $0x0f, CX
@@ -1533,6 +1600,7 @@ exponentialsTail:
 	VMOVUPS.Z    (BX), K1, Z0
 	VORPS        Z8, Z0, Z0
 	VSUBPS       Z9, Z0, Z0
+	VMOVUPS.Z    Z0, K1, Z0
 	VMINPS       Z0, Z5, Z0
 	VMAXPS       Z0, Z6, Z0
 	VMULPS       avx512Log2e<>+0(SB), Z0, Z1
@@ -1556,6 +1624,7 @@ exponentialsTail:
 	VPADDD       avx512Bias<>+0(SB), Z1, Z1
 	VPSLLD       $0x17, Z1, Z1
 	VMULPS       Z1, Z3, Z3
+	VMOVUPS.Z    Z3, K1, Z3
 	VADDPS       Z3, Z10, Z10
 	VMOVUPS      Z3, K1, (BX)
 
@@ -1769,6 +1838,117 @@ tailRow:
 	VMOVUPS      Z2, K1, (AX)
 
 end:
+	VZEROUPPER
+	RET
+
+// func avx512Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·avx512Relax(SB), NOSPLIT, $0-100
+	MOVQ   row_base+0(FP), AX
+	MOVQ   row_len+8(FP), CX
+	MOVQ   scores_base+24(FP), DX
+	MOVQ   scores_len+32(FP), BX
+	MOVQ   rows+56(FP), BX
+	MOVQ   ids_base+64(FP), SI
+	MOVQ   ids_len+72(FP), DI
+	MOVQ   weights+88(FP), R8
+	MOVL   $-1, R9
+	BZHIL  CX, R9, R9
+	KMOVW  R9, K1
+	VPXORD Z13, Z13, Z13
+	TESTQ  DI, DI
+	JZ     added
+	MOVQ   CX, R9
+	SHLQ   $0x02, R9
+
+add:
+	MOVL         (SI), R10
+	IMULQ        R9, R10
+	VBROADCASTSS (R8), Z1
+	VMOVUPS.Z    (BX)(R10*1), K1, Z0
+	VFMADD231PS  Z0, Z1, Z13
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, R8
+	DECQ         DI
+	JNZ          add
+
+added:
+	VBROADCASTSS  alpha+48(FP), Z1
+	VMOVUPS.Z     (DX), K1, Z9
+	VFMADD231PS   Z13, Z1, Z9
+	LEAQ          avx512Fill<>+0(SB), DX
+	NEGQ          CX
+	VMOVUPS       avx512Highest<>+0(SB), Z5
+	VMOVUPS       avx512Lowest<>+0(SB), Z6
+	VORPS         64(DX)(CX*4), Z9, Z9
+	VMOVUPS       Z9, Z11
+	VEXTRACTF64X4 $0x01, Z11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VPERMILPS     $0x4e, Y11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VPERMILPS     $0xb1, Y11, Y0
+	VMAXPS        Y0, Y11, Y11
+	VEXTRACTF32X4 $0x01, Y11, X0
+	VMAXPS        X0, X11, X11
+	VBROADCASTSS  X11, Z11
+	VPXORD        Z12, Z12, Z12
+	VSUBPS        Z11, Z9, Z0
+	VMOVUPS.Z     Z0, K1, Z0
+	VMINPS        Z0, Z5, Z0
+	VMAXPS        Z0, Z6, Z0
+	VMULPS        avx512Log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ     Z1, Z1
+	VCVTDQ2PS     Z1, Z2
+	VFNMADD231PS  avx512Ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS  avx512Ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS       avx512Taylor7<>+0(SB), Z3
+	VFMADD213PS   avx512Taylor6<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor5<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor4<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor3<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor2<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor1<>+0(SB), Z0, Z3
+	VFMADD213PS   avx512Taylor1<>+0(SB), Z0, Z3
+	VPSRAD        $0x01, Z1, Z4
+	VPSUBD        Z4, Z1, Z1
+	VPADDD        avx512Bias<>+0(SB), Z4, Z4
+	VPSLLD        $0x17, Z4, Z4
+	VMULPS        Z4, Z3, Z3
+	VPADDD        avx512Bias<>+0(SB), Z1, Z1
+	VPSLLD        $0x17, Z1, Z1
+	VMULPS        Z1, Z3, Z3
+	VMOVUPS.Z     Z3, K1, Z3
+	VADDPS        Z3, Z12, Z12
+	VMOVUPS       Z3, Z9
+	VEXTRACTF64X4 $0x01, Z12, Y0
+	VADDPS        Y0, Y12, Y12
+	VPERMILPS     $0x4e, Y12, Y0
+	VADDPS        Y0, Y12, Y12
+	VPERMILPS     $0xb1, Y12, Y0
+	VADDPS        Y0, Y12, Y12
+	VEXTRACTF32X4 $0x01, Y12, X0
+	VADDPS        X0, X12, X12
+	VBROADCASTSS  X12, Z12
+	VMOVUPS       avx512Taylor1<>+0(SB), Z11
+	VDIVPS        Z12, Z11, Z11
+	VMULPS        Z11, Z9, Z9
+	VPXORD        Z1, Z1, Z1
+	VMOVUPS       avx512Sign<>+0(SB), Z2
+	VMOVUPS.Z     (AX), K1, Z0
+	VSUBPS        Z0, Z9, Z0
+	VANDNPS       Z0, Z2, Z0
+	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VPERMILPS     $0x4e, Y1, Y0
+	VADDPS        Y0, Y1, Y1
+	VPERMILPS     $0xb1, Y1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VBROADCASTSS  X1, Z1
+	VMOVSS        X1, ret+96(FP)
+	VMOVUPS       Z9, K1, (AX)
 	VZEROUPPER
 	RET
 

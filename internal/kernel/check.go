@@ -50,6 +50,15 @@ func check(v version) error {
 			{"weighted rows by id", func(v version, out []float32) {
 				v.addRows(out[:n], b[0], &b[0], []int32{2, 0, 1}[:n%4], &a[0])
 			}},
+			{"relaxed row", func(v version, out []float32) {
+				if k := min(n, shortRow); v.relax != nil {
+					v.relax(out[:k], b[:k], a[0], &b[0], []int32{2, 0, 1}[:n%4], &a[0])
+				} else {
+					copy(out, b[:k])
+					v.addRows(out[:k], a[0], &b[0], []int32{2, 0, 1}[:n%4], &a[0])
+					v.softmax(out[:k])
+				}
+			}},
 			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
 			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},

@@ -23,6 +23,7 @@ type version struct {
 	toCodes           func(codes []byte, values []float32, scale float32, scales, dither []float32)
 	fromCodes         func(out []float32, codes []byte, scale float32, scales []float32)
 	addRows           func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
+	relax             relaxation // up to shortRow values; nil: none
 	strip             func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)
 	accumulate        func(out, weights, rows []float32, n, k, d int)
 	outer             func(t *panel, out, rows []float32, n, d int)
@@ -34,6 +35,10 @@ type version struct {
 	multiplyAdds      func(rounds int)
 	roundFlops        int // operations per round of multiplyAdds
 }
+
+// relaxation is Relax.
+type relaxation func(row, scores []float32, alpha float32, rows *float32, ids []int32,
+	weights *float32) float32
 
 // active is the version in use: this machine's best one that passes its check, unless Use selects another.
 var active = best()

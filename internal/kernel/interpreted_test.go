@@ -36,7 +36,7 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 				}
 				f[key+"_len"] = uint64(len(v))
 			case []int32:
-				f[key+"_base"], f[key+"_len"] = address(&v[0]), uint64(len(v))
+				f[key+"_base"], f[key+"_len"] = address(unsafe.SliceData(v)), uint64(len(v))
 			}
 		}
 		return f
@@ -94,6 +94,16 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			all := unsafe.Slice(rows, high*len(out))
 			m.pin(out, all, ids, unsafe.Slice(weights, len(ids)))
 			m.run(name+"AddRows", frame("out", out, "alpha", alpha, "rows", rows, "ids", ids, "weights", weights))
+		},
+		relax: func(row, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32 {
+			high := 0
+			for _, id := range ids {
+				high = max(high, int(id)+1)
+			}
+			m.pin(row, scores, unsafe.Slice(rows, high*len(row)), ids, unsafe.Slice(weights, len(ids)))
+			m.run(name+"Relax", frame("row", row, "scores", scores, "alpha", alpha, "rows", rows, "ids", ids,
+				"weights", weights))
+			return math.Float32frombits(uint32(m.returned))
 		},
 		strip: func(out []float32, stride int, a, b []float32, length, d, r, c int, add bool) {
 			m.pin(out, a, b)

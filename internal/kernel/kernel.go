@@ -8,6 +8,7 @@
 package kernel
 
 import (
+	"math"
 	"sync"
 	"unsafe"
 )
@@ -55,6 +56,35 @@ func SoftmaxRows(x []float32, n, k int) {
 	for from := 0; from < n*k; from += k {
 		active.softmax(x[from : from+k])
 	}
+}
+
+// Relax replaces row with the softmax of scores plus alpha sum_j weights[j] rows[ids[j]], for rows as long as
+// row, which may be one of them, and returns the L1 distance to what it was. It overwrites scores, which is
+// as long. weights is at least as long as ids.
+func Relax(row, scores []float32, alpha float32, rows []float32, ids []int32, weights []float32) float32 {
+	k := len(row)
+	if k == 0 || k > shortRow || active.relax == nil {
+		AddRows(scores, alpha, rows, ids, weights)
+		Softmax(scores)
+		return replace(row, scores)
+	}
+	for _, id := range ids { // assembly checks no bounds
+		_ = rows[int(id)*k : int(id)*k+k]
+	}
+	first := unsafe.SliceData(weights[:len(ids)])
+	return active.relax(row, scores[:k], alpha, unsafe.SliceData(rows), ids, first)
+}
+
+// shortRow is the longest row that assembly keeps in registers.
+const shortRow = 16
+
+// replace copies next over row and returns their L1 distance.
+func replace(row, next []float32) (change float32) {
+	for c, v := range next {
+		change += math.Float32frombits(math.Float32bits(v-row[c]) &^ (1 << 31)) // without a branch
+		row[c] = v
+	}
+	return change
 }
 
 // AddRows adds alpha sum_j weights[j] rows[ids[j]] to out, for rows as long as out. weights is at least as

@@ -1,15 +1,32 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // softmax passes over a row three times: for its largest value, for the exponentials and their sum, and
-// for the division.
+// for the division. A short row stays in registers, with the same bits.
 func (v vector) softmax(c constants) {
 	v.function("Softmax", "func(x []float32)", "replaces x by exp(x)/sum exp(x).")
 	x, length := v.slice("x")
+	v.CMPQ(length, U8(shortRow+1))
+	v.JGE(LabelRef("long"))
+	short := v.shortRow(length)
+	row := v.registers[9 : 9+len(short)]
+	for i, part := range short {
+		part.load(Mem{Base: x, Disp: i * v.bytes()}, row[i])
+	}
+	v.shortSoftmax(c, row, short, length)
+	for i, part := range short {
+		part.storeAll(row[i], Mem{Base: x, Disp: i * v.bytes()})
+	}
+	v.VZEROUPPER()
+	v.RET()
+
+	v.Label("long")
 	whole, rest := v.split(length)
 	value, mask, fill := v.registers[0], v.registers[7], v.registers[8]
 	top, sum := v.registers[9], v.registers[10]
@@ -17,17 +34,17 @@ func (v vector) softmax(c constants) {
 	v.LEAQ(NewDataAddr(Symbol{Name: v.name + "Fill", Static: true}, 0), table)
 	v.MOVQ(rest, minus)
 	v.NEGQ(minus)
-	v.VMOVUPS(Mem{Base: table, Index: minus, Scale: 4, Disp: v.bytes()}, fill)
+	v.VMOVUPS(Mem{Base: table, Index: minus, Scale: 4, Disp: 4 * shortRow}, fill)
 	v.limits(c)
 	v.VMOVUPS(c["Least"], top)
-	pass := func(name string, body func(store func(reg.VecPhysical, Mem))) {
+	pass := func(name string, body func(keep func(reg.VecPhysical), store func(reg.VecPhysical, Mem))) {
 		v.MOVQ(x, at)
 		v.MOVQ(whole, left)
 		v.TESTQ(left, left)
 		v.JZ(LabelRef(name + "Tail"))
 		v.Label(name)
 		v.VMOVUPS(Mem{Base: at}, value)
-		body(func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+		body(func(reg.VecPhysical) {}, func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
 		v.ADDQ(U8(v.bytes()), at)
 		v.DECQ(left)
 		v.JNZ(LabelRef(name))
@@ -37,25 +54,160 @@ func (v vector) softmax(c constants) {
 		tail := v.tailOf(rest, mask)
 		tail.load(Mem{Base: at}, value)
 		v.VORPS(fill, value, value) // -Inf in masked-out lanes
-		body(tail.store)
+		body(tail.keep, tail.store)
 		v.Label(name + "End")
 	}
-	pass("largest", func(func(reg.VecPhysical, Mem)) { v.VMAXPS(value, top, top) })
+	pass("largest", func(func(reg.VecPhysical), func(reg.VecPhysical, Mem)) { v.VMAXPS(value, top, top) })
 	v.reduce(top, value, v.VMAXPS)
 	v.zero(sum)
-	pass("exponentials", func(store func(reg.VecPhysical, Mem)) {
+	pass("exponentials", func(keep func(reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
 		v.VSUBPS(top, value, value)
+		keep(value)
 		p := v.power(c)
+		keep(p)
 		v.VADDPS(p, sum, sum)
 		store(p, Mem{Base: at})
 	})
 	v.reduce(sum, value, v.VADDPS)
 	v.VMOVUPS(c["Taylor1"], top)
 	v.VDIVPS(sum, top, top)
-	pass("shares", func(store func(reg.VecPhysical, Mem)) {
+	pass("shares", func(_ func(reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
 		v.VMULPS(top, value, value)
 		store(value, Mem{Base: at})
 	})
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// shortRow is the longest row that softmax and relax keep in registers.
+const shortRow = 16
+
+// shortRow returns the masks of the registers of a row of up to shortRow values. On AVX2 they are in
+// registers 7 and 8.
+func (v vector) shortRow(length reg.GPVirtual) []tail {
+	if v.lanes == shortRow {
+		return []tail{v.tailOf(length, nil)}
+	}
+	first, second := v.GP64(), v.GP64()
+	v.MOVQ(length, first)
+	v.CMPQ(length, U8(v.lanes))
+	v.JLT(LabelRef("narrow"))
+	v.MOVQ(U32(v.lanes), first)
+	v.Label("narrow")
+	v.MOVQ(length, second)
+	v.SUBQ(first, second)
+	return []tail{v.tailOf(first, v.registers[7]), v.tailOf(second, v.registers[8])}
+}
+
+// storeAll is store for a count from none to all lanes.
+func (t tail) storeAll(r reg.VecPhysical, m Mem) {
+	if t.lanes == shortRow {
+		t.store(r, m)
+		return
+	}
+	*t.stores++
+	some, done := fmt.Sprintf("some%d", *t.stores), fmt.Sprintf("done%d", *t.stores)
+	t.TESTQ(U32(uint32(t.lanes)), t.count)
+	t.JZ(LabelRef(some))
+	t.VMOVUPS(r, m)
+	t.JMP(LabelRef(done))
+	t.Label(some)
+	t.store(r, m)
+	t.Label(done)
+}
+
+// shortSoftmax replaces a row of length values in registers by its softmax. It uses the first seven
+// registers, 11 and 12.
+func (v vector) shortSoftmax(c constants, row []reg.VecPhysical, parts []tail,
+	length reg.GPVirtual,
+) {
+	value, top, sum := v.registers[0], v.registers[11], v.registers[12]
+	table, minus := v.GP64(), v.GP64()
+	v.LEAQ(NewDataAddr(Symbol{Name: v.name + "Fill", Static: true}, 0), table)
+	v.MOVQ(length, minus)
+	v.NEGQ(minus)
+	v.limits(c)
+	for i, r := range row { // -Inf in masked-out lanes
+		v.VORPS(Mem{Base: table, Index: minus, Scale: 4, Disp: shortRow*4 + i*v.bytes()}, r, r)
+	}
+	v.VMOVUPS(row[0], top)
+	for _, r := range row[1:] {
+		v.VMAXPS(r, top, top)
+	}
+	v.reduce(top, value, v.VMAXPS)
+	v.zero(sum)
+	for i, r := range row {
+		v.VSUBPS(top, r, value)
+		parts[i].keep(value)
+		p := v.power(c)
+		parts[i].keep(p)
+		v.VADDPS(p, sum, sum)
+		v.VMOVUPS(p, r)
+	}
+	v.reduce(sum, value, v.VADDPS)
+	v.VMOVUPS(c["Taylor1"], top)
+	v.VDIVPS(sum, top, top)
+	for _, r := range row {
+		v.VMULPS(top, r, r)
+	}
+}
+
+// relax adds weighted rows to scores and replaces a row by their softmax, all in registers.
+func (v vector) relax(c constants) {
+	v.function("Relax",
+		"func(row, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32",
+		"replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.")
+	row, length := v.slice("row")
+	scores, _ := v.slice("scores")
+	rows := v.integer("rows")
+	ids, count := v.slice("ids")
+	weights := v.integer("weights")
+	parts := v.shortRow(length)
+	next, sums := v.registers[9:9+len(parts)], v.registers[13:13+len(parts)]
+	x, weight := v.registers[0], v.registers[1]
+	v.zero(sums...)
+	v.TESTQ(count, count)
+	v.JZ(LabelRef("added"))
+	width, id := v.GP64(), v.GP64()
+	v.MOVQ(length, width)
+	v.SHLQ(U8(2), width)
+	v.Label("add")
+	v.MOVL(Mem{Base: ids}, id.As32())
+	v.IMULQ(width, id)
+	v.VBROADCASTSS(Mem{Base: weights}, weight)
+	for i, part := range parts {
+		part.load(Mem{Base: rows, Index: id, Scale: 1, Disp: i * v.bytes()}, x)
+		v.VFMADD231PS(x, weight, sums[i])
+	}
+	v.ADDQ(U8(4), ids)
+	v.ADDQ(U8(4), weights)
+	v.DECQ(count)
+	v.JNZ(LabelRef("add"))
+	v.Label("added")
+	v.broadcast("alpha", weight)
+	for i, part := range parts {
+		part.load(Mem{Base: scores, Disp: i * v.bytes()}, next[i])
+		v.VFMADD231PS(sums[i], weight, next[i])
+	}
+	v.shortSoftmax(c, next, parts, length)
+	change, signs := v.registers[1], v.registers[2]
+	v.zero(change)
+	v.VMOVUPS(c["Sign"], signs)
+	for i, part := range parts {
+		part.load(Mem{Base: row, Disp: i * v.bytes()}, x)
+		v.VSUBPS(x, next[i], x)
+		v.VANDNPS(x, signs, x)
+		v.VADDPS(x, change, change)
+	}
+	v.reduce(change, x, v.VADDPS)
+	result, err := v.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v.VMOVSS(change.AsX(), result.Addr)
+	for i, part := range parts {
+		part.storeAll(next[i], Mem{Base: row, Disp: i * v.bytes()})
+	}
 	v.VZEROUPPER()
 	v.RET()
 }

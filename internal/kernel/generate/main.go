@@ -69,6 +69,7 @@ func (v vector) file() (*ir.File, error) {
 		v.fromCodes()
 	}
 	v.addRows()
+	v.relax(constants)
 	for _, classes := range []int{v.classes, 1} {
 		for _, vectors := range []int{v.vectors, 1} {
 			v.accumulate(classes, vectors)

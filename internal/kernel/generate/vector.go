@@ -105,6 +105,15 @@ func (t tail) load(m Mem, r reg.VecPhysical) {
 	}
 }
 
+// keep sets the other lanes of r to zero. Exponentials that underflow there would take longer than all else.
+func (t tail) keep(r reg.VecPhysical) {
+	if t.lanes == 16 {
+		t.VMOVUPS_Z(r, t.mask, r)
+	} else {
+		t.VANDPS(t.mask.(reg.VecPhysical), r, r)
+	}
+}
+
 // store writes the masked lanes of r to m. On AVX2 it destroys r and the mask, so it must follow the
 // last load. It stores four lanes, two and one separately, as masked stores take several times as long
 // on some processors.
@@ -261,8 +270,8 @@ func (v vector) constants() constants {
 	number("Bias", 127)
 	number("Least", 0xff800000)
 	v.data("Fill") // zeros, then -Inf
-	for i := range 2 * v.lanes {
-		if i < v.lanes {
+	for i := range 2 * shortRow {
+		if i < shortRow {
 			v.AddDatum(4*i, U32(0))
 		} else {
 			v.AddDatum(4*i, U32(0xff800000))
