@@ -89,7 +89,7 @@ func (p *partition) correct() (more bool) {
 	p.forgetNames(c.to)
 	p.rename(c)
 	for _, b := range p.recent.Blocks() {
-		if position(b.Labels) < position(c.to.next) {
+		if position(c.to.since(b.Labels)) < position(c.to.next) {
 			b.Labels = c.to.next
 		}
 	}
@@ -101,26 +101,18 @@ func (p *partition) correct() (more bool) {
 // up to date.
 func (p *partition) calledBy(now *view) (oldest []int64) {
 	for _, b := range p.recent.Blocks() {
-		if position(b.Labels) < position(now.next) && (oldest == nil || position(b.Labels) < position(oldest)) {
-			oldest = b.Labels
+		from := now.since(b.Labels)
+		if position(from) < position(now.next) && (oldest == nil || position(from) < position(oldest)) {
+			oldest = from
 		}
 	}
 	return oldest
 }
 
-// position returns the number of offsets of the labels topic before a version. It grows with each record, and
-// is the revision of the corrections made by that version.
-func position(next []int64) (sum int64) {
-	for _, offset := range next {
-		sum += offset
-	}
-	return sum
-}
-
 // apply makes the corrections of one change.
 func (p *partition) apply(change *labelChange, to *view) {
 	c := recent.Change{ID: change.by.key, Named: to.naming.names.Of, Knows: func(b *recent.Block) bool {
-		return offsetOf(b.Labels, change.by.partition) > change.by.offset
+		return offsetOf(to.since(b.Labels), change.by.partition) > change.by.offset
 	}}
 	kind := "forgotten"
 	if change.by.not != nil { // the rejection replaces an example
@@ -148,7 +140,7 @@ func (p *partition) forgetNames(to *view) {
 			continue
 		}
 		gone := p.recent.Forget(func(b *recent.Block, stream, class string) bool {
-			if offsetOf(b.Labels, f.partition) > f.offset {
+			if offsetOf(to.since(b.Labels), f.partition) > f.offset {
 				return false
 			}
 			for called := range to.naming.given.Chain(stream, class) {

@@ -210,14 +210,6 @@ func (l *labelRecords) changed(a, b []int64) map[string]bool {
 	return keys
 }
 
-// offsetOf returns the offset of a partition; 0 if the position does not cover it.
-func offsetOf(next []int64, partition int) int64 {
-	if partition < len(next) {
-		return next[partition]
-	}
-	return 0
-}
-
 // reaches says whether all records needed for a version at these offsets are kept.
 func (l *labelRecords) reaches(next []int64) bool {
 	for p, since := range l.since {

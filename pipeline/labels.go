@@ -44,9 +44,8 @@ type labels struct {
 
 // view is an immutable version of the labels: the topic's contents at given offsets.
 type view struct {
-	labels *stream.Labels
-	// next holds, for each partition of the topic, the offset after the last record that the view covers.
-	next     []int64
+	labels   *stream.Labels
+	next     []int64 // the position after the last records that the view covers
 	resets   []reset
 	standing ordered.List[*labelRecord] // examples neither replaced nor deleted, in the order of precedes
 	oldest   *labelRecord               // the first of them in force; nil: all are
@@ -182,8 +181,10 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	id, err := l.client.ID(ctx, l.topic)
-	if err != nil && !topic.Temporary(err) {
+	id, err := waitFor(ctx, l.client, l.log, "looking for the labels topic "+l.topic, func() (topic.ID, error) {
+		return l.client.ID(ctx, l.topic)
+	})
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -218,7 +219,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			}
 		}()
 	}
-	copy(records.next, first)
+	records.next = slices.Concat(first, markOf(id))
 	decoder, err := record.NewDecoder(l.decode)
 	if err != nil {
 		return err
@@ -345,7 +346,7 @@ func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 	}
 }
 
-// at returns the version that ended at these offsets: a stream replays its episodes with the labels it
+// at returns the version that ended at this position: a stream replays its episodes with the labels it
 // answered them with. The version is made from the records in memory, or, if those do not reach back far
 // enough, read from the topic again.
 func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
@@ -356,15 +357,15 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.fewer(len(next), n)
-	next = next[:min(n, len(next))]
-	records := l.begin(len(next))
+	offsets, mark := split(next)
+	offsets = offsets[:min(n, len(offsets))]
+	records := l.begin(len(offsets))
 	records.room = 0
 	decoder, err := record.NewDecoder(l.decode)
 	if err != nil {
 		return nil, err
 	}
-	for p, end := range next {
+	for p, end := range offsets {
 		_, err := readTo(ctx, l.client, l.topic, int32(p), end, func(batch *topic.Batch, _, _ int64) error {
 			_, err := l.take(ctx, records, decoder, p, batch)
 			return err
@@ -373,32 +374,35 @@ func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
 			return nil, err
 		}
 	}
-	return records.version(records.root, next), nil
+	return records.version(records.root, append(offsets, mark...)), nil
 }
 
-// fewer reports that the topic has lost partitions: replay cannot use the labels they held.
-func (l *labels) fewer(had, has int) {
-	if has >= had {
-		return
+// remade says whether a position is of a topic that was deleted, so that replay can use only the labels that
+// there are now, and reports it.
+func (l *labels) remade(now *view, next []int64) bool {
+	has, _ := split(now.next)
+	had, _ := split(next)
+	if l.records == nil || len(had) <= len(has) && len(now.since(next)) == len(next) {
+		return false
 	}
-	l.warned.once("fewer", func(int) {
-		l.log.Warn("the labels topic has fewer partitions than it had: what is left of it counts", "topic", l.topic,
-			"had", had, "has", has)
+	l.warned.once("remade", func(int) {
+		l.log.Warn("the labels topic was deleted and made again: what earlier labels taught is learned again with those "+
+			"that there are now", "topic", l.topic)
 	})
+	return true
 }
 
-// held returns the version at these offsets, if the process still has its records.
+// held returns the version at this position, if the process still has its records.
 func (l *labels) held(next []int64) (*view, bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	now := l.current.Load()
-	if l.topic == "" || slices.Equal(now.next, next) {
+	if l.topic == "" || slices.Equal(now.next, next) || l.remade(now, next) {
 		return now, true
 	}
 	if l.records == nil || !l.records.reaches(next) {
 		return nil, false
 	}
-	l.fewer(len(next), len(l.records.next))
 	from := now
 	if l.last != nil && apart(l.last.next, next) < apart(now.next, next) {
 		from = l.last
@@ -408,14 +412,6 @@ func (l *labels) held(next []int64) (*view, bool) {
 		from = l.last
 	}
 	return from, true
-}
-
-// apart returns the number of offsets between two positions.
-func apart(a, b []int64) (n int64) {
-	for p := range max(len(a), len(b)) {
-		n += max(offsetOf(a, p)-offsetOf(b, p), offsetOf(b, p)-offsetOf(a, p))
-	}
-	return n
 }
 
 // fix makes one view permanent, so that the topic is not followed.

@@ -275,8 +275,9 @@ func (p *partition) inherit(ctx context.Context) error {
 	for name, snapshot := range restored.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
 		s.memory, _ = p.memory(snapshot)
-		for _, r := range p.stage.labels.current.Load().resets {
-			if r.after(snapshot.Labels) && (r.Stream == "" || r.Stream == name.Name) {
+		now := p.stage.labels.current.Load()
+		for _, r := range now.resets {
+			if r.after(now.since(snapshot.Labels)) && (r.Stream == "" || r.Stream == name.Name) {
 				s.memory.Reset(r.Class)
 			}
 		}

@@ -164,7 +164,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 		if slices.Equal(s.labels, v.next) {
 			break // the usual case: no new labels
 		}
-		if s.learned != record.NoPosition && r.after(s.labels) && (r.Stream == "" || r.Stream == s.key.Stream) {
+		if s.learned != record.NoPosition && r.after(v.since(s.labels)) && (r.Stream == "" || r.Stream == s.key.Stream) {
 			s.memory.Reset(r.Class)
 		}
 	}
