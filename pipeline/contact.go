@@ -40,6 +40,7 @@ func (c *contact) inputs(now time.Time) (Trouble, bool) {
 		return Trouble{}, false
 	}
 	return Trouble{
+		Of: ofInput,
 		What: fmt.Sprintf("input topics have been missing for %v: %s; other inputs are answered",
 			lasting.Round(time.Second), strings.Join(c.missing, ", ")),
 		Do: "make them, give the right to describe them, or take them from --in; it goes on by itself",
@@ -110,6 +111,7 @@ func (c *contact) trouble(now time.Time) (Trouble, bool) {
 		return Trouble{}, false
 	}
 	t := Trouble{
+		Of: ofBrokers,
 		What: fmt.Sprintf("cut off for %v: this process takes no part in group %s, or no broker answers it; "+
 			"it reads and answers nothing", lasting.Round(time.Second), c.group),
 		Do: "see that the brokers run and can be reached from here; it goes on by itself",

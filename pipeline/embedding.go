@@ -95,7 +95,7 @@ func (e *embeddings) troubles(now time.Time, whole bool) []Trouble {
 		}
 		slices.Sort(changed)
 		list = append(list, Trouble{
-			What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s", len(changed), name,
+			Of: ofEmbedding, What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s", len(changed), name,
 				strings.Join(changed, ", ")),
 			Cause: "their vectors have nothing in common with those before: another embedder made them",
 			Do: "give the new embedder's name, --model, and teach by it, or bring the old one back; " +

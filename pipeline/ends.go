@@ -110,6 +110,7 @@ func (s *Stage) openTransactions(now time.Time) []Trouble {
 	var list []Trouble
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
 		list = append(list, Trouble{
+			Of: ofTransaction,
 			What: fmt.Sprintf("%d records of %s/%d have waited for %v behind a transaction that has not ended",
 				b.records, b.Topic, b.Partition, b.lasting.Round(time.Second)),
 			Cause: fmt.Sprintf("the transaction begins at offset %d%s", b.offset,

@@ -7,9 +7,9 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// A position in the labels topic is the next offset of each partition, followed by the topic's mark, a negative
-// number made from its id, unless brokers have no ids. Offsets of a topic that was deleted say nothing about
-// the topic made after it.
+// A position in the labels topic is the next offset of each partition, followed by the topic's mark, a
+// negative number made from its id, unless brokers have no ids. Offsets of a topic that was deleted say
+// nothing about the topic made after it.
 
 // markOf returns the mark of a topic; none for the zero ID.
 func markOf(id topic.ID) []int64 {

@@ -157,6 +157,7 @@ func (l *labels) failed() (t Trouble, failed bool) {
 		return t, false
 	}
 	return Trouble{
+		Of:    ofLabels,
 		What:  "the labels topic " + l.topic + " cannot be read, and the labels read before stay in force",
 		Cause: l.trouble.Error(),
 		Do:    "allow READ on it, or make it again: it is read from its start then",
@@ -181,9 +182,8 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	id, err := waitFor(ctx, l.client, l.log, "looking for the labels topic "+l.topic, func() (topic.ID, error) {
-		return l.client.ID(ctx, l.topic)
-	})
+	what := "looking for the labels topic " + l.topic
+	id, err := waitFor(ctx, l.client, l.log, what, func() (topic.ID, error) { return l.client.ID(ctx, l.topic) })
 	if err != nil {
 		return err
 	}
@@ -386,8 +386,8 @@ func (l *labels) remade(now *view, next []int64) bool {
 		return false
 	}
 	l.warned.once("remade", func(int) {
-		l.log.Warn("the labels topic was deleted and made again: what earlier labels taught is learned again with those "+
-			"that there are now", "topic", l.topic)
+		l.log.Warn("the labels topic was deleted and made again: what earlier labels taught is learned again with "+
+			"those that there are now", "topic", l.topic)
 	})
 	return true
 }

@@ -60,8 +60,8 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 			before := first.labels.current.Load().next
 			remove(t, client, o.Labels)
 			for {
-				err := client.Create(t.Context(), topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
-				if err == nil {
+				d := topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()}
+				if client.Create(t.Context(), d) == nil {
 					break
 				}
 				time.Sleep(10 * time.Millisecond)

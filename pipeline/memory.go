@@ -158,17 +158,15 @@ func (l *labelBytes) of(labels *labels) int64 {
 func (s *Stage) guard(ctx context.Context) {
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
-	for n := 0; ; n++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			if n%4 == 0 {
-				u := s.usage()
-				s.memory.held.Store(&u)
-				u.each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
-				s.metrics.memoryUsed.Set(float64(s.memory.live()))
-			}
+			u := s.usage()
+			s.memory.held.Store(&u)
+			u.each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
+			s.metrics.memoryUsed.Set(float64(s.memory.live()))
 			s.memory.check(now)
 			if n := s.memory.refused.Swap(0); n > 0 {
 				s.warned.once("no metrics", func(int) {
@@ -197,7 +195,7 @@ func (b *budget) trouble() (Trouble, bool) {
 		}
 	})
 	return Trouble{
-		What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
+		Of: ofMemory, What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
 			mebibytes(b.limit)),
 		Cause: cause,
 		Do: "raise --memory, share the input among more processes, or lower --max-memory or " +

@@ -71,18 +71,26 @@ func TestMemoryStaysBelowItsBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			var mutex sync.Mutex
-			most := int64(0)
+			most, checks := int64(0), 0
 			stage.memory.live = func() int64 {
 				mutex.Lock()
 				defer mutex.Unlock()
 				u := stage.usage()
 				most = max(most, u.streams+u.episodes)
+				checks++
 				return u.streams + u.episodes
 			}
 			stage.memory.collect = func() {}
 			run(t, stage)
 			for from := 0; from < len(records); from += 250 {
 				write(t, client, records[from:min(from+250, len(records))])
+				checked := func() int {
+					mutex.Lock()
+					defer mutex.Unlock()
+					return checks
+				}
+				before := checked()
+				eventually(t, "checked", func() bool { return checked() > before+2 }) // senders are no faster than checks
 			}
 			collect(t, client, o.Out, count(len(records)))
 			mutex.Lock()

@@ -25,6 +25,7 @@ type Metrics struct {
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
 	troubles, pauses            func() []Trouble
+	trouble                     telemetry.Gauge
 	paused                      telemetry.Gauge
 	rejecting                   rejecting
 	doubts                      doubts
@@ -88,6 +89,7 @@ func newMetrics() *Metrics {
 	m.paused = s.Gauge("slkstream_paused", "pauses in force: of everything, of partitions, of streams")
 	m.undecided = s.Gauge("slkstream_undecided_records",
 		"records of the input that wait for the end of somebody's transaction", "topic", "partition")
+	m.trouble = s.Gauge("slkstream_trouble", "what /readyz reports now, by what it is about", "of")
 	m.cutOff = s.Gauge("slkstream_cut_off_seconds",
 		"time without a generation of the group or an answer of a broker; 0 up to the session timeout")
 	m.behind = s.Gauge("slkstream_lag_seconds", "age of the last record read; 0 at the end of the partition", "topic", "partition")
@@ -143,7 +145,19 @@ func newMetrics() *Metrics {
 }
 
 // ServeHTTP answers a scrape.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.set.ServeHTTP(w, r) }
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	lines := map[string]int{
+		ofBrokers: 0, ofInput: 0, ofTransaction: 0, ofPartition: 0,
+		ofLabels: 0, ofMemory: 0, ofEmbedding: 0, ofRecords: 0,
+	}
+	for _, t := range m.Troubles() {
+		lines[t.Of]++
+	}
+	for of, n := range lines {
+		m.trouble.Set(float64(n), of)
+	}
+	m.set.ServeHTTP(w, r)
+}
 
 // Summary is the stage's state in a few figures.
 type Summary struct {

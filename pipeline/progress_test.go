@@ -103,10 +103,16 @@ func TestTroubleShows(t *testing.T) {
 			if got := s.metrics.records.Sum(); got != 0 {
 				t.Errorf("%v records counted", got)
 			}
+			if got := metric(s.metrics, `slkstream_trouble{of="partition"}`); !strings.HasSuffix(got, " 1") {
+				t.Errorf("%q", got)
+			}
 			raise(t, client, o.Out)
 			raise(t, client, o.Dead)
 			collect(t, client, o.Out, count(n))
 			eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
+			if got := metric(s.metrics, `slkstream_trouble{of="partition"}`); !strings.HasSuffix(got, " 0") {
+				t.Errorf("%q, ready again", got)
+			}
 			eventually(t, "counted once", func() bool { return s.metrics.records.Sum() == n })
 			eventually(t, "no lag", func() bool { return strings.HasSuffix(metric(s.metrics, "slkstream_lag_records"), " 0") })
 		})

@@ -84,6 +84,7 @@ func (r *rejecting) trouble(now time.Time, limit time.Duration) (Trouble, bool) 
 		return Trouble{}, false
 	}
 	return Trouble{
+		Of:    ofRecords,
 		What:  fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), r.records),
 		Cause: r.why,
 		Do:    "compare the feed with --format, --dimension and --support: slkstream check does; slkstream dead list shows the records, and dead replay sends them again",

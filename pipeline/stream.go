@@ -160,11 +160,12 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 			err = fmt.Errorf("stream %s: %v\n%s", s.key.Stream, p, debug.Stack())
 		}
 	}()
+	since := v.since(s.labels)
 	for _, r := range v.resets {
-		if slices.Equal(s.labels, v.next) {
+		if slices.Equal(since, v.next) {
 			break // the usual case: no new labels
 		}
-		if s.learned != record.NoPosition && r.after(v.since(s.labels)) && (r.Stream == "" || r.Stream == s.key.Stream) {
+		if s.learned != record.NoPosition && r.after(since) && (r.Stream == "" || r.Stream == s.key.Stream) {
 			s.memory.Reset(r.Class)
 		}
 	}

@@ -10,7 +10,14 @@ type Trouble struct {
 	What  string `json:"what"`
 	Cause string `json:"cause"` // "": not known
 	Do    string `json:"do"`    // the remedy
+	Of    string `json:"-"`     // the label of slkstream_trouble; "": the stage is ready all the same
 }
+
+// Labels of slkstream_trouble.
+const (
+	ofBrokers, ofInput, ofTransaction, ofPartition = "brokers", "input", "transaction", "partition"
+	ofLabels, ofMemory, ofEmbedding, ofRecords     = "labels", "memory", "embedding", "records"
+)
 
 // troubles lists the faults that stop the stage's work now.
 func (s *Stage) troubles(now time.Time) []Trouble {
@@ -24,7 +31,7 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 	if found := s.progress.stuck(now, s.options.StallAfter); len(found) > 0 {
 		_, cause := s.failing(found[0])
 		for i, one := range found {
-			t := Trouble{What: one.String(), Do: remedy(cause)}
+			t := Trouble{Of: ofPartition, What: one.String(), Do: remedy(cause)}
 			if i == 0 && cause != nil {
 				t.Cause = cause.Error()
 			}

@@ -69,7 +69,7 @@ func status(metrics *pipeline.Metrics) web.Status {
 	}
 	view.Reasons = s.Reasons
 	for _, t := range slices.Concat(metrics.Troubles(), metrics.Paused(), metrics.Doubts()) {
-		view.Troubles = append(view.Troubles, web.Trouble(t))
+		view.Troubles = append(view.Troubles, web.Trouble{What: t.What, Cause: t.Cause, Do: t.Do})
 	}
 	return view
 }

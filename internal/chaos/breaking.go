@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -134,6 +136,11 @@ func deleted(name string, partitions int) breaking {
 	}
 }
 
+// deletedAlone deletes a topic that the stage makes again.
+func deletedAlone(name string) breaking {
+	return func(ctx context.Context, b *bed) error { return removeTopic(ctx, b.client, name) }
+}
+
 func madeAgain(name string, partitions int) breaking {
 	return func(ctx context.Context, b *bed) error {
 		if err := removeTopic(ctx, b.client, name); err != nil {
@@ -197,16 +204,22 @@ func otherDimension(b *bed) record.Out {
 	return record.Out{Value: append(raw(b.feed.vector(0)), 0, 0, 128, 63)}
 }
 
-// bomb sends twelve records of 16 MiB in a batch of a few kilobytes.
-func bomb(ctx context.Context, b *bed) error {
+// bombBatch is a batch of a few kilobytes with twelve records of 16 MiB. Making it takes more memory than a
+// stage, which is given back.
+var bombBatch = sync.OnceValue(func() *topic.EncodedBatch {
 	out := make([]record.Out, 12)
+	zeros := make([]byte, 16<<20)
 	for i := range out {
-		out[i] = record.Out{Topic: inTopic, Key: []byte(inTopic), Value: make([]byte, 16<<20)}
+		out[i] = record.Out{Topic: inTopic, Key: []byte(inTopic), Value: zeros}
 	}
-	tp := topic.TopicPartition{Topic: inTopic}
-	batch := topic.Encode(tp, out, topic.Anonymous, "zstd")
+	defer debug.FreeOSMemory()
+	return topic.Encode(topic.TopicPartition{Topic: inTopic}, out, topic.Anonymous, "zstd")
+})
+
+func bomb(ctx context.Context, b *bed) error {
+	batch := *bombBatch()
 	for batch.Err = kafka.LeaderNotAvailable; topic.Temporary(batch.Err); {
-		b.client.Send(ctx, "", []*topic.EncodedBatch{batch})
+		b.client.Send(ctx, "", []*topic.EncodedBatch{&batch})
 	}
 	return batch.Err
 }

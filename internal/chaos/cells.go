@@ -12,19 +12,22 @@ import (
 // cell is one way in which one resource of the stage fails.
 type cell struct {
 	resource, way string
-	how           string // details
-	does          string // the stage's behaviour meanwhile
-	told          string // text in readyz; "": readyz does not change
-	letter        bool   // it causes a dead letter
-	othersGoOn    bool   // another input is still answered
-	answersLost   bool   // answers are deleted with their topic, so repeats are allowed
-	idsAgain      bool   // the input is created again, so positions and ids repeat
-	later         bool   // nothing can be written to the input meanwhile
-	onceOnly      bool   // only exactly once needs it
-	short         bool   // played in CI
-	on            ground // brokers on which it can be played
+	how           string  // details
+	does          string  // the stage's behaviour meanwhile
+	told          trouble // empty: readyz does not change
+	letter        bool    // it causes a dead letter
+	othersGoOn    bool    // another input is still answered
+	answersLost   bool    // answers are deleted with their topic, so repeats are allowed
+	idsAgain      bool    // the input is created again, so positions and ids repeat
+	later         bool    // nothing can be written to the input meanwhile
+	onceOnly      bool    // only exactly once needs it
+	short         bool    // played in CI
+	on            ground  // brokers on which it can be played
 	begin         func(context.Context, *bed) error
 }
+
+// trouble is what reports a fault: a text in readyz, and the label with which slkstream_trouble is above 0.
+type trouble struct{ text, of string }
 
 // ground is the kind of brokers that a cell is played on.
 type ground int
@@ -51,25 +54,28 @@ const (
 
 // cells returns the cells that are played. The table's other pairs are in elsewhere and meaningless.
 func cells() []cell {
-	const stuck = "has not got on"
+	const partition = "partition"
+	stuck := trouble{"has not got on", partition}
+	inputStuck := trouble{inTopic + "/0 " + stuck.text, partition}
+	cutOff, labelsUnread := trouble{"cut off for", "brokers"}, trouble{labelsTopic, "labels"}
 	group := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}
 	transaction := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.EndTxn}
 	return []cell{
 		{
-			resource: "brokers", way: "away", how: "connections are refused", does: gone, told: "cut off for",
+			resource: "brokers", way: "away", how: "connections are refused", does: gone, told: cutOff,
 			begin: refused,
 		},
 		{
-			resource: "brokers", way: "away", how: "the process is killed", does: gone, told: "cut off for", on: real,
+			resource: "brokers", way: "away", how: "the process is killed", does: gone, told: cutOff, on: real,
 			begin: killed,
 		},
 		{
-			resource: "brokers", way: "hanging", how: "connections hang", does: gone, told: "cut off for", short: true,
+			resource: "brokers", way: "hanging", how: "connections hang", does: gone, told: cutOff, short: true,
 			begin: held,
 		},
 		{
 			resource: "brokers", way: "hanging", how: "connections end instead of answering", does: gone,
-			told:  "cut off for",
+			told:  cutOff,
 			short: true, begin: silent,
 		},
 		{
@@ -77,19 +83,19 @@ func cells() []cell {
 			othersGoOn: true, begin: slowed,
 		},
 		{
-			resource: "group coordinator", way: "away", how: "not available", does: gone, told: "cut off for",
+			resource: "group coordinator", way: "away", how: "not available", does: gone, told: cutOff,
 			on: embedded, short: true,
 			begin: failing(kfake.Fault{Keys: group, TopLevel: true, Err: kerr.CoordinatorNotAvailable}),
 		},
 		{
-			resource: "group coordinator", way: "denied", how: "READ denied", does: gone, told: "cut off for",
+			resource: "group coordinator", way: "denied", how: "READ denied", does: gone, told: cutOff,
 			short: true,
 			begin: denied(kafka.ResourceTypeGroup, groupName, kafka.ACLOperationTypeRead, kfake.Fault{
 				Keys: group, TopLevel: true, Err: kerr.GroupAuthorizationFailed,
 			}),
 		},
 		{
-			resource: "group coordinator", way: "hanging", how: "never answers", does: gone, told: "cut off for",
+			resource: "group coordinator", way: "hanging", how: "never answers", does: gone, told: cutOff,
 			begin: mute(group...),
 		},
 		{
@@ -116,12 +122,13 @@ func cells() []cell {
 		{
 			resource: "input", way: "hanging", how: "a sender's transaction hangs",
 			does: "answers up to the transaction and other inputs",
-			told: "a transaction that has not ended", othersGoOn: true, short: true, begin: hangingSender,
+			told: trouble{"a transaction that has not ended", "transaction"}, othersGoOn: true, short: true,
+			begin: hangingSender,
 		},
 		{
 			resource: "input", way: "denied", how: "READ denied",
 			does: "goes on with other inputs, asks again every two seconds",
-			told: inTopic + "/0 " + stuck, othersGoOn: true, short: true,
+			told: inputStuck, othersGoOn: true, short: true,
 			begin: denied(kafka.ResourceTypeTopic, inTopic, kafka.ACLOperationTypeRead, kfake.Fault{
 				Keys: []kmsg.Key{kmsg.Fetch}, Topic: inTopic, Err: kerr.TopicAuthorizationFailed,
 			}),
@@ -129,7 +136,7 @@ func cells() []cell {
 		{
 			resource: "input", way: "away", how: "deleted, and made again later",
 			does:       "goes on with other inputs and waits for it",
-			told:       "input topics have been missing",
+			told:       trouble{"input topics have been missing", "input"},
 			othersGoOn: true, idsAgain: true, later: true, short: true, begin: deleted(inTopic, 1),
 		},
 		{
@@ -179,8 +186,9 @@ func cells() []cell {
 			begin: failing(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: outTopic, Err: kerr.KafkaStorageError}),
 		},
 		{
-			resource: "state", way: "away", how: "deleted, and made again later", does: retries, told: stuck,
-			begin: deleted(stateTopicName, 1),
+			resource: "state", way: "away", how: "deleted",
+			does:  "makes it again and saves every stream; while it may not, as with the output",
+			begin: deletedAlone(stateTopicName),
 		},
 		{
 			resource: "state", way: "denied", how: "WRITE denied", does: retries, told: stuck, short: true,
@@ -203,11 +211,11 @@ func cells() []cell {
 			}),
 		},
 		{
-			resource: "labels", way: "away", how: "deleted, and made again later", does: goesOn, told: labelsTopic,
+			resource: "labels", way: "away", how: "deleted, and made again later", does: goesOn, told: labelsUnread,
 			othersGoOn: true, begin: deleted(labelsTopic, 1),
 		},
 		{
-			resource: "labels", way: "denied", how: "READ denied", does: goesOn, told: labelsTopic,
+			resource: "labels", way: "denied", how: "READ denied", does: goesOn, told: labelsUnread,
 			othersGoOn: true, short: true,
 			begin: denied(kafka.ResourceTypeTopic, labelsTopic, kafka.ACLOperationTypeRead, kfake.Fault{
 				Keys: []kmsg.Key{kmsg.Fetch}, Topic: labelsTopic, Err: kerr.TopicAuthorizationFailed,
@@ -228,13 +236,13 @@ func cells() []cell {
 		{
 			resource: "dead letters", way: "denied", how: "WRITE denied",
 			does: "keeps the letter; partitions without one go on",
-			told: inTopic + "/0 " + stuck, letter: true, othersGoOn: true, short: true,
+			told: inputStuck, letter: true, othersGoOn: true, short: true,
 			begin: both(rubbish, deniedWriting(deadTopicName)),
 		},
 		{
 			resource: "dead letters", way: "away", how: "deleted, and made again later",
 			does: "keeps the letter; partitions without one go on",
-			told: inTopic + "/0 " + stuck, letter: true, othersGoOn: true,
+			told: inputStuck, letter: true, othersGoOn: true,
 			begin: both(rubbish, deleted(deadTopicName, 1)),
 		},
 		{

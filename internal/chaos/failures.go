@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +40,8 @@ type bed struct {
 	later   bool         // nothing can be sent before the end of the failure
 	log     lines        // of the stage, warnings and above
 
+	resident atomic.Int64 // most bytes of this process
+
 	mutex   sync.Mutex
 	answers map[string]int // by id: how often a committed answer was read
 	total   int            // answers read
@@ -56,12 +61,16 @@ const (
 	toldBy   = 60 * time.Second
 	wellBy   = 60 * time.Second
 	mostLoop = 1 << 20 // bytes per second allowed while nothing progresses
+	// mostResident bounds this process's memory: the stages, embedded brokers and readers of all cells that are
+	// played at once.
+	mostResident = 512 << 20
 )
 
 // outcome is the outcome of a cell with one delivery.
 type outcome struct {
 	told, others, well time.Duration
 	loop               int64 // bytes per second during the failure
+	resident           int64 // most bytes of this process
 	err                error
 }
 
@@ -69,8 +78,8 @@ func (o *outcome) String() string {
 	if o.err != nil {
 		return "NO ANSWER: " + o.err.Error()
 	}
-	return fmt.Sprintf("told after %.1f s, others answered in %.1f s, well again after %.1f s, %d KB/s",
-		o.told.Seconds(), o.others.Seconds(), o.well.Seconds(), o.loop>>10)
+	return fmt.Sprintf("told after %.1f s, others answered in %.1f s, well again after %.1f s, %d KB/s, %d MiB",
+		o.told.Seconds(), o.others.Seconds(), o.well.Seconds(), o.loop>>10, o.resident>>20)
 }
 
 // playCell breaks one thing under a working stage, and mends it again.
@@ -103,10 +112,8 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 		err = send(inTopic, 20)
 	}
 	var o outcome
-	if c.told != "" {
-		err = errors.Join(err, b.within(ctx, toldBy, "told "+c.told, func() bool {
-			return strings.Contains(b.metrics.Ready(), c.told)
-		}))
+	if c.told.text != "" {
+		err = errors.Join(err, b.within(ctx, toldBy, "told "+c.told.text, func() bool { return b.tells(c.told) }))
 		o.told = time.Since(begun)
 		err = errors.Join(err, b.within(ctx, toldBy, "a line in the log", func() bool {
 			return b.log.n.Load() > logged
@@ -122,6 +129,9 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 	passed, from := b.network.passed.Load(), time.Now()
 	if b.undo != nil {
 		_ = topic.Pause(ctx, t.hold) // its error is the context's, which the next steps report
+		if c.told.text != "" {
+			err = errors.Join(err, b.within(ctx, t.session, "told to its end", func() bool { return b.tells(c.told) }))
+		}
 		o.loop = int64(float64(b.network.passed.Load()-passed) / time.Since(from).Seconds())
 		if o.loop > mostLoop {
 			err = errors.Join(err, fmt.Errorf("%d bytes a second, for nothing", o.loop))
@@ -140,7 +150,10 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 		}
 		return b.metrics.Ready() == "" && items >= expected
 	}))
-	o.well = time.Since(mended)
+	o.well, o.resident = time.Since(mended), b.resident.Load()
+	if o.resident > mostResident {
+		err = errors.Join(err, fmt.Errorf("%d MiB are resident, more than %d", o.resident>>20, mostResident>>20))
+	}
 	if c.letter {
 		err = errors.Join(err, b.hasLetter(ctx))
 	}
@@ -226,6 +239,13 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() { _ = s.Run(running) }) // an error shows as missing answers
+	all.Go(func() {
+		for topic.Pause(running, 100*time.Millisecond) == nil {
+			if now, ok := residentBytes(os.Getpid()); ok && now > b.resident.Load() {
+				b.resident.Store(now)
+			}
+		}
+	})
 	b.reading = make([]func(), mostPartitions)
 	for p := range mostPartitions {
 		all.Go(func() { b.read(running, p) })
@@ -288,6 +308,14 @@ func (b *bed) read(ctx context.Context, partition int) {
 			b.mutex.Unlock()
 		}
 	}
+}
+
+// tells says whether readyz and the gauge report a fault.
+func (b *bed) tells(t trouble) bool {
+	answer := httptest.NewRecorder()
+	b.metrics.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	clear := fmt.Sprintf("slkstream_trouble{of=%q} 0\n", t.of)
+	return strings.Contains(b.metrics.Ready(), t.text) && !strings.Contains(answer.Body.String(), clear)
 }
 
 // reread restarts reading the output from its start.

@@ -19,17 +19,22 @@ func (p *process) observe() {
 			return
 		case <-ticker.C:
 		}
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
-		if err != nil {
-			continue // the process has ended, or this is not Linux
-		}
-		var total, resident int64
-		if n, _ := fmt.Sscan(string(text), &total, &resident); n == 2 {
+		if now, ok := residentBytes(p.cmd.Process.Pid); ok {
 			p.mutex.Lock()
-			p.resident = append(p.resident, resident*int64(os.Getpagesize()))
+			p.resident = append(p.resident, now)
 			p.mutex.Unlock()
 		}
 	}
+}
+
+// residentBytes returns a process's resident memory; false if it has ended, or this is not Linux.
+func residentBytes(pid int) (int64, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var total, resident int64
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &total, &resident)
+	}
+	return resident * int64(os.Getpagesize()), err == nil
 }
 
 // last returns the latest sample; 0: none yet.
