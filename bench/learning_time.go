@@ -111,12 +111,9 @@ func settledCost(ctx context.Context, settings stream.Settings, episodes [][]str
 	plain.Time, plain.FrameWeight = false, 0
 	bare := unrelated(episodes)
 	var streams [2]*stream.Stream
-	var engines [2]*stream.Engine
+	var engines [2]stream.Engine
 	for i, s := range []stream.Settings{settings, plain} {
 		streams[i] = stream.New("camera", s)
-		if engines[i], err = stream.NewEngine(s); err != nil {
-			return 0, 0, err
-		}
 	}
 	before = min(before, len(episodes)/2)
 	measured := min(len(episodes), before+20) - before
@@ -126,7 +123,7 @@ func settledCost(ctx context.Context, settings stream.Settings, episodes [][]str
 			which := (at + turn) % 2
 			items := [2][]stream.Item{episodes[at], bare[at]}[which]
 			from := processSeconds()
-			if _, _, err := streams[which].Answer(ctx, engines[which], items, labels); err != nil {
+			if _, _, err := streams[which].Answer(ctx, &engines[which], items, labels); err != nil {
 				return 0, 0, err
 			}
 			if at >= before {

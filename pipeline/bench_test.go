@@ -56,10 +56,7 @@ func BenchmarkRestore(b *testing.B) {
 	for c := range classes {
 		labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
 	}
-	engine, err := stream.NewEngine(o.Memory)
-	if err != nil {
-		b.Fatal(err)
-	}
+	engine := new(stream.Engine)
 	learned := stream.New("stream", o.Memory)
 	for e := range 3 {
 		items := make([]stream.Item, 100)

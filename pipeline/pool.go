@@ -24,21 +24,14 @@ type busy struct {
 	since time.Time
 }
 
-func newPool(workers int, settings stream.Settings) (*pool, error) {
+func newPool(workers int) *pool {
 	p := &pool{busy: make([]busy, workers)}
 	p.wake.L = &p.mutex
-	engines := make([]*stream.Engine, workers)
-	for i := range engines {
-		var err error
-		if engines[i], err = stream.NewEngine(settings); err != nil {
-			return nil, err
-		}
-	}
-	for i, engine := range engines {
+	for i := range workers {
 		p.workers.Add(1)
-		go p.work(i, engine)
+		go p.work(i, new(stream.Engine))
 	}
-	return p, nil
+	return p
 }
 
 func (p *pool) submit(j *job) {

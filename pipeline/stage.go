@@ -198,7 +198,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if o.Bounded {
 		o.Limits.Idle = 0
 	}
-	faults := o.Limits.Validate()
+	faults := append(o.Limits.Validate(), o.Memory.Validate())
 	if o.Limits.Age == 0 && o.Limits.Idle == 0 && !o.Bounded {
 		faults = append(faults, errors.New("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"))
 	}
@@ -251,11 +251,8 @@ func (s *Stage) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	var err error
 	s.options.Memory.Judged = s.options.Episodes != "" || s.options.Observer != nil
-	if s.pool, err = newPool(s.options.Workers, s.options.Memory); err != nil {
-		return err
-	}
+	s.pool = newPool(s.options.Workers)
 	ready, followed := make(chan struct{}), make(chan error, 1)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -284,6 +281,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	case <-ready:
 	case <-ctx.Done():
 	}
+	var err error
 	if ctx.Err() == nil {
 		s.metrics.ready.Store(true)
 		err = s.work(ctx)

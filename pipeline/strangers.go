@@ -81,10 +81,7 @@ func (g *grouped) keep(all []recent.Stranger) {
 
 // group numbers the groups of strangers of one space, starting at first, and returns how many there are.
 func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (int, error) {
-	engine, err := stream.NewEngine(s.options.Memory)
-	if err != nil {
-		return 0, err
-	}
+	engine := new(stream.Engine)
 	clusters := stream.New("unknown", s.options.Memory)
 	numbers := map[string]int{}
 	for part := range slices.Chunk(list, 200) {

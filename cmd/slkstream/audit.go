@@ -56,10 +56,7 @@ func audit(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	engine, err := stream.NewEngine(settings)
-	if err != nil {
-		return err
-	}
+	engine := new(stream.Engine)
 	doubts, alone, err := stream.Audit(ctx, engine, settings, labels)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 func newEvalStreamCommand() *cobra.Command {
@@ -196,7 +195,7 @@ func streamRuns(c *call) ([]streamRun, error) {
 			s := settings
 			s.Solver = candidate.Settings
 			s.Solver.Check = true
-			if _, err := stream.NewEngine(s); err != nil {
+			if err := s.Validate(); err != nil {
 				return nil, usageError{err}
 			}
 			runs = append(runs, streamRun{evaluate.Stream{Settings: s, Method: candidate.Method}, candidate.Preset})

@@ -28,10 +28,7 @@ func (s *Stream) RunRejections(
 	rejected := map[int]bool{}
 	var before []bool // right without the rejections
 	for _, again := range []bool{false, true} {
-		engine, err := stream.NewEngine(s.Settings)
-		if err != nil {
-			return out, err
-		}
+		engine := new(stream.Engine)
 		memory, labels := stream.New(trial.Name, s.Settings), trial.labels()
 		var list []stream.Rejection
 		at := 0

@@ -125,10 +125,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 	if s.Protocol.TeachBy == "review" {
 		settings.ReviewRate = s.Protocol.Teach
 	}
-	engine, err := stream.NewEngine(settings)
-	if err != nil {
-		return nil, err
-	}
+	engine := new(stream.Engine)
 	memory := stream.New(trial.Name, settings)
 	labels := trial.labels()
 	answers := make([]stream.Answer, 0, len(trial.Items))

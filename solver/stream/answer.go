@@ -2,45 +2,70 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
-// has every part observe the episode. On an error the stream stays unchanged. labels may be nil. A
-// stream restored from an older state gets the same episodes again; its answers to them are the same and
-// may be discarded.
+// has every part observe the episode. On an error the stream stays unchanged. labels may be nil, and so may
+// e: the stream then has an engine of its own. A stream restored from an older state gets the same episodes
+// again; its answers to them are the same and may be discarded.
 //
 // The slow part of learning, such as the metric, is left to Learn.
 func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
 	answers []Answer, report Report, err error,
 ) {
+	if e == nil {
+		if s.own == nil {
+			s.own = new(Engine)
+		}
+		e = s.own
+	}
 	s.Learn()
 	e.unlearned.Learn()
 	d, err := checkItems(items)
 	if err == nil && s.dimension != 0 && items[0].Model == s.model && d != s.dimension {
 		err = fmt.Errorf("%w: row 0: dimension %d, not the stream's %d", ErrItem, d, s.dimension)
 	}
+	if err == nil {
+		err = e.set(s)
+	}
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: %w", s.Name, err)
 	}
-	// A copy answers the episode and replaces the stream once nothing can fail any more: parts change data that
-	// they hold by reference only in observe.
-	next := *s
+	next := s.fork()
 	if model := items[0].Model; s.dimension != 0 && model != s.model { // vectors of two models are never mixed
-		next = *s.restarted(fmt.Sprintf("the model changed from %q to %q", s.model, model))
+		next.restart(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
 	next.model, next.dimension = items[0].Model, d
-	done := &answered{
-		engine: e, number: s.episode + 1, items: items, problem: &e.problem,
+	of := &episode{
+		stream: next, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm,
 		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: next.notes},
 	}
-	if answers, err = next.answer(ctx, e, done, labels.of(s.Name)); err != nil {
+	if err = next.answer(ctx, of, labels.of(s.Name)); err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
 	}
-	*s = next
-	s.unlearned, e.unlearned = done, s
-	return answers, *done.report, nil
+	if of.broken && !teaches(items) { // only its shape is learned
+		shape := next.shape
+		*next.state = *s.state
+		next.shape = shape
+	} else {
+		each(next.state, func(p observer) { p.observe(of) })
+		next.topic = of.problem.sum
+	}
+	next.notes = nil
+	next.episode++
+	for _, item := range items {
+		if item.Position.After(next.learned) {
+			next.learned = item.Position
+		}
+	}
+	*s = *next
+	of.stream, s.unlearned, e.unlearned = s, of, s
+	return of.answers, *of.report, nil
 }
 
 // Learn completes the learning of the stream's last episode. The stream and the engine call it before any
@@ -49,72 +74,38 @@ func (s *Stream) Learn() {
 	if s == nil || s.unlearned == nil {
 		return
 	}
-	done := s.unlearned
-	s.unlearned, done.engine.unlearned = nil, nil
-	s.metric.learn(s, done)
-	s.novelty.learn(s, done)
+	of := s.unlearned
+	s.unlearned, of.engine.unlearned = nil, nil
+	each(s.state, func(p learner) { p.learn(of) })
 }
 
-func (s *Stream) answer(ctx context.Context, e *Engine, done *answered, labels *followedLabels) (
-	answers []Answer, err error,
-) {
-	p, items, report := done.problem, done.items, done.report
-	before := *s
+// answer answers an episode with the labelled classes, or with clusters. It learns nothing yet.
+func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels) error {
+	p, items := of.problem, of.items
 	skipped, err := p.gather(s, items, labels)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.number(items)
-	if s.shape.breaks >= shapeTold && p.taughtNow(items, p.sum != s.topic) {
-		report.note("embedding changed and taught since: the stream starts from its labels")
+	of.relabels = p.sum != s.topic
+	if s.shape.breaks >= shapeTold && p.taughtNow(items, of.relabels) {
+		of.report.note("embedding changed and taught since: the stream starts from its labels")
 		model, d := s.model, s.dimension
-		*s = *s.restarted("")
+		s.restart("")
 		s.model, s.dimension = model, d
-		return s.answer(ctx, e, done, labels)
+		return s.answer(ctx, of, labels)
 	}
-	broken := s.shape.judge(p, items)
+	of.broken = s.shape.judge(p, items)
 	if skipped > 0 {
-		report.note("%d labelled examples are of another model or dimension and were left out", skipped)
+		of.report.note("%d labelled examples are of another model or dimension and were left out", skipped)
 	}
-	done.stream, done.relabels, done.cold = s, p.sum != s.topic, !s.settings.Warm
-	if done.relabels && s.episode > 0 {
-		if s.settings.Time && s.calibration.added(p, s.topic) {
-			s.prototypes.closed = true
-		} else {
-			s.prototypes.stop()
-		}
-	}
-	s.calibration.follow(labels)
 	// A single class cannot tell its own items from others: until there are two, a stream that discovers classes
 	// answers with its clusters.
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
-		answers = s.answerClusters(e, done)
-	} else {
-		answers, err = s.answerLabelled(ctx, e, done)
+		s.answerClusters(of)
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if broken {
-		s.shape.distrust(answers, items, p, report)
-	}
-	if broken && !teaches(items) {
-		before.shape = s.shape
-		*s = before
-	} else {
-		for _, part := range s.parts() {
-			part.observe(done)
-		}
-		s.topic = p.sum
-	}
-	s.notes = nil
-	s.episode++
-	for _, item := range items {
-		if item.Position.After(s.learned) {
-			s.learned = item.Position
-		}
-	}
-	return answers, nil
+	return s.answerLabelled(ctx, of)
 }
 
 // teaches reports whether any item carries a label.
@@ -131,45 +122,36 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(slices.Clip(r.Notes), fmt.Sprintf(format, args...))
 }
 
-func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) ([]Answer, error) {
-	p, items, report := done.problem, done.items, done.report
-	if !done.cold {
-		s.metric.join(s)
-	}
+func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
+	p, items, report := of.problem, of.items, of.report
 	p.fill(s, items)
-	if !done.cold && s.episode > 0 {
-		var err error
-		if done.tested, err = s.leaveOut(ctx, e, items); err != nil {
-			return nil, err
-		}
+	if !of.cold {
+		each(s.state, func(part contributor) { err = errors.Join(err, part.contribute(ctx, of)) })
 	}
-	if tested := done.fair(); s.settings.Time && len(tested) > 0 {
-		p.Proportions = s.proportions.corrected(p.names, p.numbers, tested)
+	if err != nil {
+		return err
 	}
 	p.rejected = p.against(s, items)
 	p.Evidence = p.rejected
-	space, err := e.labelled.Embed(&p.Problem)
+	r, err := of.engine.solve(ctx, &p.Problem, func(space *solver.Space) {
+		each(s.state, func(part relater) { part.relate(of, space) })
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.relate(p, space, items)
-	if _, err = space.Graph(ctx); err != nil {
-		return nil, err
+	if of.result = r; !of.cold {
+		of.solved = r
 	}
-	r, err := space.Descend(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e.solved = r
+	of.engine.solved = r
 	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
-	report.Warm = !done.cold && s.episode > 0
+	report.Warm = !of.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
 	fit := s.calibration.fit(p.called)
 	unknown := unknownScores(&p.Problem, r, p.nobody())
-	scores := s.novelty.scores.with(items, unknown)
-	limit := s.unknownLimit(scores)
+	of.scores = s.novelty.scores.with(items, unknown)
+	limit := s.unknownLimit(of.scores)
 	sure := s.calibration.sureLimits(p.called, s.settings.MaxWrong)
 	answers := make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
@@ -202,14 +184,9 @@ func (s *Stream) answerLabelled(ctx context.Context, e *Engine, done *answered) 
 			sure.judge(&answers[i], float64(z), fit)
 		}
 	}
-	if s.settings.Discover && report.Unknown > 0 && s.shape.breaks == 0 {
-		s.discover(p.called, items, answers, report)
-	}
-	if !done.cold {
-		done.credit = s.review.ask(s.settings.ReviewRate, r, items, answers)
-		done.solved, done.scores = r, scores
-	}
-	return answers, nil
+	of.answers = answers
+	each(s.state, func(part answerer) { part.answer(of) })
+	return nil
 }
 
 // mostAlternatives bounds the alternatives of an answer.

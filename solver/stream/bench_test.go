@@ -18,7 +18,7 @@ func BenchmarkState(b *testing.B) {
 			set.Solver.MetricRank = c.rank
 			f := newCamera(1, 10, d, 1.5)
 			labels := f.labels(5)
-			s, e := New("cam", set), engine(b, set)
+			s, e := New("cam", set), new(Engine)
 			for range 25 {
 				items, _ := f.episode(100, c.taught)
 				answer(b, s, e, items, labels)
@@ -58,7 +58,7 @@ func BenchmarkAnswer(b *testing.B) {
 			set.Solver.Check, set.Time, set.Solver.MetricRank = false, c.timed, 0
 			f := newCamera(1, 10, 512, 1.5)
 			labels := f.labels(5)
-			s, e := New("cam", set), engine(b, set)
+			s, e := New("cam", set), new(Engine)
 			var episodes [][]Item
 			for range 20 {
 				items, truth := f.bursts(c.n, 12)
@@ -86,7 +86,7 @@ func BenchmarkLabels(b *testing.B) {
 			set.Solver.Check = false
 			f := newCamera(1, c.classes, 512, 1.5)
 			labels := f.labels(c.each)
-			s, e := New("cam", set), engine(b, set)
+			s, e := New("cam", set), new(Engine)
 			for range 4 {
 				items, _ := f.episode(100, 0)
 				answer(b, s, e, items, labels)

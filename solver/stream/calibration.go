@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // heldOutKept bounds the held-out answers kept, the newest.
@@ -50,7 +51,7 @@ func (c *calibration) follow(labels *followedLabels) {
 	c.answers = answers
 }
 
-func (c *calibration) observe(e *answered) {
+func (c *calibration) observe(e *episode) {
 	if e.solved == nil {
 		return
 	}
@@ -159,10 +160,19 @@ func (a *heldOut) decode(r *reader) {
 	}
 }
 
+// contribute has the episode solved without some labels first, which shows how far answers can be trusted.
+func (c *calibration) contribute(ctx context.Context, e *episode) (err error) {
+	c.follow(e.problem.called)
+	if e.number > 1 {
+		e.tested, err = e.stream.leaveOut(ctx, e)
+	}
+	return err
+}
+
 // leaveOut solves the episode once more, with the labels of its taught items hidden and with new examples of
 // the labels topic as unlabelled points. Calibration learns from the answers that could be right.
-func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldOut, error) {
-	p := &e.problem
+func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
+	p, items := of.problem, of.items
 	hidden := make([]int, 0, len(items))
 	for i := range items {
 		if items[i].Label != "" {
@@ -170,7 +180,7 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 		}
 	}
 	var fresh []*labelled
-	if p.sum != s.topic {
+	if of.relabels {
 		fresh = s.calibration.untested(p)
 	}
 	if len(hidden)+len(fresh) == 0 {
@@ -202,15 +212,8 @@ func (s *Stream) leaveOut(ctx context.Context, e *Engine, items []Item) ([]heldO
 		return nil, nil
 	}
 	trial.Prior = s.prototypes.without(p, anchored)
-	space, err := e.labelled.Embed(&trial)
-	if err != nil {
-		return nil, err
-	}
-	s.relateTrial(p, &trial, space, items)
-	if _, err = space.Graph(ctx); err != nil {
-		return nil, err
-	}
-	r, err := space.Descend(ctx)
+	trial.Proportions = s.proportions.expected(p.names)
+	r, err := of.engine.solve(ctx, &trial, func(space *solver.Space) { s.relateTrial(p, &trial, space, items) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 func TestDoubtfulStream(t *testing.T) {
 	f := newCamera(5, 4, 16, 0)
 	set := settings(t)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	for i := range labels.Everyone {
 		labels.Everyone[i].Label = "not " + labels.Everyone[i].Label
@@ -54,7 +54,7 @@ func TestNoAlternativeIsSurer(t *testing.T) {
 		f := newCamera(7, 6, 4, 0)
 		set := settings(t)
 		set.Discover = discover
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels, alternatives := f.labels(1), 0
 		for range 10 {
 			items, truth := f.episode(60, .3)

@@ -34,7 +34,7 @@ type example struct {
 
 // observe forgets the examples that the labels topic corrects or withdraws, updates the list of classes, and
 // keeps the episode's labelled items.
-func (c *classes) observe(e *answered) {
+func (c *classes) observe(e *episode) {
 	for _, id := range e.problem.force.withdrawn {
 		c.forget(id)
 	}
@@ -70,7 +70,7 @@ func (c *classes) observe(e *answered) {
 }
 
 // bound drops the oldest examples of the classes taught longest ago until no more than examplesKept are left.
-func (c *classes) bound(e *answered) {
+func (c *classes) bound(e *episode) {
 	over := len(c.owner) - examplesKept
 	if over <= 0 {
 		return

@@ -30,7 +30,8 @@ const (
 )
 
 // answerClusters answers an episode with clusters, where a stream has too few labelled classes.
-func (s *Stream) answerClusters(e *Engine, done *answered) []Answer {
+func (s *Stream) answerClusters(done *episode) {
+	e := done.engine
 	e.solved = nil
 	done.report.Warm = s.episode > 0
 	all := make([]int, len(done.items))
@@ -44,21 +45,25 @@ func (s *Stream) answerClusters(e *Engine, done *answered) []Answer {
 			answers[i] = Answer{Label: e.problem.called.called(label), Confidence: 1}
 		}
 	}
-	return answers
+	done.answers = answers
 }
 
-// discover answers the unknown items of a labelled episode with their clusters. The best label becomes
-// the first alternative.
-func (s *Stream) discover(called *followedLabels, items []Item, answers []Answer, report *Report) {
+// answer answers the unknown items of a labelled episode with their clusters, if the stream discovers
+// classes. The best label becomes the first alternative.
+func (s *clusters) answer(e *episode) {
+	called, answers, report := e.problem.called, e.answers, e.report
+	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.shape.breaks > 0 {
+		return
+	}
 	var unknown []int
 	for i := range answers {
 		if answers[i].Unknown {
 			unknown = append(unknown, i)
 		}
 	}
-	before := s.clusters.sightings()
-	members := s.cluster(items, unknown, report)
-	s.clusters.strangers(before, s.episode+1, called, report)
+	before := s.sightings()
+	members := e.stream.cluster(e.items, unknown, report)
+	s.strangers(before, e.number, called, report)
 	for i, m := range members {
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}

@@ -119,7 +119,7 @@ func (s *clusters) decode(f *field) {
 
 // observe names a cluster after a taught item that is similar enough to be a member. Items of the feed name
 // clusters as they come, examples of the labels topic when the topic has changed.
-func (s *clusters) observe(e *answered) {
+func (s *clusters) observe(e *episode) {
 	if len(s.list) == 0 {
 		return
 	}

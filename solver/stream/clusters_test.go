@@ -40,7 +40,7 @@ func discovered(t *testing.T, set Settings, items []Item, truth []int) (
 	labels map[int]map[string]bool, classes map[string]map[int]bool,
 ) {
 	t.Helper()
-	s, e := New("camera", set), engine(t, set)
+	s, e := New("camera", set), new(Engine)
 	labels, classes = map[int]map[string]bool{}, map[string]map[int]bool{}
 	for from := 0; from < len(items); from += 50 {
 		to := min(from+50, len(items))
@@ -143,7 +143,7 @@ func TestClustersOfFramesAndTracks(t *testing.T) {
 		for at := range 5 { // next to each other, or not
 			episode := slices.Insert(slices.Clone(items[1:20]), 0, pair[0])
 			episode = slices.Insert(episode, 1+4*at, pair[1])
-			s, e := New("camera", set), engine(t, set)
+			s, e := New("camera", set), new(Engine)
 			answers, _ := answer(t, s, e, episode, nil)
 			if one := answers[0].Label == answers[1+4*at].Label; one != (c.want == 1) {
 				t.Errorf("%s, %d positions apart: %s and %s", name, 1+4*at, answers[0].Label, answers[1+4*at].Label)
@@ -158,7 +158,7 @@ func TestClustersKeepTheirIDs(t *testing.T) {
 	for _, size := range []int{50, 300, 600} {
 		set := settings(t)
 		items, truth := crowded(rand.New(rand.NewPCG(7, 1)), 10, 1200, 64, .5, false)
-		s, e := New("camera", set), engine(t, set)
+		s, e := New("camera", set), new(Engine)
 		labels := map[int]map[string]int{}
 		for from := 0; from < len(items); from += size {
 			part := items[from : from+size]
@@ -199,7 +199,7 @@ func TestClustersOfCopies(t *testing.T) {
 	set := settings(t)
 	items, _ := crowded(rand.New(rand.NewPCG(9, 1)), 1, 1, 16, 0, false)
 	for _, count := range []int{1, 2, 257, 700} {
-		s, e := New("camera", set), engine(t, set)
+		s, e := New("camera", set), new(Engine)
 		for range 3 {
 			answers, _ := answer(t, s, e, slices.Repeat(items, count), nil)
 			for _, a := range answers {

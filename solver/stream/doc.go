@@ -7,9 +7,8 @@
 // far its own confidence can be trusted. Items may carry labels themselves, which the stream learns too.
 // Without any label the answers are clusters with stable ids.
 //
-//	engine, err := stream.NewEngine(settings)          // workspaces, for any number of streams
-//	camera := stream.New("camera-7", settings)
-//	answers, report, err := camera.Answer(ctx, engine, items, labels)
+//	camera := stream.New("camera-7")                   // with Defaults
+//	answers, report, err := camera.Answer(ctx, nil, items, labels)
 //	pieces := camera.State()                           // what it has learned, as bytes
 //	camera, err = stream.Restore(settings, pieces)     // continues where it stopped
 //

@@ -1,35 +1,57 @@
 package stream
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Engine solves for any number of streams with the same settings. It owns the workspaces, so only one
-// goroutine may use it at a time. Of the streams it keeps only the last answer and an episode that is
-// not learned yet.
+// Engine is the workspace in which streams are answered. Any number of streams can share one, but only one
+// goroutine may use it at a time. Of the streams it keeps only the last answer and an episode that is not
+// learned yet. The zero value is ready to use.
 type Engine struct {
-	labelled *solver.Solver
+	solver   *solver.Solver
+	settings solver.Settings // that solver was made for
 	problem  problem
 	solved   *solver.Result
 
 	unlearned *Stream // whose last episode the engine has answered but not learned; nil: none
 }
 
-// NewEngine returns an engine for valid settings.
-func NewEngine(s Settings) (*Engine, error) {
-	if err := s.Validate(); err != nil {
-		return nil, fmt.Errorf("stream settings: %w", err)
+// set prepares the engine for a stream, or reports the faults of its settings.
+func (e *Engine) set(s *Stream) (err error) {
+	if !s.valid {
+		if err := s.settings.Validate(); err != nil {
+			return fmt.Errorf("settings: %w", err)
+		}
+		s.valid = true
 	}
-	if s.Solver.Workers == 0 { // streams are answered in parallel; more goroutines in each would only slow them
-		s.Solver.Workers = 1
+	own := s.settings.Solver
+	if own.Workers == 0 { // streams are answered in parallel; more goroutines in each would only slow them
+		own.Workers = 1
 	}
-	labelled, err := solver.New(s.Solver)
+	if e.solver != nil && e.settings == own {
+		return nil
+	}
+	e.settings = own
+	e.solver, err = solver.New(own)
+	return err
+}
+
+// solve solves a problem, to which relate may add once its rows are embedded.
+func (e *Engine) solve(
+	ctx context.Context, p *solver.Problem, relate func(*solver.Space),
+) (*solver.Result, error) {
+	space, err := e.solver.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{labelled: labelled}, nil
+	relate(space)
+	if _, err = space.Graph(ctx); err != nil {
+		return nil, err
+	}
+	return space.Descend(ctx)
 }
 
 // Solved returns the solve of the engine's last answer, with its graph and its objective step by step. It is

@@ -43,10 +43,7 @@ func TestEngineForgetsOtherStreams(t *testing.T) {
 		for i := range 8 {
 			labels.Everyone = append(labels.Everyone, Example{ID: fmt.Sprint(i), Label: fmt.Sprint(i % 4), Vector: draw(own, i%4)})
 		}
-		engine, err := NewEngine(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := new(Engine)
 		a, b := New("a", settings), New("b", settings)
 		for range 25 {
 			for range other.IntN(3) {

@@ -10,11 +10,7 @@ import (
 
 // Example answers two episodes of a stream with two classes, with one example each.
 func Example() {
-	engine, err := stream.NewEngine(stream.Defaults())
-	if err != nil {
-		log.Fatal(err)
-	}
-	camera := stream.New("camera-7", stream.Defaults())
+	camera := stream.New("camera-7")
 	labels := &stream.Labels{Everyone: []stream.Example{
 		{ID: "a", Label: "milk", Vector: []float32{1, .1, 0}},
 		{ID: "b", Label: "bread", Vector: []float32{0, .2, 1}},
@@ -23,7 +19,7 @@ func Example() {
 		{{Vector: []float32{.9, 0, .1}}, {Vector: []float32{.1, .1, .8}}},
 		{{Vector: []float32{0, .3, .9}}},
 	} {
-		answers, report, err := camera.Answer(context.Background(), engine, episode, labels)
+		answers, report, err := camera.Answer(context.Background(), nil, episode, labels)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -40,10 +36,7 @@ func Example() {
 // ExampleRestore restores a stream from its encoded state. The position shows where to continue.
 func ExampleRestore() {
 	settings := stream.Defaults()
-	engine, err := stream.NewEngine(settings)
-	if err != nil {
-		log.Fatal(err)
-	}
+	engine := new(stream.Engine)
 	camera := stream.New("camera-7", settings)
 	items := []stream.Item{
 		{ID: "1", Vector: []float32{1, .1, 0}, Label: "milk", Position: stream.Position{Offset: 40, Object: -1}},

@@ -13,7 +13,7 @@ import (
 func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	items, _ := f.episode(30, 0)
 	answer(t, s, e, items, labels)

@@ -18,7 +18,7 @@ func TestExamplesAreMadeReadyOnce(t *testing.T) {
 		set := settings(t)
 		set.Solver.Check = false
 		f := newCamera(1, c.classes, 4, .5)
-		labels, e := f.labels(c.each), engine(t, set)
+		labels, e := f.labels(c.each), new(Engine)
 		var before *preparedSet
 		for i := range 4 {
 			s := New("cam", set)

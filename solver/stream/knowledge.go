@@ -55,17 +55,17 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	if _, err := checkItems([]Item{*like}); err != nil {
 		return nil, err
 	}
-	from := *s
+	from := s.fork()
 	if s.dimension != 0 && (like.Model != s.model || len(like.Vector) != s.dimension) {
-		from = *s.restarted("")
+		from.restart("")
 	}
 	from.model, from.dimension = like.Model, len(like.Vector)
 	if s.settings.Warm {
-		from.metric.join(&from)
+		from.metric.join(from)
 	}
 	var p problem
 	followed := labels.of(s.Name)
-	if _, err := p.gather(&from, []Item{*like}, followed); err != nil {
+	if _, err := p.gather(from, []Item{*like}, followed); err != nil {
 		return nil, err
 	}
 	p.number(nil)
@@ -78,23 +78,24 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 		k.solve.Lambda = 0 // they use no neighbours
 	}
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
-		k.fromClusters(&from)
+		k.fromClusters(from)
 		return k, nil
 	}
-	p.fill(&from, nil)
+	p.fill(from, nil)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
-	k.not = p.rejectedClasses(&from)
+	k.not = p.rejectedClasses(from)
 	k.force, k.class = p.listed()
 	k.weight = s.settings.Solver.WS
 	k.expected = from.proportions.recurrence.expected(p.K, nil)
+	var prior *solver.Prior
 	if s.settings.Warm {
-		k.learned, k.expected = from.metric.current, p.Proportions
+		k.learned, k.expected, prior = from.metric.current, from.proportions.expected(p.names), from.prior(&p)
 		if s.settings.Time {
 			k.coherence = from.timeline.coherence()
 		}
 	}
 	k.take(before)
-	k.addUp(p.Prior)
+	k.addUp(prior)
 	k.fit = from.calibration.fit(k.labels)
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {

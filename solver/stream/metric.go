@@ -2,7 +2,9 @@ package stream
 
 import (
 	"bytes"
+	"context"
 
+	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
@@ -19,14 +21,18 @@ func (m *learnedMetric) join(s *Stream) {
 	}
 }
 
-// observe does nothing: learning a metric takes milliseconds and is left to Stream.Learn.
-func (m *learnedMetric) observe(*answered) {}
+func (m *learnedMetric) contribute(_ context.Context, e *episode) error {
+	if m.join(e.stream); m.current != nil {
+		e.problem.Embedding = &solver.Embedding{Metric: m.current}
+	}
+	return nil
+}
 
 // learn learns from a solved episode. Labelled items teach the metric best: each refresh takes the residuals
 // of all of them anew, so that a corrected label leaves no trace. While they are few, residuals of answered
 // items stand in.
-func (m *learnedMetric) learn(s *Stream, e *answered) {
-	p, r := e.problem, e.solved
+func (m *learnedMetric) learn(e *episode) {
+	s, p, r := e.stream, e.problem, e.solved
 	if r == nil || s.settings.Solver.MetricRank == 0 || !metric.Folds(e.number) && !metric.Refreshes(e.number) {
 		return
 	}
@@ -66,8 +72,6 @@ func (m *learnedMetric) learn(s *Stream, e *answered) {
 
 // feed returns what streams must have in common to share a metric.
 func (s *Stream) feed() metric.Feed { return metric.Feed{Model: s.model, Dimension: s.dimension} }
-
-func (m *learnedMetric) reset(string) bool { return false }
 
 func (m *learnedMetric) encode(e *encoder) {
 	if m.current != nil {

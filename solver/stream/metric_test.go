@@ -11,7 +11,7 @@ func TestResidueChangesRarely(t *testing.T) {
 	set := settings(t)
 	f := newCamera(8, 3, 12, 1)
 	labels := f.labels(1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	changes := 0
 	for episode := range 64 {
 		was := s.metric.seen
@@ -46,7 +46,7 @@ func TestResidualsOfSmallEpisodesWait(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 40, 1)
 	labels := f.labels(1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	last := 0.
 	for episode := range 8 {
 		items, _ := f.episode(10, 0)

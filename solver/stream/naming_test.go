@@ -37,7 +37,7 @@ func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 	merged := named(t, labels, Name{"", label(0), "both"}, Name{"", label(1), "both"},
 		Name{"cam", label(2), "two"})
 	plain, renamed := New("cam", settings(t)), New("cam", settings(t))
-	e := engine(t, settings(t))
+	e := new(Engine)
 	called := map[string]string{label(0): "both", label(1): "both", label(2): "two", label(3): label(3)}
 	for i := range 12 {
 		items, _ := f.episode(40, .05)
@@ -103,7 +103,7 @@ func TestNamedClustersKeepTheirNames(t *testing.T) {
 func TestRejections(t *testing.T) {
 	f := newCamera(22, 4, 16, .6)
 	labels := f.labels(3)
-	e := engine(t, settings(t))
+	e := new(Engine)
 	answer := func(l *Labels, items []Item) []Answer {
 		answers, _ := answer(t, New("cam", settings(t)), e, items, l)
 		return answers
@@ -182,7 +182,7 @@ func TestHistoriesOfNames(t *testing.T) {
 	if n, err := strconv.ParseUint(os.Getenv("SLKSTREAM_HISTORIES"), 10, 64); err == nil {
 		histories = n
 	}
-	e := engine(t, settings(t))
+	e := new(Engine)
 	for seed := range histories {
 		random := rand.New(rand.NewPCG(seed, 9))
 		const classes = 4

@@ -23,13 +23,11 @@ type novelty struct {
 	leftOut []float64    // of labelled items without their labels, ascending; nil: too few can be left out
 }
 
-func (v *novelty) observe(e *answered) {
-	if e.scores != nil {
+func (v *novelty) observe(e *episode) {
+	if e.solved != nil {
 		v.scores = *e.scores
 	}
 }
-
-func (v *novelty) reset(string) bool { return false }
 
 func (v *novelty) encode(e *encoder) {
 	e.head.doubles(fieldSpread, v.scores[:])
@@ -55,7 +53,7 @@ const leftOutMost = 128
 
 // learn scores the labelled items that have another one of their class against all others, whenever the
 // metric is refreshed. Items of class Nobody are not used.
-func (v *novelty) learn(s *Stream, e *answered) {
+func (v *novelty) learn(e *episode) {
 	if e.solved == nil || !metric.Refreshes(e.number) {
 		return
 	}
@@ -75,9 +73,9 @@ func (v *novelty) learn(s *Stream, e *answered) {
 		return
 	}
 	spaces := [][]float32{z}
-	if s.metric.current != nil {
+	if m := e.stream.metric.current; m != nil {
 		u := slices.Clone(z)
-		s.metric.current.About(e.solved.Mean).Apply(u, nil)
+		m.About(e.solved.Mean).Apply(u, nil)
 		spaces = append(spaces, u)
 	}
 	n := min(leftOutMost, len(chosen))

@@ -16,7 +16,7 @@ func (c scenario) attend(t *testing.T, meddle func(*Now)) (first [][]Answer, rig
 	set.Discover, set.Warm, set.Time = c.discover, c.warm, !c.untimed
 	f := newCamera(3, 7, 24, .8)
 	labels := f.labels(c.shots)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	var now Now
 	var knows *Knowledge
 	follow := func(items []Item, answers []Answer) {
@@ -100,7 +100,7 @@ func TestFirstAnswers(t *testing.T) {
 func TestFirstAnswersOfClusters(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 24, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	var now Now
 	if now.Answer([]Item{{Vector: make24()}}) != nil {
 		t.Error("answered by nothing")
@@ -168,7 +168,7 @@ func BenchmarkNow(b *testing.B) {
 		set.Solver.Check = false
 		f := newCamera(1, 10, d, 1.5)
 		labels := f.labels(5)
-		s, e := New("cam", set), engine(b, set)
+		s, e := New("cam", set), new(Engine)
 		var now Now
 		var knows *Knowledge
 		var items []Item

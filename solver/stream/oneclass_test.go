@@ -24,7 +24,7 @@ func oneClass(t *testing.T, d int, warm bool) (wrong, all int) {
 		f := newCamera(seed, 5, d, .5)
 		set := settings(t)
 		set.Warm = warm
-		s, e := New("one", set), engine(t, set)
+		s, e := New("one", set), new(Engine)
 		labels := f.labels(3)
 		name := label(1)
 		for episode := range 6 {

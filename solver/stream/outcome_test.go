@@ -38,7 +38,7 @@ func sound(t *testing.T, answers []Answer) {
 func TestRefusedItems(t *testing.T) {
 	set := settings(t)
 	f := newCamera(1, 3, 8, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	items, _ := f.episode(10, 0)
 	answer(t, s, e, items, labels)
@@ -84,7 +84,7 @@ func TestRefusedItems(t *testing.T) {
 func TestContradictingLabels(t *testing.T) {
 	set := settings(t)
 	f := newCamera(2, 4, 16, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	labels.Everyone = append(labels.Everyone, Example{ID: "lie", Label: label(1), Vector: labels.Everyone[0].Vector})
 	for range 4 {
@@ -103,7 +103,7 @@ func TestOneClassOnly(t *testing.T) {
 	for _, shots := range []int{1, 4} {
 		set := settings(t)
 		f := newCamera(3, 1, 16, 1)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		for range 3 {
 			items, _ := f.episode(12, .1)
 			answers, _ := answer(t, s, e, items, f.labels(shots))
@@ -120,7 +120,7 @@ func TestOneClassOnly(t *testing.T) {
 func TestEpisodeOfOneItem(t *testing.T) {
 	set := settings(t)
 	f := newCamera(4, 3, 16, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(2)
 	for range 30 {
 		items, truth := f.episode(1, .2)
@@ -140,7 +140,7 @@ func TestEpisodeOfOneItem(t *testing.T) {
 func TestClassesComeAndGo(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	three := f.labels(2)
 	three.Everyone = slices.DeleteFunc(three.Everyone, func(e Example) bool { return e.Label == label(3) })
 	items, _ := f.episode(20, 0)
@@ -185,7 +185,7 @@ func TestClassesComeAndGo(t *testing.T) {
 func TestRenameAndMerge(t *testing.T) {
 	set := settings(t)
 	f := newCamera(6, 3, 16, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(2)
 	items, _ := f.episode(20, .2)
 	answer(t, s, e, items, labels)
@@ -225,7 +225,7 @@ func TestRenameAndMerge(t *testing.T) {
 func TestModelChange(t *testing.T) {
 	set := settings(t)
 	f, g := newCamera(7, 3, 16, .3), newCamera(8, 3, 24, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(2)
 	for i := range labels.Everyone {
 		labels.Everyone[i].Model = "old"
@@ -265,7 +265,7 @@ func TestModelChange(t *testing.T) {
 func TestSettingsChange(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	for range 4 {
 		items, _ := f.episode(20, .1)
@@ -291,7 +291,7 @@ func TestSettingsChange(t *testing.T) {
 			t.Errorf("%s: episode %d, learned to %v", name, restored.Episode(), restored.LearnedTo())
 		}
 		items, _ := f.episode(20, 0)
-		_, report := answer(t, restored, engine(t, other), items, labels)
+		_, report := answer(t, restored, new(Engine), items, labels)
 		if noted(report, "starts from its labels") != c.fresh {
 			t.Errorf("%s: notes %q", name, report.Notes)
 		}
@@ -303,7 +303,7 @@ func TestSettingsChange(t *testing.T) {
 func TestTenThousandClasses(t *testing.T) {
 	set := settings(t)
 	f := newCamera(10, 10_000, 32, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	for range 3 {
 		items, truth := f.episode(40, .1)
@@ -328,7 +328,7 @@ func TestFullClass(t *testing.T) {
 	set := settings(t)
 	set.Examples = 5
 	f := newCamera(11, 2, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	dropped := map[string]bool{}
 	var twin []float32
@@ -359,7 +359,7 @@ func TestFullClass(t *testing.T) {
 func TestTeachingEndsThePrior(t *testing.T) {
 	set := settings(t)
 	f := newCamera(12, 3, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
 	items, _ := f.episode(30, 0)
 	answer(t, s, e, items, labels)
@@ -389,7 +389,7 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 		set := settings(t)
 		set.Time = name != "untimed"
 		f := newCamera(12, 3, 16, .1)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels := f.labels(fewLabels)
 		items, _ := f.episode(30, 0)
 		answer(t, s, e, items, labels)
@@ -426,7 +426,7 @@ func TestLabelsWithoutEnd(t *testing.T) {
 	set := settings(t)
 	set.Solver.Check = false
 	f := newCamera(13, 40, 16, .3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	dropped, told := 0, false
 	for episode := range 30 {
 		items, _ := f.episode(200, 0)
@@ -460,7 +460,7 @@ func TestDoubtfulStreamIsTold(t *testing.T) {
 	for name, want := range map[string]bool{"unlike its labels": true, "like its labels": false} {
 		set := settings(t)
 		f := newCamera(14, 8, 16, .3)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels := f.labels(1)
 		told := false
 		for range 12 {
@@ -497,7 +497,7 @@ func TestSplitEndsThePrototype(t *testing.T) {
 				labels.Everyone = append(labels.Everyone, e)
 			}
 		}
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		for range 5 { // its items are answered with the first class, which learns from them
 			items, _ := f.episode(40, 0)
 			for i := range 20 {

@@ -1,48 +1,75 @@
 package stream
 
 import (
+	"context"
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
 )
 
-// part is one thing that a stream learns, with its state, its rule and its encoding in one file. A new one
-// takes a new file and an entry in Stream.parts.
+// part is one thing that a stream learns, with its state, its rules and its encoding in one file. A new one
+// takes a new file and an entry in state.parts. It has those methods of the interfaces below that it needs.
 type part interface {
-	// observe learns from an answered episode.
-	observe(e *answered)
 	// encode writes what was learned: fields of the head or of class pieces, or pieces of its own.
 	encode(w *encoder)
 	// decode reads one field of any piece and ignores fields of other parts. Number 0 is the end of a piece.
 	decode(f *field)
-	// reset forgets a class, and reports whether there was anything to forget.
-	reset(class string) bool
 }
 
-// answered is an answered episode, from which the parts learn.
-type answered struct {
+type (
+	// contributor adds to the problem of an episode of a warm stream, before its rows are embedded.
+	contributor interface {
+		contribute(ctx context.Context, e *episode) error
+	}
+	// relater adds to it what depends on the embedded rows.
+	relater interface {
+		relate(e *episode, space *solver.Space)
+	}
+	// answerer changes the answers of a solved episode.
+	answerer interface{ answer(e *episode) }
+	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps.
+	observer interface{ observe(e *episode) }
+	// learner learns what takes too long to be done before the answers are handed over.
+	learner interface{ learn(e *episode) }
+	// resetter forgets a class, and reports whether there was anything to forget.
+	resetter interface{ reset(class string) bool }
+)
+
+// each calls do for the parts of a kind.
+func each[T any](s *state, do func(T)) {
+	for _, p := range s.parts() {
+		if of, ok := p.(T); ok {
+			do(of)
+		}
+	}
+}
+
+// episode is one episode on its way from items to answers and to what is learned from it.
+type episode struct {
 	stream  *Stream
-	engine  *Engine // that answered it
-	number  int64   // of the episode, from 1
+	engine  *Engine
+	number  int64 // from 1
 	items   []Item
 	problem *problem
-	solved  *solver.Result // nil: clusters answered it, or the stream is cold; its answers teach nothing
+	result  *solver.Result // nil: clusters answer
+	solved  *solver.Result // the same; nil too if the stream is cold: its answers teach nothing
+	answers []Answer
 	report  *Report
 
 	tested   []heldOut     // the stream's answers to labelled items without their labels
 	scores   *scoreDensity // the unknown scores, including this episode's
-	credit   float64       // of reviews, left for later episodes
 	relabels bool          // the labels topic has changed since the last episode
 	cold     bool          // only clusters are learned
+	broken   bool          // the rows are of another embedder
 }
 
 // fair lists the tested answers that could be right.
-func (e *answered) fair() []heldOut {
+func (e *episode) fair() []heldOut {
 	return slices.DeleteFunc(slices.Clone(e.tested), func(a heldOut) bool { return a.alone })
 }
 
 // taughtLater reports whether the episode brings labels to a stream that has answered before.
-func (e *answered) taughtLater() bool {
+func (e *episode) taughtLater() bool {
 	if e.number == 1 {
 		return false
 	}
@@ -58,7 +85,7 @@ func (e *answered) taughtLater() bool {
 }
 
 // labelled returns the labelled items in the episode and outside of it, in z-space, and their classes.
-func (e *answered) labelled() (z []float32, classes []int32) {
+func (e *episode) labelled() (z []float32, classes []int32) {
 	p, r := e.problem, e.solved
 	for i, c := range p.labels {
 		if c >= 0 {

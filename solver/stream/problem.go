@@ -129,14 +129,6 @@ func (p *problem) fill(s *Stream, items []Item) {
 	if p.examples > rowsMost { // it takes 20 bytes for each: beside so many the engine makes it every time
 		p.Prepared = nil
 	}
-	if !s.settings.Warm {
-		return
-	}
-	if m := s.metric.current; m != nil {
-		p.Embedding = &solver.Embedding{Metric: m}
-	}
-	p.Proportions = s.proportions.expected(p.names)
-	p.Prior = s.prior(p)
 }
 
 // nobody returns the number of the class Nobody, -1 if there is none.

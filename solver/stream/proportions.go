@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"maps"
 	"slices"
 )
@@ -62,6 +63,14 @@ func masses(soft []float32, k int) []float64 {
 		}
 	}
 	return out
+}
+
+func (p *proportions) contribute(_ context.Context, e *episode) error {
+	of := e.problem
+	if of.Proportions = p.expected(of.names); e.stream.settings.Time && len(e.fair()) > 0 {
+		of.Proportions = p.corrected(of.names, of.numbers, e.fair())
+	}
+	return nil
 }
 
 // expected returns pi0, the class fractions that an episode is expected to have.
@@ -135,7 +144,7 @@ func (p *proportions) variety() float32 {
 }
 
 // observe learns from the class masses of an episode.
-func (p *proportions) observe(e *answered) {
+func (p *proportions) observe(e *episode) {
 	if e.solved == nil {
 		return
 	}

@@ -41,7 +41,7 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 			set := settings(t)
 			set.Warm = memory
 			set.Solver.MetricRank = 0 // only the expectation of the stream is tested
-			s, e := New("any", set), engine(t, set)
+			s, e := New("any", set), new(Engine)
 			labels := f.labels(1)
 			for episode := range episodes {
 				from := random.IntN(positions) * classes / positions

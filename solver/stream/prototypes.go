@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -49,7 +50,7 @@ func (p *prototypes) stop() { p.of, p.closed = nil, true }
 // of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
 // classes are: one has learned from items of the other, which has missed them. So a class that is split
 // loses its prototype if the examples that moved were answered with it. All others stay.
-func (p *prototypes) confirm(e *answered) {
+func (p *prototypes) confirm(e *episode) {
 	p.closed = true
 	for c, name := range e.problem.names {
 		if e.problem.labelCounts[c] < fewLabels {
@@ -66,7 +67,7 @@ func (p *prototypes) confirm(e *answered) {
 
 // observe updates the prototypes. Only answers that pass the gate count: learning from every answer ruins a
 // stream whose classes do not recur.
-func (p *prototypes) observe(e *answered) {
+func (p *prototypes) observe(e *episode) {
 	if e.solved != nil {
 		p.learn(e, admit(e))
 		maps.DeleteFunc(p.of, func(name string, _ *prototype) bool { return !e.problem.labelled(name) })
@@ -82,7 +83,7 @@ func (p *prototypes) observe(e *answered) {
 }
 
 // admit returns S of the items to be learned from, zeros for the others, and counts both in the report.
-func admit(e *answered) []float32 {
+func admit(e *episode) []float32 {
 	k := e.problem.K
 	e.problem.admitted = vector.Zeroed(e.problem.admitted, len(e.items)*k)
 	weights := e.problem.admitted
@@ -100,7 +101,7 @@ func admit(e *answered) []float32 {
 }
 
 // learn adds items to the prototypes, each with its weight for every class.
-func (p *prototypes) learn(e *answered, weights []float32) {
+func (p *prototypes) learn(e *episode, weights []float32) {
 	if p.closed && len(p.of) == 0 {
 		return
 	}
@@ -144,6 +145,21 @@ func (p *prototypes) entry(class string) *prototype {
 		p.of[class] = &prototype{}
 	}
 	return p.of[class]
+}
+
+// contribute adds the warm start. If the labels topic has changed by more than examples to be tested, it is
+// dropped.
+func (p *prototypes) contribute(_ context.Context, e *episode) error {
+	s := e.stream
+	if e.relabels && e.number > 1 {
+		if s.settings.Time && s.calibration.added(e.problem, s.topic) {
+			p.closed = true
+		} else {
+			p.stop()
+		}
+	}
+	e.problem.Prior = s.prior(e.problem)
+	return nil
 }
 
 // prior is the warm start: the learned prototypes with their weights; nil if nothing was learned. None weighs

@@ -23,7 +23,7 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 	far := f.centres[4]
 	f.centres = f.centres[:4]
 	labels := f.labels(3)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	for range 8 {
 		items, _ := f.episode(40, 0)
 		answer(t, s, e, items, labels)

@@ -46,7 +46,7 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 	if c.discover { // two classes without labels
 		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(5) })
 	}
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	for episode := range 23 {
 		items, truth := f.episode(20+episode%3, c.taught)
 		if c.single && episode < 6 {
@@ -106,7 +106,7 @@ func TestReplay(t *testing.T) {
 				now.Answer([]Item{item})
 				return s, e
 			},
-			"new engine":      func(s *Stream, e *Engine) (*Stream, *Engine) { return s, engine(t, s.settings) },
+			"new engine":      func(s *Stream, e *Engine) (*Stream, *Engine) { return s, new(Engine) },
 			"learned at once": func(s *Stream, e *Engine) (*Stream, *Engine) { s.Learn(); return s, e },
 			"another stream first": func(s *Stream, e *Engine) (*Stream, *Engine) {
 				other := newCamera(8, 3, 24, 1)
@@ -139,7 +139,7 @@ func TestRelearning(t *testing.T) {
 	set := settings(t)
 	f := newCamera(4, 5, 16, 1)
 	labels := f.labels(1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	var episodes [][]Item
 	var states [][]Piece
 	for range 12 {
@@ -171,7 +171,7 @@ func TestRelearning(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	for range 5 {
 		items, _ := f.episode(20, .1)
 		answer(t, s, e, items, f.labels(1))
@@ -200,7 +200,7 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreStepsOverUnknownFields(t *testing.T) {
 	set := settings(t)
 	f := newCamera(6, 4, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	items, _ := f.episode(20, .1)
 	answer(t, s, e, items, f.labels(1))
 	pieces := s.State()
@@ -259,7 +259,7 @@ func FuzzRestore(f *testing.F) {
 func TestAnotherKernelIsTold(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, 1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	items, _ := f.episode(20, .1)
 	answer(t, s, e, items, f.labels(1))
 	pieces := s.State()
@@ -282,7 +282,7 @@ func TestAnotherKernelIsTold(t *testing.T) {
 func TestNamesDecideNothing(t *testing.T) {
 	set := settings(t)
 	f := newCamera(3, 7, 24, 1.2)
-	labels, e := f.labels(1), engine(t, set)
+	labels, e := f.labels(1), new(Engine)
 	one, other := New("cam", set), New("the other one", set)
 	for episode := range 130 { // by then metrics are refreshed rarely
 		items, _ := f.episode(20, .1)

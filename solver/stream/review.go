@@ -13,13 +13,11 @@ type review struct {
 	credit float64 // items that may still be asked for
 }
 
-func (v *review) observe(e *answered) {
-	if e.solved != nil {
-		v.credit = e.credit
+func (v *review) answer(e *episode) {
+	if !e.cold {
+		v.credit = v.ask(e.stream.settings.ReviewRate, e.result, e.items, e.answers)
 	}
 }
-
-func (v *review) reset(string) bool { return false }
 
 func (v *review) encode(e *encoder) { e.head.float(fieldCredit, v.credit) }
 

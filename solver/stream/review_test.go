@@ -14,7 +14,7 @@ func TestReviewAsksOnceAGroup(t *testing.T) {
 	f := newCamera(5, 6, d, .3)
 	labels := f.labels(2)
 	labels.Everyone = labels.Everyone[:8] // classes 4 and 5 have no label
-	s, e := New("s", set), engine(t, set)
+	s, e := New("s", set), new(Engine)
 	asked := 0
 	for episode := range 10 {
 		var items []Item

@@ -91,7 +91,7 @@ func (s Settings) Validate() error {
 	if s.Examples < 1 {
 		faults = append(faults, fmt.Errorf("examples %d: below 1", s.Examples))
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, s.Solver.Validate())...)
 }
 
 // fingerprint changes with every setting that gives learned state another meaning: the power and the metric,

@@ -186,17 +186,21 @@ func (p *problem) taughtNow(items []Item, relabels bool) bool {
 	return found
 }
 
-// distrust makes answers to unlabelled items of another embedder unknown, with at most the
+// answer makes answers to unlabelled items of another embedder unknown, with at most the
 // confidence of chance.
-func (h *shape) distrust(answers []Answer, items []Item, p *problem, report *Report) {
+func (h *shape) answer(e *episode) {
+	if !e.broken {
+		return
+	}
+	report := e.report
 	report.Unknown = 0
-	for i := range answers {
-		a := &answers[i]
-		if items[i].Label != "" {
+	for i := range e.answers {
+		a := &e.answers[i]
+		if e.items[i].Label != "" {
 			continue
 		}
 		a.Unknown, a.Review, a.Calibrated, a.UnknownScore = true, false, false, mostDistance
-		a.Confidence = min(a.Confidence, 1/float64(len(p.names)))
+		a.Confidence = min(a.Confidence, 1/float64(len(e.problem.names)))
 		a.Alternatives = nil
 		report.Unknown++
 	}
@@ -214,10 +218,6 @@ func (h *shape) tell(report *Report) {
 	report.note("embedding changed: nothing in these vectors is like those before. Answers are unknown until " +
 		"they are as before, or --model names the new embedder, or somebody teaches its items")
 }
-
-func (h *shape) observe(*answered) {}
-
-func (h *shape) reset(string) bool { return false }
 
 func (h *shape) encode(e *encoder) {
 	if h.mean == nil && h.count == 0 {

@@ -144,10 +144,7 @@ func TestReplacedEmbedderIsTold(t *testing.T) {
 
 func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float32, size int) {
 	settings := stream.Defaults()
-	engine, err := stream.NewEngine(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := new(stream.Engine)
 	s := stream.New("cam", settings)
 	labels := &stream.Labels{Everyone: n.labels()}
 	number := 0
@@ -217,10 +214,7 @@ func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 	for _, by := range []string{"the feed", "the labels topic"} {
 		t.Run(by, func(t *testing.T) {
 			settings := stream.Defaults()
-			engine, err := stream.NewEngine(settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			engine := new(stream.Engine)
 			s, examples := stream.New("cam", settings), n.labels()
 			labels := &stream.Labels{Everyone: examples}
 			var report stream.Report
@@ -243,6 +237,7 @@ func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 					}
 					labels = &stream.Labels{Everyone: examples}
 				}
+				var err error
 				if _, report, err = s.Answer(t.Context(), engine, items, labels); err != nil {
 					t.Fatal(err)
 				}
@@ -286,10 +281,7 @@ func TestSameEmbedderIsNotTold(t *testing.T) {
 		for seed := range uint64(7) {
 			n := newNetwork(seed, 128, 5)
 			settings := stream.Defaults()
-			engine, err := stream.NewEngine(settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			engine := new(stream.Engine)
 			s, labels := stream.New("cam", settings), &stream.Labels{Everyone: n.labels()}
 			for number := range 40 {
 				if number == 10 && name == "another site" {

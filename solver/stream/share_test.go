@@ -15,7 +15,7 @@ func TestSharedMetric(t *testing.T) {
 	f := newCamera(21, 5, 16, 1.5)
 	labels := f.labels(1)
 	first := New("one", set)
-	e := engine(t, set)
+	e := new(Engine)
 	for range 6 {
 		items, _ := f.episode(40, 0)
 		answer(t, first, e, items, labels)
@@ -51,7 +51,7 @@ func TestSharedMetricTogether(t *testing.T) {
 		running.Go(func() {
 			f := newCamera(seed, 4, 16, 1)
 			labels := f.labels(1)
-			s, e := New(label(int(seed)), set), engine(t, set)
+			s, e := New(label(int(seed)), set), new(Engine)
 			for range 12 {
 				items, _ := f.episode(20, .05)
 				answer(t, s, e, items, labels)

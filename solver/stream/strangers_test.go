@@ -15,7 +15,7 @@ func TestStrangersAreReported(t *testing.T) {
 	labels := f.labels(3)
 	known, stranger := f.centres[:3], ""
 	labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(3) })
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	// episode answers 30 items of known classes, and as many of a class as are given among them. It returns the
 	// cluster of these, and what is reported of it.
 	episode := func(class, count int) (cluster string, events []string) {

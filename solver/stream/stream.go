@@ -12,45 +12,72 @@ import (
 type Stream struct {
 	Name     string
 	settings Settings
+	valid    bool // settings were checked
 
-	model     string // the embedder that everything below belongs to
-	dimension int    // 0 until the first episode
-	episode   int64
-	learned   Position
-	topic     uint64    // sum of the labels topic's examples in force at the last episode
-	notes     []string  // for the next report
-	unlearned *answered // for Learn; nil: nothing
+	*state             // replaced as a whole once an episode is answered: an error leaves it as it was
+	unlearned *episode // for Learn; nil: nothing
 
 	// Kept from episode to episode while labels stay the same. Nothing that is learned depends on these.
 	force    *inForce
 	prepared *solver.Prepared
+	own      *Engine // that answers if the caller has none
+}
+
+// state is what a stream keeps between episodes.
+type state struct {
+	model     string // the embedder that everything below belongs to
+	dimension int    // 0 until the first episode
+	episode   int64
+	learned   Position
+	topic     uint64   // sum of the labels topic's examples in force at the last episode
+	notes     []string // for the next report
 
 	// Learned state, part by part.
-	classes     classes
-	prototypes  prototypes
-	proportions proportions
-	calibration calibration
-	novelty     novelty
-	review      review
 	metric      learnedMetric
+	prototypes  prototypes
+	calibration calibration
+	proportions proportions
+	novelty     novelty
 	clusters    clusters
 	timeline    timeline
+	review      review
+	classes     classes
 	shape       shape
 }
 
-// parts lists the learned parts in the order in which they learn.
-func (s *Stream) parts() []part {
+// parts lists the learned parts, in the order in which they contribute, answer and learn.
+func (s *state) parts() []part {
 	return []part{
-		&s.review, &s.novelty, &s.proportions, &s.prototypes, &s.metric, &s.calibration, &s.clusters, &s.timeline,
+		&s.metric, &s.prototypes, &s.calibration, &s.proportions, &s.novelty, &s.clusters, &s.timeline, &s.review,
 		&s.classes, &s.shape,
 	}
 }
 
-// New returns a stream that has learned nothing yet.
-func New(name string, s Settings) *Stream {
-	return &Stream{
-		Name: name, settings: s.filled(), learned: Start, force: &inForce{},
-		prepared: &solver.Prepared{},
+// New returns a stream that has learned nothing yet; without settings it has Defaults.
+func New(name string, settings ...Settings) *Stream {
+	s := &Stream{Name: name, settings: Defaults()}
+	if len(settings) > 0 {
+		s.settings = settings[0].filled()
+	}
+	s.state = &state{learned: Start}
+	s.restart("")
+	return s
+}
+
+// fork returns a stream with the same state, which may change without s.
+func (s *Stream) fork() *Stream {
+	next, state := *s, *s.state
+	next.state = &state
+	return &next
+}
+
+// restart makes the stream start from its labels, with a note of the reason why; "": without.
+func (s *Stream) restart(why string) {
+	next := &state{episode: s.episode, learned: s.learned}
+	next.clusters.next = s.clusters.next // ids are never reused
+	s.state, s.force, s.prepared = next, &inForce{}, &solver.Prepared{}
+	if why != "" {
+		s.note("%s: the stream starts from its labels", why)
 	}
 }
 
@@ -76,26 +103,15 @@ func (s *Stream) Reset(class string) bool {
 	s.Learn()
 	if class == "" {
 		had := s.episode > 0
-		*s = *s.restarted("reset")
+		s.restart("reset")
 		return had
 	}
 	had := false
-	for _, p := range s.parts() {
-		had = p.reset(class) || had
-	}
+	each(s.state, func(p resetter) { had = p.reset(class) || had })
 	if had {
 		s.note("class %q reset", class)
 	}
 	return had
-}
-
-// restarted returns a stream that starts from its labels, with a note of the reason why.
-func (s *Stream) restarted(why string) *Stream {
-	next := New(s.Name, s.settings)
-	next.episode, next.learned = s.episode, s.learned
-	next.clusters.next = s.clusters.next // ids are never reused
-	next.note("%s: the stream starts from its labels", why)
-	return next
 }
 
 // ClassSummary is one class in a Summary.

@@ -87,8 +87,9 @@ func (a *surroundings) measure(space *solver.Space, n int) {
 
 // relate adds to an embedded episode the edges, lags and evidence that follow from the order, the frames and
 // the tracks of its items, and from the labels around them.
-func (s *Stream) relate(p *problem, space *solver.Space, items []Item) {
-	timed := s.settings.Time && s.settings.Warm
+func (t *timeline) relate(e *episode, space *solver.Space) {
+	s, p, items := e.stream, e.problem, e.items
+	timed := s.settings.Time && !e.cold
 	if !s.relates(items, timed) {
 		return
 	}
@@ -96,9 +97,9 @@ func (s *Stream) relate(p *problem, space *solver.Space, items []Item) {
 	if !timed {
 		return
 	}
-	s.timeline.learnOrder(&p.around)
+	t.learnOrder(&p.around)
 	s.lag(p, &p.Problem)
-	if evidence := s.timeline.evidence(p, items); evidence != nil {
+	if evidence := t.evidence(p, items); evidence != nil {
 		kernel.Axpy(1, p.rejected, evidence[:len(p.rejected)])
 		p.Evidence = evidence
 	}
@@ -261,7 +262,7 @@ type link struct {
 	weight float32
 }
 
-func (t *timeline) observe(e *answered) {
+func (t *timeline) observe(e *episode) {
 	if e.cold || !e.stream.settings.Time {
 		return
 	}

@@ -30,7 +30,7 @@ func TestCoherence(t *testing.T) {
 	for run, want := range map[int][2]float64{1: {0, .15}, 10: {.35, 1}} {
 		set := settings(t)
 		f := newCamera(3, 12, 24, 1)
-		s, e := New("any", set), engine(t, set)
+		s, e := New("any", set), new(Engine)
 		labels := f.labels(1)
 		for range 8 {
 			items, _ := f.bursts(60, run)
@@ -51,7 +51,7 @@ func TestTaughtEvidenceSpreadsInTime(t *testing.T) {
 			set := settings(t)
 			set.Time = timed
 			f := newCamera(seed, 10, 24, 1.8)
-			s, e := New("any", set), engine(t, set)
+			s, e := New("any", set), new(Engine)
 			labels := f.labels(1)
 			for range 8 {
 				items, truth := f.bursts(60, 15)
@@ -77,7 +77,7 @@ func TestTaughtEvidenceSpreadsInTime(t *testing.T) {
 func TestItemsOfOneFrameAreTwoThings(t *testing.T) {
 	set := settings(t)
 	f := newCamera(7, 6, 24, .3)
-	e := engine(t, set)
+	e := new(Engine)
 	labels := f.labels(1)
 	between := func(share float32) []float32 { // of class 0, and a little of class 1
 		v := f.vector(0)
@@ -113,7 +113,7 @@ func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 		set := settings(t)
 		set.TrackTTL = ttl
 		f := newCamera(8, 6, 24, .3)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels := f.labels(1)
 		strange := newCamera(99, 1, 24, 0).vector(0) // unlike all labelled items
 		for episode := range 4 {
@@ -144,7 +144,7 @@ func TestRelatedEpisodesDescend(t *testing.T) {
 		set := settings(t)
 		set.FrameWeight = 20 * random.Float64()
 		f := newCamera(seed, 2+random.IntN(6), 16, 2)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels := f.labels(1)
 		for range 5 {
 			items, _ := f.episode(2+random.IntN(50), .1)
@@ -165,7 +165,7 @@ func TestTracksThatSwitchDoNoHarm(t *testing.T) {
 			for seed := range uint64(3) {
 				set := settings(t)
 				f := newCamera(seed, 10, 24, 2)
-				s, e := New("any", set), engine(t, set)
+				s, e := New("any", set), new(Engine)
 				labels := f.labels(1)
 				random := rand.New(rand.NewPCG(seed, 5))
 				for episode := range 8 {
@@ -203,7 +203,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	for frame, want := range map[string]string{"": label(0), "1": label(1)} {
 		set := settings(t)
 		f := newCamera(7, 6, 24, .3)
-		s, e := New("cam", set), engine(t, set)
+		s, e := New("cam", set), new(Engine)
 		labels := f.labels(1)
 		items, _ := f.bursts(30, 1)
 		answer(t, s, e, items, labels)

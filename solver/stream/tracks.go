@@ -91,7 +91,7 @@ func (t *timeline) tracked(p *problem, items []Item) (out []trackedLabel) {
 }
 
 // observeTracks keeps the labels given to tracks, until TrackTTL items have come since a track's last one.
-func (t *timeline) observeTracks(e *answered) {
+func (t *timeline) observeTracks(e *episode) {
 	for i := range e.items {
 		t.items++
 		name, label := e.items[i].Track, e.items[i].Label

@@ -11,7 +11,7 @@ func TestHiddenLabelsHoldNoPrototype(t *testing.T) {
 	set := settings(t)
 	f := newCamera(3, 4, 24, .3)
 	labels := f.labels(2)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	items, _ := f.episode(40, 0)
 	answer(t, s, e, items, labels)
 	for _, closed := range []bool{false, true} {
@@ -49,7 +49,7 @@ func TestTaughtEpisodesAreMeasuredAnew(t *testing.T) {
 	set.Solver.MetricRank = 0
 	f := newCamera(4, 4, 24, .6)
 	labels := f.labels(1)
-	s, e := New("cam", set), engine(t, set)
+	s, e := New("cam", set), new(Engine)
 	for range 2 {
 		items, _ := f.episode(20, .3)
 		answer(t, s, e, items, labels)

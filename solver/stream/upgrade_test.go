@@ -50,7 +50,7 @@ func TestRestoreFirstFormat(t *testing.T) {
 		t.Error("a metric of the first format is in force")
 	}
 	f := newCamera(11, 3, 6, .5)
-	labels, e := f.labels(2), engine(t, set)
+	labels, e := f.labels(2), new(Engine)
 	right, all := 0, 0
 	for range 6 {
 		items, truth := f.episode(12, 0)

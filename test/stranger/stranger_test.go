@@ -21,6 +21,15 @@ func Example_index() {
 	// Output: [2 3 0 1]
 }
 
+func Example_label() {
+	answers, _, err := solver.Label([][]float32{rows[:3], rows[3:6], rows[6:9]}, []string{"milk", "bread", ""})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answers[2])
+	// Output: milk
+}
+
 func Example_solver() {
 	settings, err := solver.DefaultPreset.Settings()
 	if err != nil {
@@ -42,17 +51,13 @@ func Example_solver() {
 }
 
 func Example_stream() {
-	engine, err := stream.NewEngine(stream.Defaults())
-	if err != nil {
-		log.Fatal(err)
-	}
-	camera := stream.New("camera-7", stream.Defaults())
+	camera := stream.New("camera-7")
 	items := []stream.Item{
 		{Vector: rows[:3], Label: "milk"},
 		{Vector: rows[3:6], Label: "bread"},
 		{Vector: rows[6:9]},
 	}
-	answers, _, err := camera.Answer(context.Background(), engine, items, nil)
+	answers, _, err := camera.Answer(context.Background(), nil, items, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
