@@ -24,9 +24,6 @@ const (
 	leastCalibrated = 10_000
 )
 
-// ordered is the coherence above which the order of the file matters for its answers.
-const ordered = .1
-
 // calibration solves labelled rows without their labels. Rows are numbered as in loaded: the file's rows,
 // then the support's.
 type calibration struct {
@@ -71,7 +68,6 @@ func (c *calibration) folds() [][]int32 {
 // the results. The limit is a quantile of the ranks of their scores among those of the file, not of the
 // scores themselves: with fewer labels all scores are higher.
 func (c *calibration) fit(ctx context.Context, r *Result) error {
-	n := c.problem.N
 	scores := unlabelled(r.UnknownScore, c.class)
 	if len(scores) == 0 { // every row is labelled
 		r.UnknownLimit = math.Inf(1)
@@ -81,16 +77,7 @@ func (c *calibration) fit(ctx context.Context, r *Result) error {
 	if !c.s.Uncalibrated {
 		folds = c.folds()
 	}
-	outside, all := 0, 0
-	for _, held := range folds {
-		for _, p := range held {
-			if all++; int(p) >= n {
-				outside++
-			}
-		}
-	}
-	// If order helps the rows of the file, the results for rows outside the file say too little about them.
-	if folds == nil || r.Coherence > ordered && 2*outside > all {
+	if folds == nil {
 		r.UnknownLimit = vector.Quantile(scores, 1-c.s.UnknownRate)
 		return nil
 	}

@@ -263,6 +263,23 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// Confidence is calibrated in an ordered file whose labelled rows are elsewhere. It is rather too low: the
+// held-out rows have no neighbours in the order of the file.
+func TestOrderedFilesAreCalibrated(t *testing.T) {
+	p, truth := blobs(1500, 24, 20, 5, true, 1.6, 10)
+	r := solve(t, p, Settings{UnknownRate: .05})
+	if r.Coherence < .1 || !r.Calibrated {
+		t.Fatalf("coherence %.2f, calibrated %v", r.Coherence, r.Calibrated)
+	}
+	said := 0.
+	for _, v := range r.Confidence {
+		said += float64(v) / float64(p.N)
+	}
+	if right := accuracy(r.Labels, truth); said > right+.05 || said < right-.25 {
+		t.Errorf("said %.3f, right %.3f", said, right)
+	}
+}
+
 // A few labels of a few classes are held out in several folds.
 func TestFewLabelsAreCalibrated(t *testing.T) {
 	p, _ := blobs(1500, 24, 8, 3, false, .9, 9)
