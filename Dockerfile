@@ -1,5 +1,5 @@
 # The stage in an image of its own: one static binary, no shell, no root. For another platform it is cross-compiled on this one.
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.5@sha256:3aff6657219a4d9c14e27fb1d8976c49c29fddb70ba835014f477e1c70636647 AS build
 WORKDIR /src
 # The tag is that of docs/dependencies.md. Both programs below are built by the same flags, so that their packages are compiled once.
 ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib,otel"

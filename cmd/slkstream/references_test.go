@@ -86,6 +86,20 @@ func TestPathsAreThoseOfTheDocs(t *testing.T) {
 	sameNames(t, "docs/http-api.md", documented, "internal/web/openapi.json", defined)
 }
 
+// The image is built from a base that a digest pins, and is not root.
+func TestImageIsPinned(t *testing.T) {
+	file := readPage(t, "../../Dockerfile")
+	pinned := regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	for _, from := range namesIn(`(?m)^FROM (?:--platform=\S+ )?(\S+)`, file) {
+		if from != "scratch" && !pinned.MatchString(from) {
+			t.Errorf("%s has no digest", from)
+		}
+	}
+	if users := namesIn(`(?m)^USER (\d+)`, file); len(users) != 1 || users[0] == "0" {
+		t.Errorf("the image runs as %v", users)
+	}
+}
+
 // docs/commands.md documents every command.
 func TestCommandsAreThoseOfTheDocs(t *testing.T) {
 	var defined []string

@@ -76,6 +76,12 @@ var chartValues = map[string]map[string]any{
 		"image":          map[string]any{"digest": "sha256:" + strings.Repeat("0", 64)},
 		"podAnnotations": map[string]any{"team": "vision"}, "nodeSelector": map[string]any{"zone": "a"},
 	},
+	"a token of the secret": {
+		"sasl": map[string]any{"mechanism": "oauthbearer"}, "autoscaling": map[string]any{"enabled": true},
+	},
+	"a token of the service account": {
+		"sasl": map[string]any{"mechanism": "oauthbearer", "audience": "kafka", "user": "unused"}, "tls": true,
+	},
 	"scaled without login": {"autoscaling": map[string]any{"enabled": true}},
 }
 
@@ -116,7 +122,7 @@ func TestChart(t *testing.T) {
 			if scaled == (deployment.Spec.Replicas != nil) {
 				t.Errorf("scaled %v, and replicas %v", scaled, deployment.Spec.Replicas)
 			}
-			stageTakes(t, settings.Data["slkstream.yaml"])
+			stageTakes(t, &pod, settings.Data["slkstream.yaml"])
 			for _, kind := range []string{"ScaledObject", "TriggerAuthentication"} {
 				if documents[kind] != nil {
 					kedaTakes(t, kind, documents[kind])
@@ -126,17 +132,24 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// stageTakes fails unless `slkstream run` takes a settings file.
-func stageTakes(t *testing.T, text string) {
+// stageTakes fails unless `slkstream run` takes a settings file in a pod whose volumes hold its secrets.
+func stageTakes(t *testing.T, pod *corev1.PodSpec, text string) {
 	t.Helper()
-	secret := t.TempDir()
-	for _, name := range []string{"kafka-password", "listen-token", "ca.crt"} {
-		if err := os.WriteFile(filepath.Join(secret, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		folder := t.TempDir()
+		for _, name := range map[string][]string{
+			"secret": {"kafka-password", "kafka-token", "listen-token", "ca.crt"}, "token": {"token"},
+		}[mount.Name] {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text = strings.ReplaceAll(text, filepath.Join(mount.MountPath, name), filepath.Join(folder, name))
 		}
 	}
+	if strings.Contains(text, "/etc/") || strings.Contains(text, "/var/run/") {
+		t.Errorf("the settings name files that no volume holds:\n%s", text)
+	}
 	file := filepath.Join(t.TempDir(), "slkstream.yaml")
-	text = strings.ReplaceAll(text, "/etc/slkstream/secret", secret)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

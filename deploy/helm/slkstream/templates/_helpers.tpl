@@ -21,8 +21,14 @@ app.kubernetes.io/component: stage
 {{- end -}}
 {{- if .Values.sasl.mechanism -}}
 {{- $_ := set $own "sasl" .Values.sasl.mechanism -}}
+{{- if ne .Values.sasl.mechanism "oauthbearer" -}}
 {{- $_ := set $own "sasl-user" .Values.sasl.user -}}
 {{- $_ := set $own "sasl-password-file" "/etc/slkstream/secret/kafka-password" -}}
+{{- else if .Values.sasl.audience -}}
+{{- $_ := set $own "sasl-token-file" "/var/run/secrets/kafka/token" -}}
+{{- else -}}
+{{- $_ := set $own "sasl-token-file" "/etc/slkstream/secret/kafka-token" -}}
+{{- end -}}
 {{- end -}}
 {{- merge (deepCopy .Values.settings) $own | toYaml -}}
 {{- end }}
