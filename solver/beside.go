@@ -21,14 +21,20 @@ type besides struct {
 	rho     int
 	ids     []int32   // n x rho: the nearest labelled rows, nearest first; -1: none
 	squares []float32 // n x rho: their squared distances
-	nearest []float32 // n: squared distance to the nearest in u-space
-	plain   []float32 // n x k: squared distance to the nearest of each class in z-space
+	limits  []float32 // n: the last of squares, less |u|^2; -Inf for a labelled item
+	plain   []float32 // k x n: squared distance to the nearest of each class in z-space
 	signed  []float32 // n x directions: signed products with them, see compare
-	twisted []float32 // n x d: v with the metric applied twice, if Prepared.along is not kept
 	centre  []float32 // n: product with the metric's centre
 	delta   []float32 // sets x n: product with a set's delta
-	sums    []float32 // classes x d, of raised rows
-	counts  []float64
+	back    []float32 // n: 2 / by; turns by (z - centre) into 2 (z - centre)
+
+	twists        bool      // Prepared.along is not kept
+	twisted       []float32 // n x d: v with the metric applied twice, and its products as above
+	twistedCentre []float32
+	twistedDelta  []float32
+
+	sums   []float32 // classes x d, of raised rows
+	counts []float64
 }
 
 // takeBeside lists the problem's labelled sets, or turns its Anchors into one.
@@ -165,11 +171,11 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 			}
 		}
 		norms[p] = e.own[p]
-		for j, id := range b.ids[p*rho : p*rho+rho] {
+		for j, id := range b.ids[p*b.rho : p*b.rho+rho] {
 			if id < 0 {
 				break
 			}
-			if squared := b.squares[p*rho+j] - e.own[p]; squared < worst {
+			if squared := b.squares[p*b.rho+j] - e.own[p]; squared < worst {
 				insertNear(ids, squares, int32(e.n)+id, squared)
 				worst = squares[rho-1]
 			}
@@ -215,17 +221,17 @@ func addLag(out, norms, lag []float32, p int) {
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
 // own among them.
 func (e *episode) assessDistances(r *Result) {
-	b, k := &e.beside, e.k
+	b := &e.beside
 	r.Distance = vector.Zeroed(r.Distance, e.n)
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			continue
 		}
-		nearest, classes := b.nearest[p], b.plain[p*k:p*k+k]
+		nearest := b.squares[p*b.rho]
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
-			c := e.label[q]
-			classes[c] = min(classes[c], e.plainSquare(p, int(q)))
+			at := int(e.label[q])*e.n + p
+			b.plain[at] = min(b.plain[at], e.plainSquare(p, int(q)))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
 	}
@@ -245,15 +251,15 @@ func (r *Result) Distances(out []float32, except int32) {
 	if except >= 0 {
 		skip = r.number[except]
 	}
-	k := len(r.class)
+	n := len(r.labelled)
 	for p := range out {
 		if out[p] = 0; r.labelled[p] >= 0 {
 			continue
 		}
 		nearest := float32(math.Inf(1))
-		for c, v := range r.plain[p*k : p*k+k] {
+		for c := range r.class {
 			if int32(c) != skip {
-				nearest = min(nearest, v)
+				nearest = min(nearest, r.plain[c*n+p])
 			}
 		}
 		out[p] = float32(math.Sqrt(float64(min(4, max(0, nearest)))))

@@ -10,10 +10,10 @@ import (
 // anchorTile is how many labelled rows are compared with a tile of items at once.
 const anchorTile = 256
 
-// compare finds the rho nearest labelled rows in force of each item and the distance to the nearest; with
-// assess also the distance to the nearest of each class in z-space. An inner product in u-space is the
-// product of the two by (z - centre) plus the signed product of what scaleAlong makes of their products with
-// the metric's directions.
+// compare finds the rho nearest labelled rows in force of each item, at least the nearest; with assess also
+// the distance to the nearest of each class in z-space. An inner product in u-space is the product of the two
+// by (z - centre) plus the signed product of what scaleAlong makes of their products with the metric's
+// directions.
 func (e *episode) compare(rho int, assess bool) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	infinite := func(x []float32) {
@@ -21,14 +21,15 @@ func (e *episode) compare(rho int, assess bool) {
 			x[i] = float32(math.Inf(1))
 		}
 	}
+	rho = max(1, rho)
 	b.rho = rho
 	b.ids, b.squares = vector.Resize(b.ids, n*rho), vector.Resize(b.squares, n*rho)
-	b.nearest = vector.Resize(b.nearest, n)
+	b.limits = vector.Resize(b.limits, n)
 	for i := range b.ids {
 		b.ids[i] = -1
 	}
 	infinite(b.squares)
-	infinite(b.nearest)
+	infinite(b.limits)
 	if b.plain = b.plain[:0]; assess {
 		b.plain = vector.Resize(b.plain, n*e.k)
 		infinite(b.plain)
@@ -36,24 +37,31 @@ func (e *episode) compare(rho int, assess bool) {
 	if len(l.label) == 0 {
 		return
 	}
-	b.centre, b.delta = vector.Zeroed(b.centre, n), vector.Resize(b.delta, n*len(b.list))
-	if l.metric != nil {
-		for i := range n {
-			b.centre[i] = kernel.Dot(l.metric.Centre, e.v[i*d:i*d+d])
+	for i, y := range e.label[:n] {
+		if y >= 0 {
+			b.limits[i] = float32(math.Inf(-1))
 		}
+	}
+	b.centre, b.back = vector.Zeroed(b.centre, n), vector.Zeroed(b.back, n)
+	for i, by := range e.by[:n] {
+		if by > 0 {
+			b.back[i] = 2 / by
+		}
+	}
+	if l.metric != nil {
+		kernel.Products(b.centre, l.metric.Centre, e.v, 1, n, d)
 		directions, less := len(l.metric.Scales), shrinkingScales(l.metric.Scales)
 		b.signed = append(b.signed[:0], e.along[:n*directions]...)
 		for from := 0; from < len(b.signed); from += directions {
 			kernel.Scale(-1, b.signed[from:from+less])
 		}
-		if directions > 0 && len(l.along) == 0 {
-			b.twist(e)
-		}
 	}
+	b.delta = vector.Resize(b.delta, n*len(b.list))
 	for s := range b.list {
-		for i := range n {
-			b.delta[s*n+i] = kernel.Dot(l.deltas[s*d:s*d+d], e.v[i*d:i*d+d])
-		}
+		kernel.Products(b.delta[s*n:s*n+n], l.deltas[s*d:s*d+d], e.v, 1, n, d)
+	}
+	if b.twists = l.metric != nil && len(l.metric.Scales) > 0 && len(l.along) == 0; b.twists {
+		b.twist(e)
 	}
 	tiles := (n + tile - 1) / tile
 	if len(e.pool.workers) == 1 { // no closure, so nothing is allocated
@@ -70,6 +78,7 @@ func (e *episode) compareItems(w *worker, lo int) {
 	l := e.beside.prepared
 	count, first := min(tile, e.n-lo), 0
 	w.products, w.moved = vector.Resize(w.products, tile*anchorTile), vector.Resize(w.moved, tile*anchorTile)
+	w.near = vector.Resize(w.near, tile)
 	for s, set := range e.beside.list {
 		label := l.label[first : first+set.Len()]
 		for from := 0; from < len(label); {
@@ -100,84 +109,65 @@ func (b *besides) twist(e *episode) {
 			kernel.Axpy(by, m.Vectors[j*d:j*d+d], b.twisted[i*d:i*d+d])
 		}
 	}
+	sets := len(b.list)
+	b.twistedCentre, b.twistedDelta = vector.Resize(b.twistedCentre, n), vector.Resize(b.twistedDelta, n*sets)
+	kernel.Products(b.twistedCentre, m.Centre, b.twisted, 1, n, d)
+	for s := range sets {
+		kernel.Products(b.twistedDelta[s*n:s*n+n], b.prepared.deltas[s*d:s*d+d], b.twisted, 1, n, d)
+	}
 }
 
 // compareTile compares items lo to lo+count-1 with rows from to from+rows-1 of set s. first is the number of
 // the set's first row among the rows of all sets.
 func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
-	b, l, d, k, rho := &e.beside, e.beside.prepared, e.d, e.k, e.beside.rho
-	directions := 0
-	if l.metric != nil {
-		directions = len(l.metric.Scales)
-	}
-	at := first + from
+	b, l, d, n, rho := &e.beside, e.beside.prepared, e.d, e.n, e.beside.rho
+	at, items := first+from, s*n+lo
 	anchors := b.list[s].rows[from*d : (from+rows)*d]
-	plain, moved := w.products[:count*rows], w.moved[:count*rows]
-	kernel.Products(plain, e.v[lo*d:(lo+count)*d], anchors, count, rows, d)
-	kept, twisted := directions > 0 && len(l.along) > 0, directions > 0 && len(l.along) == 0
-	if kept {
-		kernel.Products(moved, b.signed[lo*directions:(lo+count)*directions],
-			l.along[at*directions:(at+rows)*directions], count, rows, directions)
-	} else if twisted {
-		kernel.Products(moved, b.twisted[lo*d:(lo+count)*d], anchors, count, rows, d)
+	plain, moved := w.products[:count*rows], w.moved[:count*rows] // count values for each labelled row
+	kernel.Products(plain, anchors, e.v[lo*d:(lo+count)*d], rows, count, d)
+	if r := len(l.along) / len(l.label); b.twists {
+		kernel.Products(moved, anchors, b.twisted[lo*d:(lo+count)*d], rows, count, d)
+	} else if r > 0 {
+		kernel.Products(moved, l.along[at*r:(at+rows)*r], b.signed[lo*r:(lo+count)*r], rows, count, r)
+	} else {
+		clear(moved)
 	}
-	inverse, square := l.inverse[at:at+rows], l.square[at:at+rows]
-	by, label := l.by[at:at+rows], l.label[at:at+rows]
-	for i := range count {
-		p := lo + i
-		if e.label[p] >= 0 {
-			continue
+	limits, lengths := b.limits[lo:lo+count], e.square[lo:lo+count]
+	centre, delta, back := b.centre[lo:lo+count], b.delta[items:items+count], b.back[lo:lo+count]
+	for j := range rows {
+		products, dots := plain[j*count:j*count+count], moved[j*count:j*count+count]
+		inverse, by, one := l.inverse[at+j], l.by[at+j], float32(1)
+		if by == 0 {
+			one = 0
 		}
-		own, delta, centre := e.own[p], b.delta[s*e.n+p], b.centre[p]
-		twistedDelta, twistedCentre := float32(0), float32(0)
-		if twisted {
-			row := b.twisted[p*d : p*d+d]
-			twistedDelta, twistedCentre = kernel.Dot(l.deltas[s*d:s*d+d], row), kernel.Dot(l.metric.Centre, row)
+		for i, v := range products {
+			products[i] = (v-delta[i])*inverse - centre[i]
 		}
-		back := float32(0) // turns by (z - centre) into z - centre
-		if e.by[p] > 0 {
-			back = 1 / e.by[p]
+		if b.twists {
+			for i, v := range dots {
+				dots[i] = ((v-b.twistedDelta[items+i])*inverse - b.twistedCentre[lo+i]) * by
+			}
+		} else {
+			kernel.Axpy(by, products, dots)
 		}
-		ids, squares := b.ids[p*rho:p*rho+rho], b.squares[p*rho:p*rho+rho]
-		nearest, worst := b.nearest[p], float32(math.Inf(-1))
-		if rho > 0 {
-			worst = squares[rho-1]
-		}
-		var classes []float32
 		if len(b.plain) > 0 {
-			classes = b.plain[p*k : p*k+k]
+			class := int(e.number[l.label[at+j]]) * n
+			nearest, square := b.plain[class+lo:class+lo+count], l.square[at+j]
+			for i, v := range products {
+				// Non-negative numbers compare like their bits: without a branch.
+				apart := int32(math.Float32bits(lengths[i] + square - back[i]*v))
+				nearest[i] = math.Float32frombits(uint32(min(int32(math.Float32bits(nearest[i])), apart)))
+			}
 		}
-		length := e.square[p]
-		for j, product := range plain[i*rows : i*rows+rows] {
-			product = (product-delta)*inverse[j] - centre
-			dot, one := product*by[j], float32(1)
-			switch {
-			case by[j] == 0:
-				one = 0
-			case kept:
-				dot += moved[i*rows+j]
-			case twisted:
-				dot = ((moved[i*rows+j]-twistedDelta)*inverse[j] - twistedCentre) * by[j]
-			}
-			squared := own + one - 2*dot
-			if squared < 0 {
-				squared = 0
-			}
-			if squared < nearest { // several times as fast as min
-				nearest = squared
-			}
-			if squared < worst {
+		near := kernel.BelowEach(w.near[:count], one, dots, limits)
+		for _, i := range w.near[:near] {
+			p := lo + int(i)
+			ids, squares := b.ids[p*rho:p*rho+rho], b.squares[p*rho:p*rho+rho]
+			if squared := max(0, e.own[p]+one-2*dots[i]); squared < squares[rho-1] {
 				insertNear(ids, squares, int32(at+j), squared)
-				worst = squares[rho-1]
-			}
-			if classes != nil {
-				class, apart := &classes[e.number[label[j]]], length+square[j]-2*product*back
-				if apart < *class {
-					*class = apart
-				}
+				limits[i] = squares[rho-1] - e.own[p]
 			}
 		}
-		b.nearest[p] = nearest
 	}
 }
 

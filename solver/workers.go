@@ -27,6 +27,7 @@ type worker struct {
 	weights []float32 // tile x k
 	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
 	products, moved []float32
+	near            []int32 // tile: items near a labelled row
 	own             blockPrototypes
 	choice          choice
 	nearby          nearby
