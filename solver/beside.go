@@ -147,9 +147,10 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 	out.N, out.Rho = e.n, rho
 	out.IDs = vector.Resize(out.IDs, e.n*rho)
 	e.graph.squares = vector.Resize(e.graph.squares, rho)
-	e.graph.norms = append(e.graph.norms[:0], e.own[:e.n]...)
+	e.graph.norms = vector.Resize(e.graph.norms, e.n)
 	e.graph.positions = vector.Resize(e.graph.positions, e.n)
 	squares, norms, infinite := e.graph.squares, e.graph.norms, float32(math.Inf(1))
+	apart := e.graph.lags(lag, e.n)
 	for p := range e.n {
 		ids := out.IDs[p*rho : p*rho+rho]
 		for i := range ids {
@@ -159,8 +160,8 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 			continue
 		}
 		worst, row := infinite, g[p*stride:p*stride+e.n]
-		if len(lag) > 0 {
-			addLag(norms, e.own, lag, p)
+		for q, v := range apart[e.n-1-p:][:len(norms)] {
+			norms[q] = e.own[q] + v
 		}
 		norms[p] = infinite
 		below := kernel.Below(e.graph.positions, norms, row, ceiling(norms, row, rho))
@@ -170,7 +171,6 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 				worst = squares[rho-1]
 			}
 		}
-		norms[p] = e.own[p]
 		for j, id := range b.ids[p*b.rho : p*b.rho+rho] {
 			if id < 0 {
 				break
@@ -205,17 +205,14 @@ func ceiling(norms, products []float32, rho int) float32 {
 	return minima[rho-1]
 }
 
-// addLag fills out, except at p, with norms plus the lag for each row's number of positions from row p.
-func addLag(out, norms, lag []float32, p int) {
-	last := lag[len(lag)-1]
-	for q := range out {
-		apart := max(p-q, q-p)
-		if apart > len(lag) {
-			out[q] = norms[q] + last
-		} else if apart > 0 {
-			out[q] = norms[q] + lag[apart-1]
-		}
+// lags returns the lag of rows -(n-1) to n-1 positions apart.
+func (g *graph) lags(lag []float32, n int) []float32 {
+	g.apart = vector.Zeroed(g.apart, 2*n-1)
+	for i := 1; i < n && len(lag) > 0; i++ {
+		v := lag[min(i, len(lag))-1]
+		g.apart[n-1+i], g.apart[n-1-i] = v, v
 	}
+	return g.apart
 }
 
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's

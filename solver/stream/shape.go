@@ -14,6 +14,7 @@ import (
 const (
 	shapeDimensions = 64  // fewer are not judged
 	shapeItems      = 16  // judged together, at least
+	shapeStep       = 3   // of an episode large enough, one item in so many is judged
 	shapeKnown      = 50  // items that must have been judged before
 	shapeMass       = 500 // items that the known shape counts for at most
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
@@ -33,8 +34,8 @@ type shape struct {
 	count        int
 }
 
-// judge adds an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or more at
-// a time. Labelled examples have a shape too: only rows unlike both are broken.
+// judge adds some of an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or
+// more at a time. Labelled examples have a shape too: only rows unlike both are broken.
 func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	d := len(items[0].Vector)
 	if d < shapeDimensions {
@@ -46,15 +47,20 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 		copy(squares, h.squares)
 	}
 	row := make([]float32, d)
-	for i := range items {
-		addShape(sum, squares, row, items[i].Vector)
+	step := 1
+	if len(items) >= shapeStep*shapeItems {
+		step = shapeStep
 	}
-	h.sum, h.squares, h.count = sum, squares, h.count+len(items)
+	for i := 0; i < len(items); i += step {
+		addShape(sum, squares, row, items[i].Vector)
+		h.count++
+	}
+	h.sum, h.squares = sum, squares
 	if h.count < shapeItems {
 		return h.breaks > 0
 	}
 	mean, spread := shapeOf(sum, squares, h.count)
-	n := float64(h.count)
+	n := float64(h.count * step)
 	h.sum, h.squares, h.count = nil, nil, 0
 	if h.mass >= shapeKnown && len(p.names) >= shapeClasses &&
 		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && p.unlike(mean, spread) {
