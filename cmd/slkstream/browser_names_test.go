@@ -232,11 +232,19 @@ func TestNamesPage(t *testing.T) {
 	confirm("Rename cluster-7 to bo? 0 examples and 1 recent item are called bo then.")
 	run(waitUntil(`document.getElementById("changes").textContent.includes("cluster-7 is called bo")`))
 
+	// Another name replaces that one; undone, the first one is in force again.
+	run(chromedp.SetValue(chromedp.CSS("#into"), "jo"), press(button("#rename", "Rename or merge")))
+	confirm("Rename cluster-7 to jo?")
+	run(waitUntil(`document.getElementById("classes").textContent.includes("→ jo")`))
+	click("#changes", "undo")
+	run(waitUntil(`document.getElementById("classes").textContent.includes("→ bo")`))
+
 	// Forget a class.
 	click("#classes", "kim")
 	run(waitUntil(`document.getElementById("class-title").textContent === "kim"`))
 	click("#acts", "forget kim")
-	confirm("Forget kim?")
+	confirm("Forget kim? 2 examples and 0 recent items, its rejections and all that was learned of it go in " +
+		"every process. This cannot be undone")
 	run(waitUntil("!" + button("#classes", "kim")))
 	l.mu.Lock()
 	defer l.mu.Unlock()

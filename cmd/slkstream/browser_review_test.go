@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"maps"
 	"net/http/httptest"
 	"slices"
 	"sync"
@@ -21,7 +23,7 @@ import (
 // be taken back.
 func TestReviewInABrowser(t *testing.T) {
 	var mu sync.Mutex
-	said, forgotten, rejected := map[string]string{}, "", ""
+	said, forgotten := map[string]string{}, ""
 	page := web.New(web.Options{
 		Labels: func() []string { return []string{"cat", "dog", "hen"} },
 		Examples: func() iter.Seq[record.Example] {
@@ -32,16 +34,23 @@ func TestReviewInABrowser(t *testing.T) {
 				},
 			})
 		},
-		Teach: func(_ context.Context, e *record.Example) error {
-			mu.Lock()
-			defer mu.Unlock()
-			said[e.ID] = e.Label
-			return nil
-		},
+		Teach: func(context.Context, *record.Example) error { return nil },
 		Say: func(_ context.Context, out func(string) []record.Out) error {
 			mu.Lock()
 			defer mu.Unlock()
-			rejected = string(out("labels")[0].Key)
+			for _, r := range out("labels") {
+				var what struct {
+					Label string
+					Not   []string
+				}
+				if err := json.Unmarshal(r.Value, &what); err != nil {
+					return err
+				}
+				said[string(r.Key)] = what.Label
+				if what.Not != nil {
+					said[string(r.Key)] = "not " + what.Not[0]
+				}
+			}
 			return nil
 		},
 		Forget: func(_ context.Context, id string) error {
@@ -51,15 +60,27 @@ func TestReviewInABrowser(t *testing.T) {
 			return nil
 		},
 	})
-	for _, id := range []string{"zeroth", "first", "second", "third"} {
-		page.Told(nil, []record.Review{{
-			ID: id, Stream: "door", Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
-			Guess: record.Guess{
-				Label: "dog", Confidence: .5,
-				Alternatives: []record.Alternative{{Label: "cat", Confidence: .4}},
-			},
-		}}, false)
+	tell := func(label string, ids ...string) {
+		for _, id := range ids {
+			page.Told(nil, []record.Review{{
+				ID: id, Stream: "door", Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
+				Guess: record.Guess{
+					Label: label, Confidence: .5,
+					Alternatives: []record.Alternative{{Label: "cat", Confidence: .4}},
+				},
+			}}, false)
+		}
 	}
+	check := func(want map[string]string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if !maps.Equal(said, want) {
+			t.Errorf("said %v, not %v", said, want)
+		}
+		clear(said)
+	}
+	tell("dog", "zeroth", "first", "second", "third")
 	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))
 	defer server.Close()
 	ctx, complaints := browse(t)
@@ -78,11 +99,35 @@ func TestReviewInABrowser(t *testing.T) {
 		document.getElementById("picture").dataset.id === "zeroth"`), chromedp.KeyEvent("x"))
 	run(waitUntil(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
 	run(chromedp.Click("#said tr:last-child button"), waitUntil(rows+` === 1`))
-	mu.Lock()
-	defer mu.Unlock()
-	if said["third"] != "cat" || said["second"] != "nobody" || len(said) != 2 || forgotten != "third" ||
-		rejected != "zeroth" {
-		t.Errorf("taught %v, taken back %q, rejected %q", said, forgotten, rejected)
+	check(map[string]string{"third": "cat", "second": "nobody", "zeroth": "not dog"})
+	if forgotten != "third" {
+		t.Errorf("taken back %q", forgotten)
 	}
+
+	// Several at once, on a phone: one key says the same of those that are selected.
+	tell("dog", "a", "b", "c")
+	tell("hen", "d", "e")
+	tiles := func(n, selected int) chromedp.Action[chromedp.Void] {
+		return waitUntil(fmt.Sprintf(`document.querySelectorAll("#queue .tile").length === %d &&
+			document.querySelectorAll("#queue [aria-pressed=true]").length === %d`, n, selected))
+	}
+	touch := func(id string) chromedp.Action[chromedp.Void] {
+		return press(fmt.Sprintf(`[...document.querySelectorAll("#queue .tile")].find(t => t.item.id === %q)`, id))
+	}
+	run(chromedp.EmulateViewport(390, 844), chromedp.KeyEvent("m"), tiles(5, 0),
+		touch("a"), touch("c"), tiles(5, 2),
+		waitUntil(`document.getElementById("question-title").textContent === "2 selected: one answer for all"`),
+		waitUntil(`document.documentElement.scrollWidth <= innerWidth`))
+	screenshot(t, ctx, "review-several.png")
+	run(chromedp.KeyEvent("1"), tiles(3, 0))
+	check(map[string]string{"a": "cat", "c": "cat"})
+	run(touch("d"), touch("e"), tiles(3, 2), chromedp.KeyEvent("x"), tiles(1, 0))
+	check(map[string]string{"d": "not hen", "e": "not hen"})
+	tell("hen", "f")
+	run(tiles(2, 0), chromedp.KeyEvent("a"), tiles(2, 2), chromedp.KeyEvent("y"), tiles(0, 0))
+	check(map[string]string{"b": "dog", "f": "hen"}) // each as it was answered
+	tell("dog", "g")
+	run(tiles(1, 0), chromedp.KeyEvent("m"), waitUntil(`document.getElementById("queue").hidden`),
+		waitUntil(`document.getElementById("picture").dataset.id === "g"`))
 	complaints.check(t)
 }

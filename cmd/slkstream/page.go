@@ -27,7 +27,7 @@ func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Option
 	o.Rejections = func() []record.NotThis { return (*stage).Rejections() }
 	o.Counts = func() (examples, rejections map[string]int) { return (*stage).Counts() }
 	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL(), c.Config.Listen.Images, c.Log
-	o.UserHeader = c.Config.Listen.UserHeader
+	o.UserHeader, o.MaxWrong = c.Config.Listen.UserHeader, c.Config.Memory.MaxWrong
 	if labels := c.Config.Topics.Labels; labels != "" {
 		o.Teach = func(ctx context.Context, e *record.Example) error {
 			return client.Write(ctx, []record.Out{record.Teach(labels, e)})
@@ -89,6 +89,9 @@ func shown(a *pipeline.Answered) *web.Episode {
 			e.Trace = slices.Clone(a.Solved.Trace)
 		}
 		e.Edges = edges(a.Solved.Affinity, len(items))
+	}
+	for _, point := range a.Report.Sure {
+		e.Sure = append(e.Sure, [2]float64{point.Share, point.Wrong})
 	}
 	for i := range items {
 		item := &items[i]

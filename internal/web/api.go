@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -21,7 +22,7 @@ import (
 var openAPI []byte
 
 const (
-	longestLabel = 200     // bytes
+	longestLabel = 200     // letters, in UTF-8
 	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
 	mostLabels   = 1000    // offered to a person
 	// bytes of an item's attributes, which are written with an example because of the picture
@@ -111,7 +112,7 @@ func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	holder := body.Who
-	if holder == "" || len(holder) > longestLabel {
+	if holder == "" || utf8.RuneCountInString(holder) > longestLabel {
 		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item",
 			http.StatusBadRequest)
 		return
@@ -156,13 +157,11 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
-	body.Label = strings.TrimSpace(body.Label)
-	switch {
-	case body.ID == "":
+	if body.ID == "" {
 		http.Error(w, "id is needed: the example is corrected and forgotten under it", http.StatusBadRequest)
 		return
-	case body.Label == "" || len(body.Label) > longestLabel:
-		http.Error(w, fmt.Sprintf("a label has 1 to %d letters", longestLabel), http.StatusBadRequest)
+	}
+	if !labelled(w, "label", &body.Label) {
 		return
 	}
 	example := &record.Example{
@@ -200,11 +199,8 @@ func (p *Page) user(r *http.Request) string {
 	if p.options.UserHeader == "" {
 		return ""
 	}
-	name := r.Header.Get(p.options.UserHeader)
-	if len(name) > longestLabel {
-		name = name[:longestLabel]
-	}
-	return strings.ToValidUTF8(name, "")
+	name := []rune(strings.ToValidUTF8(r.Header.Get(p.options.UserHeader), ""))
+	return string(name[:min(len(name), longestLabel)])
 }
 
 // apiForget deletes an example.

@@ -137,6 +137,7 @@ func TestLabellingTool(t *testing.T) {
 		{"/api/teach", `{"id":"nowhere","label":"dog"}`, 404, "send its vector"},
 		{"/api/teach", `{"label":"dog"}`, 400, "id is needed"},
 		{"/api/teach", `{"id":"a","label":" "}`, 400, "1 to 200"},
+		{"/api/teach", `{"id":"a","label":"` + strings.Repeat("é", 201) + `"}`, 400, "1 to 200"},
 		{"/api/teach", `{"id":"a","label":"dog","vector":[0,0]}`, 400, "vector: "},
 		{"/api/teach", `{"id":"a","label":"dog","vector":"!"}`, 400, "not base64"},
 		{"/api/teach", `[`, 400, "not the JSON"},

@@ -43,29 +43,31 @@ func get(t *testing.T, server *httptest.Server, path string) *http.Response {
 
 func TestEverythingIsInTheBinary(t *testing.T) {
 	server := running(t, New(Options{}), Access{Loopback: true})
-	r := get(t, server, "/")
-	page, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != http.StatusOK {
-		t.Fatal(r.Status, err)
-	}
-	policy := r.Header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-		t.Errorf("policy %q", policy)
-	}
-	scripts := 0
-	for _, part := range strings.Split(string(page), `"`) {
-		if strings.HasPrefix(part, "http") || strings.HasPrefix(part, "//") {
-			t.Errorf("the page asks elsewhere: %s", part)
+	for _, path := range []string{"/", "/review", "/unknown", "/names"} {
+		r := get(t, server, path)
+		page, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != http.StatusOK || !strings.HasPrefix(string(page), "<!doctype html>") {
+			t.Fatal(path, r.Status, err)
 		}
-		if strings.HasPrefix(part, "static/") {
-			scripts++
-			if r := get(t, server, "/"+part); r.StatusCode != http.StatusOK {
-				t.Errorf("%s: %s", part, r.Status)
+		policy := r.Header.Get("Content-Security-Policy")
+		if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		parts := 0
+		for _, part := range strings.Split(string(page), `"`) {
+			if strings.HasPrefix(part, "http") || strings.HasPrefix(part, "//") {
+				t.Errorf("%s asks elsewhere: %s", path, part)
+			}
+			if strings.HasPrefix(part, "static/") {
+				parts++
+				if r := get(t, server, "/"+part); r.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s: %s", path, part, r.Status)
+				}
 			}
 		}
-	}
-	if scripts < 3 {
-		t.Errorf("%d parts", scripts)
+		if parts < 3 {
+			t.Errorf("%s: %d parts", path, parts)
+		}
 	}
 	if r := get(t, server, "/static/../page.go"); r.StatusCode != http.StatusNotFound {
 		t.Errorf("a file beside the page: %s", r.Status)

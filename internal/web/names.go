@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -178,7 +179,7 @@ func (p *Page) reads(w http.ResponseWriter, r *http.Request, into any) bool {
 // labelled trims a label and says whether it is valid. If it returns false, it has answered the request.
 func labelled(w http.ResponseWriter, what string, label *string) bool {
 	*label = strings.TrimSpace(*label)
-	if *label == "" || len(*label) > longestLabel {
+	if *label == "" || utf8.RuneCountInString(*label) > longestLabel {
 		http.Error(w, fmt.Sprintf("%s has 1 to %d letters", what, longestLabel), http.StatusBadRequest)
 		return false
 	}

@@ -56,6 +56,7 @@ func TestNames(t *testing.T) {
 		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
 		{"/api/names", `{"name":"anna"}`, 400, "", "into has"},
 		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name has"},
+		{"/api/names", `{"name":"a","into":"` + strings.Repeat("猫", 200) + `"}`, 204, "name:a", `猫"`},
 		{"/api/names/undo", `{"name":"cluster-17"}`, 204, "name:cluster-17", ""},
 		{"/api/names/forget", `{"name":"anna"}`, 200, "", `"what":"2 examples"`},
 		{"/api/names/forget", `{"name":"nobody"}`, 404, "", "nothing is called so"},

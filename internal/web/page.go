@@ -59,6 +59,7 @@ type Options struct {
 	Status       func() Status
 	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.
 	UserHeader string
+	MaxWrong   float64 // the share of sure answers that may be wrong; 0: none is called sure
 	Log        *slog.Logger
 }
 
@@ -105,6 +106,8 @@ type Episode struct {
 	Admitted   int
 	Solve      time.Duration
 	Scores     []Score // accuracy so far, where the truth is known
+	// Sure are parts of the answers to labelled items, the surest ones: how large, and how much of it is wrong.
+	Sure [][2]float64
 }
 
 // Score is how often one way of answering was right so far.

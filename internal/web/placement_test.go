@@ -110,6 +110,14 @@ func TestRecentIsBounded(t *testing.T) {
 		r.items["t/0/0"] != nil {
 		t.Errorf("%d items of %d bytes", n, r.bytes)
 	}
+	oldest := r.items[r.order[0]] // shown again, it is the last to go
+	r.add(oldest)
+	for range 3 {
+		r.add(&Item{Vector: vector, Result: record.Result{ID: "new"}})
+	}
+	if r.items[oldest.Result.ID] == nil || r.items["new"] == nil || len(r.items) != len(r.order) {
+		t.Errorf("an item that was shown again is gone")
+	}
 }
 
 func TestSpeed(t *testing.T) {

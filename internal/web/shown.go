@@ -8,7 +8,7 @@ import (
 // shown holds the items that were shown last and can still be taught.
 type shown struct {
 	items map[string]*Item // by the result's id
-	order []string
+	order []string         // ids, the one shown longest ago first
 	bytes int
 }
 
@@ -16,9 +16,14 @@ func (r *shown) add(item *Item) {
 	id := item.Result.ID
 	if old, known := r.items[id]; known {
 		r.bytes -= old.size()
-	} else {
-		r.order = append(r.order, id)
+		for i := len(r.order) - 1; i >= 0; i-- { // it was shown lately
+			if r.order[i] == id {
+				r.order = slices.Delete(r.order, i, i+1)
+				break
+			}
+		}
 	}
+	r.order = append(r.order, id)
 	r.items[id] = item
 	r.bytes += item.size()
 	for r.bytes > keptBytes {

@@ -36,6 +36,9 @@ type episodeView struct {
 	Edges      [][2]int32 `json:"edges"`
 	Items      []itemView `json:"items"`
 	Scores     []Score    `json:"scores"`
+
+	MaxWrong float64      `json:"maxWrong,omitempty"`
+	Sure     [][2]float64 `json:"sure,omitempty"`
 }
 
 type itemView struct {
@@ -74,6 +77,7 @@ func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 		Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations,
 		Admitted: e.Admitted,
 		Solve:    float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges,
+		MaxWrong: p.options.MaxWrong, Sure: e.Sure,
 		Scores: e.Scores, Items: make([]itemView, len(e.Items)),
 	}
 	for i := range e.Items {

@@ -153,6 +153,9 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 	of.scores = s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(of.scores)
 	sure := s.calibration.sureLimits(p.called, s.settings.MaxWrong)
+	if sure != nil {
+		report.Sure = sure.curve
+	}
 	answers := make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
 	names, called := p.names, p.called.calledClasses(p.names)

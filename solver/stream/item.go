@@ -86,6 +86,7 @@ type Report struct {
 	// EmbeddingChanged: the vectors are of another embedder than those before. Nothing is learned from such an
 	// episode unless it carries labels.
 	EmbeddingChanged bool
+	Sure             []SurePoint // with Settings.MaxWrong: of the stream's held-out answers
 	Events           []Event
 	Dropped          []string // ids of taught items dropped because their class, or the stream, was full
 	Notes            []string // messages for the user, such as a start from the labels alone

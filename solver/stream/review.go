@@ -15,7 +15,8 @@ type review struct {
 
 func (v *review) answer(e *episode) {
 	if !e.cold {
-		v.credit = v.ask(e.stream.settings.ReviewRate, e.result, e.items, e.answers)
+		set := &e.stream.settings
+		v.credit = v.ask(set.ReviewRate, e.result, e.items, e.answers, set.MaxWrong > 0)
 	}
 }
 
@@ -38,7 +39,12 @@ const reviewReach = 2
 // and as far as nothing labelled is near it. A label comes with the next episode at the earliest and helps
 // with items that are still there: doubt counts by the cube of the item's position in the episode. Calibrated
 // confidence is not used, as it is fitted on what was chosen here.
-func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Answer) (credit float64) {
+//
+// Where sure answers are asked for, the labels are those that make most of them: answers that are not sure
+// count in place of doubt, by their confidence. A label that agrees with one lowers the limit of its class.
+func (v *review) ask(
+	rate float64, r *solver.Result, items []Item, answers []Answer, sure bool,
+) (credit float64) {
 	if rate == 0 {
 		return v.credit
 	}
@@ -56,8 +62,15 @@ func (v *review) ask(rate float64, r *solver.Result, items []Item, answers []Ans
 	for i := range items {
 		if items[i].Label == "" {
 			position := float64(i+1) / float64(n)
-			agreed := float64(r.Confidence[i]) * float64(r.Agreement[i])
-			doubt[i] = (1 - agreed) * answers[i].UnknownScore * position * position * position
+			doubt[i] = position * position * position
+			switch {
+			case sure && answers[i].Sure:
+				doubt[i] = 0
+			case sure:
+				doubt[i] *= float64(r.Confidence[i])
+			default:
+				doubt[i] *= (1 - float64(r.Confidence[i])*float64(r.Agreement[i])) * answers[i].UnknownScore
+			}
 		}
 	}
 	for credit >= 1 {

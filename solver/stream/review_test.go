@@ -3,6 +3,8 @@ package stream
 import (
 	"fmt"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // TestReviewAsksOnceAGroup: of two groups without similar labels, review asks once about each, and about no
@@ -44,5 +46,27 @@ func TestReviewAsksOnceAGroup(t *testing.T) {
 	}
 	if asked < 9*rate*n {
 		t.Errorf("%d items asked for of %d", asked, 10*n)
+	}
+}
+
+// TestReviewForSureAnswers: where sure answers are asked for, review asks about what is nearly sure, and
+// otherwise about what is in doubt.
+func TestReviewForSureAnswers(t *testing.T) {
+	items := make([]Item, 3)
+	for i := range items {
+		items[i].Vector = []float32{0, 0, 0}
+	}
+	r := &solver.Result{
+		Z:          []float32{1, 0, 0, 0, 1, 0, 0, 0, 1},
+		Confidence: []float32{.99, .95, .2}, Agreement: []float32{.99, .95, .2},
+	}
+	for sure, want := range map[bool]int{true: 1, false: 2} {
+		answers := []Answer{{UnknownScore: 1, Sure: sure}, {UnknownScore: 1}, {UnknownScore: 1}}
+		new(review).ask(1./3, r, items, answers, sure)
+		for i, a := range answers {
+			if a.Review != (i == want) {
+				t.Errorf("sure %t: asked about %d: %t", sure, i, a.Review)
+			}
+		}
 	}
 }

@@ -14,6 +14,29 @@ const sureDoubt = .1
 type sureLimits struct {
 	of     map[string]float64
 	pooled float64
+	curve  []SurePoint
+}
+
+// SurePoint is a part of the held-out answers, the surest ones: how large it is, and how much of it is wrong,
+// both as fractions.
+type SurePoint struct{ Share, Wrong float64 }
+
+const surePoints = 50 // of a curve
+
+// sureCurve returns the parts of the held-out answers from the surest alone to all. answers are the surest
+// first.
+func sureCurve(answers []heldOut, labels *followedLabels) []SurePoint {
+	out := make([]SurePoint, 0, min(len(answers), surePoints))
+	wrong := 0
+	for i := range answers {
+		if !labels.alike(answers[i].answered, answers[i].label) {
+			wrong++
+		}
+		if n := i + 1; n*surePoints/len(answers) > i*surePoints/len(answers) {
+			out = append(out, SurePoint{float64(n) / float64(len(answers)), float64(wrong) / float64(n)})
+		}
+	}
+	return out
 }
 
 // sureLimits returns the limits at which no more than a share of the sure answers are wrong, according to
@@ -37,7 +60,10 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	for i := range answers {
 		count[labels.called(answers[i].answered)]++
 	}
-	out := &sureLimits{of: map[string]float64{}, pooled: sureFrom(answers, labels, share, enough)}
+	out := &sureLimits{
+		of: map[string]float64{}, pooled: sureFrom(answers, labels, share, enough),
+		curve: sureCurve(answers, labels),
+	}
 	for class, n := range count {
 		if n >= enough {
 			own := slices.DeleteFunc(slices.Clone(answers), func(a heldOut) bool {

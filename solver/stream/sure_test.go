@@ -31,6 +31,12 @@ func TestSureLimits(t *testing.T) {
 	if l := c.sureLimits(labels, .03); !math.IsInf(l.limit("b"), 1) || !math.IsInf(l.limit("c"), 1) {
 		t.Errorf("b is always wrong, and sure from %v, others from %v", l.limit("b"), l.limit("c"))
 	}
+	l = c.sureLimits(labels, .03)
+	last := l.curve[len(l.curve)-1]
+	if len(l.curve) != surePoints || last.Share != 1 || last.Wrong != float64(enough)/float64(2*enough) ||
+		l.curve[surePoints/2-1].Wrong != 1 { // the surest half is that of b
+		t.Errorf("%d points, the last %v", len(l.curve), last)
+	}
 	if c.sureLimits(labels, 0) != nil {
 		t.Error("nobody asked")
 	}

@@ -78,6 +78,48 @@ export class AccuracyChart {
   }
 }
 
+// SureChart draws how many answers are sure against how many of these are wrong, by items that people labelled.
+export class SureChart {
+  #host;
+  #points = [];
+  #most = 0;
+
+  constructor(host) {
+    this.#host = host;
+    onResize(host, () => this.#draw());
+  }
+
+  show(points, most) {
+    this.#points = points;
+    this.#most = most;
+    if (points.length) this.#draw();
+    else empty(this.#host, "no item was labelled since the stream began: nothing is known to be sure");
+  }
+
+  #draw() {
+    if (!this.#points.length) return;
+    const width = this.#host.clientWidth, height = 190, left = 58, right = 20, top = 12, bottom = 40;
+    const high = Math.min(1, 1.15 * Math.max(2 * this.#most, ...this.#points.map(([, wrong]) => wrong)));
+    const x = (share) => left + (width - left - right) * share;
+    const y = (wrong) => top + (height - top - bottom) * (1 - wrong / high);
+    const percent = (part) => `${+(100 * part).toFixed(1)} %`;
+    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+    const [share, wrong] = this.#points.findLast(([, wrong]) => wrong <= this.#most) || [0, 0];
+    drawing.setAttribute("aria-label", `Of the surest ${percent(share)} of the answers to labelled items ${percent(wrong)} were wrong; at most ${percent(this.#most)} may be`);
+    for (const t of ticks(0, high)) {
+      drawing.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(t), y2: y(t) }),
+        svg("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, percent(t)));
+    }
+    for (const t of [0, .5, 1]) drawing.append(svg("text", { x: x(t), y: height - 22, "text-anchor": "middle" }, percent(t)));
+    drawing.append(svg("line", { class: "cross", x1: left, x2: width - right, y1: y(this.#most), y2: y(this.#most) }),
+      svg("text", { class: "value", x: left + 6, y: y(this.#most) - 5 }, `at most ${percent(this.#most)} wrong`),
+      svg("path", { class: "curve", d: path(this.#points.map(([share, wrong]) => [x(share), y(wrong)])), stroke: "var(--accent)" }),
+      svg("circle", { cx: x(share), cy: y(wrong), r: 3.5, fill: "var(--accent)" }),
+      axis((left + width - right) / 2, height - 6, "called sure, the surest first"), axis(12, (top + height - bottom) / 2, "wrong of these", true));
+    this.#host.replaceChildren(drawing);
+  }
+}
+
 export class ObjectiveChart {
   #host;
   #traces = [];

@@ -90,7 +90,7 @@ function showActs() {
   at("acts").replaceChildren(
     button("select all", selectAll),
     " ", button("split", split, { disabled: none, title: "teach those selected under the name in the field" }),
-    " ", button("not this", reject, { disabled: none }), " ", button("take back", forget, { disabled: none }),
+    " ", button("not this", reject, { disabled: none, title: `those selected are not ${chosen}, nor is what is very like them` }), " ", button("take back", forget, { disabled: none, title: "remove the examples that are selected" }),
     " ", button(`forget ${chosen}`, forgetName), ` ${selected.size} selected`);
 }
 
@@ -105,7 +105,7 @@ function split() {
 
 function forgetName() {
   const name = chosen;
-  sure(`Forget ${name}? ${moves(of(name))}, its rejections and all that was learned of it go in every process. This cannot be undone.`, () => act(async () => {
+  sure(`Forget ${name}? ${moves(of(name))}, its rejections and all that was learned of it go in every process. This cannot be undone: nothing keeps what is forgotten. Who is taught as ${name} again begins anew.`, () => act(async () => {
     const { receipt } = await ask("api/names/forget", { name });
     changed({ text: `${name} is forgotten: ${receipt.map((r) => `${r.where}: ${r.what}, ${r.until}`).join("; ")}`, undo: [] });
   }));
@@ -144,16 +144,20 @@ at("rename").addEventListener("submit", (event) => {
   const target = all.classes.find((c) => c.class === into);
   sure(`${target ? `Merge ${name} into ${into}, which has ${moves(target)}` : `Rename ${name} to ${into}`}${stream && ` in ${stream} alone`}? ${moves(of(name))} are called ${into} then.`, () => {
     at("into").value = "";
-    change(`${name} is called ${into}${stream && " in " + stream}`, [["api/names", { name, into, stream }]], [["api/names/undo", { name, stream }]]);
+    const before = all.names.find((n) => n.name === name && (n.stream || "") === stream && n.into); // the name that this one replaces
+    change(`${name} is called ${into}${stream && " in " + stream}`, [["api/names", { name, into, stream }]],
+      [before ? ["api/names", { name, into: before.into, stream }] : ["api/names/undo", { name, stream }]]);
   });
 });
 
 // The changes of this session, and below them the names that were given before.
 function showChanges() {
-  const named = new Set(changes.flatMap((c) => c.undo.map(([, body]) => body.name)));
-  const before = all.names.filter((n) => n.into && !named.has(n.name)).reverse().slice(0, 20).map((n) => ({
-    text: `${n.name} is called ${n.into}${n.stream ? " in " + n.stream : ""}${n.by ? ", by " + n.by : ""}${n.at ? ", " + moment(n.at) : ""}`,
-    undo: [["api/names/undo", { name: n.name, stream: n.stream }]],
+  const key = (n) => `${n.name} in ${n.stream || ""}`;
+  const said = new Set(changes.flatMap((c) => c.undo.map(([, body]) => body.name && key(body))));
+  const before = all.names.filter((n) => !said.has(key(n))).reverse().slice(0, 20).map((n) => ({
+    text: (n.into ? `${n.name} is called ${n.into}${n.stream ? " in " + n.stream : ""}` : `${n.name} is forgotten, which cannot be undone`) +
+      `${n.by ? ", by " + n.by : ""}${n.at ? ", " + moment(n.at) : ""}`,
+    undo: n.into ? [["api/names/undo", { name: n.name, stream: n.stream }]] : [],
   }));
   at("changes").replaceChildren(...[...changes, ...before].map((c) => make("li", {}, c.text, " ", c.undo.length > 0 && button("undo", () => undo(c)))));
 }

@@ -1,6 +1,6 @@
 // The page's script: it listens to the stage, hands what comes to the views, and keeps the figures.
 import { Belt } from "./belt.js";
-import { AccuracyChart, ObjectiveChart } from "./charts.js";
+import { AccuracyChart, ObjectiveChart, SureChart } from "./charts.js";
 import { at, live, make, whole } from "./dom.js";
 import { EpisodeMap } from "./map.js";
 import { Palette } from "./palette.js";
@@ -13,6 +13,7 @@ const open = (item) => teach.open(item);
 const map = new EpisodeMap(at("map-chart"), at("map-keys"), palette, open);
 const belt = new Belt(at("strip"), at("bins"), at("pause"), palette, open, (id) => map.find(id));
 const accuracy = new AccuracyChart(at("accuracy-chart"));
+const sure = new SureChart(at("sure-chart"));
 const objective = new ObjectiveChart(at("objective-chart"));
 
 const streams = new Streams(at("streams"), at("hour-chart"), at("streams-hint"));
@@ -33,6 +34,15 @@ function showScores(scores) {
   const late = (s) => (s.lateOf ? s.late / s.lateOf : s.right / s.all);
   const rest = scores.slice(1).map((s) => `${s.name} ${percent(late(s))}`);
   figure("accuracy", percent(late(scores[0])), `${percent(scores[0].right / scores[0].all)} so far · ${rest.join(" · ")}`);
+}
+
+// showSure draws what the last episode's stream knows of its answers, and says how many of the episode are sure.
+function showSure({ stream, items, maxWrong, sure: points }) {
+  at("sure").hidden = !maxWrong;
+  if (!maxWrong) return;
+  const count = items.filter((item) => item.sure).length;
+  at("sure-hint").textContent = `${stream ? stream + ": " : ""}${count} of the ${items.length} items of its last episode are sure; the curve is of items that people labelled, answered without their label`;
+  sure.show(points || [], maxWrong);
 }
 
 // What keeps the stage from doing its work, in red: what, why, and what may be done.
@@ -95,6 +105,7 @@ const receive = {
     showScores(episode.scores);
     if (episode.scores && episode.scores.length) accuracy.add(episode.scores);
     map.show(episode);
+    showSure(episode);
     at("objective").hidden &&= (episode.trace || []).length < 3; // two points are no curve
     objective.show(episode.trace);
     belt.take(episode);

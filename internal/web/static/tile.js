@@ -14,9 +14,11 @@ export function picture(item) {
 
 const blank = (item) => make("span", { className: "blank" }, item.name || item.id);
 
+const fraction = (x) => x.toFixed(2).replace(/^0/, "");
+
 export function describe(item) {
   let text = item.unknown ? `unknown, nearest ${item.label}` : item.label;
-  if (item.sure === false) text += `, not sure: ${item.confidence.toFixed(2)}, ` + (item.sureFrom ? `needs ${item.sureFrom.toFixed(2)}` : "too few labels");
+  if (item.sure === false) text += `, not sure: ${fraction(item.confidence)}, ` + (item.sureFrom ? `needs ${fraction(item.sureFrom)}` : "too few labels");
   else text += `, ${Math.round(100 * item.confidence)} % sure`;
   if (wrong(item)) text += `, truly ${item.truth}`;
   if (item.taught) text += ", taught";
