@@ -44,19 +44,23 @@ func (l *labelRecords) order(key string, at time.Time, o *record.Order) {
 	}
 }
 
-// dropOrders drops cancelled orders, then skipped records among the older half.
+// dropOrders drops cancelled orders, and if these were few the older half of the skipped records.
 func (l *labelRecords) dropOrders() {
 	maps.DeleteFunc(l.given, func(_ string, g given) bool { return g.order == nil })
 	if len(l.given) <= mostOrders {
 		return
 	}
-	keys := slices.SortedFunc(maps.Keys(l.given), func(a, b string) int {
+	var skipped []string
+	for key, g := range l.given {
+		if g.order.Skip != "" {
+			skipped = append(skipped, key)
+		}
+	}
+	slices.SortFunc(skipped, func(a, b string) int {
 		return cmp.Or(l.given[a].at.Compare(l.given[b].at), cmp.Compare(a, b))
 	})
-	for _, key := range keys[:len(keys)/2] {
-		if l.given[key].order.Skip != "" {
-			delete(l.given, key)
-		}
+	for _, key := range skipped[:(len(skipped)+1)/2] {
+		delete(l.given, key)
 	}
 }
 

@@ -94,6 +94,12 @@ func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 		if len(raw.Value) == 0 && IsOrder(string(raw.Key)) {
 			return Label{Forget: string(raw.Key)}, nil
 		}
+	}
+	if key := string(raw.Key); key != "" && key != o.Key() {
+		return Label{}, reject(Unreadable, "%s: the key %q is not that of the order, %q", kind, short(raw.Key),
+			short([]byte(o.Key())))
+	}
+	if kind == ControlResume {
 		return Label{Forget: o.Key()}, nil
 	}
 	if longest := d.options.Limits.Name; longest > 0 {

@@ -39,6 +39,16 @@ func TestOrders(t *testing.T) {
 			}
 		}
 	}
+	other := (&Order{Stream: "b"}).Record("labels")
+	for _, kind := range []string{ControlPause, ControlResume} {
+		raw := &Raw{
+			Key: []byte("a key of my own"), Value: other.Value, Headers: []Header{{ControlHeader, []byte(kind)}},
+		}
+		if l, err := d.DecodeLabel(context.Background(), raw); err == nil || !strings.Contains(err.Error(),
+			`is not that of the order, "slkstream-order/stream/b"`) {
+			t.Errorf("%s under another key: %+v, %v", kind, l, err)
+		}
+	}
 	for kind, values := range map[string][]string{
 		ControlPause: {
 			`{`, `{"id":"in/0/1"}`, `{"stream":"a","partition":1}`,
