@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
@@ -96,7 +95,9 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	}
 	first.mutex.Lock()
 	defer first.mutex.Unlock()
-	first.asked = time.Now()
+	if first.knows == nil {
+		return nil, errors.New("too many streams are asked at once")
+	}
 	answers := first.now.Ask(items)
 	if answers == nil {
 		return nil, fmt.Errorf("%w: the vectors are not of the stream's dimension, or hold zeros or no numbers",
@@ -105,34 +106,18 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	return answers, nil
 }
 
-// acquaint sees to it that first answers know their stream.
+// acquaint sees to it that first answers know their stream, if there is room for it.
 func (s *Stage) acquaint(first *firstStream, like *stream.Item) error {
-	known := func() bool {
-		first.mutex.Lock()
-		defer first.mutex.Unlock()
-		return first.knows != nil
-	}
-	if known() {
+	if known, _ := first.ask(); known {
 		return nil
 	}
-	first.live.working.Lock() // before the lock of first, as a worker has it
+	first.live.working.Lock()
 	defer first.live.working.Unlock()
-	first.mutex.Lock()
-	defer first.mutex.Unlock()
 	switch d := first.live.memory.Dimension(); {
-	case first.knows != nil:
-		return nil
 	case d == 0:
 		return fmt.Errorf("%q: %w", first.live.key.Stream, ErrNoStream)
 	case d != len(like.Vector):
 		return fmt.Errorf("%w: dimension %d, not the stream's %d", stream.ErrItem, len(like.Vector), d)
 	}
-	first.asked = time.Now()
-	if err := s.learn(first, like, nil, nil); err != nil {
-		return err
-	}
-	if first.knows == nil {
-		return errors.New("too many streams are asked at once")
-	}
-	return nil
+	return s.learn(first, like, nil, nil)
 }

@@ -96,14 +96,13 @@ func (f *firstAnswers) read(it *record.Item, now time.Time) {
 		f.count(1, nowEarlier)
 		return
 	}
-	own := *it
 	s := f.partition.stream(consumer.Key{Stream: it.Stream, Model: it.Model})
 	first := s.first.Load()
 	if first == nil {
 		first = &firstStream{live: s, settled: record.NoPosition}
 		s.first.Store(first)
 	}
-	f.batch = append(f.batch, firstItem{first, &own, now})
+	f.batch = append(f.batch, firstItem{first, it, now})
 }
 
 // flush hands over what was read; behind leaves out what is older than NowWithin.
@@ -248,27 +247,26 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []First
 			records, wait = nil, nil
 		}
 	}()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.asked = time.Now()
 	items := make([]stream.Item, len(list))
 	for i := range list {
 		items[i] = streamItem(list[i].item)
 	}
-	if s.knows == nil {
-		if s.asked.Sub(s.full) < nowQuiet {
-			f.count(len(list), nowFull)
-			return nil, nil
-		}
+	if known, full := s.ask(); !known && !full {
 		if !s.live.working.TryLock() {
 			return nil, list // the worker tells when it is done
 		}
 		err := f.partition.stage.learn(s, &items[0], nil, nil)
 		s.live.working.Unlock()
-		if err != nil || s.knows == nil {
-			f.count(len(list), nowFull)
+		if err != nil {
+			f.count(len(list), nowUnknown)
 			return nil, nil
 		}
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.knows == nil {
+		f.count(len(list), nowFull)
+		return nil, nil
 	}
 	answers := s.now.Answer(items)
 	if answers == nil {
@@ -407,13 +405,27 @@ func (s *Stage) makeNow(ctx context.Context, partitions int) {
 	}
 }
 
-// learn gives a stream's first answers what the stream knows now; items and answers are those of the episode that has
-// just been answered. The caller holds both the stream and s.
+// ask notes that an answer is wanted. It says whether the stream is known, and if not, whether there was no
+// room for it lately.
+func (s *firstStream) ask() (known, full bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.asked = time.Now()
+	return s.knows != nil, s.asked.Sub(s.full) < nowQuiet
+}
+
+// learn gives a stream's first answers what the stream knows now; items and answers are those of the episode
+// that has just been answered. The caller holds the stream. Meanwhile answers are given by what was known.
 func (s *Stage) learn(first *firstStream, like *stream.Item, items []stream.Item, answers []stream.Answer) error {
-	k, err := first.live.memory.Knowledge(like, s.labels.current.Load().labels, first.knows)
+	first.mutex.Lock()
+	before := first.knows
+	first.mutex.Unlock()
+	k, err := first.live.memory.Knowledge(like, s.labels.current.Load().labels, before)
 	if err != nil {
 		return err
 	}
+	first.mutex.Lock()
+	defer first.mutex.Unlock()
 	first.now.Follow(k, items, answers)
 	first.knows = k
 	if !s.firsts.admit(first, first.now.Bytes()) {
@@ -449,13 +461,13 @@ func (j *job) follow() {
 		}
 	}()
 	first.mutex.Lock()
-	defer first.mutex.Unlock()
-	if first.knows == nil && first.asked.IsZero() {
-		return
-	}
-	if time.Since(first.asked) > nowQuiet { // nobody asks: it is worked out when somebody does
+	asked, quiet := !first.asked.IsZero(), time.Since(first.asked) > nowQuiet
+	if asked && quiet { // nobody asks: it is worked out when somebody does
 		first.drop()
 		s.partition.stage.firsts.forget(first)
+	}
+	first.mutex.Unlock()
+	if !asked || quiet {
 		return
 	}
 	if err := s.partition.stage.learn(first, &items[0], items, answers); err != nil {

@@ -14,7 +14,8 @@ import (
 // It is immutable: any number of goroutines may read it while the stream answers its next episode.
 type Knowledge struct {
 	solve     solver.Settings
-	frames    float64 // Settings.FrameWeight
+	ranked    []float32 // weight of the edge to the first, second and further neighbour
+	frames    float64   // Settings.FrameWeight
 	model     string
 	dimension int
 	labels    *followedLabels
@@ -79,8 +80,10 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		k.fromClusters(from)
+		k.rank()
 		return k, nil
 	}
+	k.rank()
 	p.fill(from, nil)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
 	k.not = p.rejectedClasses(from)
@@ -105,12 +108,30 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	return k, nil
 }
 
+// rank computes the weights of edges, with a mean of 1 as in a solve. About half of an item's neighbours have
+// come before it: its r-th nearest of those is about its 2r-th, which weighs EdgeDecay^2r.
+func (k *Knowledge) rank() {
+	k.ranked = make([]float32, k.solve.Rho)
+	decay := k.solve.EdgeDecay * k.solve.EdgeDecay
+	if decay == 0 {
+		decay = 1
+	}
+	weight, sum := 1., 0.
+	for i := range k.ranked {
+		k.ranked[i] = float32(weight)
+		sum += weight
+		weight *= decay
+	}
+	kernel.Scale(float32(float64(k.solve.Rho)/sum), k.ranked)
+}
+
 // fromClusters takes the clusters as classes.
 func (k *Knowledge) fromClusters(s *Stream) {
 	c, d := &s.clusters, k.dimension
 	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
 	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
 	k.solve.Lambda, k.solve.Rho, k.solve.Tau, k.solve.U, k.solve.Beta, k.solve.CPI = 2, 8, 6, .75, .25, 10
+	k.solve.EdgeDecay = 1
 	if len(c.list) == 0 {
 		return
 	}
@@ -167,11 +188,9 @@ func (k *Knowledge) sameSpace(before *Knowledge) bool {
 		})
 }
 
-// besideSame reports whether rows are embedded as with before, among the same labelled rows.
-func (k *Knowledge) besideSame(before *Knowledge) bool {
-	return before != nil && before.metric == k.metric && slices.Equal(before.mean, k.mean) &&
-		slices.Equal(before.class, k.class) && len(before.labelled) == len(k.labelled) &&
-		(len(k.labelled) == 0 || &before.labelled[0] == &k.labelled[0])
+// sameMap reports whether rows are embedded as with before.
+func (k *Knowledge) sameMap(before *Knowledge) bool {
+	return before != nil && before.metric == k.metric && slices.Equal(before.mean, k.mean)
 }
 
 // addUp computes the sums, weights and squares of the prototypes.

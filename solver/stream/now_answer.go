@@ -10,24 +10,20 @@ import (
 
 // nowScratch is memory that is used again.
 type nowScratch struct {
-	z, near           []float32 // before the metric; distances to be sorted
-	labelled, classes []float32 // products of a tile of items with labelled rows, and with the classes' sums
-	labelledZ, window []float32 // the same before the metric; products with the rows, those of the tile among them
-	items             []nowItem // of a record
-	pairs             []nowPair
-	shrunk            []float32 // of the metric
-	scores, against   []float32 // against: what rejections say
-	values, sum       []float32
-	speakers          []int32
+	z                         []float32 // before the metric
+	labelled, classes, window []float32 // products of a tile of items with labelled rows, with the classes' sums, and with the rows
+	items                     []nowItem // of a record
+	pairs                     []nowPair
+	shrunk                    []float32 // of the metric
+	scores, against           []float32 // against: what rejections say
 }
 
 // nowItem is an item of a record that is being answered.
 type nowItem struct {
 	row     int       // where it is among the rows
-	tiled   int       // where it is in the tile
 	fixed   []float32 // its scores but for what the others of its record say
-	likely  []float32
-	nearest []link // with their squared distances; labelled rows come after all rows
+	likely  []float32 // softmax(-tau d2(u, C))
+	nearest []link    // with their squared distances; labelled rows come after all rows
 	unknown float64
 }
 
@@ -42,12 +38,7 @@ type nowPair struct {
 func (n *Now) Answer(items []Item) []Answer { return n.answer(items, true) }
 
 // Ask is Answer for items that are no part of the stream; all of them are of one record.
-func (n *Now) Ask(items []Item) []Answer {
-	middle := n.middle
-	answers := n.answer(items, false)
-	n.middle = middle
-	return answers
-}
+func (n *Now) Ask(items []Item) []Answer { return n.answer(items, false) }
 
 func (n *Now) answer(items []Item, keep bool) []Answer {
 	k := n.knows
@@ -102,15 +93,14 @@ func (n *Now) tile(items []Item) {
 		k.raise(n.raised[(before+i)*d:(before+i)*d+d], items[i].Vector)
 	}
 	x.shrunk = k.embed(z, u, n.raised[before*d:], x.shrunk)
-	if k.metric != nil {
-		x.labelledZ = vector.Resize(x.labelledZ, most*m)
-		kernel.Products(x.labelledZ, z, k.labelledZ, most, m, d)
-	}
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*all)
 	kernel.Products(x.labelled, u, k.labelled, most, m, d)
 	kernel.Products(x.classes, u, n.sums, most, classes, d)
 	kernel.Products(x.window, u, n.u, most, all, d)
+	for i := range items {
+		n.rows[before+i].far = n.far(z[i*d:i*d+d], x.labelled[i*m:i*m+m], x.classes[i*classes:i*classes+classes])
+	}
 }
 
 // record answers the last items of a tile from number first on, which are of one record. before is the number of rows
@@ -125,8 +115,8 @@ func (n *Now) record(answers []Answer, items []Item, first, before int, keep boo
 	x.scores = vector.Resize(x.scores, len(k.names))
 	for i := range count {
 		it := &x.items[i]
-		it.row, it.tiled = before+first+i, first+i
-		n.score(it, before+first, keep)
+		it.row = before + first + i
+		n.score(it, first+i, before+first, keep)
 		n.reject(it, &items[first+i])
 		n.solve(i)
 	}
@@ -159,24 +149,21 @@ func (n *Now) solve(i int) {
 	n.rows[it.row].s = largest(x.scores)
 }
 
-// score fills in an item's scores, by all that is fixed: what is before the row record.
-func (n *Now) score(it *nowItem, record int, keep bool) {
+// score fills in an item's scores, by all that is fixed: what is before the row record. tiled is where the item is
+// in the tile.
+func (n *Now) score(it *nowItem, tiled, record int, keep bool) {
 	k, x := n.knows, &n.scratch
 	m, classes := len(k.class), len(k.names)
-	labelled, products := x.labelled[it.tiled*m:][:m], x.classes[it.tiled*classes:][:classes]
-	window := x.window[it.tiled*len(n.rows):][:it.row]
-	row := &n.rows[it.row]
+	labelled, products := x.labelled[tiled*m:][:m], x.classes[tiled*classes:][:classes]
+	window := x.window[tiled*len(n.rows):][:it.row]
 	it.fixed, it.likely = vector.Resize(it.fixed, classes), vector.Resize(it.likely, classes)
 	n.costs(it.fixed, products)
 	copy(it.likely, it.fixed)
 	kernel.Softmax(it.likely)
-	row.likely = largest(it.likely)
 	kernel.Axpy(float32(k.solve.Beta), n.logs, it.fixed)
-	row.far = n.far(labelled, products, it.tiled)
 	n.near(it, window, labelled, keep)
 	n.neighbours(it, record)
 	n.related(it, window, record)
-	n.evidence(it, window, keep)
 }
 
 // reject adds what rejections say of an item.
@@ -218,9 +205,10 @@ func (n *Now) prototype(c int) {
 	n.prototypes[c] = nowPrototype{float32(2 * s.Tau / n.masses[c] * pulled), float32(s.Tau * psi)}
 }
 
-// far is the distance of a row to the nearest labelled item, see unknownScores, or to the nearest cluster.
-func (n *Now) far(labelled, products []float32, tiled int) float64 {
-	k, m := n.knows, len(labelled)
+// far is about the distance of a row to the nearest labelled item, see unknownScores, or that to the nearest
+// cluster: without the metric, it is that of the item that is nearest with it.
+func (n *Now) far(z, labelled, products []float32) float64 {
+	k := n.knows
 	if k.clusters {
 		best := math.Inf(1)
 		for c, v := range products {
@@ -228,51 +216,63 @@ func (n *Now) far(labelled, products []float32, tiled int) float64 {
 		}
 		return math.Sqrt(max(0, best))
 	}
-	if m == 0 {
-		return mostDistance
-	}
-	before := labelled
-	if k.metric != nil && tiled >= 0 {
-		before = n.scratch.labelledZ[tiled*m : tiled*m+m]
-	}
-	best := float32(-1)
-	for j, v := range before {
-		if k.class[j] != k.nobody || len(k.names) == 1 {
-			best = max(best, v)
+	best := -1
+	for j, v := range labelled {
+		if (best < 0 || v > labelled[best]) && (k.class[j] != k.nobody || len(k.names) == 1) {
+			best = j
 		}
 	}
-	if k.metric == nil {
-		return distance(best)
+	switch d := k.dimension; {
+	case best < 0:
+		return mostDistance
+	case k.metric == nil:
+		return distance(labelled[best])
+	default:
+		return (distance(labelled[best]) + distance(kernel.Dot(z, k.labelledZ[best*d:best*d+d]))) / 2
 	}
-	return (distance(slices.Max(labelled)) + distance(best)) / 2
 }
 
 // near finds the neighbours of an item among labelled rows and those before it.
 func (n *Now) near(it *nowItem, window, labelled []float32, keep bool) {
 	k, rho := n.knows, n.knows.solve.Rho
 	it.nearest = it.nearest[:0]
-	for j, product := range labelled {
-		it.nearest = nearest(it.nearest, link{int32(len(n.rows) + j), 2 - 2*product}, rho)
+	limit := float32(math.MaxFloat32) // of what is among the nearest
+	add := func(at int, square float32) {
+		it.nearest = nearest(it.nearest, link{int32(at), square}, rho)
+		if len(it.nearest) == rho {
+			limit = it.nearest[rho-1].weight
+		}
 	}
-	row := &n.rows[it.row]
+	for j, product := range labelled {
+		if square := 2 - 2*product; square < limit {
+			add(len(n.rows)+j, square)
+		}
+	}
 	lag := float32(0)
 	if k.coherence > 0 {
 		lag = float32(lagWeight * k.coherence * n.middle / lagUnit)
 	}
 	const middling = 100. / 3 // the mean of how far two of a hundred items are apart
+	id, closest := n.rows[it.row].id, float32(math.MaxFloat32)
 	for j, product := range window {
-		r := &n.rows[j]
-		if row.id != "" && row.id == r.id {
-			continue // the item itself
-		}
 		square := max(0, 2-2*product)
-		if row.nearest = min(row.nearest, square); keep {
-			r.nearest = min(r.nearest, square)
+		timed := square + lag*(float32(min(it.row-j, lagMost))-middling)
+		if timed >= limit && square >= closest || id != "" && n.rows[j].id == id { // the item itself
+			continue
 		}
-		it.nearest = nearest(it.nearest, link{int32(j), square + lag*(float32(min(it.row-j, lagMost))-middling)}, rho)
+		closest = min(closest, square)
+		add(j, timed)
 	}
-	if n.middle == 0 && keep && it.row > 0 {
-		n.middle = float64(row.nearest) // the first two rows; the rest when the episode is over
+	if !keep || closest == math.MaxFloat32 {
+		return
+	}
+	switch at := float64(closest); {
+	case n.middle == 0:
+		n.middle = at
+	case at > n.middle:
+		n.middle *= nowFollowed
+	default:
+		n.middle /= nowFollowed
 	}
 }
 
@@ -294,22 +294,22 @@ func nearest(near []link, x link, most int) []link {
 // neighbours adds lambda (W S + b) and smooths the unknown score.
 func (n *Now) neighbours(it *nowItem, record int) {
 	k, x := n.knows, &n.scratch
-	lambda := float32(k.solve.Lambda)
 	degree, sum := 1., n.rows[it.row].far
-	for _, l := range it.nearest {
+	for at, l := range it.nearest {
+		weight := float32(k.solve.Lambda) * k.ranked[at]
 		if over := int(l.node) - len(n.rows); over >= 0 {
-			it.fixed[k.class[over]] += lambda
+			it.fixed[k.class[over]] += weight
 			continue
 		}
 		r := &n.rows[l.node]
-		if !r.given {
+		if !r.given && r.far >= 0 {
 			degree++
 			sum += r.far
 		}
 		if int(l.node) >= record {
-			x.pairs = append(x.pairs, nowPair{it.row - record, int(l.node) - record, lambda})
+			x.pairs = append(x.pairs, nowPair{it.row - record, int(l.node) - record, weight})
 		} else {
-			r.s.addTo(it.fixed, lambda)
+			r.s.addTo(it.fixed, weight)
 		}
 	}
 	it.unknown = sum / degree
@@ -372,7 +372,7 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 	for _, l := range it.nearest {
 		if int(l.node) < len(n.rows) && !n.rows[l.node].given {
 			degree++
-			z += n.rows[l.node].likely.weight(label)
+			z += n.rows[l.node].s.weight(label)
 		}
 	}
 	z = min(z/degree, float32(k.limit.sure(it.unknown)))
@@ -385,15 +385,13 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 	row.s.addTo(x.scores, 1)
 	a.Alternatives = alternatives(nil, k.names, x.scores, label, a.Confidence)
 	if !keep {
-		n.said = z
 		return a
 	}
-	row.said, row.first = z, label
+	row.said, row.first = z, a.Label
 	if item.Label != "" {
-		n.remember(item.ID, item.Label, a.Label, z)
-		row.s, row.speaks = classWeights{}, classWeights{}
+		row.s = classWeights{}
 		if c, ok := k.numbers[item.Label]; ok {
-			row.s, row.speaks = certain(c), certain(c)
+			row.s = certain(c)
 		}
 		a = Answer{Label: item.Label, Confidence: 1, Calibrated: a.Calibrated}
 	}
