@@ -26,10 +26,6 @@ type example struct {
 	id      string
 	vector  []float32 // never changed
 	episode int64
-
-	// The most similar of the later examples in its class, computed once the class is full.
-	alike    string
-	likeness float64
 }
 
 // observe forgets the examples that the labels topic corrects or withdraws, updates the list of classes, and
@@ -134,52 +130,18 @@ func (c *classes) forget(id string) {
 	c.kept[name] = slices.DeleteFunc(examples, func(e example) bool { return e.id == id })
 }
 
-// keep adds a taught item to its class. A full class drops the older of its two most similar examples,
-// never the newest, so that the rest are recent and distinct. keep returns the id of the dropped one, ""
-// if none was.
+// keep adds a taught item to its class. A full class drops its oldest example. keep returns the id of the
+// dropped one, "" if none was.
 func (c *classes) keep(class string, taught example, most int) (dropped string) {
 	c.forget(taught.id)
 	c.add(class)
 	c.version++
 	c.owner[taught.id] = class
-	examples := append(c.kept[class], taught)
-	c.kept[class] = examples
-	if len(examples) <= most {
-		for i := range examples {
-			examples[i].alike = "" // not maintained while the class is not full
-		}
-		return ""
+	if c.kept[class] = append(c.kept[class], taught); len(c.kept[class]) > most {
+		dropped = c.kept[class][0].id
+		c.forget(dropped)
 	}
-	older, closest := 0, math.Inf(-1)
-	for i := range examples {
-		if examples[i].compare(examples[i+1:]); examples[i].likeness > closest {
-			older, closest = i, examples[i].likeness
-		}
-	}
-	dropped = examples[older].id
-	for i := range examples[:older] {
-		if examples[i].alike == dropped {
-			examples[i].alike = "" // the same id may be taught again with another vector
-		}
-	}
-	c.forget(dropped)
 	return dropped
-}
-
-// compare finds the most similar of the later examples. An earlier result holds while that example is there:
-// then only the newest is compared.
-func (x *example) compare(later []example) {
-	if !slices.ContainsFunc(later, func(y example) bool { return y.id == x.alike }) {
-		x.alike, x.likeness = "", math.Inf(-1)
-	}
-	if x.alike != "" {
-		later = later[len(later)-1:]
-	}
-	for _, y := range later {
-		if likeness := cosine(x.vector, y.vector); likeness > x.likeness {
-			x.alike, x.likeness = y.id, likeness
-		}
-	}
 }
 
 // cosine compares directions: an embedding's length says little about its content.

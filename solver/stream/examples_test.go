@@ -36,44 +36,25 @@ func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	}
 }
 
-// TestMostAlikeOfAll: a full class drops the example that a comparison of all pairs finds, whatever was
-// corrected and withdrawn before. Pairs are compared only once.
-func TestMostAlikeOfAll(t *testing.T) {
+// TestOldestExampleGoes: a full class drops its oldest example, whatever was corrected and withdrawn before.
+func TestOldestExampleGoes(t *testing.T) {
 	const most = 6
 	random := rand.New(rand.NewPCG(3, 4))
 	var c classes
-	var reference []example // oldest first
+	var reference []string // oldest first
 	for step := range 2000 {
 		id := fmt.Sprint(random.IntN(40))
-		reference = slices.DeleteFunc(reference, func(x example) bool { return x.id == id })
+		reference = slices.DeleteFunc(reference, func(x string) bool { return x == id })
 		if step%7 == 3 {
 			c.forget(id)
 			continue
 		}
-		x := example{id: id, vector: []float32{random.Float32(), random.Float32(), random.Float32()}}
-		reference = append(reference, x)
 		want := ""
-		if len(reference) > most {
-			older, closest := 0, math.Inf(-1)
-			for i, x := range reference {
-				for _, y := range reference[i+1:] {
-					if alike := cosine(x.vector, y.vector); alike > closest {
-						older, closest = i, alike
-					}
-				}
-			}
-			want = reference[older].id
-			reference = slices.Delete(reference, older, older+1)
+		if reference = append(reference, id); len(reference) > most {
+			want, reference = reference[0], reference[1:]
 		}
-		if got := c.keep("class", x, most); got != want {
+		if got := c.keep("class", example{id: id}, most); got != want {
 			t.Fatalf("step %d: gave up %q, want %q", step, got, want)
 		}
-	}
-	x := example{id: "x", vector: []float32{1, 0}}
-	later := []example{{id: "far", vector: []float32{0, 1}}, {id: "near", vector: []float32{1, 1}}}
-	x.compare(later)
-	later[0].vector = x.vector // would be the most similar if it were compared again
-	if x.compare(append(later, example{id: "new", vector: []float32{0, 1}})); x.alike != "near" {
-		t.Errorf("%q is the most alike: examples are compared that were compared before", x.alike)
 	}
 }
