@@ -51,9 +51,13 @@ func (e *episode) compare(rho int, assess bool) {
 	if l.metric != nil {
 		kernel.Products(b.centre, l.metric.Centre, e.v, 1, n, d)
 		directions, less := len(l.metric.Scales), shrinkingScales(l.metric.Scales)
-		b.signed = append(b.signed[:0], e.along[:n*directions]...)
-		for from := 0; from < len(b.signed); from += directions {
-			kernel.Scale(-1, b.signed[from:from+less])
+		b.signed = vector.Resize(b.signed, n*directions)
+		for i := range n {
+			row := b.signed[i*directions : i*directions+directions]
+			for r := range row {
+				row[r] = e.along[r*e.rows+i]
+			}
+			kernel.Scale(-1, row[:less])
 		}
 	}
 	b.delta = vector.Resize(b.delta, n*len(b.list))

@@ -171,27 +171,36 @@ func (e *episode) mapRows(p *Problem) {
 		}
 		e.addHeld(p, own)
 	}
-	directions := 0
 	if m != nil {
-		directions = len(m.Scales)
+		directions := len(m.Scales)
 		for q := range e.rows {
 			if q < own || e.count[q] == 0 { // the labelled rows in a mean are centred already
 				kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
 			}
 		}
 		e.along = vector.Resize(e.along, e.rows*directions)
-		kernel.Products(e.along, e.v, m.Vectors, e.rows, directions, d)
-		scaleAlong(e.along, m.Scales)
+		kernel.Products(e.along, m.Vectors, e.v, directions, e.rows, d)
+		for r, s := range m.Scales {
+			kernel.Scale(alongScale(s), e.along[r*e.rows:(r+1)*e.rows])
+		}
 	}
 	for q := range e.rows {
-		row := e.v[q*d : q*d+d]
-		e.square[q] = kernel.Dot(row, row)
+		e.square[q] = kernel.Dot(e.v[q*d:q*d+d], e.v[q*d:q*d+d])
 		e.by[q], e.own[q] = 1, e.square[q]
-		if m == nil {
-			continue
+	}
+	if m == nil {
+		return
+	}
+	for r, s := range m.Scales {
+		sign := float32(-1)
+		if s > 1 {
+			sign = 1
 		}
-		along := e.along[q*directions : q*directions+directions]
-		length := lengthAlong(e.square[q], along, m.Scales)
+		for q, v := range e.along[r*e.rows : (r+1)*e.rows] {
+			e.own[q] += sign * v * v
+		}
+	}
+	for q, length := range e.own {
 		if e.own[q] = max(0, length); q >= own && e.count[q] > 0 {
 			continue
 		}
@@ -202,9 +211,14 @@ func (e *episode) mapRows(p *Problem) {
 		if e.by[q] = 0; length > leastLength {
 			e.by[q] = float32(math.Sqrt(float64(target) / float64(length)))
 		}
-		kernel.Scale(e.by[q], row)
-		kernel.Scale(e.by[q], along)
+		kernel.Scale(e.by[q], e.v[q*d:q*d+d])
 		e.own[q] = length * e.by[q] * e.by[q]
+	}
+	for from := 0; from < len(e.along); from += e.rows {
+		along := e.along[from : from+e.rows]
+		for q, by := range e.by {
+			along[q] *= by
+		}
 	}
 }
 

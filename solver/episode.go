@@ -32,7 +32,7 @@ type episode struct {
 	inverse          []float32 // items: 1 / |x - mu|
 	z                []float32 // items, and anchors that are rows, x d
 	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
-	along            []float32 // rows x directions: scaleAlong of the metric's products with v
+	along            []float32 // directions x rows: products with v times alongScale
 	by, square       []float32 // rows: see v; |z - centre|^2
 	priorSquare      []float32 // classes: |m'|^2 where there is a prior
 	u                []float32 // rows x d, of the row-space engine

@@ -16,8 +16,8 @@ const mostGram = 2048
 // the whole solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
 	e         *episode
-	g, h      []float32 // rows x rows: inner products in u-space, and workspace
-	signed    []float32 // rows x directions: along, negated where the metric shrinks
+	g         []float32 // rows x rows: inner products in u-space
+	signed    []float32 // directions x rows: along, negated where the metric shrinks
 	fixed     []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
 	product   []float32 // k x rows: products of the prototypes with every row
 	next      []float32 // k x rows
@@ -71,13 +71,9 @@ func (g *gramSpace) build(e *episode) {
 	g.g = vector.Resize(g.g, t*t)
 	kernel.Gram(g.g, e.v, t, e.d)
 	if m != nil && len(m.Scales) > 0 {
-		directions, less := len(m.Scales), shrinkingScales(m.Scales)
-		g.h, g.signed = vector.Resize(g.h, t*t), append(g.signed[:0], e.along...)
-		for from := 0; from < len(g.signed); from += directions {
-			kernel.Scale(-1, g.signed[from:from+less])
-		}
-		kernel.Products(g.h, g.signed, e.along, t, t, directions)
-		kernel.Axpy(1, g.h, g.g)
+		g.signed = append(g.signed[:0], e.along...)
+		kernel.Scale(-1, g.signed[:shrinkingScales(m.Scales)*t])
+		kernel.Accumulate(g.g, g.signed, e.along, len(m.Scales), t, t)
 	}
 	for q := range t {
 		e.own[q] = g.g[q*t+q]

@@ -188,11 +188,13 @@ func (l *Labelled) unit(out []float32, i int, delta []float32) float32 {
 	return inverse
 }
 
-// scaleAlong multiplies rows of products with the directions of a metric by sqrt(|1 - s^2|), s the scale
-// of the direction.
+// alongScale returns sqrt(|1 - s^2|), s the scale of a direction of a metric.
+func alongScale(s float32) float32 { return float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s)))) }
+
+// scaleAlong multiplies rows of products with the directions of a metric by their alongScale.
 func scaleAlong(rows, scales []float32) {
 	for j, s := range scales {
-		by := float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s))))
+		by := alongScale(s)
 		for at := j; at < len(rows); at += len(scales) {
 			rows[at] *= by
 		}
