@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -157,9 +158,9 @@ func TestInputDeleted(t *testing.T) {
 	answered(stays)
 }
 
-// If a log ends before the last answered offset and its topic has the same ID, reading continues at its end:
-// brokers that lost records do not make the remaining ones new.
-func TestInputEndsEarlier(t *testing.T) {
+// A group's offset past the end of the log is not believed, as after a broker's crash it may be that of a
+// topic that was deleted: no record is answered twice, and none is left out.
+func TestOffsetPastTheEnd(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(83)
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -171,21 +172,52 @@ func TestInputEndsEarlier(t *testing.T) {
 	stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// A committed offset past the end is the state in which an owner finds a log that has become shorter.
 	if _, err := client.Kafka().OffsetCommit(ctx, &kafka.OffsetCommitRequest{
 		GroupID: o.Group, GenerationID: -1,
 		Topics: map[string][]kafka.OffsetCommit{in: {{Partition: 0, Offset: 1000}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	start(t, client, o)
-	eventually(t, "taken over", func() bool {
-		at, err := client.Committed(ctx, o.Group, in, 0)
-		return err == nil && at == 30
-	})
 	write(t, client, f.records(in, 1, 10))
+	start(t, client, o)
 	s := collect(t, client, o.Out, count(40))
 	for id, answers := range s.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s is answered %d times", id, len(answers))
+		}
+	}
+}
+
+// If a log ends before the position in the state and its topic has the same ID, reading continues at its end:
+// brokers that lost records do not make the remaining ones new.
+func TestInputEndsEarlier(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(83)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.State = o.Group + "-state"
+	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+	stop := start(t, client, o)
+	write(t, client, f.records(in, 1, 30))
+	read(t, client, o.Out, 30)
+	stop()
+	inputs, err := loadAll(t.Context(), client, o.State, 0, o.Group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := inputs[in]
+	journal := *restored.Journal
+	journal.From, journal.Answered = record.Start(1000), nil
+	keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
+	write(t, client, keeper.Commit(&journal, nil))
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	eventually(t, "taken over", func() bool { return s.metrics.takeovers.Value(fromState) == 1 })
+	write(t, client, f.records(in, 1, 10))
+	for id, answers := range collect(t, client, o.Out, count(40)).answers {
 		if len(answers) != 1 {
 			t.Errorf("%s is answered %d times", id, len(answers))
 		}

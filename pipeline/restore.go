@@ -300,7 +300,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 		return start, nil
 	}
-	shorter := j.From.Offset > end || committed > end
+	shorter := j.From.Offset > end
 	known := j.Input != "" && p.inputName() != ""
 	if shorter || known && j.Input != p.inputName() {
 		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
@@ -310,7 +310,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			// Brokers have lost the end of the log: the records left in it were answered.
 			start = end
 			p.log.Error("the brokers have lost records at the end of the input that were answered: it is read on "+
-				"from where it ends now, memories stay", "was", max(j.From.Offset, committed), "end", end)
+				"from where it ends now, memories stay", "was", j.From.Offset, "end", end)
 		} else {
 			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
@@ -323,7 +323,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		return start, nil
 	}
 	from := j.From
-	if committed > from.Offset {
+	switch {
+	case committed > end: // a crashed broker may give the offset of a topic that was deleted
+		p.log.Warn("the group's offset is past the end of the log: the state's counts", "offset", committed,
+			"end", end)
+	case committed > from.Offset:
 		p.log.Warn("the group's offset was moved forward: what lies between is not answered", "was", from.Offset, "offset", committed)
 		from = record.Start(committed)
 	}

@@ -282,7 +282,7 @@ func longLabel(b *bed) record.Out {
 // hangingSender leaves a transaction open in the input.
 func hangingSender(ctx context.Context, b *bed) error {
 	sender, err := kgo.NewClient(kgo.SeedBrokers(b.client.Brokers()...), kgo.TransactionalID("hangs"),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionTimeout(10*time.Minute))
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (h *hostile) watch(ctx context.Context) {
 		}
 		h.waits.late()
 		if seconds := int(time.Since(h.h.begin).Seconds()); seconds%5 == 0 {
-			lag, _ := h.lag(ctx) // -1 while brokers do not answer
+			lag, _ := h.lag(ctx, inTopic, besideTopic) // -1 while brokers do not answer
 			h.table.add(row{
 				seconds: seconds, steady: h.all[0].last(), other: h.procs[len(h.procs)-1].last(), lag: lag,
 				counts: h.waits.counts(),
@@ -161,10 +161,10 @@ func (h *hostile) watch(ctx context.Context) {
 	}
 }
 
-// lag returns the number of records of both inputs that are not committed.
-func (s *scenario) lag(ctx context.Context) (int64, error) {
+// lag returns the number of records of inputs that are not committed.
+func (s *scenario) lag(ctx context.Context, inputs ...string) (int64, error) {
 	sum := int64(0)
-	for _, name := range []string{inTopic, besideTopic} {
+	for _, name := range inputs {
 		n, err := s.client.Partitions(ctx, name)
 		if err != nil {
 			return -1, err
@@ -187,7 +187,7 @@ func (s *scenario) lag(ctx context.Context) (int64, error) {
 // awaitLag waits until the lag is zero.
 func (s *scenario) awaitLag(ctx context.Context, patience time.Duration) error {
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		lag, err := s.lag(ctx)
+		lag, err := s.lag(ctx, inTopic, besideTopic)
 		if err == nil && lag == 0 {
 			return nil
 		}

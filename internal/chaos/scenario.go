@@ -75,6 +75,8 @@ func (s *scenario) run(ctx context.Context, verbose bool) error {
 		play = s.hostile
 	case "recovery":
 		play = s.recover
+	case "taught":
+		play = s.labelled
 	}
 	outcome, err := play(ctx)
 	if err != nil {
@@ -340,6 +342,10 @@ func (s *scenario) launch(group, out, delivery string) error {
 			"--episode-size", "100", "--episode-age", "10m", "--episode-idle", "off", "--state-interval", "10s",
 			"--recovery-target", recoveryTarget.String(), "--max-memory", "256MiB")
 		p.cmd.Env = environment(recoveryMemory)
+	case "taught":
+		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(recoveryDimension),
+			"--recovery-target", recoveryTarget.String())
+		p.cmd.Env = environment(taughtMemory * 9 / 10)
 	default:
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-idle", "off")
 	}
