@@ -278,3 +278,51 @@ func TestHistoriesOfNames(t *testing.T) {
 		check(-1, true)
 	}
 }
+
+// unusedNames does what names, rejections and sure answers add to an episode, where nobody uses them.
+func unusedNames(s *Stream, p *problem, items []Item, answer *Answer) bool {
+	p.called.call(answer)
+	return p.against(s, items) != nil || p.called.calledClasses(p.names) != nil ||
+		s.calibration.sureLimits(p.called, s.settings.MaxWrong) != nil
+}
+
+// TestUnusedNamesCostNothing: where nobody uses names, rejections or sure answers, they take no memory, nor
+// bytes of the state.
+func TestUnusedNamesCostNothing(t *testing.T) {
+	set := settings(t)
+	f := newCamera(3, 10, 32, .5)
+	items, _ := f.episode(50, .1)
+	bare := f.labels(5)
+	names, _ := NewNames(nil)
+	none, _ := NewRejections(nil)
+	labels := bare.With(Changes{Names: names, Rejections: none})
+	s, other, e := New("cam", set), New("cam", set), new(Engine)
+	answer(t, other, e, items, bare)
+	answers, _ := answer(t, s, e, items, labels)
+	if n := testing.AllocsPerRun(100, func() {
+		if unusedNames(s, &e.problem, items, &answers[0]) {
+			t.Error("somebody uses them")
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+	for i, piece := range s.State() {
+		if want := other.State()[i]; piece.Name != want.Name || !slices.Equal(piece.Bytes, want.Bytes) {
+			t.Errorf("piece %s has %d bytes, not %d", piece.Name, len(piece.Bytes), len(want.Bytes))
+		}
+	}
+}
+
+// BenchmarkUnusedNames measures what these cost an episode, to compare with BenchmarkAnswer.
+func BenchmarkUnusedNames(b *testing.B) {
+	f := newCamera(1, 10, 512, 1.5)
+	s, e, labels := New("cam", settings(b)), new(Engine), f.labels(5)
+	items, _ := f.episode(100, 0)
+	answers, _ := answer(b, s, e, items, labels)
+	b.ReportAllocs()
+	for b.Loop() {
+		for range answers { // first answers, each by itself
+			unusedNames(s, &e.problem, items, &answers[0])
+		}
+	}
+}
