@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,7 +137,7 @@ func (o *Options) fill() {
 		o.MaxStreams = 20_000
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = coreWorkers()
 	}
 	if o.Form.Append == nil {
 		o.Form = record.ResultJSON()
