@@ -156,6 +156,7 @@ func Default(command string) *Config {
 	for _, s := range slices.Concat(c.Numbers(), c.Settings()) {
 		s.field.reset()
 	}
+	c.Listen.divide()
 	return c
 }
 

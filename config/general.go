@@ -67,7 +67,9 @@ func (g *General) faults(*Config) []Fault {
 
 // Listen is the one HTTP listener: page, metrics, health.
 type Listen struct {
-	Address    string   // "": none
+	At         []string // HOST:PORT, and advertise=HOST:PORT or advertise=URL
+	Address    string   // of At; "": none
+	Advertise  string   // of At; "": none is given
 	TokenFiles []string // FILE, view=FILE, or none
 	Token      Secret   // read from FILE
 	ViewToken  Secret   // read from the file of view=: allows reading, not teaching
@@ -78,9 +80,13 @@ type Listen struct {
 func (l *Listen) sections() []section {
 	served := []string{"run", "backfill", "correct", "demo"}
 	return []section{{"Page, metrics and health", []definition{
-		define("listen", &l.Address, []string{"run", "demo", "health", "state show", "similar"}, "127.0.0.1:8070",
-			"address of page, metrics and health; port 0 takes a free one; empty: none").example("HOST:PORT").
-			when("backfill", "", "").when("correct", "", ""),
+		define("listen", &l.At, []string{"run", "demo", "health", "state show", "similar"},
+			[]string{"127.0.0.1:8070"},
+			"address of page, metrics and health; port 0 takes a free one; empty: none. advertise=HOST:PORT, or "+
+				"--advertise HOST:PORT, is beside it where others reach this process, as behind NAT; a URL if not "+
+				"by http").
+			example("HOST:PORT,...").
+			when("backfill", nil, "").when("correct", nil, ""),
 		define("images", &l.Images, []string{"run", "demo"}, nil,
 			"where the page finds pictures: hosts, HOST or HOST:PORT, whose pictures the feed may name, * any; and a URL in which "+
 				"{id} stands for the item's id; none: only those in the records themselves").
@@ -94,7 +100,22 @@ func (l *Listen) sections() []section {
 	}}}
 }
 
-const viewing = "view=" // prefix of the file with the token for reading
+const (
+	viewing     = "view="      // prefix of the file with the token for reading
+	advertising = "advertise=" // prefix of the address where others reach the listener
+)
+
+// divide finds Address and Advertise in At.
+func (l *Listen) divide() {
+	l.Address, l.Advertise = "", ""
+	for _, at := range l.At {
+		if to, is := strings.CutPrefix(at, advertising); is {
+			l.Advertise = to
+		} else {
+			l.Address = at
+		}
+	}
+}
 
 // tokenFiles returns the files of the tokens for teaching and for reading; open: no token is needed.
 func (l *Listen) tokenFiles() (teach, read string, open bool) {
@@ -129,6 +150,21 @@ func (l *Listen) IsLoopback() bool {
 }
 
 func (l *Listen) faults(c *Config) []Fault {
+	given := 0
+	for _, at := range l.At {
+		if !strings.HasPrefix(at, advertising) {
+			given++
+		}
+	}
+	if given > 1 || len(l.At)-given > min(1, given) {
+		return []Fault{{Setting: "listen", Problem: "is " + strings.Join(l.At, ",") +
+			": must be one HOST:PORT, and beside it one advertise=HOST:PORT or none"}}
+	}
+	if l.Advertise != "" && !strings.Contains(l.Advertise, "://") {
+		if _, _, err := net.SplitHostPort(l.Advertise); err != nil {
+			return []Fault{{Setting: "listen", Problem: "advertises " + l.Advertise + ": must be HOST:PORT or a URL"}}
+		}
+	}
 	if l.Address == "" || c.command == "health" || c.command == "similar" {
 		return nil
 	}
@@ -140,7 +176,7 @@ func (l *Listen) faults(c *Config) []Fault {
 			return []Fault{{Setting: "images", Problem: "has " + host + ": must be HOST, HOST:PORT or a URL with {id}"}}
 		}
 	}
-	given := 0
+	given = 0
 	for _, file := range l.TokenFiles {
 		if !strings.HasPrefix(file, viewing) {
 			given++

@@ -56,6 +56,7 @@ var shorthands = []shorthand{
 	{"sasl-token-file", "sasl-password-file", ""},
 	{"sasl-token-command", "sasl-password-file", "|"},
 	{"view-token-file", "listen-token-file", viewing},
+	{"advertise", "listen", advertising},
 	{"schema-registry-secret-file", "schema-registry", secretOf},
 	{"log-level", "log", ""},
 	{"log-format", "log", ""},
@@ -183,6 +184,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 			unreadable = append(unreadable, s.Name)
 		}
 	}
+	c.Listen.divide()
 	faults = append(faults, c.readSecrets()...)
 	faults = append(faults, c.readSolver()...)
 	if faults = append(faults, c.validate(unreadable)...); len(faults) > 0 {

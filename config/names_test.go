@@ -28,6 +28,8 @@ func TestOldNamesOfSettings(t *testing.T) {
 		token    string
 		command  string
 		viewable bool
+
+		advertise string
 	}{
 		{log: "info text"},
 		{args: []string{"--log=json,debug"}, log: "debug json"},
@@ -36,6 +38,17 @@ func TestOldNamesOfSettings(t *testing.T) {
 		{args: []string{"--log=loud"}, problem: "each one of"},
 		{args: []string{"--listen=:80"}, problem: "none to let everyone in"},
 		{args: []string{"--listen=:80", "--listen-token-file=none"}, log: "info text"},
+		{
+			args: []string{"--listen=127.0.0.1:80", "--advertise=edge:8070"}, log: "info text",
+			advertise: "edge:8070",
+		},
+		{
+			environ: []string{"SLKSTREAM_LISTEN=127.0.0.1:80,advertise=https://edge/a"}, log: "info text",
+			advertise: "https://edge/a",
+		},
+		{args: []string{"--advertise=edge:8070"}, problem: "must be one HOST:PORT"},
+		{args: []string{"--listen=127.0.0.1:80,127.0.0.1:81"}, problem: "must be one HOST:PORT"},
+		{args: []string{"--listen=127.0.0.1:80", "--advertise=edge"}, problem: "HOST:PORT or a URL"},
 		{environ: []string{"SLKSTREAM_LISTEN_OPEN=true"}, problem: "--listen-token-file none"},
 		{file: "max-labels: 3\n", problem: "100,000"},
 		{file: "max-streams: 3\n", problem: "20,000"},
@@ -70,7 +83,8 @@ func TestOldNamesOfSettings(t *testing.T) {
 		_, command := c.Kafka.Token()
 		log := c.General.LogLevel() + " " + c.General.LogForm()
 		if log != row.log || c.Listen.Token.Reveal() != row.token ||
-			command != row.command || (c.Listen.ViewToken != "") != row.viewable {
+			c.Listen.Advertise != row.advertise || command != row.command ||
+			(c.Listen.ViewToken != "") != row.viewable {
 			t.Errorf("%+v: log %s, token %s, command %s", row, log, c.Listen.Token.Reveal(), command)
 		}
 	}

@@ -19,8 +19,8 @@ type pool struct {
 	busy    []busy // each worker's running job
 }
 
-// coreWorkers returns a worker for each core, and leaves one processor of Go's scheduler to the network: while
-// all processors are busy, only Go's monitor polls connections, every ten milliseconds.
+// coreWorkers returns a worker for each core, and leaves one processor of Go's scheduler to the network:
+// while all are busy, only Go's monitor polls connections, every ten milliseconds.
 var coreWorkers = sync.OnceValue(func() int {
 	cores := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(cores + 1)

@@ -22,6 +22,11 @@ func TestAdvertised(t *testing.T) {
 			t.Errorf("%s: %q, not %q", c.listen, got, c.want)
 		}
 	}
+	for given, want := range map[string]string{"edge:80": "http://edge:80", "https://edge/a": "https://edge/a"} {
+		if got := advertised(&config.Listen{Address: ":8070", Advertise: given}, nil); got != want {
+			t.Errorf("%s given: %q", given, got)
+		}
+	}
 	if got := advertised(&config.Listen{Address: ":8070"}, nil); got != "" {
 		t.Errorf("without brokers: %q", got)
 	}
