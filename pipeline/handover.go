@@ -22,6 +22,7 @@ func gone(cause error) bool {
 // next owner, unless they must be answered now because DrainOpen is set or the input may no longer
 // hold their items.
 func (p *partition) handOver(cause error) error {
+	p.first.stop()
 	o := &p.stage.options
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {

@@ -76,7 +76,6 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		p.withdraw()
 	}()
 	fetching, stop := context.WithCancel(ctx)
-	defer stop()
 	batches := make(chan *consumer.Batch, 1)
 	fetched := make(chan error, 1)
 	go func() {
@@ -109,18 +108,15 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		select {
 		case <-ctx.Done():
 			endFetch()
-			p.first.stop()
 			return p.handOver(context.Cause(ctx))
 		case err := <-fetched:
 			fetchEnded = true
 			if err != nil && ctx.Err() == nil { // the input may no longer hold the items in memory
-				p.first.stop()
 				return errors.Join(err, p.handOver(err))
 			}
 			fetched = nil // the end of the range: closed episodes must still be answered
 		case <-p.anew: // the items in memory cannot be read again
 			endFetch()
-			p.first.stop()
 			return errors.Join(errAnew, p.handOver(errAnew))
 		case b := <-in:
 			p.take(b)

@@ -132,7 +132,7 @@ func (c *Client) Write(ctx context.Context, records []record.Out) error {
 }
 
 // messageLimit returns the size of the largest record that a topic's max.message.bytes allows; 0: not known.
-// The answer is at most age old.
+// The answer is at most age old, unless the topic could not be described since.
 func (c *Client) messageLimit(ctx context.Context, name string, age time.Duration) int {
 	c.mutex.Lock()
 	known := c.limits[name]
@@ -140,7 +140,7 @@ func (c *Client) messageLimit(ctx context.Context, name string, age time.Duratio
 	if time.Since(known.asked) < age {
 		return known.bytes
 	}
-	known = messageLimit{asked: time.Now()}
+	known.asked = time.Now()
 	if d, err := c.Describe(ctx, name); err == nil {
 		if bytes, err := strconv.Atoi(d.Settings["max.message.bytes"]); err == nil {
 			known.bytes = max(min(bytes, requestLimit)-batchHead, 1)

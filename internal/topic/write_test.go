@@ -208,3 +208,18 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A topic that cannot be described for a while keeps the limit that is known.
+func TestALimitIsKeptWhileItCannotBeAsked(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	name := brokertest.Topic(t, client, "limited", 1, map[string]string{"max.message.bytes": "20000"})
+	before := client.RecordLimit(within(t, 20*time.Second), name)
+	faults := server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.DescribeConfigs}, Err: kerr.TopicAuthorizationFailed, Count: -1,
+	})
+	after := client.RecordLimit(within(t, 20*time.Second), name)
+	if before == 0 || before > 20_000 || after != before || faults.Hits() == 0 {
+		t.Errorf("%d bytes, and %d once it could not be asked, %d times", before, after, faults.Hits())
+	}
+}
