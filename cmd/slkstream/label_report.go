@@ -139,7 +139,7 @@ func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoin
 }
 
 // writeReport writes the page: one file that loads nothing from the network. It appears whole, or not at all.
-func writeReport(path string, force bool, f *labelledFile, r *file.Result) (err error) {
+func writeReport(path string, force bool, f *labelledFile, r *file.Result) error {
 	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("report: %s exists; --force overwrites it", path)
 	}
@@ -147,15 +147,9 @@ func writeReport(path string, force bool, f *labelledFile, r *file.Result) (err 
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	defer os.Remove(page.Name())
+	defer page.Discard()
 	if err = reportPage.Execute(page, newReport(f, r)); err == nil {
-		err = page.Chmod(0o644)
-	}
-	if closed := page.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(page.Name(), path)
+		err = page.Commit(0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"sort"
 
 	"github.com/slkstream/slkstream/internal/table"
@@ -14,7 +13,7 @@ import (
 type skippedRows struct {
 	rows []int64 // ascending
 	path string  // of the list; "" if the output is a stream
-	file *os.File
+	file *table.Part
 	list *bufio.Writer
 }
 
@@ -57,24 +56,13 @@ func (s *skippedRows) commit() error {
 	}
 	err := s.list.Flush()
 	if err == nil {
-		err = s.file.Chmod(0o644)
-	}
-	if closed := s.file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(s.file.Name(), s.path)
+		err = s.file.Commit(0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("skip-bad: %s: %w", s.path, err)
+		return fmt.Errorf("skip-bad: %w", err)
 	}
 	return nil
 }
 
 // discard deletes a list that was not committed.
-func (s *skippedRows) discard() {
-	if s.file != nil {
-		s.file.Close()
-		os.Remove(s.file.Name())
-	}
-}
+func (s *skippedRows) discard() { s.file.Discard() }

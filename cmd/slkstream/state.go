@@ -221,11 +221,11 @@ func exportState(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	if err := errors.Join(pipeline.WriteExport(file, list), file.Sync(), file.Close()); err != nil {
+	defer file.Discard()
+	if err := pipeline.WriteExport(file, list); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := file.Commit(0o600); err != nil {
 		return err
 	}
 	c.Log.Info("exported", "streams", len(list), "file", path)

@@ -35,7 +35,7 @@ type encoder interface {
 type Output struct {
 	path    string
 	force   bool
-	file    *os.File
+	file    *Part
 	buffer  *bufio.Writer
 	encoder encoder
 }
@@ -66,17 +66,6 @@ func Create(path string, force bool) (*Output, error) {
 		return nil, err
 	}
 	return o, nil
-}
-
-// CreateBeside creates a temporary file beside path. The caller renames it to path once it is whole. Errors
-// name path, which is the user's name.
-func CreateBeside(path string) (*os.File, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
-	var at *os.PathError
-	if errors.As(err, &at) {
-		return nil, fmt.Errorf("%s: %w", path, at.Err)
-	}
-	return file, err
 }
 
 // Print returns an Output that writes JSON Lines to a stream, where nothing is renamed.
@@ -120,31 +109,13 @@ func (o *Output) Commit() error {
 		return err
 	}
 	if err == nil {
-		err = o.file.Chmod(0o644)
-	}
-	if err == nil {
-		err = o.file.Sync()
-	}
-	if err == nil {
-		err = o.file.Close()
-	}
-	if err == nil {
 		err = o.mayWrite() // another process may have created it
-	}
-	if err == nil {
-		err = os.Rename(o.file.Name(), o.path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.path, err)
 	}
-	return nil
+	return o.file.Commit(0o644)
 }
 
 // Discard deletes the temporary file. After Commit it does nothing.
-func (o *Output) Discard() {
-	if o.file == nil {
-		return
-	}
-	o.file.Close()
-	os.Remove(o.file.Name())
-}
+func (o *Output) Discard() { o.file.Discard() }
