@@ -57,6 +57,9 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	rows, n, d, k := float64(e.rows), float64(e.n), float64(e.d), float64(e.k)
 	steps := float64(e.settings.Outer)
 	gram := rows*rows*d/2 + steps*n*rows*k
+	if g.scattered(e) {
+		gram = n*rows*d + steps*n*rows*k
+	}
 	direct := steps * 2 * n * d * k
 	if p.Affinity == nil {
 		direct += n * n * d / 2
@@ -64,12 +67,38 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	return gram <= direct
 }
 
+// scattered says whether most pairs of rows are labelled rows or priors of different classes, whose products
+// nothing needs.
+func (g *gramSpace) scattered(e *episode) bool { return e.rows > 2*e.n && !e.apart }
+
+// fillScattered fills the Gram matrix of v without these pairs.
+func (g *gramSpace) fillScattered(e *episode) {
+	t, n, d := e.rows, e.n, e.d
+	clear(g.g)
+	kernel.Products(g.g, e.v[:n*d], e.v, n, t, d)
+	for q := n; q < t; q++ {
+		for p := range n {
+			g.g[q*t+p] = g.g[p*t+q]
+		}
+		for p := n; p <= q; p++ {
+			if e.fixed[p] == e.fixed[q] {
+				v := kernel.Dot(e.v[p*d:p*d+d], e.v[q*d:q*d+d])
+				g.g[p*t+q], g.g[q*t+p] = v, v
+			}
+		}
+	}
+}
+
 // build fills the Gram matrix of u-space: G = v v' + along diag(sign(s^2 - 1)) along'.
 func (g *gramSpace) build(e *episode) {
 	t, m := e.rows, e.beside.prepared.metric
 	g.e, g.metric = e, m
 	g.g = vector.Resize(g.g, t*t)
-	kernel.Gram(g.g, e.v, t, e.d)
+	if g.scattered(e) {
+		g.fillScattered(e)
+	} else {
+		kernel.Gram(g.g, e.v, t, e.d)
+	}
 	if m != nil && len(m.Scales) > 0 {
 		g.signed = append(g.signed[:0], e.along...)
 		kernel.Scale(-1, g.signed[:shrinkingScales(m.Scales)*t])
@@ -99,9 +128,9 @@ func (g *gramSpace) enter() {
 	for p, y := range e.fixed {
 		if y >= 0 {
 			g.held[p*k+int(y)] = e.weight[p]
+			kernel.Axpy(e.weight[p], g.g[p*t:p*t+t], g.fixed[int(y)*t:int(y)*t+t])
 		}
 	}
-	kernel.Accumulate(g.fixed, g.held, g.g, t, k, t)
 }
 
 func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
@@ -250,18 +279,18 @@ func (g *gramSpace) prototypes(out []float32) {
 func (g *gramSpace) labelledDots(out []float32) {
 	e, t, k := g.e, g.e.rows, g.e.k
 	g.unitMeans = vector.Zeroed(g.unitMeans, k*t)
-	g.pending = vector.Zeroed(g.pending, t*k)
 	for p, y := range e.fixed {
 		if y >= 0 {
-			g.pending[p*k+int(y)] = e.count[p]
+			kernel.Axpy(e.count[p], g.g[p*t:p*t+t], g.unitMeans[int(y)*t:int(y)*t+t])
 		}
 	}
-	kernel.Accumulate(g.unitMeans, g.pending, g.g, t, k, t)
-	for c := range k {
-		var length float64
-		for p := range t {
-			length += float64(g.pending[p*k+c]) * float64(g.unitMeans[c*t+p])
+	clear(e.total)
+	for p, y := range e.fixed {
+		if y >= 0 {
+			e.total[y] += float64(e.count[p]) * float64(g.unitMeans[int(y)*t+p])
 		}
+	}
+	for c, length := range e.total[:k] {
 		inverse := float32(0)
 		if length > 1e-12 {
 			inverse = float32(1 / math.Sqrt(length))
