@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -132,7 +133,7 @@ func (o *orders) list(labels string) (out []Trouble) {
 			t.Cause = "by " + pause.By
 		}
 		if !pause.At.IsZero() {
-			t.Cause += " since " + pause.At.UTC().Format(time.RFC3339)
+			t.Cause = strings.TrimPrefix(t.Cause+" since "+pause.At.UTC().Format(time.RFC3339), " ")
 		}
 		switch {
 		case pause.Partition != nil:

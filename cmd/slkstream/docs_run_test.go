@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,8 +61,42 @@ func elsewhere(line string) string {
 func TestCommandsOfTheDocsRun(t *testing.T) {
 	tree := copyOfTheTree(t)
 	env := installed(t, tree, filepath.Join(tree, "bin"))
-	for i, b := range shellBlocks(t) {
+	blocks := shellBlocks(t)
+	for i, b := range blocks {
 		t.Run(fmt.Sprintf("%s %d", b.page, i), func(t *testing.T) { runBlock(t, tree, env, b) })
+		last := i+1 == len(blocks) || blocks[i+1].page != b.page
+		if last && (b.page == "README.md" || b.page == "get-started.md") {
+			t.Run(b.page+" answers", func(t *testing.T) { rightAnswers(t, tree, env) })
+		}
+	}
+}
+
+// rightAnswers checks what the commands have written to the results topic so far: names that were taught,
+// most of them right.
+func rightAnswers(t *testing.T, tree string, env []string) {
+	s := start(t, tree, env, "slkstream tail results --to latest --full")
+	if err := s.wait(time.Minute); err != nil {
+		t.Fatalf("%v: %s", err, s.said.String())
+	}
+	all, right := 0, 0
+	for line := range strings.Lines(s.said.String()) {
+		var result struct {
+			Label      string
+			Attributes struct{ Truth string }
+		}
+		if err := json.Unmarshal([]byte(line), &result); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if strings.HasPrefix(result.Label, "cluster-") {
+			t.Fatalf("a result without a name: %.200s", line)
+		}
+		all++
+		if result.Label == result.Attributes.Truth {
+			right++
+		}
+	}
+	if all < 50 || 10*right < 7*all {
+		t.Errorf("%d of %d results are right", right, all)
 	}
 }
 

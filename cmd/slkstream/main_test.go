@@ -28,6 +28,7 @@ func TestExitCodes(t *testing.T) {
 		{"lable --input x.npy", exitUsage, `unknown command "lable" of "slkstream"; did you mean "label"?`},
 		{"evla fewshot --data x", exitUsage, `unknown command "evla" of "slkstream"; did you mean "eval"?`},
 		{"label --input testdata/help.txt --k 2 --output /nowhere/at/all/y.npy", exitFailed, "output: /nowhere/at/all/y.npy: no such file or directory"},
+		{"label --input testdata/help.txt --k 2 --output x.json", exitFailed, "x.json: its name must end"},
 		{"label --input x.npy --k 2 --lambada 3", exitUsage, "did you mean --lambda?"},
 		{"run --in a --out b --lambda 3", exitUsage, "--solver FILE"},
 		{"run --in a --out b --listen-open", exitUsage, "--listen-token-file none"},

@@ -29,6 +29,10 @@ func TestTailToLatest(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(messages)
 	}
+	code, _, messages = runLine(t, strings.Fields("tail itmes --to latest"+in)...)
+	if code != exitFailed || !strings.Contains(messages, "topic itmes does not exist") {
+		t.Errorf("exit %d: %s", code, messages)
+	}
 	for line, want := range map[string]struct {
 		lines int
 		long  bool

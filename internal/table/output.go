@@ -50,8 +50,7 @@ func Create(path string, force bool) (*Output, error) {
 		".arrow": o.beginArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if begin == nil {
-		return nil, fmt.Errorf("%s: %w: its name must end in one of .jsonl, .ndjson, .csv, .npy, .npz, .parquet, .arrow", path,
-			ErrFormat)
+		return nil, fmt.Errorf("%s: its name must end in one of .jsonl, .ndjson, .csv, .npy, .npz, .parquet, .arrow", path)
 	}
 	err := o.mayWrite()
 	if err != nil {
