@@ -99,7 +99,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 			rows, truth := gaussians(seed, size.n, size.d, size.k, 3)
 			p = &solver.Problem{
 				Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n),
-				Embedding: embedding, Unjudged: true, // as in the stage
+				Embedding: embedding,
 			}
 			for i := range p.Labels {
 				if p.Labels[i] = -1; i < 5*size.k {

@@ -13,7 +13,7 @@ import (
 func digits(t *testing.T, n, shots int) (*Problem, []int32) {
 	t.Helper()
 	set := sample.Digits()
-	p := &Problem{K: 10, Assess: true}
+	p := &Problem{K: 10, Judge: true}
 	var truth []int32
 	seen := make([]int, 10)
 	for i := range min(n, set.N()) {
@@ -43,7 +43,7 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 					t.Fatal(err)
 				}
 				solve.engine = engine
-				r, err := solve.Solve(context.Background(), p)
+				r, err := assessed(solve.Solve(context.Background(), p))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,22 +1,27 @@
 package solver
 
 import (
+	"errors"
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// assessment is the workspace of assess.
+// assessment is the workspace of Result.Assess.
 type assessment struct {
 	near     []float32 // n x k: products with prototypes
 	known    []bool    // k: classes with a labelled item
 	supports []int32   // labelled rows of the episode
 }
 
-// assess fills Confidence, Agreement and the distances to labelled items.
-func (e *episode) assess(r *Result) {
-	k := e.k
+// Assess fills Confidence, Agreement and the distances to labelled items: the last step of a solve, for those
+// who ask. It must come before the next solve. Points cannot be assessed.
+func (r *Result) Assess() error {
+	e, k := r.episode, r.episode.k
+	if e.points != nil {
+		return errors.New("points are not embedded, and so not assessed")
+	}
 	e.assessment.near = vector.Resize(e.assessment.near, e.n*k)
 	w := e.pool.workers[0]
 	for lo := 0; lo < e.n; lo += tile {
@@ -39,6 +44,7 @@ func (e *episode) assess(r *Result) {
 		}
 	}
 	e.assessDistances(r)
+	return nil
 }
 
 // sure fills out with z_p: row p of A = softmax(-tau d2(u, C)), smoothed over neighbours, at the answered

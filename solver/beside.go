@@ -220,11 +220,18 @@ func (g *graph) lags(lag []float32, n int) []float32 {
 func (e *episode) assessDistances(r *Result) {
 	b := &e.beside
 	r.Distance = vector.Zeroed(r.Distance, e.n)
+	if len(b.plain) == 0 { // no labelled row is beside the episode
+		b.plain = vector.Resize(b.plain, e.n*e.k)
+		infinite(b.plain)
+	}
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			continue
 		}
-		nearest := b.squares[p*b.rho]
+		nearest := float32(math.Inf(1))
+		if b.rho > 0 {
+			nearest = b.squares[p*b.rho]
+		}
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
 			at := int(e.label[q])*e.n + p
@@ -242,7 +249,7 @@ func (e *episode) plainSquare(p, q int) float32 {
 
 // Distances fills out with the z-space distance of each of the N rows to the nearest labelled row, without
 // those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
-// no such row. Problem.Assess must be set.
+// no such row. Assess must be called before.
 func (r *Result) Distances(out []float32, except int32) {
 	skip := int32(-1)
 	if except >= 0 {

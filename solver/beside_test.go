@@ -72,7 +72,7 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 						t.Fatal(err)
 					}
 					solve.engine = which
-					r, err := solve.Solve(context.Background(), p)
+					r, err := assessed(solve.Solve(context.Background(), p))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -139,13 +139,13 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := fresh.Solve(context.Background(), p)
+			want, err := assessed(fresh.Solve(context.Background(), p))
 			if err != nil {
 				t.Fatal(err)
 			}
 			q := besideOf(t, p, settings.Power, rand.New(rand.NewPCG(seed, 5)))
 			for _, q.Prepared = range []*Prepared{nil, kept, kept, {}} {
-				got, err := used.Solve(context.Background(), q)
+				got, err := assessed(used.Solve(context.Background(), q))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -156,7 +156,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 				t.Error("a metric is kept that was released")
 			}
 			q.Prepared = kept
-			again, err := used.Solve(context.Background(), q)
+			again, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,11 +169,11 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			}
 			// The same sets beside another episode: the mean changes.
 			p.Labels[0], q.Labels = -1, p.Labels
-			if want, err = fresh.Solve(context.Background(), p); err != nil {
+			if want, err = assessed(fresh.Solve(context.Background(), p)); err != nil {
 				t.Fatal(err)
 			}
 			q.Prepared = kept
-			got, err := used.Solve(context.Background(), q)
+			got, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestManyRowsBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		solve.engine = []engine{bySize, everyRow}[i]
-		r, err := solve.Solve(context.Background(), problem)
+		r, err := assessed(solve.Solve(context.Background(), problem))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,4 +272,12 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 	if _, err := NewLabelled([][]float32{{1}}, []int32{0}, 1, 2, 1); err == nil {
 		t.Error("a row of another dimension: no error")
 	}
+}
+
+// assessed assesses the result of a solve.
+func assessed(r *Result, err error) (*Result, error) {
+	if err == nil {
+		err = r.Assess()
+	}
+	return r, err
 }

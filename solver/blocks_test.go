@@ -216,11 +216,10 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 // Combinations that points and blocks do not support are errors.
 func TestPointsAreChecked(t *testing.T) {
 	for want, spoil := range map[string]func(p *Problem){
-		"are not 600 rows":    func(p *Problem) { p.Points.N-- },
-		"need a graph":        func(p *Problem) { p.Affinity = nil },
-		"nothing is embedded": func(p *Problem) { p.Assess = true },
-		"row 2: value NaN":    func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },
-		"blocks: rows":        func(p *Problem) { p.Blocks.Rows = 0 },
+		"are not 600 rows": func(p *Problem) { p.Points.N-- },
+		"need a graph":     func(p *Problem) { p.Affinity = nil },
+		"row 2: value NaN": func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },
+		"blocks: rows":     func(p *Problem) { p.Blocks.Rows = 0 },
 		"has neither a labelled row nor": func(p *Problem) {
 			p.K, p.Start[3], p.Proportions = 6, 5, nil
 		},

@@ -10,16 +10,14 @@ import (
 // anchorTile is how many labelled rows are compared with a tile of items at once.
 const anchorTile = 256
 
-// compare finds the rho nearest labelled rows in force of each item, at least the nearest; with assess also
+// compare finds the rho nearest labelled rows in force of each item, at least the nearest, and
 // the distance to the nearest of each class in z-space. An inner product in u-space is the product of the two
 // by (z - centre) plus the signed product of what scaleAlong makes of their products with the metric's
 // directions.
-func (e *episode) compare(rho int, assess bool) {
+func (e *episode) compare(rho int) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
-	infinite := func(x []float32) {
-		for i := range x {
-			x[i] = float32(math.Inf(1))
-		}
+	if b.plain, b.rho = b.plain[:0], 0; rho == 0 && len(l.label) == 0 {
+		return
 	}
 	rho = max(1, rho)
 	b.rho = rho
@@ -30,13 +28,11 @@ func (e *episode) compare(rho int, assess bool) {
 	}
 	infinite(b.squares)
 	infinite(b.limits)
-	if b.plain = b.plain[:0]; assess {
-		b.plain = vector.Resize(b.plain, n*e.k)
-		infinite(b.plain)
-	}
 	if len(l.label) == 0 {
 		return
 	}
+	b.plain = vector.Resize(b.plain, n*e.k)
+	infinite(b.plain)
 	for i, y := range e.label[:n] {
 		if y >= 0 {
 			b.limits[i] = float32(math.Inf(-1))
@@ -75,6 +71,12 @@ func (e *episode) compare(rho int, assess bool) {
 		return
 	}
 	e.pool.run(tiles, func(w *worker, t int) { e.compareItems(w, t*tile) })
+}
+
+func infinite(x []float32) {
+	for i := range x {
+		x[i] = float32(math.Inf(1))
+	}
 }
 
 // compareItems compares a tile of items with all labelled rows.

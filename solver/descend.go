@@ -66,7 +66,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			e.begin(r)
 		}
 	}
-	if !e.unjudged {
+	if e.judged {
 		r.ObjectiveAfter, r.EnergyAfter = e.objectives()
 	}
 	return nil
@@ -96,7 +96,7 @@ func (e *episode) anneal(step, annealed int) {
 // begin sets the final weights and records R. From here on R must not rise.
 func (e *episode) begin(r *Result) {
 	e.anneal(0, 0)
-	if e.unjudged {
+	if !e.judged {
 		return
 	}
 	r.ObjectiveBefore, _ = e.objectives()

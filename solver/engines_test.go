@@ -32,7 +32,7 @@ func drawn(seed uint64) *Problem {
 		}
 		return out
 	}
-	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Assess: true}
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
 	for i := range n {
 		c := random.IntN(k)
 		p.Rows = append(p.Rows, row(c)...)
@@ -93,7 +93,7 @@ func TestEnginesAgree(t *testing.T) {
 						t.Fatal(err)
 					}
 					solve.engine = engine
-					r, err := solve.Solve(context.Background(), p)
+					r, err := assessed(solve.Solve(context.Background(), p))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -152,7 +152,7 @@ func TestRowsOneByOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if results[i], err = solve.Solve(context.Background(), problem); err != nil {
+			if results[i], err = assessed(solve.Solve(context.Background(), problem)); err != nil {
 				t.Fatal(err)
 			}
 		}

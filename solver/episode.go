@@ -55,7 +55,7 @@ type episode struct {
 	direct   rowSpace
 	gram     gramSpace
 	usesGram bool
-	unjudged bool // R and E are not computed
+	judged   bool // R and E are computed
 	pool     workerPool
 
 	terms       terms
@@ -96,7 +96,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
-	e.unjudged = p.Unjudged && !s.Check
+	e.judged = p.Judge || s.Check || s.Clustering.Restarts > 1
 	if e.points, e.blocks = p.Points, (Blocks{}); p.Blocks != nil {
 		e.blocks = *p.Blocks
 	}
@@ -230,12 +230,8 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	g := &e.graph
 	g.search, g.Affinity = index.Report{}, &g.built
 	all := e.n + e.anchors
-	needless := e.lambda == 0 && !(e.modes && e.sigma2 == 0) && !e.clustering && !p.Assess ||
-		e.settings.Rho == 0 || all < 2
-	if p.Affinity != nil || needless {
-		if p.Assess {
-			e.compare(0, true)
-		}
+	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
+		e.compare(0)
 		e.shrinkRows()
 		if g.Affinity = p.Affinity; g.Affinity == nil {
 			g.Affinity = &g.built
@@ -245,7 +241,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	}
 	rho := min(e.settings.Rho, all-1)
 	if e.n <= mostGram {
-		e.compare(rho, p.Assess)
+		e.compare(rho)
 		products, stride := e.gram.g, e.rows
 		if !e.usesGram {
 			e.shrinkRows()
@@ -257,9 +253,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		g.search = index.Report{Chosen: "exact", Recall: 1, Floor: 1}
 		return nil
 	}
-	if p.Assess {
-		e.compare(0, true)
-	}
+	e.compare(0)
 	e.shrinkRows()
 	lists, err := g.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
 		Rho: rho, Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
@@ -366,7 +360,4 @@ func (e *episode) finish(p *Problem, r *Result) {
 	}
 	r.labelled, r.number, r.beside = e.label[:e.n], e.number, &e.beside
 	r.Affinity, r.Search = e.graph.Affinity, e.graph.search
-	if p.Assess {
-		e.assess(r)
-	}
 }

@@ -79,7 +79,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
-		_, err := solve.Solve(context.Background(), p)
+		_, err := assessed(solve.Solve(context.Background(), p))
 		var row *RowError
 		var class *ClassError
 		if strings.HasPrefix(c.want, "row 2") && !(errors.As(err, &row) && row.Row == 2) ||
@@ -147,7 +147,7 @@ func TestOddEpisodes(t *testing.T) {
 			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}},
 		},
 	} {
-		p.Assess = true
+		p.Judge = true
 		for _, preset := range []string{"default", "paper", "clustering"} {
 			for _, method := range Methods {
 				for _, loud := range []float64{1, 1e6} {
@@ -165,7 +165,7 @@ func TestOddEpisodes(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					r, err := solve.Solve(context.Background(), p)
+					r, err := assessed(solve.Solve(context.Background(), p))
 					if err != nil {
 						t.Errorf("%s, %s, %s: %v", name, preset, method, err)
 						continue
@@ -204,7 +204,7 @@ func FuzzSolve(f *testing.F) {
 	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
 	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
 	f.Fuzz(func(t *testing.T, data []byte, d, k, method, labels uint8, clusters bool) {
-		p := &Problem{D: int(d%9) + 1, K: int(k%7) + 1, Assess: true}
+		p := &Problem{D: int(d%9) + 1, K: int(k%7) + 1, Judge: true}
 		for at := 0; at+4*p.D <= len(data) && p.N < 60; at += 4 * p.D {
 			for i := range p.D {
 				v := math.Float32frombits(binary.LittleEndian.Uint32(data[at+4*i:]))
@@ -232,7 +232,7 @@ func FuzzSolve(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := solve.Solve(context.Background(), p)
+		r, err := assessed(solve.Solve(context.Background(), p))
 		if err != nil {
 			return
 		}
@@ -254,7 +254,7 @@ func TestProgressAndCancel(t *testing.T) {
 		}
 		most = sweeps
 	}
-	r, err := solve.Solve(context.Background(), p)
+	r, err := assessed(solve.Solve(context.Background(), p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestProgressAndCancel(t *testing.T) {
 			t.Error("a cancelled solve went on")
 		}
 	}
-	if _, err := solve.Solve(ctx, p); err != context.Canceled {
+	if _, err := assessed(solve.Solve(ctx, p)); err != context.Canceled {
 		t.Errorf("error %v", err)
 	}
 }
@@ -287,7 +287,7 @@ func TestNoPriorCounts(t *testing.T) {
 			Embedding: &Embedding{Mean: make([]float32, 2)},
 		}
 		for range 2 {
-			r, err := solve.Solve(context.Background(), p)
+			r, err := assessed(solve.Solve(context.Background(), p))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +317,7 @@ func TestOneWorkerStartsNoGoroutine(t *testing.T) {
 		solve, _ := defaultSolver(t, func(s *Settings) { s.Workers = workers })
 		solve.engine = rowEngine
 		return testing.AllocsPerRun(3, func() {
-			if _, err := solve.Solve(context.Background(), p); err != nil {
+			if _, err := assessed(solve.Solve(context.Background(), p)); err != nil {
 				t.Fatal(err)
 			}
 		})

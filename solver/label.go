@@ -62,7 +62,7 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 	for c, name := range names {
 		classes[name] = int32(c)
 	}
-	p := &Problem{Each: rows, N: len(rows), D: len(rows[0]), K: len(names), Assess: true}
+	p := &Problem{Each: rows, N: len(rows), D: len(rows[0]), K: len(names)}
 	for _, label := range labels {
 		c, known := classes[label]
 		if !known {
@@ -80,6 +80,9 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 	}
 	r, err := solve.Solve(context.Background(), p)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Assess(); err != nil {
 		return nil, nil, err
 	}
 	for _, c := range r.Labels {

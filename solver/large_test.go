@@ -15,7 +15,7 @@ import (
 func TestSparseAssignments(t *testing.T) {
 	const n, d, k = serial + 304, 12, sparseClasses + 6
 	random := rand.New(rand.NewPCG(4, 4))
-	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
+	p := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
 	centres := make([]float32, k*d)
 	for i := range centres {
 		centres[i] = float32(random.NormFloat64())

@@ -35,7 +35,7 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(episode), uint64(shots)))
 			p, _ := drawDigits(random, n, shots)
 			order := random.Perm(n)
-			q := &Problem{N: n, D: p.D, K: p.K}
+			q := &Problem{N: n, D: p.D, K: p.K, Judge: true}
 			for _, i := range order {
 				q.Rows, q.Labels = append(q.Rows, p.Rows[i*p.D:(i+1)*p.D]...), append(q.Labels, p.Labels[i])
 			}
@@ -59,7 +59,7 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 // drawDigits is an episode of n handwritten digits, shots of each class labelled, with the true classes.
 func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 	set := sample.Digits()
-	p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names)}
+	p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names), Judge: true}
 	var truth []int32
 	seen := make([]int, p.K)
 	for _, i := range random.Perm(set.N())[:n] {

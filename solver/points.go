@@ -73,8 +73,8 @@ func (x *Points) check(p *Problem, s *Settings) error {
 	case x.N != p.N || x.D != p.D || max(len(x.Values), len(x.Codes)) != p.N*p.D:
 		return fmt.Errorf("points: %d values and %d codes are not %d rows of dimension %d",
 			len(x.Values), len(x.Codes), p.N, p.D)
-	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil || p.Assess:
-		return errors.New("points: nothing is embedded or assessed beside them")
+	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil:
+		return errors.New("points: nothing is embedded beside them")
 	case p.Affinity == nil || s.modes() || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:
 		return errors.New("points: need a graph, a start, and means as prototypes")
 	}

@@ -50,7 +50,7 @@ type Problem struct {
 	Each [][]float32
 
 	// Points are rows that the caller has embedded, instead of Rows. They need an Affinity, and Labels or Start,
-	// and allow no anchors, Prior, Embedding or Assess. nil: the solver embeds Rows.
+	// and allow no anchors, Prior or Embedding. nil: the solver embeds Rows.
 	Points *Points
 
 	Blocks *Blocks // runs of rows with prototypes of their own; nil: none
@@ -76,14 +76,12 @@ type Problem struct {
 	// as Settings.Clustering.Start says.
 	Start []int32
 
-	// Unjudged skips computing R and E before and after the descent. Settings.Check computes them nevertheless.
-	Unjudged bool
+	// Judge computes R before and after the descent, and E. Settings.Check and several starts do too.
+	Judge bool
 
 	// Progress is called after each assignment sweep with the number of sweeps done and their maximum; nil: not
 	// called. A cancelled context stops the solve before the next sweep.
 	Progress func(sweeps, most int)
-
-	Assess bool // also fill the Result's Confidence, Agreement and Distance
 }
 
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
@@ -102,12 +100,12 @@ type Result struct {
 	Affinity *index.Affinity
 	Search   index.Report // how neighbours were found; empty with Problem.Affinity or without a graph
 
-	// Filled when Problem.Assess is set.
+	// Filled by Assess.
 	Confidence []float32 // z_p: softmax(-tau d2(u, C)) at the label, smoothed over the graph; 1: labelled
 	Agreement  []float32 // the same with the unit means of labelled items as prototypes
 	Distance   []float32 // to the nearest labelled item, in u-space
 
-	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end
+	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end, if judged
 	EnergyAfter                     float64 // E, the discrete objective at one-hot labels
 	Iterations                      int     // prototype steps
 	Sweeps                          int     // assignment sweeps

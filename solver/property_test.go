@@ -89,7 +89,7 @@ func solved(t *rapid.T, s Settings, p *Problem, which engine) *Result {
 		t.Fatal(err)
 	}
 	solve.engine = which
-	r, err := solve.Solve(context.Background(), p)
+	r, err := assessed(solve.Solve(context.Background(), p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func numbers(n int) []int {
 func TestSameAnswerOnAnyCores(t *testing.T) {
 	const n, d, k = serial + 300, 8, 7
 	p := drawn(5)
-	big := &Problem{N: n, D: d, K: k, Labels: make([]int32, n)}
+	big := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
 	for i := range n * d {
 		big.Rows = append(big.Rows, p.Rows[i%len(p.Rows)]+float32(i%97)/100)
 	}
@@ -225,11 +225,11 @@ func TestSameAnswerOnAnyCores(t *testing.T) {
 						t.Fatal(err)
 					}
 					if cores == 5 { // a used Solver
-						if _, err := solve.Solve(context.Background(), p); err != nil {
+						if _, err := assessed(solve.Solve(context.Background(), p)); err != nil {
 							t.Fatal(err)
 						}
 					}
-					r, err := solve.Solve(context.Background(), problem)
+					r, err := assessed(solve.Solve(context.Background(), problem))
 					runtime.GOMAXPROCS(before)
 					if err != nil {
 						t.Fatal(err)

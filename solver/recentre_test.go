@@ -12,7 +12,7 @@ import (
 func TestPriorAndMetricFollowTheMean(t *testing.T) {
 	for seed := range uint64(20) {
 		p := drawn(seed)
-		p.Assess = true
+		p.Judge = true
 		if p.Prior == nil {
 			p.Prior = &Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
 			for i := range p.Prior.Means {
@@ -26,7 +26,7 @@ func TestPriorAndMetricFollowTheMean(t *testing.T) {
 		learned.Vectors[0], learned.Centre[p.D-1] = 1, .1
 		p.Embedding = &Embedding{Metric: learned}
 		solve, _ := defaultSolver(t, nil)
-		first, err := solve.Solve(context.Background(), p)
+		first, err := assessed(solve.Solve(context.Background(), p))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestPriorAndMetricFollowTheMean(t *testing.T) {
 		kernel.Axpy(far.Inverse, first.Mean, far.Centre)
 		q.Prior, q.Embedding = &prior, &Embedding{Metric: &far}
 		other, _ := defaultSolver(t, nil)
-		second, err := other.Solve(context.Background(), &q)
+		second, err := assessed(other.Solve(context.Background(), &q))
 		if err != nil {
 			t.Fatal(err)
 		}

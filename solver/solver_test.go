@@ -41,7 +41,7 @@ func TestFewShot(t *testing.T) {
 				}
 				const n, d, k = 105, 32, 5
 				rows, truth := blobs(3, n, d, k, .5)
-				p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n), Assess: true}
+				p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
 				for i := range n {
 					p.Labels[i] = -1
 					if i < 2*k {
@@ -75,7 +75,7 @@ func TestFewShot(t *testing.T) {
 }
 
 // A solve without R and E gives the same answers. With Check it computes R and E nevertheless.
-func TestUnjudged(t *testing.T) {
+func TestJudge(t *testing.T) {
 	settings, err := solver.DefaultPreset.Settings()
 	if err != nil {
 		t.Fatal(err)
@@ -93,9 +93,12 @@ func TestUnjudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &solver.Problem{Rows: rows, N: 60, D: 16, K: 3, Labels: labels, Assess: true, Unjudged: i%2 == 1}
+		p := &solver.Problem{Rows: rows, N: 60, D: 16, K: 3, Labels: labels, Judge: i%2 == 0}
 		r, err := solve.Solve(context.Background(), p)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Assess(); err != nil {
 			t.Fatal(err)
 		}
 		results[i] = *r

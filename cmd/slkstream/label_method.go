@@ -37,7 +37,6 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
 		p := &solver.Problem{
 			N: f.N, D: f.D, K: f.K, Anchors: f.Support.Values, AnchorLabels: f.SupportClasses,
-			Assess: len(f.names) > 0,
 		}
 		if err := f.Read(func(row []float32, class int32) error {
 			p.Rows, p.Labels = append(p.Rows, row...), append(p.Labels, class)
@@ -57,11 +56,14 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 			p.Affinity = lists.Symmetric()
 		}
 		solved, err := engine.Solve(ctx, p)
+		if err == nil && len(f.names) > 0 {
+			err = solved.Assess()
+		}
 		if err != nil {
 			return nil, err
 		}
 		r := &file.Result{K: f.K, Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
-		if !p.Assess {
+		if len(f.names) == 0 {
 			row := make([]float32, p.K)
 			for i := range p.N {
 				solved.Row(i, row)

@@ -194,7 +194,7 @@ func (c *Cluster) slk(ctx context.Context, space *Space, s solver.Settings, star
 	set := space.set
 	result, err := solve.Solve(ctx, &solver.Problem{
 		Rows: space.rows, N: set.N, D: set.D, K: c.K, Affinity: space.graph, Start: start,
-		Embedding: &solver.Embedding{Mean: make([]float32, set.D)},
+		Embedding: &solver.Embedding{Mean: make([]float32, set.D)}, Judge: true,
 	})
 	if err != nil {
 		return nil, 0, err

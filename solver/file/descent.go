@@ -34,7 +34,7 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	starts [][]int32, r *Result,
 ) (best *solver.Result, err error) {
 	p := solver.Problem{
-		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Unjudged: len(starts) == 1,
+		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Judge: len(starts) > 1,
 	}
 	if l.support {
 		p.Labels = l.class

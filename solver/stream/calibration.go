@@ -187,7 +187,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 		return nil, nil
 	}
 	trial := p.Problem
-	trial.Unjudged, trial.Prepared = true, nil
+	trial.Judge, trial.Prepared = false, nil
 	trial.Labels = slices.Clone(p.labels)
 	for _, i := range hidden {
 		trial.Labels[i] = -1

@@ -51,7 +51,11 @@ func (e *Engine) solve(
 	if _, err = space.Graph(ctx); err != nil {
 		return nil, err
 	}
-	return space.Descend(ctx)
+	r, err := space.Descend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Assess()
 }
 
 // Solved returns the solve of the engine's last answer, with its graph and its objective step by step. It is

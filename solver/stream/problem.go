@@ -124,7 +124,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 	}
 	p.Problem = solver.Problem{
 		Each: p.each, N: len(items), D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
-		Prepared: s.prepared, Assess: true, Unjudged: !s.settings.Judged,
+		Prepared: s.prepared, Judge: s.settings.Judged,
 	}
 	if p.examples > rowsMost { // it takes 20 bytes for each: beside so many the engine makes it every time
 		p.Prepared = nil
