@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
@@ -16,7 +15,7 @@ import (
 
 // relabelSection measures a running stage whose labels change.
 var relabelSection = section{
-	"relabel", "Labels of a running stage: recent items corrected, and a thousand streams taught", benchRelabel,
+	"relabel", "Recent items of a running stage corrected", benchRelabel,
 }
 
 func benchRelabel(ctx context.Context, b *bench) error {
@@ -25,18 +24,15 @@ func benchRelabel(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer stop()
-	if err := k.corrected(ctx, b); err != nil {
-		return err
-	}
-	return k.lessons(ctx, b)
+	return k.corrected(ctx, b)
 }
 
 // running starts a stage with a labels topic on an input of its own, and the topics that it needs.
 func (k *kafkaBench) running(ctx context.Context, change func(*pipeline.Options)) (
-	o pipeline.Options, s *pipeline.Stage, stop func() error, err error,
+	o pipeline.Options, stop func() error, err error,
 ) {
 	if o, err = k.options(fmt.Sprintf("relabel-in-%d", k.runs), false); err != nil {
-		return o, nil, nil, err
+		return o, nil, err
 	}
 	o.Labels = o.Out + "-taught"
 	change(&o)
@@ -50,16 +46,17 @@ func (k *kafkaBench) running(ctx context.Context, change func(*pipeline.Options)
 			continue
 		}
 		if err := k.client.Create(ctx, d); err != nil {
-			return o, nil, nil, err
+			return o, nil, err
 		}
 	}
-	if s, err = pipeline.New(k.client, o); err != nil {
-		return o, nil, nil, err
+	s, err := pipeline.New(k.client, o)
+	if err != nil {
+		return o, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	return o, s, func() error { cancel(); return <-ended }, nil
+	return o, func() error { cancel(); return <-ended }, nil
 }
 
 // corrected measures how soon all corrections of recent items are written after a label or a name.
@@ -69,7 +66,7 @@ func (k *kafkaBench) corrected(ctx context.Context, b *bench) (err error) {
 		n, rounds = 8000, 1
 	}
 	store := recent.New(512 << 20)
-	o, _, stop, err := k.running(ctx, func(o *pipeline.Options) {
+	o, stop, err := k.running(ctx, func(o *pipeline.Options) {
 		o.Corrections, o.Recent = o.Out+"-corrections", store
 	})
 	if err != nil {
@@ -192,66 +189,4 @@ func await(ctx context.Context, holds func() (bool, error)) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// lessons measures many streams while their labels change ten times a second.
-func (k *kafkaBench) lessons(ctx context.Context, b *bench) (err error) {
-	streams, labels, seconds := 1000, 100_000, 30
-	if b.Quick {
-		streams, labels, seconds = 100, 1000, 6
-	}
-	const each = 10 // lessons a second
-	o, s, stop, err := k.running(ctx, func(o *pipeline.Options) {
-		o.Limits.Age, o.Limits.Idle = 5*time.Second, 2*time.Second
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	lesson := func(i int) record.Out {
-		e := &k.support[i%len(k.support)]
-		example := &record.Example{ID: fmt.Sprint("lesson-", i), Label: e.Label, Vector: e.Vector}
-		return record.Teach(o.Labels, example)
-	}
-	for from := 0; from < labels; from += 500 {
-		list := make([]record.Out, 0, 500)
-		for i := from; i < min(labels, from+500); i++ {
-			list = append(list, lesson(i))
-		}
-		if err := k.client.Write(ctx, list); err != nil {
-			return err
-		}
-	}
-	runtime.GC()
-	used, begin := processSeconds(), time.Now()
-	for second := 1; second <= seconds; second++ {
-		list := make([]record.Out, 0, streams+each)
-		for i := range each {
-			list = append(list, lesson(labels+second*each+i))
-		}
-		for i := range streams {
-			list = append(list, record.Out{
-				Topic: o.In[0], Partition: -1, Key: fmt.Appendf(nil, "camera-%d", i),
-				Value: k.vectors[(i+second*7)%len(k.vectors)],
-			})
-		}
-		if err := k.client.Write(ctx, list); err != nil {
-			return err
-		}
-		time.Sleep(time.Until(begin.Add(time.Duration(second) * time.Second)))
-	}
-	cores := (processSeconds() - used) / time.Since(begin).Seconds()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	summary := s.Metrics().Summary()
-	b.Text("%d streams of a record of %d float32 a second and %d labels that hold; %d more are taught each "+
-		"second, for %d s. One process holds the stage, the embedded broker and the feed.",
-		streams, streamDimension, labels, each, seconds)
-	b.Table([]string{"records answered", "records behind", "cores", "heap MB"}, [][]string{{
-		fmt.Sprint(summary.Answered), fmt.Sprint(summary.Lag), fmt.Sprintf("%.2f", cores),
-		fmt.Sprint(m.HeapAlloc >> 20),
-	}})
-	b.Figure("lessons-heap-mb", "%d", m.HeapAlloc>>20)
-	return nil
 }
