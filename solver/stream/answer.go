@@ -163,7 +163,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 		names = called.names
 	}
 	for i := range answers {
-		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], min(r.Confidence[i], float32(limit.sure(unknown[i])))
+		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], limit.confidence(r.Confidence[i], unknown[i])
 		if called != nil {
 			c, row, z = called.answer(c, row, z)
 		}

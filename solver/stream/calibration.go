@@ -220,7 +220,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
 		if c, ok := p.numbers[label]; ok && anchored[c] > 0 && id != "" {
-			z := min(r.Confidence[row], float32(limit.sure(scores[row])))
+			z := limit.confidence(r.Confidence[row], scores[row])
 			out = append(out, heldOut{id: id, label: label, answered: p.names[r.Labels[row]], z: z, topic: topic})
 		}
 	}

@@ -72,7 +72,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	p.number(nil)
 	k := &Knowledge{
 		solve: s.settings.Solver, frames: s.settings.FrameWeight, model: from.model, dimension: from.dimension,
-		labels: followed, limit: unknownLimit{math.Inf(1), math.Inf(1)}, nobody: -1,
+		labels: followed, limit: unknownLimit{at: math.Inf(1), low: math.Inf(1)}, nobody: -1,
 	}
 	switch k.solve.Method {
 	case solver.KMeans, solver.KModes, solver.Nearest:
@@ -102,7 +102,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.fit = from.calibration.fit(k.labels)
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {
-		k.limit = unknownLimit{-1, -1} // every item is unknown, with a confidence of at most .5
+		k.limit = unknownLimit{at: -1, low: -1} // every item is unknown, with a confidence of at most .5
 	}
 	k.tracks = from.timeline.trackWeights()
 	return k, nil

@@ -4,10 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Nobody is the class of items without an identity: false detections, passers-by. Similarity to one of them
@@ -19,8 +17,9 @@ const enoughScores = 20
 
 // novelty holds the scores from which the limit of the unknown is derived.
 type novelty struct {
-	scores  scoreDensity // of the stream's own items
-	leftOut []float64    // of labelled items without their labels, ascending; nil: too few can be left out
+	scores  scoreDensity  // of the stream's own items
+	leftOut []float64     // of labelled items without their labels, ascending; nil: too few can be left out
+	fit     confidenceFit // of the confidence to whether these are answered right
 }
 
 func (v *novelty) observe(e *episode) {
@@ -33,6 +32,7 @@ func (v *novelty) encode(e *encoder) {
 	e.head.doubles(fieldSpread, v.scores[:])
 	if v.leftOut != nil {
 		e.head.doubles(fieldLeftOut, v.leftOut)
+		e.head.doubles(fieldLeftOutFit, []float64{v.fit.a, v.fit.b})
 	}
 }
 
@@ -45,72 +45,11 @@ func (v *novelty) decode(f *field) {
 		if len(v.leftOut) < enoughScores || !slices.IsSorted(v.leftOut) {
 			f.fail("scores of labelled items")
 		}
-	}
-}
-
-// leftOutMost bounds the labelled items that are left out; they are chosen evenly.
-const leftOutMost = 128
-
-// learn scores the labelled items that have another one of their class against all others, whenever the
-// metric is refreshed. Items of class Nobody are not used.
-func (v *novelty) learn(e *episode) {
-	if e.solved == nil || !metric.Refreshes(e.number) {
-		return
-	}
-	d := e.problem.D
-	z, classes := e.labelled()
-	nobody, count := e.problem.nobody(), make([]int, e.problem.K)
-	for _, c := range classes {
-		count[c]++
-	}
-	var chosen []int
-	for i, c := range classes {
-		if count[c] > 1 && c != nobody {
-			chosen = append(chosen, i)
+	case f.is("head", fieldLeftOutFit):
+		if fit := f.doubles(2); fit != nil {
+			v.fit = confidenceFit{fit[0], fit[1], true}
 		}
 	}
-	if v.leftOut = nil; len(chosen) < enoughScores {
-		return
-	}
-	spaces := [][]float32{z}
-	if m := e.stream.metric.current; m != nil {
-		u := slices.Clone(z)
-		m.About(e.solved.Mean).Apply(u, nil)
-		spaces = append(spaces, u)
-	}
-	n := min(leftOutMost, len(chosen))
-	for i := range n {
-		chosen[i] = chosen[i*len(chosen)/n]
-	}
-	v.leftOut = make([]float64, n)
-	for _, rows := range spaces {
-		for i, product := range nearestOther(rows, classes, chosen[:n], nobody, d) {
-			v.leftOut[i] += distance(product) / float64(len(spaces))
-		}
-	}
-	slices.Sort(v.leftOut)
-}
-
-// nearestOther returns the largest product of each chosen row with another one that is not of class nobody.
-func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d int) []float32 {
-	const some = 256 // rows at once, so that the products stay in the cache
-	queries, best := make([]float32, 0, len(chosen)*d), make([]float32, len(chosen))
-	for i, at := range chosen {
-		queries, best[i] = append(queries, rows[at*d:at*d+d]...), -1
-	}
-	products := make([]float32, len(chosen)*some)
-	for from := 0; from < len(classes); from += some {
-		part := classes[from:min(from+some, len(classes))]
-		kernel.Products(products, queries, rows[from*d:], len(chosen), len(part), d)
-		for i, at := range chosen {
-			for j, product := range products[i*len(part) : (i+1)*len(part)] {
-				if product > best[i] && from+j != at && part[j] != nobody {
-					best[i] = product
-				}
-			}
-		}
-	}
-	return best
 }
 
 // scoreSweeps is the number of times that scores are smoothed over the graph: unknown items
@@ -212,20 +151,26 @@ const (
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
-// unknownLimit is the limit of the unknown, and the bulk of the scores.
+// unknownLimit is the limit of the unknown, the bulk of the scores, and the fit of the confidence to labelled
+// items that are left out.
 type unknownLimit struct {
 	at  float64 // a score above it is unknown
 	low float64 // the bulk quantile of the scores; +Inf: too few scores are known
+	fit confidenceFit
 }
 
-// sure returns the highest confidence of an item with this score: the solve's confidence in a class ignores
-// classes that it does not know. Of known items at the limit about three of four are answered right; only
-// items with scores below low may have a confidence above .9.
-func (l unknownLimit) sure(score float64) float64 {
-	if math.IsInf(l.low, 1) {
-		return 1
+// confidence returns the confidence of an item that the solve answers with confidence z. The score bounds it:
+// the solve ignores classes that it does not know. Of known items at the limit about three of four are
+// answered right; only items with scores below low may have a confidence above .9.
+func (l unknownLimit) confidence(z float32, score float64) float32 {
+	most := 1.
+	if !math.IsInf(l.low, 1) {
+		most = max(.5, .75-.15*(score-l.at)/max(l.at-l.low, 1e-9))
 	}
-	return min(1, max(.5, .75-.15*(score-l.at)/max(l.at-l.low, 1e-9)))
+	if l.fit.fitted {
+		z = float32(l.fit.confidence(float64(z)))
+	}
+	return min(z, float32(most))
 }
 
 // unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores
@@ -238,14 +183,14 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
 	left := s.novelty.leftOut
 	if !known {
-		return unknownLimit{math.Inf(1), math.Inf(1)}
+		return unknownLimit{math.Inf(1), math.Inf(1), s.novelty.fit}
 	}
 	low, _ := scores.quantile(bulk)
 	if left == nil {
-		return unknownLimit{limit, low}
+		return unknownLimit{limit, low, confidenceFit{}}
 	}
 	middle := vector.Quantile(left, .5)
 	weight := min(1, middle/low)
 	spread := leftOutSpread * (vector.Quantile(left, max(.5, 1-rate)) - middle)
-	return unknownLimit{max(low, middle) + weight*spread + (1-weight)*(limit-low), low}
+	return unknownLimit{max(low, middle) + weight*spread + (1-weight)*(limit-low), low, s.novelty.fit}
 }

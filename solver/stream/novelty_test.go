@@ -148,16 +148,16 @@ func TestManyStrangersAreFound(t *testing.T) {
 func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 	l := unknownLimit{at: 1, low: .5}
 	for score, want := range map[float64]float64{0: 1, .1: 1, .5: .9, .75: .825, 1: .75, 1.25: .675, 2: .5} {
-		if got := l.sure(score); math.Abs(got-want) > 1e-9 {
+		if got := l.confidence(1, score); math.Abs(float64(got)-want) > 1e-6 {
 			t.Errorf("score %g: %g, not %g", score, got, want)
 		}
 	}
-	for _, l := range []unknownLimit{{math.Inf(1), math.Inf(1)}, {.5, math.Inf(1)}} {
-		if got := l.sure(2); got != 1 {
+	for _, l := range []unknownLimit{{at: math.Inf(1), low: math.Inf(1)}, {at: .5, low: math.Inf(1)}} {
+		if got := l.confidence(1, 2); got != 1 {
 			t.Errorf("%v: %g where nothing is known", l, got)
 		}
 	}
-	if got := (unknownLimit{1, 1}).sure(1.5); got != .5 {
+	if got := (unknownLimit{at: 1, low: 1}).confidence(1, 1.5); got != .5 {
 		t.Errorf("no spread: %g", got)
 	}
 }
@@ -209,6 +209,43 @@ func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
 	for i, v := range s.novelty.leftOut {
 		if math.Abs(v-want[i]) > 1e-3 {
 			t.Errorf("score %d: %g, not %g", i, v, want[i])
+		}
+	}
+}
+
+// TestConfidenceBeforeAnythingIsTaught: labelled items that are left out show how far the confidence can be
+// trusted, so that it does not fall with the number of classes.
+func TestConfidenceBeforeAnythingIsTaught(t *testing.T) {
+	for _, classes := range []int{5, 60} {
+		set := settings(t)
+		f := newCamera(11, classes, 48, 1.2)
+		labels := f.labels(5)
+		s, e := New("cam", set), new(Engine)
+		var right, stated, all float64
+		for episode := range 12 {
+			items := make([]Item, 60)
+			truth := make([]string, 60)
+			for i := range items {
+				class := f.random.IntN(classes)
+				truth[i] = label(class)
+				items[i] = Item{
+					ID: fmt.Sprint(episode, i), Vector: f.vector(class),
+					Position: Position{Offset: int64(60*episode + i), Object: -1},
+				}
+			}
+			answers, _ := answer(t, s, e, items, labels)
+			if episode == 0 {
+				continue // labelled items are left out once the first episode is answered
+			}
+			for i, a := range answers {
+				if all++; a.Label == truth[i] {
+					right++
+				}
+				stated += a.Confidence
+			}
+		}
+		if off := math.Abs(right-stated) / all; off > .2 {
+			t.Errorf("%d classes: %.2f are right, confidence %.2f", classes, right/all, stated/all)
 		}
 	}
 }

@@ -375,7 +375,7 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 			z += n.rows[l.node].s.weight(label)
 		}
 	}
-	z = min(z/degree, float32(k.limit.sure(it.unknown)))
+	z = k.limit.confidence(z/degree, it.unknown)
 	a := Answer{
 		Label: k.names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
 		UnknownScore: it.unknown,

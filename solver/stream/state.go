@@ -79,6 +79,7 @@ const (
 	fieldRawSum
 	_ // merged clusters, no longer written
 	fieldLeftOut
+	fieldLeftOutFit
 )
 
 // encoder gathers the pieces of a stream.
