@@ -2,7 +2,10 @@ package stream
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -14,7 +17,6 @@ import (
 const (
 	shapeDimensions = 64  // fewer are not judged
 	shapeItems      = 16  // judged together, at least
-	shapeStep       = 3   // of an episode large enough, one item in so many is judged
 	shapeKnown      = 50  // items that must have been judged before
 	shapeMass       = 500 // items that the known shape counts for at most
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
@@ -22,6 +24,9 @@ const (
 	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
 	shapeTaught     = .6  // cosine from which an item resembles a labelled one
 	shapeSearched   = 5000
+	shapeOrders     = 31 // orders of the coordinates with which the right one is compared
+	shapeCompared   = 32 // items of an episode that are compared, at most
+	shapeChance     = 3  // standard deviations by which the right order must stand out
 )
 
 // shape is the mean and the spread of a stream's unit rows, coordinate by coordinate.
@@ -34,8 +39,9 @@ type shape struct {
 	count        int
 }
 
-// judge adds some of an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or
-// more at a time. Labelled examples have a shape too: only rows unlike both are broken.
+// judge adds an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or more at
+// a time. Where embeddings have little in common, other objects alone change the shape: rows that are nearer
+// to the labelled classes than chance are of the embedder of before.
 func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	d := len(items[0].Vector)
 	if d < shapeDimensions {
@@ -47,23 +53,18 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 		copy(squares, h.squares)
 	}
 	row := make([]float32, d)
-	step := 1
-	if len(items) >= shapeStep*shapeItems {
-		step = shapeStep
-	}
-	for i := 0; i < len(items); i += step {
+	for i := range items {
 		addShape(sum, squares, row, items[i].Vector)
-		h.count++
 	}
-	h.sum, h.squares = sum, squares
+	h.sum, h.squares, h.count = sum, squares, h.count+len(items)
 	if h.count < shapeItems {
 		return h.breaks > 0
 	}
 	mean, spread := shapeOf(sum, squares, h.count)
-	n := float64(h.count * step)
+	n := float64(h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
 	if h.mass >= shapeKnown && len(p.names) >= shapeClasses &&
-		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && p.unlike(mean, spread) {
+		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && !p.nearClasses(items) {
 		h.breaks++
 		return true
 	}
@@ -129,7 +130,7 @@ func correlation(a, b []float32) float64 {
 }
 
 // examplesOf calls each with the labelled examples in force of dimension d, for most of them at most.
-func (p *problem) examplesOf(d, most int, each func([]float32)) {
+func (p *problem) examplesOf(d, most int, each func(*labelled)) {
 	for _, set := range []*exampleSet{p.own, p.everyone, p.force.taught} {
 		for x := range set.all() {
 			if len(x.Vector) != d {
@@ -138,24 +139,61 @@ func (p *problem) examplesOf(d, most int, each func([]float32)) {
 			if most--; most < 0 {
 				return
 			}
-			each(x.Vector)
+			each(x)
 		}
 	}
 }
 
-// unlike reports whether the labelled examples have another shape, too, or are too few to tell.
-func (p *problem) unlike(mean, spread []float32) bool {
-	d, n := len(mean), 0
-	sum, squares, row := make([]float32, d), make([]float32, d), make([]float32, d)
-	p.examplesOf(d, shapeSearched, func(x []float32) {
-		addShape(sum, squares, row, x)
-		n++
+// nearClasses reports whether items are nearer to the labelled classes than items whose coordinates are in
+// another order would be. To the vectors of another embedder all orders are alike.
+func (p *problem) nearClasses(items []Item) bool {
+	d := len(items[0].Vector)
+	numbers, means, row := make(map[string]int), []float32(nil), make([]float32, d)
+	p.examplesOf(d, shapeSearched, func(x *labelled) {
+		c, ok := numbers[x.Label]
+		if !ok {
+			c = len(numbers)
+			numbers[x.Label] = c
+			means = append(means, make([]float32, d)...)
+		}
+		vector.Unit(row, x.Vector)
+		kernel.Axpy(1, row, means[c*d:][:d])
 	})
-	if n < 2*shapeClasses {
-		return true
+	classes := len(numbers)
+	if classes < shapeClasses {
+		return false
 	}
-	m, s := shapeOf(sum, squares, n)
-	return shapesAlike(m, s, mean, spread) < shapeLikeness
+	for c := range classes {
+		vector.Unit(means[c*d:][:d], means[c*d:][:d])
+	}
+	count := min(len(items), shapeCompared)
+	rows, products := make([]float32, count*d), make([]float32, count*classes)
+	random := rand.New(rand.NewPCG(uint64(d), 0))
+	order := make([]int, d)
+	for i := range order {
+		order[i] = i
+	}
+	likeness := func() (mean float64) {
+		for i := range count {
+			vector.Unit(row, items[i*len(items)/count].Vector)
+			for to, from := range order {
+				rows[i*d+to] = row[from]
+			}
+		}
+		kernel.Products(products, rows, means, count, classes, d)
+		for i := range count {
+			mean += float64(slices.Max(products[i*classes:][:classes])) / float64(count)
+		}
+		return mean
+	}
+	right, sum, squares := likeness(), 0., 0.
+	for range shapeOrders {
+		random.Shuffle(d, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		v := likeness()
+		sum, squares = sum+v, squares+v*v
+	}
+	chance := sum / shapeOrders
+	return right > chance+shapeChance*math.Sqrt(max(0, squares/shapeOrders-chance*chance))
 }
 
 // taughtNow reports whether an episode of a broken stream carries labels, or whether labels have changed and
@@ -183,8 +221,8 @@ func (p *problem) taughtNow(items []Item, relabels bool) bool {
 		rows[i] = from(items[i].Vector)
 	}
 	found := false
-	p.examplesOf(d, shapeSearched, func(x []float32) {
-		e := from(x)
+	p.examplesOf(d, shapeSearched, func(x *labelled) {
+		e := from(x.Vector)
 		for _, r := range rows {
 			found = found || cosine(e, r) > shapeTaught
 		}

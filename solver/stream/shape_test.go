@@ -304,3 +304,64 @@ func TestSameEmbedderIsNotTold(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherObjectsAreNoOtherEmbedder: embeddings without a common mean and of even spread, of which each
+// episode shows other classes than the last, are of one embedder.
+func TestOtherObjectsAreNoOtherEmbedder(t *testing.T) {
+	orders := map[string]func(random *rand.Rand, episode, item, last, classes int) int{
+		"shuffled": func(random *rand.Rand, _, _, _, classes int) int { return random.IntN(classes) },
+		"in bursts": func(random *rand.Rand, _, item, last, classes int) int {
+			if item%8 == 0 {
+				return random.IntN(classes)
+			}
+			return last
+		},
+		"one class an episode": func(random *rand.Rand, _, item, last, classes int) int {
+			if item == 0 {
+				return random.IntN(classes)
+			}
+			return last
+		},
+		"class after class": func(random *rand.Rand, episode, _, _, classes int) int {
+			return (episode*classes/15 + random.IntN(max(2, classes/8))) % classes
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(orders)) {
+		for _, d := range []int{64, 128, 512} {
+			for _, classes := range []int{5, 20, 60} {
+				for _, size := range []int{20, 100} {
+					title := fmt.Sprintf("%s, %d numbers, %d classes, %d items", name, d, classes, size)
+					t.Run(title, func(t *testing.T) {
+						n := evenNetwork(uint64(d+classes), d, classes)
+						s, labels, class := stream.New("cam"), &stream.Labels{Everyone: n.labels()}, 0
+						for episode := range 15 {
+							items := n.episode(episode, size)
+							for i := range items {
+								class = orders[name](n.random, episode, i, class, classes)
+								items[i].Vector = n.vector(class)
+							}
+							_, report, err := s.Answer(t.Context(), nil, items, labels)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if report.EmbeddingChanged {
+								t.Fatalf("told in episode %d", episode)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// evenNetwork is an embedder whose vectors have nothing in common.
+func evenNetwork(seed uint64, d, things int) *network {
+	n := newNetwork(seed, d, 0)
+	clear(n.common)
+	for i := range n.scales {
+		n.scales[i] = 1
+	}
+	n.move(things)
+	return n
+}
