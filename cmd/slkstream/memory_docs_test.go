@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/slkstream/slkstream/solver/stream"
@@ -13,13 +14,13 @@ import (
 // A stream takes the memory that docs/kafka.md says, within a quarter.
 func TestMemoryIsThatOfTheDocs(t *testing.T) {
 	page := readPage(t, "../../docs/kafka.md")
-	said := regexp.MustCompile(`4 KB, and for each class (\d+) a number and (\d+) KB`).FindStringSubmatch(page)
-	metrics := regexp.MustCompile(`(\d+) KB at (\d+)(?: numbers)?,`).FindAllStringSubmatch(page, -1)
-	if said == nil || len(metrics) != 2 {
+	said := regexp.MustCompile(`4 KB \+ C x \((\d+) D \+ ([\d,]+)\)`).FindStringSubmatch(page)
+	metrics := regexp.MustCompile(`([\d,]+) KB at ([\d,]+\d)`).FindAllStringSubmatch(page, -1)
+	if said == nil || len(metrics) != 4 {
 		t.Fatal("docs/kafka.md does not say how much memory a stream takes")
 	}
 	number := func(text string) int {
-		n, err := strconv.Atoi(text)
+		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestMemoryIsThatOfTheDocs(t *testing.T) {
 				t.Errorf("%d numbers: %s takes %d bytes; docs/kafka.md says %d", d, what, got, said)
 			}
 		}
-		near("a stream", rest, 4<<10+classes*(number(said[1])*d+number(said[2])<<10))
+		near("a stream", rest, 4000+classes*(number(said[1])*d+number(said[2])))
 		near("its metric", metric, number(m[1])*1000)
 	}
 }
