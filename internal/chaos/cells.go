@@ -187,7 +187,7 @@ func cells() []cell {
 		},
 		{
 			resource: "state", way: "away", how: "deleted",
-			does:  "makes it again and saves every stream; while it may not, as with the output",
+			does:  "makes it again and saves every stream; while it may not, as where the output refuses",
 			begin: deletedAlone(stateTopicName),
 		},
 		{
@@ -266,7 +266,7 @@ func cells() []cell {
 		},
 		{
 			resource: "one sender", way: "huge", how: "2,000 streams of one item",
-			does:       "answers them, and forgets the longest silent",
+			does:       "answers them, and forgets streams of few episodes and long silence first",
 			othersGoOn: true, begin: oneOffStreams,
 		},
 		{
