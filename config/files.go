@@ -38,7 +38,7 @@ func (f *Files) sections() []section {
 		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
 			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),
 		define("skip-bad", &f.SkipBad, label, false,
-			"leave rows out that hold no vector, such as NaN or zeros: they get no label, and are listed in OUTPUT.bad.jsonl"),
+			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
 		define("force", &f.Force, label, false, "overwrite the output").

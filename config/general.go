@@ -82,9 +82,9 @@ func (l *Listen) sections() []section {
 	return []section{{"Page, metrics and health", []definition{
 		define("listen", &l.At, []string{"run", "demo", "health", "state show", "similar"},
 			[]string{"127.0.0.1:8070"},
-			"address of page, metrics and health; port 0 takes a free one; empty: none. advertise=HOST:PORT, or "+
-				"--advertise HOST:PORT, is beside it where others reach this process, as behind NAT; a URL if not "+
-				"by http").
+			"address of page, metrics and health; port 0 takes a free one; empty: none. Add advertise=HOST:PORT, or "+
+				"--advertise HOST:PORT, if others reach this process at another address, as behind NAT; "+
+				"a URL if not by http").
 			example("HOST:PORT,...").
 			when("backfill", nil, "").when("correct", nil, ""),
 		define("images", &l.Images, []string{"run", "demo"}, nil,
@@ -92,8 +92,9 @@ func (l *Listen) sections() []section {
 				"{id} stands for the item's id; none: only those in the records themselves").
 			example("HOST|URL,..."),
 		define("listen-token-file", &l.TokenFiles, with(served, "state show", "similar"), nil,
-			"file of the token that a visitor has to show, on every path but health; needed beyond loopback, where none lets "+
-				"everyone in. view=FILE, or --view-token-file FILE, is beside it a token to read and not teach").
+			"file of the token that a visitor has to show, on every path but health. Required if --listen is not "+
+				"loopback; the word none lets everyone in. Add view=FILE, or --view-token-file FILE, for a token "+
+				"to read and not teach").
 			example("FILE,..."),
 		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
 			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),

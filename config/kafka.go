@@ -142,7 +142,8 @@ func (t *Topics) sections() []section {
 			with(with(with(holding, labelTopic...), orders...), "teach", "audit", "state reset"), "",
 			"compacted topic of labelled examples").
 			example("TOPIC").neededBy(with(with(labelTopic, orders...), "teach", "forget", "correct")...),
-		define("review", &t.Review, holding, "", "topic of items whose label would teach most; none: not written").
+		define("review", &t.Review, holding, "",
+			"topic of items whose label would teach most; none: only the page has them").
 			example("TOPIC"),
 		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
 			example("TOPIC").
@@ -155,8 +156,9 @@ func (t *Topics) sections() []section {
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").
 			example("TOPIC"),
 		define("corrections", &t.Corrections, []string{"run", "check", "forget"}, "",
-			"topic of what recent items are called since, when a label says so; none: not written").example("TOPIC").
-			when("correct", "", "topic of what items are called since").neededBy("correct"),
+			"topic of corrections: recent items that a later label calls something else; none: not written").
+			example("TOPIC").
+			when("correct", "", "topic of corrections").neededBy("correct"),
 		define("state", &t.State, with(holding, states...), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
 		define("group", &t.Group, with(holding, states...), "slkstream",

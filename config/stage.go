@@ -59,7 +59,7 @@ func (s *Stage) sections() []section {
 			"silence of a stream that closes its episode; off: never", atLeast[time.Duration](0)),
 		define("max-memory", &s.MaxMemory, stage, 64<<20,
 			"bytes of open episodes in a partition at which the oldest close", atLeast[Bytes](64<<10)).
-			when("label", 0, "bytes that rows, their graph and answers may take, beyond which codes stand for the rows; "+
+			when("label", 0, "bytes that rows, their graph and answers may take; if rows do not fit, they are quantised; "+
 				"0: half of what is available", atLeast[Bytes](0)),
 	}
 	return []section{{"Records in", records}, {"Episodes", episodes}}
@@ -137,12 +137,13 @@ func (m *Memory) sections() []section {
 			"how fine clusters are: items further than this from every cluster, by 1 less the cosine, make a new one",
 			above(0.), atMost(1.)),
 		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05,
-			"share of known items that may be called unknown",
+			"share of items of known classes that may be called unknown: what the limit aims at, not a bound",
 			above(0.), below(1.)),
-		define("review-rate", &m.ReviewRate, stage, .03, "share of items sent for review", atLeast(0.), atMost(1.)),
+		define("review-rate", &m.ReviewRate, stage, .03,
+			"share of items proposed for review, on the page and in --review", atLeast(0.), atMost(1.)),
 		define("max-wrong", &m.MaxWrong, with(stage, "eval stream"), 0,
-			"results say whether they are sure: of those no more than this share is wrong, in nine of ten streams; "+
-				"0: nothing is said",
+			"results say whether they are sure: of those no more than this share is wrong, in nine of ten streams "+
+				"whose classes are all labelled and that do not drift; 0: nothing is said",
 			atLeast(0.), below(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,
 			"share what streams learn about distance between streams of one process"),

@@ -232,12 +232,14 @@ func tablePage() string {
 	var t strings.Builder
 	t.WriteString(`# Failures
 
-For whoever is on call. Each line was broken on purpose, with both deliveries: ` + "`go run ./internal/chaos -table -page docs/failures.md`" + `
-writes this page, and ` + "`-broker real`" + ` plays it on Apache Kafka.
+For whoever is on call. Each line was broken on purpose, with both deliveries:
+` + "`go run ./internal/chaos -table -page docs/failures.md`" + ` writes this page,
+and ` + "`-broker real`" + ` plays it on Apache Kafka.
 
-What stands under ` + "`/readyz`" + ` is there within a minute and until the fault ends, in the log, and in ` + "`slkstream_trouble`" + `; with ` + "`-`" + ` the stage stays ready.
-No input is lost, and exactly once none is answered twice; results that somebody deletes with their topic are gone. Retries of refused
-requests use less than 1 MB a second, the process stays below 512 MiB, and the stage is well again without a restart.
+What stands under ` + "`/readyz`" + ` is there within a minute and until the fault ends, in the log, and in
+` + "`slkstream_trouble`" + `; with - the stage stays ready. No input is lost, and exactly once none is
+answered twice; results that somebody deletes with their topic are gone. Retries of refused requests use less
+than 1 MB a second, the process stays below 512 MiB, and the stage is well again without a restart.
 
 | what fails | how | the stage meanwhile | ` + "`/readyz`" + ` 503 says | other inputs |
 |---|---|---|---|---|
@@ -245,7 +247,8 @@ requests use less than 1 MB a second, the process stays below 512 MiB, and the s
 	for _, row := range rows {
 		fmt.Fprintf(&t, row, strings.Join(hows[row], "; "))
 	}
-	t.WriteString("\nOther failures are tests of their own, or do not concern the stage: [pairs.go](../internal/chaos/pairs.go) lists each.\n")
+	t.WriteString("\nOther failures are tests of their own, or do not concern the stage: " +
+		"[pairs.go](../internal/chaos/pairs.go) lists each.\n")
 	return t.String()
 }
 
