@@ -33,7 +33,7 @@ func (f *Files) sections() []section {
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .csv, .npy, .npz, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the numbers, which --solver takes; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
-			"whether the order of the rows means something; auto: as far as near rows lie side by side",
+			"whether rows that follow each other are often the same thing; auto: as far as the file shows it",
 			oneOf("auto", "true", "false")),
 		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
 			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),

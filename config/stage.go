@@ -153,8 +153,8 @@ func (m *Memory) sections() []section {
 			"bytes of the last answered items, which similar and the page ask for; 0: none are kept",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),
 		define("memory", &m.Budget, stage, 0,
-			"bytes that the process may take: beyond, metrics are given up, then one-off streams, then reading "+
-				"waits; 0: GOMEMLIMIT, or what the control group allows, or no bound", atLeast[Bytes](0)),
+			"bytes that the process may take: beyond, metrics are given up, then streams of few episodes, then "+
+				"reading waits; 0: GOMEMLIMIT, or what the control group allows, or no bound", atLeast[Bytes](0)),
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
 			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
 			atLeast(time.Second)),
