@@ -28,6 +28,7 @@ type heldOut struct {
 	label    string  // the item's
 	answered string  // the stream's
 	z        float32 // confidence before calibration
+	score    float32 // unknown score; 0: an older version kept none
 	topic    bool    // the item is an example of the labels topic
 }
 
@@ -100,6 +101,17 @@ func (c *calibration) score() (right, all int) {
 	return right, all
 }
 
+// scores lists the unknown scores of the held-out answers to items of known classes, ascending.
+func (c *calibration) scores() (scores []float32) {
+	for _, a := range c.answers {
+		if a.score > 0 && a.label != Nobody {
+			scores = append(scores, a.score)
+		}
+	}
+	slices.Sort(scores)
+	return scores
+}
+
 func (c *calibration) reset(class string) bool {
 	c.answers = slices.DeleteFunc(c.answers, func(a heldOut) bool { return a.label == class })
 	return false
@@ -112,6 +124,7 @@ func (c *calibration) encode(e *encoder) {
 			w.text(fieldLabel, a.label)
 			w.text(fieldAnswered, a.answered)
 			w.vector(fieldZ, []float32{a.z})
+			w.vector(fieldScore, []float32{a.score})
 			if a.topic {
 				w.integer(fieldTopic, 1)
 			}
@@ -153,6 +166,8 @@ func (a *heldOut) decode(r *reader) {
 			a.answered = r.text()
 		case fieldZ:
 			a.z = one()
+		case fieldScore:
+			a.score = one()
 		case fieldTopic:
 			a.topic = r.integer() != 0
 		}
@@ -220,8 +235,10 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
 		if c, ok := p.numbers[label]; ok && anchored[c] > 0 && id != "" {
-			z := limit.confidence(r.Confidence[row], scores[row])
-			out = append(out, heldOut{id: id, label: label, answered: p.names[r.Labels[row]], z: z, topic: topic})
+			out = append(out, heldOut{
+				id: id, label: label, answered: p.names[r.Labels[row]], topic: topic,
+				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
+			})
 		}
 	}
 	for _, i := range hidden {

@@ -149,6 +149,7 @@ const (
 	bulk          = .4  // quantile: most items below are of known classes, whatever else comes
 	leftOutSpread = .6  // of the spread of labelled items' scores: others are smoothed over the graph
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
+	heldOutAlone  = 60  // held-out answers from which on their scores alone make the limit
 )
 
 // unknownLimit is the limit of the unknown, the bulk of the scores, and the fit of the confidence to labelled
@@ -178,6 +179,8 @@ func (l unknownLimit) confidence(z float32, score float64) float32 {
 // items spread above it. Left-out items count less if they are nearer to each other than the bulk is to them,
 // as copies of one picture are. Then, and where too few can be left out, the quantile of the stream's own
 // scores that follows from Settings.UnknownRate counts instead. With too few scores nothing is unknown.
+// Items that people labelled are of the stream and of known classes: the more of them were answered before
+// their label came, the more the limit is the score that the allowed share of them exceeds.
 func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 	rate := s.settings.UnknownRate
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
@@ -186,11 +189,15 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 		return unknownLimit{math.Inf(1), math.Inf(1), s.novelty.fit}
 	}
 	low, _ := scores.quantile(bulk)
-	if left == nil {
-		return unknownLimit{limit, low, confidenceFit{}}
+	if left != nil {
+		middle := vector.Quantile(left, .5)
+		weight := min(1, middle/low)
+		spread := leftOutSpread * (vector.Quantile(left, max(.5, 1-rate)) - middle)
+		limit = max(low, middle) + weight*spread + (1-weight)*(limit-low)
 	}
-	middle := vector.Quantile(left, .5)
-	weight := min(1, middle/low)
-	spread := leftOutSpread * (vector.Quantile(left, max(.5, 1-rate)) - middle)
-	return unknownLimit{max(low, middle) + weight*spread + (1-weight)*(limit-low), low, s.novelty.fit}
+	if heldOut := s.calibration.scores(); len(heldOut) > 0 {
+		alone := min(1, float64(len(heldOut))/heldOutAlone)
+		limit += alone * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
+	}
+	return unknownLimit{limit, low, s.novelty.fit}
 }

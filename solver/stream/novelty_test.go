@@ -249,3 +249,41 @@ func TestConfidenceBeforeAnythingIsTaught(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldOutAnswersMakeTheLimit: with enough answers to items that people labelled later, the limit is the
+// score that the allowed share of them exceeds, before and after a restore. Items of no class and answers of
+// which no score is known do not count.
+func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
+	s := New("cam")
+	for i := range 100 {
+		s.novelty.scores[i]++
+	}
+	own := s.unknownLimit(&s.novelty.scores).at
+	answer := func(label string, score float32) {
+		a := heldOut{id: "x", label: label, answered: "a", z: .5, score: score}
+		s.calibration.answers = append(s.calibration.answers, a)
+	}
+	for i := range 2 * heldOutAlone {
+		answer(Nobody, 1.9)
+		answer("a", 0)
+		if i < heldOutAlone/2 {
+			answer("a", .3)
+		}
+	}
+	if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-(own+.3)/2) > 1e-6 {
+		t.Errorf("half of enough answers: limit %v of %v and .3", at, own)
+	}
+	for i := range heldOutAlone {
+		answer("a", .3+.4*float32(i%2))
+	}
+	s.dimension = 2
+	restored, err := Restore(s.settings, s.State())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Stream{s, restored} {
+		if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-.7) > 1e-6 {
+			t.Errorf("limit %v of answers up to .7", at)
+		}
+	}
+}

@@ -80,6 +80,7 @@ const (
 	_ // merged clusters, no longer written
 	fieldLeftOut
 	fieldLeftOutFit
+	fieldScore
 )
 
 // encoder gathers the pieces of a stream.
