@@ -51,6 +51,9 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 	return true
 }
 
+// gramEntry is what a value of a Gram matrix costs that is mostly empty, in multiplications.
+const gramEntry = 32
+
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in
 // the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
@@ -58,7 +61,7 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	steps := float64(e.settings.Outer)
 	gram := rows*rows*d/2 + steps*n*rows*k
 	if g.scattered(e) {
-		gram = n*rows*d + steps*n*rows*k
+		gram = n*rows*d + steps*n*rows*k + gramEntry*rows*rows
 	}
 	direct := steps * 2 * n * d * k
 	if p.Affinity == nil {
