@@ -30,6 +30,7 @@ type heldOut struct {
 	z        float32 // confidence before calibration
 	score    float32 // unknown score; 0: an older version kept none
 	topic    bool    // the item is an example of the labels topic
+	alone    bool    // no other item of its class is labelled: no answer could be right
 }
 
 // follow applies the labels topic's corrections and drops answers to items that it withdraws.
@@ -56,7 +57,7 @@ func (c *calibration) observe(e *episode) {
 		return
 	}
 	before := doubtful(c.score())
-	c.answers = append(c.answers, e.tested...)
+	c.answers = append(c.answers, e.fair()...)
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
@@ -184,8 +185,7 @@ func (c *calibration) contribute(ctx context.Context, e *episode) (err error) {
 }
 
 // leaveOut solves the episode once more, with the labels of its taught items hidden and with new examples of
-// the labels topic as unlabelled points. Calibration learns from these answers. Items of classes without
-// another labelled example are left out: no answer could be right.
+// the labels topic as unlabelled points. Calibration learns from the answers that could be right.
 func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	p, items := of.problem, of.items
 	hidden := make([]int, 0, len(items))
@@ -226,6 +226,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	if slices.Max(anchored) == 0 {
 		return nil, nil
 	}
+	trial.Prior = s.prototypes.without(p, anchored)
 	trial.Proportions = s.proportions.expected(p.names)
 	r, err := of.engine.solve(ctx, &trial, func(space *solver.Space) { s.relateTrial(p, &trial, space, items) })
 	if err != nil {
@@ -234,9 +235,9 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	scores, limit := unknownScores(&trial, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
 	var out []heldOut
 	add := func(row int, id, label string, topic bool) {
-		if c, ok := p.numbers[label]; ok && anchored[c] > 0 && id != "" {
+		if c, ok := p.numbers[label]; ok && id != "" {
 			out = append(out, heldOut{
-				id: id, label: label, answered: p.names[r.Labels[row]], topic: topic,
+				id: id, label: label, answered: p.names[r.Labels[row]], topic: topic, alone: anchored[c] == 0,
 				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
 			})
 		}
@@ -259,6 +260,15 @@ func (c *calibration) untested(p *problem) (out []*labelled) {
 		}
 	}
 	return out
+}
+
+// added reports whether the labels topic has changed since the last episode only by examples of the stream's
+// own that this episode tests. topic is the topic's sum at the last episode.
+func (c *calibration) added(p *problem, topic uint64) bool {
+	for _, e := range c.untested(p) {
+		topic += e.sum
+	}
+	return topic == p.sum
 }
 
 // confidenceFit is sigmoid(a logit z + b).

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"slices"
 
 	"github.com/slkstream/slkstream/solver"
 )
@@ -60,6 +61,11 @@ type episode struct {
 	relabels bool          // the labels topic has changed since the last episode
 	cold     bool          // only clusters are learned
 	broken   bool          // the rows are of another embedder
+}
+
+// fair lists the tested answers that could be right.
+func (e *episode) fair() []heldOut {
+	return slices.DeleteFunc(slices.Clone(e.tested), func(a heldOut) bool { return a.alone })
 }
 
 // taughtLater reports whether the episode brings labels to a stream that has answered before.

@@ -67,8 +67,8 @@ func masses(soft []float32, k int) []float64 {
 
 func (p *proportions) contribute(_ context.Context, e *episode) error {
 	of := e.problem
-	if of.Proportions = p.expected(of.names); e.stream.settings.Time && len(e.tested) > 0 {
-		of.Proportions = p.corrected(of.names, of.numbers, e.tested)
+	if of.Proportions = p.expected(of.names); e.stream.settings.Time && len(e.fair()) > 0 {
+		of.Proportions = p.corrected(of.names, of.numbers, e.fair())
 	}
 	return nil
 }

@@ -12,16 +12,19 @@ import (
 )
 
 // An answer is learned from if its agreement with the prototypes of the labelled items alone is at least
-// gateAgreement. A learned prototype weighs no more than mostMass items, so that it follows a drift.
+// gateAgreement. No learned prototype weighs more than mostMass items. One of a class with fewer than
+// fewLabels labelled items is dropped at the first label that comes after the first episode: a class that
+// rests on one or two may have been consistently misclassified.
 const (
 	gateAgreement = .4
 	mostMass      = 50
+	fewLabels     = 3
 )
 
 // prototypes are the means m' of the items answered with each class, in z-space: the warm start.
 type prototypes struct {
 	of     map[string]*prototype
-	closed bool // labels came after the first episode: no class gets a learned prototype any more
+	closed bool // labels came after the first episode: no more classes get a learned prototype
 }
 
 // prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
@@ -43,18 +46,39 @@ func (p *prototypes) mass(class string) float64 {
 // stream's own answers would only work against them.
 func (p *prototypes) stop() { p.of, p.closed = nil, true }
 
+// confirm applies labels that come after the start to the learned prototypes of a stream with an order. Those
+// of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
+// classes are: one has learned from items of the other, which has missed them. So a class that is split
+// loses its prototype if the examples that moved were answered with it. All others stay.
+func (p *prototypes) confirm(e *episode) {
+	p.closed = true
+	for c, name := range e.problem.names {
+		if e.problem.labelCounts[c] < fewLabels {
+			delete(p.of, name)
+		}
+	}
+	for _, t := range e.tested {
+		if t.answered != t.label {
+			delete(p.of, t.answered)
+			delete(p.of, t.label)
+		}
+	}
+}
+
 // observe updates the prototypes. Only answers that pass the gate count: learning from every answer ruins a
 // stream whose classes do not recur.
 func (p *prototypes) observe(e *episode) {
-	if e.taughtLater() {
-		p.stop()
+	if e.solved != nil {
+		p.learn(e, admit(e))
+		maps.DeleteFunc(p.of, func(name string, _ *prototype) bool { return !e.problem.labelled(name) })
 	}
-	if e.solved == nil {
+	if !e.taughtLater() {
 		return
 	}
-	if weights := admit(e); !p.closed {
-		p.learn(e, weights)
-		maps.DeleteFunc(p.of, func(name string, _ *prototype) bool { return !e.problem.labelled(name) })
+	if e.stream.settings.Time && e.solved != nil {
+		p.confirm(e)
+	} else {
+		p.stop()
 	}
 }
 
@@ -78,11 +102,17 @@ func admit(e *episode) []float32 {
 
 // learn adds items to the prototypes, each with its weight for every class.
 func (p *prototypes) learn(e *episode, weights []float32) {
+	if p.closed && len(p.of) == 0 {
+		return
+	}
 	k, d := e.problem.K, e.problem.D
 	e.problem.sums = vector.Zeroed(e.problem.sums, k*d)
 	sums := e.problem.sums
 	kernel.Accumulate(sums, weights, e.solved.Z, len(e.items), k, d)
 	for c, name := range e.problem.names {
+		if p.closed && p.of[name] == nil {
+			continue
+		}
 		var mass float64
 		for i := range e.items {
 			mass += float64(weights[i*k+c])
@@ -117,11 +147,18 @@ func (p *prototypes) entry(class string) *prototype {
 	return p.of[class]
 }
 
+// contribute adds the warm start. If the labels topic has changed by more than examples to be tested, it is
+// dropped.
 func (p *prototypes) contribute(_ context.Context, e *episode) error {
+	s := e.stream
 	if e.relabels && e.number > 1 {
-		p.stop()
+		if s.settings.Time && s.calibration.added(e.problem, s.topic) {
+			p.closed = true
+		} else {
+			p.stop()
+		}
 	}
-	e.problem.Prior = e.stream.prior(e.problem)
+	e.problem.Prior = s.prior(e.problem)
 	return nil
 }
 
@@ -133,7 +170,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
 		learned := s.prototypes.of[name]
-		if learned == nil || learned.mean == nil {
+		if learned == nil || learned.mean == nil || s.prototypes.closed && p.labelCounts[c] < fewLabels {
 			continue
 		}
 		if prior == nil {
@@ -145,6 +182,23 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		prior.Inverse[c] = learned.inverse
 		labelled := s.settings.Solver.WS * p.labelCounts[c]
 		prior.Weights[c] = float32(min(learned.mass, labelled, s.proportions.counts[name]))
+	}
+	return prior
+}
+
+// without returns the problem's prior for a trial that hides some labels; left counts those left
+// of each class.
+func (p *prototypes) without(of *problem, left []float64) *solver.Prior {
+	if of.Prior == nil || !p.closed {
+		return of.Prior
+	}
+	prior := &solver.Prior{
+		Means: of.Prior.Means, Inverse: of.Prior.Inverse, Weights: slices.Clone(of.Prior.Weights),
+	}
+	for c, n := range left {
+		if n < fewLabels {
+			prior.Weights[c] = 0
+		}
 	}
 	return prior
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// TestTheMetricFollowsTheMean: after a new class has moved the mean, the centre of the metric is still where
-// the rows that were seen are, about the current mean.
-func TestTheMetricFollowsTheMean(t *testing.T) {
+// TestWhatIsLearnedFollowsTheMean: after a new class has moved the mean, learned prototypes are still where
+// the items of their classes are, about the current mean, and so is the centre of the metric.
+func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 	set := settings(t)
 	set.Solver.Power = 1
 	f := newCamera(3, 5, 24, .3)
@@ -34,8 +34,8 @@ func TestTheMetricFollowsTheMean(t *testing.T) {
 	}
 	answer(t, s, e, items, labels)
 	for range 2 {
-		if items, _ = f.episode(40, 0); s.metric.current == nil {
-			t.Fatal("no metric: this test tests nothing")
+		if items, _ = f.episode(40, 0); len(s.prototypes.of) == 0 || s.metric.current == nil {
+			t.Fatal("no prototypes or no metric: this test tests nothing")
 		}
 		answer(t, s, e, items, labels)
 	}
@@ -49,6 +49,18 @@ func TestTheMetricFollowsTheMean(t *testing.T) {
 		kernel.Axpy(-1, k.mean, out)
 		vector.Unit(out, out)
 		return out
+	}
+	for c, centre := range f.centres {
+		learned := s.prototypes.of[label(c)]
+		if learned == nil {
+			continue
+		}
+		about := append([]float32{}, learned.mean...)
+		kernel.Axpy(-learned.inverse, k.mean, about)
+		vector.Unit(about, about)
+		if cosine := kernel.Dot(about, prepared(centre)); cosine < .97 {
+			t.Errorf("%s: the learned prototype is at a cosine of %.3f to its class", label(c), cosine)
+		}
 	}
 	// The centre is the variety times the mean of all rows seen. Each row is one of the four classes.
 	mean := make([]float32, len(k.mean))
