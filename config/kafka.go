@@ -162,7 +162,7 @@ func (t *Topics) sections() []section {
 		define("state", &t.State, with(holding, states...), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
 		define("group", &t.Group, with(holding, states...), "slkstream",
-			"consumer group of the stage").
+			"consumer group of the stage; without it a backfill has slkstream-backfill").
 			example("GROUP"),
 	}}}
 }
