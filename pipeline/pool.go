@@ -19,14 +19,6 @@ type pool struct {
 	busy    []busy // each worker's running job
 }
 
-// coreWorkers returns a worker for each core, and leaves one processor of Go's scheduler to the network:
-// while all are busy, only Go's monitor polls connections, every ten milliseconds.
-var coreWorkers = sync.OnceValue(func() int {
-	cores := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(cores + 1)
-	return cores
-})
-
 type busy struct {
 	job   *job // nil: none
 	since time.Time

@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"runtime"
-	"testing"
-)
+import "testing"
 
 // A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
 // for one stream.
@@ -27,14 +24,5 @@ func TestReadsWhatTheWorkersNeed(t *testing.T) {
 		if waiting(c.ready); p.full() != c.full {
 			t.Errorf("full %v where %s", p.full(), c.what)
 		}
-	}
-}
-
-// While all workers are busy, a processor is left to the network.
-func TestAProcessorIsLeftToTheNetwork(t *testing.T) {
-	var o Options
-	o.fill()
-	if processors := runtime.GOMAXPROCS(0); o.Workers < 1 || o.Workers >= processors {
-		t.Errorf("%d workers of %d processors", o.Workers, processors)
 	}
 }

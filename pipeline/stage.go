@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,7 +138,7 @@ func (o *Options) fill() {
 		o.MaxStreams = 20_000
 	}
 	if o.Workers == 0 {
-		o.Workers = coreWorkers()
+		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.Form.Append == nil {
 		o.Form = record.ResultJSON()
