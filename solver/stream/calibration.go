@@ -286,10 +286,15 @@ func (c *calibration) fit(labels *followedLabels) confidenceFit {
 	if len(c.answers) < enoughHeldOut {
 		return confidenceFit{a: 1}
 	}
-	a, b := logistic.Fit(len(c.answers), func(i int) (float64, bool) {
+	return fitConfidence(len(c.answers), func(i int) (float64, bool) {
 		v := &c.answers[i]
 		return logit(float64(v.z)), labels.alike(v.answered, v.label)
-	}, 1, 25)
+	})
+}
+
+// fitConfidence fits the confidence to whether answers are right; at returns the logit of one of n answers.
+func fitConfidence(n int, at func(i int) (logit float64, right bool)) confidenceFit {
+	a, b := logistic.Fit(n, at, 1, 25)
 	return confidenceFit{a, b, true}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
@@ -96,8 +95,7 @@ func leftOutFit(
 		z[i], right[i] = logit(float64(best)), slices.Index(near, best) == c
 		prototype(c, sum, count[c])
 	}
-	a, b := logistic.Fit(len(z), func(i int) (float64, bool) { return z[i], right[i] }, 1, 25)
-	return confidenceFit{a, b, true}
+	return fitConfidence(len(z), func(i int) (float64, bool) { return z[i], right[i] })
 }
 
 // nearestOther returns the largest product of each chosen row with another one that is not of class nobody.

@@ -167,7 +167,10 @@ func (p *problem) nearClasses(items []Item) bool {
 		vector.Unit(means[c*d:][:d], means[c*d:][:d])
 	}
 	count := min(len(items), shapeCompared)
-	rows, products := make([]float32, count*d), make([]float32, count*classes)
+	units, rows, products := make([]float32, count*d), make([]float32, count*d), make([]float32, count*classes)
+	for i := range count {
+		vector.Unit(units[i*d:][:d], items[i*len(items)/count].Vector)
+	}
 	random := rand.New(rand.NewPCG(uint64(d), 0))
 	order := make([]int, d)
 	for i := range order {
@@ -175,9 +178,8 @@ func (p *problem) nearClasses(items []Item) bool {
 	}
 	likeness := func() (mean float64) {
 		for i := range count {
-			vector.Unit(row, items[i*len(items)/count].Vector)
 			for to, from := range order {
-				rows[i*d+to] = row[from]
+				rows[i*d+to] = units[i*d+from]
 			}
 		}
 		kernel.Products(products, rows, means, count, classes, d)
