@@ -2,8 +2,7 @@
 looks for the settings that reach the recall in the least time, or come nearest to it, on the rows of CHECK-rows.npy, whose K-th
 neighbour is at the squared distance of CHECK-limits.npy: after a build of more than MOST seconds no dearer one is made. It
 prints these with the seconds of building an index and asking it for the neighbours of every row, and once more for every line
-that it then reads: a process compiles once. index.py search X.npy LIMITS.npy K RECALL has hnswlib find the last
-rows, of which there is a limit each, among the others, and prints what one takes."""
+that it then reads: a process compiles once."""
 import json
 import os
 import sys
@@ -195,36 +194,12 @@ def recall(x, ids, check, k):
     return found / (len(check.rows) * k)
 
 
-def search(x, limits, k, target):
-    """The CPU seconds of a query with one thread, at the first effort that reaches the recall."""
-    import hnswlib
-
-    queries, x = x[-len(limits):], x[:-len(limits)]
-    index = hnswlib_index(x, {"M": 16, "construction": 200})
-    index.set_num_threads(1)
-    for ef in [8, 10, 12, 16, 20, 28, 40, 56, 80, 112, 160, 240, 320, 480, 640, 1280]:
-        index.set_ef(ef)
-        times = []
-        for _ in range(5):
-            (ids, _), _, cpu = timed(lambda: index.knn_query(queries, k))
-            times.append(cpu / len(queries))
-        d = ((x[ids.astype(np.int64)] - queries[:, None]) ** 2).sum(2)
-        found = float((d <= limits[:, None] * (1 + 1e-5)).mean())
-        result = {"seconds": float(np.median(times)), "cpu": float(np.median(times)), "recall": found}
-        if found >= target:
-            break
-    return result
-
-
 what, path = sys.argv[1:3]
 x = np.load(path).astype(np.float32)
 if what == "small":
     print(json.dumps(small(x, int(sys.argv[3]))))
     sys.exit()
 check, k = sys.argv[3], int(sys.argv[4])
-if what == "search":
-    print(json.dumps(search(x, np.load(check), k, float(sys.argv[5]))))
-    sys.exit()
 method, target, most = sys.argv[5], float(sys.argv[6]), float(sys.argv[7])
 check = Check(check)
 racer = {

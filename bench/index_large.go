@@ -11,18 +11,16 @@ import (
 	"time"
 
 	"github.com/coder/hnsw"
-
-	"github.com/slkstream/slkstream/index"
 )
 
 // growthSection measures the neighbours of a million rows, and the recall of an HNSW library.
 var growthSection = section{
-	name: "index-growth", title: "A million rows, and a graph that grows",
+	name: "index-growth", title: "A million rows, and an HNSW graph",
 	run: func(ctx context.Context, b *bench) error {
 		if err := b.millionRows(ctx); err != nil {
 			return err
 		}
-		return b.grownGraph(ctx)
+		return b.graphByLibrary(ctx)
 	},
 }
 
@@ -94,9 +92,8 @@ func peakHeap() (stop func() float64) {
 	}
 }
 
-// grownGraph shows the recall of an HNSW graph: of the library alone, as --index hnsw, and in a Memory, as
-// built, with a tenth more vectors and with a tenth removed.
-func (b *bench) grownGraph(ctx context.Context) error {
+// graphByLibrary shows the recall of an HNSW graph: of the library alone, and as --index hnsw.
+func (b *bench) graphByLibrary(ctx context.Context) error {
 	n, d := 50_000, 128
 	if b.Quick {
 		n = 3_000
@@ -136,57 +133,9 @@ func (b *bench) grownGraph(ctx context.Context) error {
 		}
 		table = append(table, memoryRow("all rows, --index "+method, a.CPU, 0, a.Recall))
 	}
-	for _, c := range []struct {
-		name         string
-		above, first int
-	}{{"a Memory that looks at all", -1, n}, {
-		"a Memory with a graph", 1000,
-		n,
-	}, {"built of nine tenths, grown by a tenth of that and more", 1000, n * 9 / 10}} {
-		m, err := index.NewMemory(d, index.MemoryOptions{Above: c.above})
-		if err != nil {
-			return err
-		}
-		cpu := processSeconds()
-		for i := range n {
-			if i == c.first {
-				if err := m.Build(ctx); err != nil {
-					return err
-				}
-			}
-			if err := m.Add(uint64(i), g.rows[i*d:i*d+d]); err != nil {
-				return err
-			}
-		}
-		if c.first == n {
-			if err := m.Build(ctx); err != nil {
-				return err
-			}
-		}
-		table = append(table, memoryRow(c.name, processSeconds()-cpu, 0, 0))
-		last := table[len(table)-1]
-		cpu = processSeconds()
-		recall := j.truth.Recall(func(p int32) []int32 { return neighboursIn(m, g, p) })
-		last[2], last[3] = micro((processSeconds()-cpu)/float64(len(j.truth.Rows))), fmt.Sprintf("%.4f", recall)
-	}
 	b.Text("coder/hnsw on %s, CPU time; microseconds a query on rows of the set.", g.name)
 	b.Table([]string{"", "build, CPU seconds", "us a query", "recall"}, table)
 	return nil
-}
-
-// neighboursIn returns the neighbours of a row that a Memory of all rows finds.
-func neighboursIn(m *index.Memory, g graph, p int32) []int32 {
-	hits, err := m.Search(nil, g.rows[int(p)*g.d:(int(p)+1)*g.d], g.rho+1)
-	if err != nil {
-		panic(err) // cannot fail: the rows drawn here are valid
-	}
-	var ids []int32
-	for _, h := range hits {
-		if h.ID != uint64(p) {
-			ids = append(ids, int32(h.ID))
-		}
-	}
-	return ids[:min(len(ids), g.rho)]
 }
 
 // memoryRow is a row of the table. queries is the time of 500 queries, if any were made.

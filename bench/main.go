@@ -27,7 +27,7 @@ var sections = []section{
 	streamSection, nowSection, relabelSection,
 	streamsSection, pipelinesSection, solverSection,
 	solverLargeSection, solverImagesSection, solverGrowthSection, labelsSection,
-	indexSection, imagesSection, growthSection, searchSection,
+	indexSection, imagesSection, growthSection,
 }
 
 func main() {

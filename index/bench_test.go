@@ -60,7 +60,7 @@ func BenchmarkMemorySearch(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			const d = 128
-			m, err := NewMemory(d, MemoryOptions{})
+			m, err := NewMemory(d, false)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -50,13 +50,7 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
 	} else if is {
-		// Lists are long to make up for errors of the sketches; the passes need no more of each than lists of whole
-		// rows would have.
-		e := fullEffort(w.points.n)
-		e.near = min(e.near, max(2*o.Rho, fewestNear))
-		kept := max(int(sketchLists*float64(o.Rho)), 2*shortestList)
-		_, err := w.descendSketched(ctx, o, &s, max(o.Rho+o.Rho/2, shortestList), kept, e)
-		return err
+		return w.descendSketched(ctx, o, &s)
 	}
 	if o.Lean {
 		w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
@@ -74,7 +68,7 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 		return err
 	}
 	w.lists.resetRough(&s, max(o.Rho+o.Rho/2, shortestList))
-	if err := w.searchArranged(ctx, o, &s, leaves, fullEffort(s.n)); err != nil {
+	if err := w.searchArranged(ctx, o, &s, leaves, mostNear); err != nil {
 		return err
 	}
 	w.graph = graph{}
@@ -95,27 +89,28 @@ func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32,
 // refine improves the lists by trees, and by passes over the lists after those. Few trees are in memory
 // at a time.
 func (w *Workspace) refine(ctx context.Context, o Options) error {
-	_, err := w.search(ctx, o, &w.points, fullEffort(w.points.n))
+	_, err := w.search(ctx, o)
 	return err
 }
 
 // treesOf returns the number of trees with which a search for the neighbours of n rows begins.
 func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block))/bits.Len(treesPer-1) }
 
-// search is refine for p, which the lists were made for, with an effort. It returns the order of a tree.
-func (w *Workspace) search(ctx context.Context, o Options, p *points, e effort) (order []int32, err error) {
-	w.graph.most = e.near
-	orders, err := w.leaves(ctx, o, p, 0, e.trees)
+// search is refine, and returns the order of a tree.
+func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err error) {
+	p := &w.points
+	w.graph.most = mostNear
+	orders, err := w.leaves(ctx, o, p, 0, treesOf(p.n))
 	if err != nil {
 		return nil, err
 	}
-	return orders[0], w.descendOver(ctx, o, p, orders, e.passes)
+	return orders[0], w.descendOver(ctx, o, p, orders)
 }
 
 // searchArranged is search for rows of p that are in the order of the first tree, which has these leaves. The
-// first pass is in that order.
-func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, leaves []span, e effort) error {
-	w.graph.most = e.near
+// first pass is in that order. A pass compares near neighbours of a neighbour.
+func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, leaves []span, near int) error {
+	w.graph.most = near
 	first := make([]int32, p.n)
 	for i := range first {
 		first[i] = int32(i)
@@ -123,11 +118,11 @@ func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, le
 	if err := w.leavesOf(ctx, o, p, first, leaves); err != nil {
 		return err
 	}
-	orders, err := w.leaves(ctx, o, p, 1, e.trees)
+	orders, err := w.leaves(ctx, o, p, 1, treesOf(p.n))
 	if err != nil {
 		return err
 	}
-	return w.descendOver(ctx, o, p, append([][]int32{first}, orders...), e.passes)
+	return w.descendOver(ctx, o, p, append([][]int32{first}, orders...))
 }
 
 // leaves grows the trees from first to last-1, a few at a time, and compares the rows of each leaf. It
@@ -159,7 +154,7 @@ func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []
 
 // descendOver makes passes over the lists until they replace hardly any neighbour, each in the order
 // of another tree.
-func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32, passes int) error {
+func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32) error {
 	for pass := range passes {
 		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
 		if err != nil {

@@ -45,7 +45,7 @@ func ExampleNeighbours_Symmetric() {
 }
 
 func ExampleMemory() {
-	m, err := index.NewMemory(2, index.MemoryOptions{})
+	m, err := index.NewMemory(2, false)
 	if err != nil {
 		fmt.Println(err)
 		return

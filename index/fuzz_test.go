@@ -70,10 +70,10 @@ func FuzzBuild(f *testing.F) {
 
 // FuzzMemory takes each byte for a call and compares results with the vectors that should be there.
 func FuzzMemory(f *testing.F) {
-	f.Add([]byte{1, 2, 3, 200, 4, 5, 100, 101, 102, 6, 7, 8}, uint8(3), false)
-	f.Add([]byte("a memory that grows and shrinks, over and over, past the point where a graph begins"), uint8(5), true)
-	f.Fuzz(func(t *testing.T, calls []byte, above uint8, cosine bool) {
-		m, err := NewMemory(2, MemoryOptions{Cosine: cosine, Above: 1 + int(above%20)})
+	f.Add([]byte{1, 2, 3, 200, 4, 5, 100, 101, 102, 6, 7, 8}, false)
+	f.Add([]byte("a memory that grows and shrinks, over and over"), true)
+	f.Fuzz(func(t *testing.T, calls []byte, cosine bool) {
+		m, err := NewMemory(2, cosine)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,29 +24,27 @@ const hnswBuilt = true
 // node that it found in the one above. In the upper layers we give it distances that lead it to the entry
 // nearest to the query.
 type libraryGraph struct {
-	graph      *hnsw.Graph[int32]
-	row        func(number int32) []float32
-	candidates int // to ask for, so that few of the nearest are missing
-	entries    entryRows
-	free       chan int32 // indexes of unused queries
-	queries    []graphQuery
+	graph   *hnsw.Graph[int32]
+	points  *points
+	entries entryRows
+	free    chan int32 // indexes of unused queries
+	queries []graphQuery
 }
 
 // graphQuery is the query of a search.
 type graphQuery struct {
 	vector  []float32
 	entry   int32 // where it begins: an index of entries
-	without int32 // a row to leave out; -1: none
+	without int32 // a row to leave out
 }
 
 // searchesAtOnce is the number of searches of a graph that run at a time; more wait.
 const searchesAtOnce = 64
 
-// newLibraryGraph imports layers into the library. row returns a row by its number, for as long as the graph
-// is in use.
-func newLibraryGraph(layers []layer, entries entryRows, row func(number int32) []float32) (*libraryGraph, error) {
+// newLibraryGraph imports layers over the rows of p into the library.
+func newLibraryGraph(layers []layer, entries entryRows, p *points) (*libraryGraph, error) {
 	g := &libraryGraph{
-		graph: hnsw.NewGraph[int32](), row: row, entries: entries,
+		graph: hnsw.NewGraph[int32](), points: p, entries: entries,
 		free: make(chan int32, searchesAtOnce), queries: make([]graphQuery, searchesAtOnce),
 	}
 	for position := range int32(searchesAtOnce) {
@@ -72,11 +70,10 @@ func (g *libraryGraph) distance(node, query []float32) float32 {
 	case n == q.without:
 		return math.MaxFloat32
 	}
-	return kernel.SquaredDistance(g.row(n), q.vector)
+	return kernel.SquaredDistance(g.points.row(int(n)), q.vector)
 }
 
-// search appends the numbers of about k rows near query to dst, in no order, except the row numbered without;
-// -1: no exception.
+// search appends the numbers of about k rows near query to dst, in no order, except the row numbered without.
 func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
 	position := <-g.free
 	defer func() { g.free <- position }()

@@ -4,15 +4,9 @@ package index
 // does not support, and does not compile there.
 const hnswBuilt = false
 
-// libraryGraph is never made where hnswBuilt is false: a Memory compares every vector.
-type libraryGraph struct {
-	row        func(number int32) []float32
-	candidates int
-	entries    entryRows
-}
+// libraryGraph is never made where hnswBuilt is false.
+type libraryGraph struct{}
 
-func newLibraryGraph([]layer, entryRows, func(int32) []float32) (*libraryGraph, error) {
-	return nil, errNoHNSW
-}
+func newLibraryGraph([]layer, entryRows, *points) (*libraryGraph, error) { return nil, errNoHNSW }
 
 func (*libraryGraph) search([]int32, []float32, int, int32) []int32 { return nil }

@@ -92,50 +92,13 @@ func upperLayers(entries []int32) []layer {
 	}
 }
 
-// effort bounds a search for the nearest of each row: its trees, its passes, and how many neighbours of a
-// neighbour a pass compares.
-type effort struct{ trees, passes, near int }
-
-// fullEffort is the effort for an answer that should have nearly all neighbours of n rows.
-func fullEffort(n int) effort { return effort{treesOf(n), passes, mostNear} }
-
-// graphEffort is the effort for the lists of a graph, which need not be complete: missing rows are
-// found through others.
-var graphEffort = effort{4, 1, mostNear}
-
 // nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho
 // nearest are missing. It returns the rows in an order that has near ones side by side.
-func (w *Workspace) nearestRough(ctx context.Context, o Options, e effort) (order []int32, err error) {
-	p, l := &w.points, &w.lists
+func (w *Workspace) nearestRough(ctx context.Context, o Options) (order []int32, err error) {
 	w.startWorkers(o.Workers)
-	l.resetRough(p, max(o.Rho+o.Rho/2, nearestEach))
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, nearestEach))
 	w.graph = graph{}
-	if p.n > block {
-		return w.search(ctx, o, p, e)
-	}
-	all := make([]int32, p.n)
-	for i := range all {
-		all[i] = int32(i)
-	}
-	if p.n > 1 {
-		w.workers[0].leaf(p, l, all)
-	}
-	return all, ctx.Err()
-}
-
-// nearestForGraph is nearestRough with the effort of a graph, on sketches where rows have many dimensions.
-// Where sketches are too inexact, the test of the graph shows it.
-func (w *Workspace) nearestForGraph(ctx context.Context, o Options) (order []int32, err error) {
-	p := &w.points
-	if p.d < sketchFrom || p.n <= block {
-		return w.nearestRough(ctx, o, graphEffort)
-	}
-	w.startWorkers(o.Workers)
-	var s points
-	if err := p.sketchAlong(ctx, o, p.directions(o.Seed), &s); err != nil {
-		return nil, err
-	}
-	return w.descendSketched(ctx, o, &s, nearestEach, nearestEach*3/2, graphEffort)
+	return w.search(ctx, o)
 }
 
 // linkLists are the links of the lowest layer while it is made.

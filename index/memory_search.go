@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -10,12 +9,8 @@ import (
 )
 
 // Search appends the k vectors nearest to query to dst, nearest first, ties by id; all of them if m holds
-// fewer; with a graph, fewer if most near ones were removed. If a graph, or a new one, is due, Search starts
-// making it in the background.
+// fewer.
 func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
-	if m.due() {
-		go m.build(context.Background())
-	}
 	s := m.scratch.Get().(*memorySearch)
 	defer m.scratch.Put(s)
 	if err := s.take(m, [][]float32{query}); err != nil {
@@ -30,9 +25,6 @@ func (m *Memory) Search(dst []Hit, query []float32, k int) ([]Hit, error) {
 // SearchEach finds for each of queries what Search would, in less time if they are many: a vector is read
 // once and compared with all of them.
 func (m *Memory) SearchEach(queries [][]float32, k int) ([][]Hit, error) {
-	if m.due() {
-		go m.build(context.Background())
-	}
 	s := m.scratch.Get().(*memorySearch)
 	defer m.scratch.Put(s)
 	out := make([][]Hit, 0, len(queries))
@@ -55,10 +47,9 @@ type memorySearch struct {
 	queries vector.Matrix
 	nearest []memoryHits // of each query
 
-	candidates []int32
-	products   []float32 // of the queries with a block of vectors
-	low        []float32 // of each of these: a lower bound of its norm
-	positions  []int32
+	products  []float32 // of the queries with a block of vectors
+	low       []float32 // of each of these: a lower bound of its norm
+	positions []int32
 }
 
 // take checks at most block queries and copies them.
@@ -81,20 +72,10 @@ func (s *memorySearch) find(m *Memory, k int) {
 	for i := range n {
 		s.nearest[i].reset(min(k, len(m.slots)))
 	}
-	if k < 1 || len(m.slots) == 0 {
+	if k < 1 {
 		return
 	}
-	if m.graph != nil {
-		removed := len(m.ids) - len(m.slots)
-		asked := min(max(m.graph.candidates, 4*k)+min(removed, m.graph.candidates), m.linked)
-		for i := range n {
-			s.candidates = m.graph.search(s.candidates[:0], s.queries.Row(i), asked, -1)
-			for _, slot := range s.candidates {
-				s.offer(m, i, slot)
-			}
-		}
-	}
-	for from := m.linked; from < len(m.ids); from += block {
+	for from := 0; from < len(m.ids); from += block {
 		s.compare(m, from, min(from+block, len(m.ids)))
 	}
 }
@@ -143,11 +124,9 @@ func (s *memorySearch) compare(m *Memory, from, to int) {
 	}
 }
 
-// offer compares query i with the vector of a slot, unless it was removed.
+// offer compares query i with the vector of a slot.
 func (s *memorySearch) offer(m *Memory, i int, slot int32) {
-	if m.gone == nil || !m.gone[slot] {
-		s.nearest[i].offer(m, slot, squared(s.queries.Row(i), m.row(slot)))
-	}
+	s.nearest[i].offer(m, slot, squared(s.queries.Row(i), m.row(slot)))
 }
 
 // memoryHits are the nearest of one query so far, ties by id.

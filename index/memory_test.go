@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,7 +16,7 @@ import (
 func TestMemoryAgainstAList(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	const d = 7
-	m, err := NewMemory(d, MemoryOptions{})
+	m, err := NewMemory(d, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +72,7 @@ func TestMemoryAgainstAList(t *testing.T) {
 }
 
 // TestManySearchesAreAsOne compares SearchEach with single searches: hard rows, ties, cosine, few and many
-// queries, some vectors removed, with a graph and without.
+// queries, some vectors removed.
 func TestManySearchesAreAsOne(t *testing.T) {
 	compare := func(name string, m *Memory, rows []float32, d, k int) {
 		var queries [][]float32
@@ -96,7 +95,7 @@ func TestManySearchesAreAsOne(t *testing.T) {
 		for _, cosine := range []bool{false, true} {
 			const n, d = 900, 5
 			rows := hardRows(kind, n, d, 7)
-			m, err := NewMemory(d, MemoryOptions{Cosine: cosine})
+			m, err := NewMemory(d, cosine)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,29 +115,6 @@ func TestManySearchesAreAsOne(t *testing.T) {
 			}
 		}
 	}
-	if !hnswBuilt {
-		return
-	}
-	const n, d = 2000, 12
-	rows := clustered(n, d, 20, .5, 19)
-	m, err := NewMemory(d, MemoryOptions{Above: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		if i == n-100 {
-			if err := m.Build(context.Background()); err != nil || m.graph == nil {
-				t.Fatalf("graph %v, %v", m.graph != nil, err)
-			}
-		}
-		if err := m.Add(uint64(i), rows[i*d:(i+1)*d]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range n / 10 {
-		m.Remove(uint64(10*i + 3))
-	}
-	compare("graph", m, rows, d, 5)
 }
 
 func TestMemoryRefusesWhatItCannotHold(t *testing.T) {
@@ -156,7 +132,7 @@ func TestMemoryRefusesWhatItCannotHold(t *testing.T) {
 		{"zero", true, []float32{0, 0}},
 		{"too large", false, []float32{3e38, 3e38}},
 	} {
-		m, err := NewMemory(2, MemoryOptions{Cosine: c.cosine})
+		m, err := NewMemory(2, c.cosine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,13 +152,13 @@ func TestMemoryRefusesWhatItCannotHold(t *testing.T) {
 			t.Errorf("-1 hits: %v, %v", hits, err)
 		}
 	}
-	if _, err := NewMemory(0, MemoryOptions{}); err == nil {
+	if _, err := NewMemory(0, false); err == nil {
 		t.Error("dimension 0 taken")
 	}
 }
 
 func TestMemoryIsSearchedWhileItGrows(t *testing.T) {
-	m, err := NewMemory(3, MemoryOptions{Cosine: true})
+	m, err := NewMemory(3, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,208 +191,4 @@ func TestMemoryIsSearchedWhileItGrows(t *testing.T) {
 	}
 	close(stop)
 	searchers.Wait()
-}
-
-// nearestShare returns the share of the 5 nearest of rows, by distance among those present, that m finds.
-func nearestShare(t *testing.T, m *Memory, rows []float32, d int, present func(id int) bool) float64 {
-	t.Helper()
-	found, wanted := 0, 0
-	var hits []Hit
-	n := len(rows) / d
-	for q := range 100 {
-		query := rows[q*n/100*d:][:d]
-		var err error
-		if hits, err = m.Search(hits[:0], query, 5); err != nil {
-			t.Fatal(err)
-		}
-		var all []float64
-		for id := range n {
-			if present(id) {
-				all = append(all, squared(query, rows[id*d:(id+1)*d]))
-			}
-		}
-		slices.Sort(all)
-		for k, h := range hits {
-			if !present(int(h.ID)) {
-				t.Fatalf("%d was removed and is found", h.ID)
-			}
-			if float64(h.Distance)*float64(h.Distance) <= all[4]*(1+1e-6) {
-				found++
-			}
-			if k > 0 && h.Distance < hits[k-1].Distance {
-				t.Fatalf("hits %v", hits)
-			}
-		}
-		wanted += 5
-	}
-	return float64(found) / float64(wanted)
-}
-
-// TestMemoryWithAGraph adds a tenth and more to a Memory with a graph, and removes a third of it.
-func TestMemoryWithAGraph(t *testing.T) {
-	if !hnswBuilt {
-		t.Skip("no HNSW library")
-	}
-	const n, d, first = 6000, 16, 5000
-	ctx := context.Background()
-	rows := clustered(n, d, 8, .5, 15)
-	m, err := NewMemory(d, MemoryOptions{Above: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	add := func(from, to int) {
-		for i := from; i < to; i++ {
-			if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	check := func(name string, present func(id int) bool) {
-		if share := nearestShare(t, m, rows, d, present); share < .9 {
-			t.Errorf("%s: %.3f of the nearest are found", name, share)
-		}
-	}
-	add(0, first)
-	if err := m.Build(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if m.graph == nil || m.linked != first {
-		t.Fatalf("no graph of all: %d", m.linked)
-	}
-	check("built", func(id int) bool { return id < first })
-	add(first, n)
-	check("grown", func(id int) bool { return true })
-	for i := range n / 3 {
-		if !m.Remove(uint64(3 * i)) {
-			t.Fatalf("%d is not there", 3*i)
-		}
-	}
-	present := func(id int) bool { return id%3 != 0 }
-	check("shrunk", present)
-	if err := m.Build(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if m.graph == nil || m.linked != n-n/3 || m.gone != nil || m.Len() != n-n/3 {
-		t.Fatalf("the new graph has %d of %d", m.linked, m.Len())
-	}
-	check("built anew", present)
-	for id := range n {
-		if m.Remove(uint64(id)) != present(id) {
-			t.Fatalf("removing %d", id)
-		}
-	}
-	if m.Len() != 0 || m.graph != nil || len(m.ids) != 0 {
-		t.Errorf("%d vectors are left, graph %v", m.Len(), m.graph != nil)
-	}
-}
-
-// TestAGraphIsTheSameInEveryRun: the same vectors and the same seed give the same answers, byte for byte,
-// with any number of goroutines.
-func TestAGraphIsTheSameInEveryRun(t *testing.T) {
-	if !hnswBuilt {
-		t.Skip("no HNSW library")
-	}
-	const n, d = 3000, 24
-	rows := clustered(n, d, 8, .5, 16)
-	var first []int32
-	for run := range 4 {
-		graph, err := testedGraph(context.Background(), rows, d, Options{Seed: 3, Workers: 1 + run%3})
-		if err != nil || graph == nil {
-			t.Fatalf("graph %v, %v", graph != nil, err)
-		}
-		var found []int32
-		for i := range 200 {
-			found = graph.search(found, rows[i*d:i*d+d], candidatesAsked, -1)
-		}
-		if run == 0 {
-			first = found
-		} else if !slices.Equal(first, found) {
-			t.Fatalf("run %d finds others", run)
-		}
-	}
-}
-
-// TestAGraphFindsClustersThatNothingLeadsTo: in hundreds of clusters equally far from each other, with no
-// links between them, rows near vectors that the graph does not have are found.
-func TestAGraphFindsClustersThatNothingLeadsTo(t *testing.T) {
-	if !hnswBuilt {
-		t.Skip("no HNSW library")
-	}
-	const n, d, held = 8000, 32, 200
-	all := clustered(n+held, d, 200, .3, 18)
-	rows := all[:n*d]
-	graph, err := testedGraph(context.Background(), rows, d, Options{Seed: 1, Workers: 2})
-	if err != nil || graph == nil {
-		t.Fatalf("graph %v, %v", graph != nil, err)
-	}
-	found := 0
-	for q := n; q < n+held; q++ {
-		query := all[q*d : (q+1)*d]
-		var right nearestList
-		right.reset(5)
-		for i := range int32(n) {
-			right.offer(squared(query, rows[int(i)*d:int(i+1)*d]), i)
-		}
-		near := graph.search(nil, query, graph.candidates, -1)
-		for _, id := range right.ids {
-			if slices.Contains(near, id) {
-				found++
-			}
-		}
-	}
-	if share := float64(found) / held / 5; share < graphFloor {
-		t.Errorf("%.3f of the nearest are found", share)
-	}
-}
-
-// TestMemoryIsSearchedWhileItsGraphIsMade searches and changes a Memory while its graph is made.
-func TestMemoryIsSearchedWhileItsGraphIsMade(t *testing.T) {
-	const n, d = 1500, 8
-	rows := clustered(n, d, 10, .5, 17)
-	m, err := NewMemory(d, MemoryOptions{Above: 300})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var searchers sync.WaitGroup
-	for range 2 {
-		searchers.Go(func() {
-			var hits []Hit
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				var err error
-				if hits, err = m.Search(hits[:0], rows[:d], 3); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	there := map[int]bool{}
-	for i := range n {
-		if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
-			t.Fatal(err)
-		}
-		there[i] = true
-		if i%4 == 3 {
-			if m.Remove(uint64(i/2)) != there[i/2] {
-				t.Fatalf("removing %d", i/2)
-			}
-			delete(there, i/2)
-		}
-	}
-	close(stop)
-	searchers.Wait()
-	if err := m.Build(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if m.Len() != len(there) {
-		t.Fatalf("%d vectors, not %d", m.Len(), len(there))
-	}
-	if share := nearestShare(t, m, rows, d, func(id int) bool { return there[id] }); share < .9 {
-		t.Errorf("%.3f of the nearest are found", share)
-	}
 }

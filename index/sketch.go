@@ -31,15 +31,10 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	if p.faithful(directions, o) < sketchFaithful {
 		return false, nil
 	}
-	return true, p.sketchAlong(ctx, o, directions, s)
-}
-
-// sketchAlong fills s with the rows of p projected on directions.
-func (p *points) sketchAlong(ctx context.Context, o Options, directions []float32, s *points) error {
 	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
 	s.rows = vector.Resize(s.rows, p.n*sketched)
 	s.norms, s.low, s.high = p.norms, p.low, p.high
-	return parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
+	return true, parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
 		from := int(item) * block
 		n := min(block, p.n-from)
 		kernel.Products(s.rows[from*sketched:], p.rows[from*p.d:], directions, n, sketched, p.d)
@@ -128,28 +123,25 @@ func (p *points) faithful(directions []float32, o Options) float64 {
 	return float64(found) / float64(some*min(wanted+1, count))
 }
 
-// descendSketched is descend on sketches, whose nearest rows are then compared in full. For each row it
-// keeps kept of the nearest, and keptSketched by sketches before that. It returns the order of a tree, in
-// which the sketches are copied while they are searched: those compared with each other are then near each
-// other in memory.
-func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points, kept, keptSketched int,
-	e effort,
-) (order []int32, err error) {
+// descendSketched is descend on sketches, whose nearest rows are then compared in full. Lists of sketches are
+// long to make up for their errors; the passes need no more of each than lists of whole rows would have. The
+// sketches are copied in the order of a tree: those compared with each other are then near each other in memory.
+func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) error {
 	order, leaves, err := w.arrange(ctx, o, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w.lists.resetRough(s, keptSketched)
-	if err = w.searchArranged(ctx, o, s, leaves, e); err != nil {
-		return nil, err
+	w.lists.resetRough(s, max(int(sketchLists*float64(o.Rho)), 2*shortestList))
+	if err = w.searchArranged(ctx, o, s, leaves, min(mostNear, max(2*o.Rho, fewestNear))); err != nil {
+		return err
 	}
 	near := w.lists
 	w.lists, w.graph = candidateLists{}, graph{}
-	w.lists.resetRough(&w.points, kept)
+	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	for _, worker := range w.workers {
 		worker.products = vector.Resize(worker.products, block*block)
 	}
-	return order, parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
+	return parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
 		from, to := int(item)*groupSize, min(int(item+1)*groupSize, s.n)
 		w.workers[number].compareListed(&w.points, &w.lists, &near, order, from, to)
 	})

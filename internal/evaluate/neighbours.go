@@ -113,7 +113,7 @@ func (t *Nearest) Recall(found func(p int32) []int32) float64 {
 func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours int,
 	cosine bool,
 ) (float64, error) {
-	memory, err := index.NewMemory(set.D, index.MemoryOptions{Cosine: cosine})
+	memory, err := index.NewMemory(set.D, cosine)
 	if err != nil {
 		return 0, err
 	}
@@ -121,9 +121,6 @@ func searchSeconds(ctx context.Context, set *Set, queries []int32, neighbours in
 		if err := memory.Add(uint64(p), set.Row(int32(p))); err != nil {
 			return 0, fmt.Errorf("data %s: %w", set.Name, err)
 		}
-	}
-	if err := memory.Build(ctx); err != nil {
-		return 0, err
 	}
 	var times []time.Duration
 	var hits []index.Hit

@@ -32,7 +32,7 @@ func newExampleSegment(s *exampleSet, examples []*labelled) *exampleSegment {
 		m := g.memories[len(e.Vector)]
 		if m == nil {
 			var err error
-			if m, err = index.NewMemory(len(e.Vector), index.MemoryOptions{Cosine: true, Above: -1}); err != nil {
+			if m, err = index.NewMemory(len(e.Vector), true); err != nil {
 				continue // no stream can use an example without a vector
 			}
 			g.memories[len(e.Vector)] = m
