@@ -118,61 +118,28 @@ func (c *calibration) reset(class string) bool {
 	return false
 }
 
-func (c *calibration) encode(e *encoder) {
-	for _, a := range c.answers {
-		e.head.group(fieldVerdict, func(w *writer) {
-			w.text(fieldID, a.id)
-			w.text(fieldLabel, a.label)
-			w.text(fieldAnswered, a.answered)
-			w.vector(fieldZ, []float32{a.z})
-			w.vector(fieldScore, []float32{a.score})
-			if a.topic {
-				w.integer(fieldTopic, 1)
-			}
-		})
+func (c *calibration) fields(f *fields) {
+	if f.kind != "head" {
+		return
 	}
-	for _, sum := range slices.Sorted(maps.Keys(c.tested)) {
-		e.head.integer(fieldTopic, int64(sum))
+	list(f, fieldVerdict, &c.answers, func(f *fields, field int, a *heldOut) { f.group(field, a.fields) })
+	tested := slices.Sorted(maps.Keys(c.tested))
+	list(f, fieldTopic, &tested, integer[uint64])
+	if !f.writes && len(tested) > 0 {
+		c.tested = map[uint64]bool{}
+		for _, sum := range tested {
+			c.tested[sum] = true
+		}
 	}
 }
 
-func (c *calibration) decode(f *field) {
-	switch {
-	case f.is("head", fieldTopic):
-		if c.tested == nil {
-			c.tested = map[uint64]bool{}
-		}
-		c.tested[uint64(f.integer())] = true
-	case f.is("head", fieldVerdict):
-		var a heldOut
-		f.group(a.decode)
-		c.answers = append(c.answers, a)
-	}
-}
-
-func (a *heldOut) decode(r *reader) {
-	one := func() float32 {
-		if x := r.vector(1); x != nil {
-			return x[0]
-		}
-		return 0
-	}
-	for number := r.next(); number != 0; number = r.next() {
-		switch number {
-		case fieldID:
-			a.id = r.text()
-		case fieldLabel:
-			a.label = r.text()
-		case fieldAnswered:
-			a.answered = r.text()
-		case fieldZ:
-			a.z = one()
-		case fieldScore:
-			a.score = one()
-		case fieldTopic:
-			a.topic = r.integer() != 0
-		}
-	}
+func (a *heldOut) fields(f *fields) {
+	text(f, fieldID, &a.id)
+	text(f, fieldLabel, &a.label)
+	text(f, fieldAnswered, &a.answered)
+	number(f, fieldZ, &a.z)
+	number(f, fieldScore, &a.score)
+	flag(f, fieldTopic, &a.topic)
 }
 
 // contribute has the episode solved without some labels first, which shows how far answers can be trusted.

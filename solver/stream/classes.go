@@ -166,42 +166,25 @@ func (c *classes) reset(class string) bool {
 	return had
 }
 
-func (c *classes) encode(e *encoder) {
-	for _, name := range c.names() {
-		w := e.class(name)
-		for _, x := range c.kept[name] {
-			w.group(fieldExample, func(w *writer) {
-				w.text(fieldID, x.id)
-				w.integer(fieldEpisode, x.episode)
-				w.vector(fieldVector, x.vector)
-			})
-		}
+func (c *classes) fields(f *fields) {
+	examples, known := c.kept[f.name]
+	if f.kind != "class" || f.writes && !known {
+		return
 	}
-}
-
-func (c *classes) decode(f *field) {
-	switch {
-	case f.is("class", 0):
-		c.add(f.class)
-	case f.is("class", fieldExample):
-		var x example
-		f.group(func(r *reader) {
-			for number := r.next(); number != 0; number = r.next() {
-				switch number {
-				case fieldID:
-					x.id = r.text()
-				case fieldEpisode:
-					x.episode = r.integer()
-				case fieldVector:
-					x.vector = r.vector(f.dimension)
-				}
-			}
-			if len(x.vector) != f.dimension {
-				r.fail("example without its vector")
-			}
+	list(f, fieldExample, &examples, func(f *fields, field int, x *example) {
+		f.group(field, func(f *fields) {
+			text(f, fieldID, &x.id)
+			integer(f, fieldEpisode, &x.episode)
+			slice(f, fieldVector, &x.vector, f.dimension)
+			f.check(len(x.vector) == f.dimension, "example")
 		})
-		c.add(f.class)
-		c.kept[f.class] = append(c.kept[f.class], x)
-		c.owner[x.id] = f.class
+	})
+	if f.writes {
+		return
 	}
+	c.add(f.name)
+	for _, x := range examples {
+		c.owner[x.id] = f.name
+	}
+	c.kept[f.name] = examples
 }

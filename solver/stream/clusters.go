@@ -54,66 +54,30 @@ func (s *clusters) reset(label string) bool {
 	return len(s.list) < before
 }
 
-func (s *clusters) encode(e *encoder) {
-	e.head.integer(fieldNextCluster, s.next)
-	if s.apart.pairs > 0 {
-		e.head.doubles(fieldApart, []float64{s.apart.squares, s.apart.pairs})
-	}
-	for _, c := range s.list {
-		w := e.piece(fmt.Sprintf("cluster/%d", c.id), "cluster")
-		w.integer(fieldID, c.id)
-		w.text(fieldLabel, c.name)
-		w.vector(fieldMean, c.mean)
-		w.float(fieldMass, c.mass)
-		w.integer(fieldItems, c.items)
-		w.integer(fieldEpisode, c.seen)
-	}
-}
-
-func (s *clusters) decode(f *field) {
-	if f.kind == "head" {
-		switch f.number {
-		case fieldNextCluster:
-			s.next = f.integer()
-		case fieldApart:
-			if v := f.doubles(2); v != nil {
-				s.apart = likeness{v[0], v[1]}
-			}
-		case 0:
-			if !(s.apart.squares >= 0 && s.apart.squares <= s.apart.pairs) {
-				f.fail("likeness of different things")
-			}
+func (s *clusters) fields(f *fields) {
+	switch f.kind {
+	case "head":
+		integer(f, fieldNextCluster, &s.next)
+		if apart := []float64{s.apart.squares, s.apart.pairs}; !f.writes || s.apart.pairs > 0 {
+			slice(f, fieldApart, &apart, 2)
+			s.apart = likeness{apart[0], apart[1]}
 		}
-		return
-	}
-	if f.kind != "cluster" {
-		return
-	}
-	if f.number == fieldID { // the first field
-		s.list = append(s.list, &cluster{id: f.integer()})
-		return
-	}
-	if len(s.list) == 0 {
-		f.fail("cluster without its id")
-		return
-	}
-	c := s.list[len(s.list)-1]
-	switch f.number {
-	case fieldLabel:
-		c.name = f.text()
-	case fieldMean:
-		c.mean = f.vector(f.dimension)
-	case fieldMass:
-		c.mass = f.float()
-	case fieldItems:
-		c.items = f.integer()
-	case fieldEpisode:
-		c.seen = f.integer()
-	case 0:
-		if len(c.mean) != f.dimension || !(c.mass > 0) {
-			f.fail("cluster without its prototype")
+		f.check(s.apart.squares >= 0 && s.apart.squares <= s.apart.pairs, "likeness of different things")
+	case "cluster":
+		c := &cluster{}
+		if f.writes {
+			c = s.list[f.index]
 		}
-		slices.SortFunc(s.list, func(a, b *cluster) int { return cmp.Compare(a.id, b.id) })
+		integer(f, fieldID, &c.id)
+		text(f, fieldLabel, &c.name)
+		slice(f, fieldMean, &c.mean, f.dimension)
+		number(f, fieldMass, &c.mass)
+		integer(f, fieldItems, &c.items)
+		integer(f, fieldEpisode, &c.seen)
+		if f.check(len(c.mean) == f.dimension && c.mass > 0, "cluster"); !f.writes {
+			s.list = append(s.list, c)
+			slices.SortFunc(s.list, func(a, b *cluster) int { return cmp.Compare(a.id, b.id) })
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/slkstream/slkstream/solver"
@@ -73,103 +72,45 @@ func (m *learnedMetric) learn(e *episode) {
 // feed returns what streams must have in common to share a metric.
 func (s *Stream) feed() metric.Feed { return metric.Feed{Model: s.model, Dimension: s.dimension} }
 
-func (m *learnedMetric) encode(e *encoder) {
-	if m.current != nil {
-		w := e.piece("metric", "metric")
-		w.vector(fieldRawMean, m.current.Centre)
-		w.vector(fieldInverse, []float32{m.current.Inverse})
-		w.vector(fieldScales, m.current.Scales)
-		w.short(fieldUnits, m.current.Vectors, metric.UnitScale)
-	}
-	if m.seen != nil {
-		encodeCompact(m.seen, e.piece("scatter", "scatter"))
-	}
-}
-
-func (m *learnedMetric) decode(f *field) {
-	switch f.kind {
-	case "metric":
-		if m.current == nil {
+func (m *learnedMetric) fields(f *fields) {
+	switch {
+	case f.kind == "metric" && (!f.writes || m.current != nil):
+		if !f.writes {
 			m.current = &metric.Metric{}
 		}
-		if decodeMetric(m.current, f); f.number == 0 && m.current.Centre == nil {
-			m.current = nil
+		if metricFields(f, m.current); m.current.Centre == nil || m.current.Vectors == nil {
+			m.current = nil // of a form that is no longer read: the next refresh replaces it
 		}
-	case "scatter":
-		if m.seen == nil {
+	case f.kind == "scatter" && (!f.writes || m.seen != nil):
+		if !f.writes {
 			m.seen = &metric.Compact{}
 		}
-		decodeCompact(m.seen, f)
-	}
-}
-
-// decodeMetric reads a field of a metric. A metric without a centre at the end of its piece is dropped: none
-// was made, or its format is no longer read. The next refresh replaces it.
-func decodeMetric(m *metric.Metric, f *field) {
-	switch f.number {
-	case fieldCentre, fieldRawMean: // fieldCentre: the old form, about an unknown mean
-		m.Centre = f.vector(f.dimension)
-	case fieldInverse:
-		if v := f.vector(1); v != nil {
-			m.Inverse = v[0]
-		}
-	case fieldScales:
-		m.Scales = f.vector(-1)
-	case fieldUnits:
-		m.Vectors = f.short(metric.UnitScale)
-	case 0:
-		switch {
-		case m.Centre == nil || m.Vectors == nil:
-			m.Centre = nil
-		case len(m.Vectors) != len(m.Scales)*f.dimension:
-			f.fail("metric")
+		if compactFields(f, m.seen); m.seen.Sum == nil {
+			m.seen = nil
 		}
 	}
 }
 
-func encodeCompact(r *metric.Compact, w *writer) {
-	w.float(fieldCount, r.Count)
-	w.doubles(fieldRawSum, r.Sum)
-	w.float(fieldInverse, r.Inverse)
-	w.float(fieldFreedom, r.Freedom)
-	w.float(fieldTrace, r.Trace)
-	if r.Scales != nil {
-		w.vector(fieldScales, r.Scales)
-		w.bytes(fieldCodes, r.Codes)
-	}
-	if len(r.Pending) > 0 {
-		w.shorts(fieldPending, r.Pending)
-		w.float(fieldPendingFreedom, r.PendingFreedom)
-	}
+func metricFields(f *fields, m *metric.Metric) {
+	slice(f, fieldRawMean, &m.Centre, f.dimension)
+	number(f, fieldInverse, &m.Inverse)
+	slice(f, fieldScales, &m.Scales, -1)
+	shorts(f, fieldUnits, &m.Vectors, metric.UnitScale)
+	f.check(m.Vectors == nil || len(m.Vectors) == len(m.Scales)*f.dimension, "metric")
 }
 
-func decodeCompact(r *metric.Compact, f *field) {
-	switch f.number {
-	case fieldCount:
-		r.Count = f.float()
-	case fieldSum, fieldRawSum: // fieldSum: the old form, about unknown means
-		r.Sum = f.doubles(f.dimension)
-	case fieldInverse:
-		r.Inverse = f.float()
-	case fieldFreedom:
-		r.Freedom = f.float()
-	case fieldTrace:
-		r.Trace = f.float()
-	case fieldScales:
-		r.Scales = f.vector(f.dimension)
-	case fieldCodes:
-		r.Codes = bytes.Clone(f.value)
-	case fieldPending:
-		r.Pending = f.shorts()
-	case fieldPendingFreedom:
-		r.PendingFreedom = f.float()
-	case 0:
-		if r.Scales == nil {
-			r.Freedom, r.Trace = 0, 0
-		}
-		if len(r.Sum) != f.dimension || !(r.Count >= 0) || !(r.Inverse >= 0) || !(r.Freedom >= 0) || !(r.Trace >= 0) || !(r.PendingFreedom >= 0) ||
-			len(r.Codes) != len(r.Scales)*(len(r.Scales)-1)/2 || f.dimension == 0 || len(r.Pending)%f.dimension != 0 {
-			f.fail("scatter")
-		}
+func compactFields(f *fields, r *metric.Compact) {
+	number(f, fieldCount, &r.Count)
+	slice(f, fieldRawSum, &r.Sum, f.dimension)
+	number(f, fieldInverse, &r.Inverse)
+	number(f, fieldFreedom, &r.Freedom)
+	number(f, fieldTrace, &r.Trace)
+	slice(f, fieldScales, &r.Scales, f.dimension)
+	if !f.writes || r.Scales != nil {
+		text(f, fieldCodes, &r.Codes)
 	}
+	slice(f, fieldPending, &r.Pending, -1)
+	number(f, fieldPendingFreedom, &r.PendingFreedom)
+	f.check(r.Count >= 0 && r.Inverse >= 0 && r.Freedom >= 0 && r.Trace >= 0 && r.PendingFreedom >= 0 &&
+		len(r.Codes) == len(r.Scales)*(len(r.Scales)-1)/2 && f.dimension > 0 && len(r.Pending)%f.dimension == 0, "scatter")
 }

@@ -28,27 +28,22 @@ func (v *novelty) observe(e *episode) {
 	}
 }
 
-func (v *novelty) encode(e *encoder) {
-	e.head.doubles(fieldSpread, v.scores[:])
-	if v.leftOut != nil {
-		e.head.doubles(fieldLeftOut, v.leftOut)
-		e.head.doubles(fieldLeftOutFit, []float64{v.fit.a, v.fit.b})
+func (v *novelty) fields(f *fields) {
+	if f.kind != "head" {
+		return
 	}
-}
-
-func (v *novelty) decode(f *field) {
-	switch {
-	case f.is("head", fieldSpread):
-		copy(v.scores[:], f.doubles(len(v.scores)))
-	case f.is("head", fieldLeftOut):
-		v.leftOut = f.doubles(-1)
-		if len(v.leftOut) < enoughScores || !slices.IsSorted(v.leftOut) {
-			f.fail("scores of labelled items")
-		}
-	case f.is("head", fieldLeftOutFit):
-		if fit := f.doubles(2); fit != nil {
-			v.fit = confidenceFit{fit[0], fit[1], true}
-		}
+	scores := v.scores[:]
+	slice(f, fieldSpread, &scores, len(v.scores))
+	copy(v.scores[:], scores)
+	if f.writes && v.leftOut == nil {
+		return
+	}
+	slice(f, fieldLeftOut, &v.leftOut, -1)
+	fit := []float64{v.fit.a, v.fit.b}
+	slice(f, fieldLeftOutFit, &fit, 2)
+	if v.leftOut != nil {
+		f.check(len(v.leftOut) >= enoughScores && slices.IsSorted(v.leftOut), "scores of labelled items")
+		v.fit = confidenceFit{fit[0], fit[1], true}
 	}
 }
 

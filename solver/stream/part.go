@@ -7,13 +7,12 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// part is one thing that a stream learns, with its state, its rules and its encoding in one file. A new one
+// part is one thing that a stream learns, with its state, its rules and its bytes in one file. A new one
 // takes a new file and an entry in state.parts. It has those methods of the interfaces below that it needs.
 type part interface {
-	// encode writes what was learned: fields of the head or of class pieces, or pieces of its own.
-	encode(w *encoder)
-	// decode reads one field of any piece and ignores fields of other parts. Number 0 is the end of a piece.
-	decode(f *field)
+	// fields writes what was learned to a piece, or reads it back: to the head, to the pieces of classes, or to
+	// pieces of its own.
+	fields(f *fields)
 }
 
 type (

@@ -168,30 +168,24 @@ func (p *proportions) reset(class string) bool {
 	return had
 }
 
-func (p *proportions) encode(e *encoder) {
-	e.head.float(fieldAgain, p.again)
-	e.head.float(fieldRecurrenceMass, p.all)
-	for _, name := range p.names() {
-		e.class(name).float(fieldCount, p.counts[name])
-	}
-}
-
-func (p *proportions) decode(f *field) {
-	switch {
-	case f.is("head", fieldAgain):
-		p.again = f.float()
-	case f.is("head", fieldRecurrenceMass):
-		p.all = f.float()
-	case f.is("head", 0):
-		if !(p.again >= 0 && p.again <= p.all*(1+1e-9)) {
-			f.fail("recurrence")
+func (p *proportions) fields(f *fields) {
+	switch f.kind {
+	case "head":
+		number(f, fieldAgain, &p.again)
+		number(f, fieldRecurrenceMass, &p.all)
+		f.check(p.again >= 0 && p.again <= p.all*(1+1e-9), "recurrence")
+	case "class":
+		count, known := p.counts[f.name]
+		if f.writes && !known {
+			return
 		}
-	case f.is("class", fieldCount):
+		number(f, fieldCount, &count)
+		if f.check(count >= 0, "count"); f.writes {
+			return
+		}
 		if p.counts == nil {
 			p.counts = map[string]float64{}
 		}
-		if p.counts[f.class] = f.float(); !(p.counts[f.class] >= 0) {
-			f.fail("count below zero")
-		}
+		p.counts[f.name] = count
 	}
 }

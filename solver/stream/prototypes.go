@@ -223,38 +223,22 @@ func (p *prototypes) reset(class string) bool {
 	return had
 }
 
-func (p *prototypes) encode(e *encoder) {
-	if p.closed {
-		e.head.integer(fieldTaught, 1)
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.of)) {
-		w := e.class(name)
-		w.float(fieldMass, p.of[name].mass)
-		w.vector(fieldRawMean, p.of[name].mean)
-		w.vector(fieldInverse, []float32{p.of[name].inverse})
-	}
-}
-
-func (p *prototypes) decode(f *field) {
-	switch {
-	case f.is("head", fieldTaught):
-		p.closed = f.integer() != 0
-	case f.is("class", fieldMass):
-		p.entry(f.class).mass = f.float()
-	case f.is("class", fieldMean), f.is("class", fieldRawMean): // fieldMean: the old form, about an unknown mean
-		p.entry(f.class).mean = f.vector(f.dimension)
-	case f.is("class", fieldInverse):
-		if v := f.vector(1); v != nil {
-			p.entry(f.class).inverse = v[0]
+func (p *prototypes) fields(f *fields) {
+	switch f.kind {
+	case "head":
+		flag(f, fieldTaught, &p.closed)
+	case "class":
+		k := p.of[f.name]
+		if k == nil && f.writes {
+			return
+		} else if k == nil {
+			k = &prototype{}
 		}
-	case f.is("class", 0):
-		k := p.of[f.class]
-		switch {
-		case k == nil:
-		case !(k.mass >= 0):
-			f.fail("mass below zero")
-		case k.mean == nil:
-			delete(p.of, f.class)
+		number(f, fieldMass, &k.mass)
+		slice(f, fieldRawMean, &k.mean, f.dimension)
+		number(f, fieldInverse, &k.inverse)
+		if f.check(k.mass >= 0, "mass"); k.mean != nil && !f.writes {
+			*p.entry(f.name) = *k
 		}
 	}
 }

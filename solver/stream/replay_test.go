@@ -2,8 +2,10 @@ package stream
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"reflect"
 	"slices"
 	"testing"
@@ -168,6 +170,18 @@ func TestRelearning(t *testing.T) {
 	}
 }
 
+// resealed returns the body of a piece with its checksum.
+func resealed(body []byte) []byte {
+	return binary.LittleEndian.AppendUint32(slices.Clone(body), crc32.Checksum(body, castagnoli))
+}
+
+// more returns a piece with one more field.
+func more(piece []byte, number int, value string) []byte {
+	f := &fields{b: slices.Clone(piece[:len(piece)-4])}
+	f.put(number, []byte(value))
+	return resealed(f.b)
+}
+
 func TestRestoreRefuses(t *testing.T) {
 	set := settings(t)
 	f := newCamera(5, 4, 16, 1)
@@ -182,7 +196,7 @@ func TestRestoreRefuses(t *testing.T) {
 			"cut":       func(b []byte) []byte { return b[:len(b)-1] },
 			"empty":     func([]byte) []byte { return nil },
 			"a bit":     func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
-			"a version": func(b []byte) []byte { b[4]++; w := writer{b[:len(b)-4]}; return w.sealed() },
+			"a version": func(b []byte) []byte { b[4]++; return resealed(b[:len(b)-4]) },
 		} {
 			broken := slices.Clone(pieces)
 			broken[i].Bytes = change(slices.Clone(broken[i].Bytes))
@@ -206,9 +220,7 @@ func TestRestoreStepsOverUnknownFields(t *testing.T) {
 	pieces := s.State()
 	later := slices.Clone(pieces)
 	for i := range later {
-		w := writer{slices.Clone(later[i].Bytes[:len(later[i].Bytes)-4])}
-		w.text(900+i, "from a later version")
-		later[i].Bytes = w.sealed()
+		later[i].Bytes = more(later[i].Bytes, 900+i, "from a later version")
 	}
 	restored, err := Restore(set, later)
 	if err != nil {
@@ -233,8 +245,7 @@ func FuzzRestore(f *testing.F) {
 	head := s.State()[0]
 	f.Fuzz(func(t *testing.T, body []byte) {
 		// The checksum is corrected, so that the fields are read.
-		w := writer{body}
-		piece := w.sealed()
+		piece := resealed(body)
 		for _, pieces := range [][]Piece{{{"head", piece}}, {head, {"class/x", piece}, {"metric", piece}, {"scatter", piece}}} {
 			restored, err := Restore(set, pieces)
 			if err != nil {
@@ -263,9 +274,7 @@ func TestAnotherKernelIsTold(t *testing.T) {
 	items, _ := f.episode(20, .1)
 	answer(t, s, e, items, f.labels(1))
 	pieces := s.State()
-	w := writer{slices.Clone(pieces[0].Bytes[:len(pieces[0].Bytes)-4])}
-	w.text(fieldKernel, "another") // the last of a field counts
-	pieces[0].Bytes = w.sealed()
+	pieces[0].Bytes = more(pieces[0].Bytes, fieldKernel, "another") // the last of a field counts
 	restored, err := Restore(set, pieces)
 	if err != nil {
 		t.Fatal(err)

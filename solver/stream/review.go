@@ -20,11 +20,9 @@ func (v *review) answer(e *episode) {
 	}
 }
 
-func (v *review) encode(e *encoder) { e.head.float(fieldCredit, v.credit) }
-
-func (v *review) decode(f *field) {
-	if f.is("head", fieldCredit) {
-		v.credit = f.float()
+func (v *review) fields(f *fields) {
+	if f.kind == "head" {
+		number(f, fieldCredit, &v.credit)
 	}
 }
 

@@ -265,51 +265,19 @@ func (h *shape) tell(report *Report) {
 		"they are as before, or --model names the new embedder, or somebody teaches its items")
 }
 
-func (h *shape) encode(e *encoder) {
-	if h.mean == nil && h.count == 0 {
+func (h *shape) fields(f *fields) {
+	if f.kind != "shape" || f.writes && h.mean == nil && h.count == 0 {
 		return
 	}
-	w := e.piece("shape", "shape")
-	w.float(fieldMass, h.mass)
-	w.integer(fieldCount, int64(h.count))
-	w.integer(fieldItemCount, int64(h.breaks))
-	w.short(fieldMean, h.mean, unitRow)
-	w.short(fieldSpread, h.spread, unitRow)
-	w.vector(fieldSum, h.sum)
-	w.vector(fieldPending, h.squares)
-}
-
-func (h *shape) decode(f *field) {
-	if f.kind != "shape" {
-		return
-	}
-	switch f.number {
-	case fieldMass:
-		h.mass = f.float()
-	case fieldCount:
-		h.count = int(f.integer())
-	case fieldItemCount:
-		h.breaks = int(f.integer())
-	case fieldMean:
-		h.mean = f.short(unitRow)
-	case fieldSpread:
-		h.spread = f.short(unitRow)
-	case fieldSum:
-		h.sum = f.vector(-1)
-	case fieldPending:
-		h.squares = f.vector(-1)
-	case 0:
-		fits := func(v []float32, there bool) bool { return len(v) == 0 || there && len(v) == f.dimension }
-		if h.count < 0 || h.breaks < 0 || !(h.mass >= 0) || len(h.mean) != len(h.spread) ||
-			!fits(h.mean, h.mass > 0) || !fits(h.sum, h.count > 0) || !fits(h.squares, h.count > 0) ||
-			len(h.sum) != len(h.squares) || h.count > 0 && len(h.sum) == 0 || h.mass > 0 && len(h.mean) == 0 {
-			f.fail("shape")
-		}
-		if len(h.mean) == 0 {
-			h.mean, h.spread = nil, nil
-		}
-		if len(h.sum) == 0 {
-			h.sum, h.squares = nil, nil
-		}
-	}
+	number(f, fieldMass, &h.mass)
+	integer(f, fieldCount, &h.count)
+	integer(f, fieldItemCount, &h.breaks)
+	shorts(f, fieldMean, &h.mean, unitRow)
+	shorts(f, fieldSpread, &h.spread, unitRow)
+	slice(f, fieldSum, &h.sum, -1)
+	slice(f, fieldPending, &h.squares, -1)
+	fits := func(v []float32, there bool) bool { return len(v) == 0 && !there || there && len(v) == f.dimension }
+	f.check(h.count >= 0 && h.breaks >= 0 && h.mass >= 0, "number in a shape")
+	f.check(fits(h.mean, h.mass > 0) && fits(h.spread, h.mass > 0), "shape")
+	f.check(fits(h.sum, h.count > 0) && fits(h.squares, h.count > 0), "sum of rows")
 }

@@ -1,8 +1,9 @@
 package stream
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -81,77 +82,83 @@ const (
 	fieldLeftOut
 	fieldLeftOutFit
 	fieldScore
+	fieldTrackLabel
 )
 
-// encoder gathers the pieces of a stream.
-type encoder struct {
-	head    *writer
-	names   []string // of pieces, in the order of their beginning
-	writers map[string]*writer
-}
-
-// piece begins or continues a piece.
-func (e *encoder) piece(name, kind string) *writer {
-	w := e.writers[name]
-	if w == nil {
-		w = newWriter()
-		w.text(fieldKind, kind)
-		e.writers[name] = w
-		e.names = append(e.names, name)
-	}
-	return w
-}
-
-// class returns the piece of a class, to which several parts may add.
-func (e *encoder) class(name string) *writer {
-	before := len(e.names)
-	w := e.piece("class/"+name, "class")
-	if len(e.names) > before {
-		w.text(fieldName, name)
-	}
-	return w
+// head holds the fields of the head that Restore checks.
+type head struct {
+	pieces      int
+	fingerprint uint64
+	kernel      string // that it was learned with; "": the state is too old to have it
 }
 
 // State encodes the stream: the head first, then its parts. The same stream gives the same bytes.
 func (s *Stream) State() []Piece {
 	s.Learn()
-	e := encoder{head: newWriter(), writers: map[string]*writer{}}
-	w := e.head
-	w.text(fieldKind, "head")
-	w.text(fieldName, s.Name)
-	w.text(fieldModel, s.model)
-	w.integer(fieldDimension, int64(s.dimension))
-	w.integer(fieldFingerprint, int64(s.settings.fingerprint()))
-	w.integer(fieldEpisode, s.episode)
-	w.integer(fieldOffset, s.learned.Offset)
-	w.integer(fieldObject, int64(s.learned.Object))
-	w.integer(fieldSeen, int64(s.topic))
-	w.text(fieldKernel, kernel.Name())
-	for _, note := range s.notes {
-		w.text(fieldNote, note)
+	out := make([]Piece, 1, 8+len(s.classes.kept)+len(s.clusters.list))
+	add := func(name string, f *fields) {
+		f.writes, f.dimension = true, s.dimension
+		text(f, fieldKind, &f.kind)
+		before := len(f.b)
+		if s.fields(f); len(f.b) > before {
+			out = append(out, Piece{name, f.sealed()})
+		}
 	}
-	for _, p := range s.parts() {
-		p.encode(&e)
+	for _, kind := range []string{"metric", "scatter", "time", "shape"} {
+		add(kind, &fields{kind: kind})
 	}
-	w.integer(fieldPieces, int64(len(e.names)))
-	out := []Piece{{"head", w.sealed()}}
-	for _, name := range e.names {
-		out = append(out, Piece{name, e.writers[name].sealed()})
+	known := maps.Clone(s.proportions.counts)
+	if known == nil {
+		known = map[string]float64{}
 	}
+	for name := range s.classes.kept {
+		known[name] = 0
+	}
+	for name := range s.prototypes.of {
+		known[name] = 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		add("class/"+name, &fields{kind: "class", name: name})
+	}
+	for i, c := range s.clusters.list {
+		add(fmt.Sprintf("cluster/%d", c.id), &fields{kind: "cluster", index: i})
+	}
+	f := &fields{kind: "head", writes: true, dimension: s.dimension}
+	text(f, fieldKind, &f.kind)
+	s.headFields(f, &head{len(out) - 1, s.settings.fingerprint(), kernel.Name()})
+	s.fields(f)
+	out[0] = Piece{"head", f.sealed()}
 	return out
 }
 
-// field is one field of a piece as it is read back.
-type field struct {
-	*reader
-	kind      string // of the piece
-	class     string // the name in a class piece
-	number    int    // 0: the piece ends here
-	dimension int    // of the stream
+// headFields are those of the head that are of no part.
+func (s *Stream) headFields(f *fields, h *head) {
+	text(f, fieldName, &s.Name)
+	text(f, fieldModel, &s.model)
+	integer(f, fieldDimension, &s.dimension)
+	integer(f, fieldFingerprint, &h.fingerprint)
+	integer(f, fieldEpisode, &s.episode)
+	integer(f, fieldOffset, &s.learned.Offset)
+	integer(f, fieldObject, &s.learned.Object)
+	integer(f, fieldSeen, &s.topic)
+	text(f, fieldKernel, &h.kernel)
+	list(f, fieldNote, &s.notes, text[string])
+	integer(f, fieldPieces, &h.pieces)
+	f.check(s.dimension >= 0 && s.episode >= 0, "dimension or episode")
+	f.dimension = s.dimension
 }
 
-// is reports whether the field has this number, in a piece of this kind.
-func (f *field) is(kind string, number int) bool { return f.kind == kind && f.number == number }
+// fields are those that the parts have in a piece. A piece of an unknown kind has none.
+func (s *Stream) fields(f *fields) {
+	if f.kind == "class" {
+		text(f, fieldName, &f.name)
+	}
+	for _, p := range s.parts() {
+		if f.err == nil {
+			p.fields(f)
+		}
+	}
+}
 
 // Restore decodes a stream. State that is cut, changed or of a format that this build cannot read gives
 // an error that wraps ErrState. State to which other settings give another meaning is dropped: the
@@ -193,23 +200,17 @@ func Inspect(pieces []Piece) (Summary, error) {
 	return s.Summary(), nil
 }
 
-// head holds the fields of the head that Restore checks.
-type head struct {
-	pieces      int
-	fingerprint uint64
-	kernel      string // that it was learned with; "": the state is too old to have it
-}
-
+// decodePieces reads the head, which has the dimension, before all others.
 func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
 	sorted := slices.Clone(pieces)
-	slices.SortFunc(sorted, func(a, b Piece) int { // the head, which has the dimension, before all others
-		if first := a.Name == "head"; first != (b.Name == "head") {
-			if first {
-				return -1
-			}
-			return 1
+	order := func(p Piece) int {
+		if p.Name == "head" {
+			return 0
 		}
-		return bytes.Compare([]byte(a.Name), []byte(b.Name))
+		return 1
+	}
+	slices.SortFunc(sorted, func(a, b Piece) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Name, b.Name))
 	})
 	if len(sorted) == 0 || sorted[0].Name != "head" {
 		return h, fmt.Errorf("%w: %d pieces without a head", ErrState, len(sorted))
@@ -218,11 +219,15 @@ func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
 		if i > 0 && piece.Name == sorted[i-1].Name {
 			return h, fmt.Errorf("%w: %s twice", ErrState, piece.Name)
 		}
-		r, err := open(piece.Bytes)
-		if err == nil && i == 0 {
-			err = s.decodeHead(r, &h)
-		} else if err == nil {
-			err = s.decodePart(r)
+		f, err := open(piece.Bytes)
+		if err == nil {
+			f.dimension = s.dimension
+			text(f, fieldKind, &f.kind)
+			if f.check(f.kind != "" && (f.kind == "head") == (i == 0), "kind of piece"); i == 0 {
+				s.headFields(f, &h)
+			}
+			s.fields(f)
+			err = f.err
 		}
 		if err != nil {
 			return h, fmt.Errorf("state %s: %w", piece.Name, err)
@@ -232,75 +237,4 @@ func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
 		return h, fmt.Errorf("%w: %d parts of %d", ErrState, len(sorted)-1, h.pieces)
 	}
 	return h, nil
-}
-
-func (s *Stream) decodeHead(r *reader, h *head) error {
-	parts := s.parts()
-	f := &field{reader: r, kind: "head"}
-	for f.number = r.next(); f.number != 0; f.number = r.next() {
-		switch f.number {
-		case fieldKind:
-			if r.text() != "head" {
-				return fmt.Errorf("%w: a %q instead of the head", ErrState, r.text())
-			}
-		case fieldName:
-			s.Name = r.text()
-		case fieldModel:
-			s.model = r.text()
-		case fieldDimension:
-			s.dimension = int(r.integer())
-		case fieldFingerprint:
-			h.fingerprint = uint64(r.integer())
-		case fieldEpisode:
-			s.episode = r.integer()
-		case fieldOffset:
-			s.learned.Offset = r.integer()
-		case fieldObject:
-			s.learned.Object = int32(r.integer())
-		case fieldSeen:
-			s.topic = uint64(r.integer())
-		case fieldNote:
-			s.notes = append(s.notes, r.text())
-		case fieldKernel:
-			h.kernel = r.text()
-		case fieldPieces:
-			h.pieces = int(r.integer())
-		default:
-			offer(parts, f)
-		}
-	}
-	if r.err == nil && (s.dimension < 0 || s.episode < 0) {
-		r.fail("dimension or episode")
-	}
-	f.dimension = s.dimension
-	offer(parts, f)
-	return r.err
-}
-
-// decodePart reads a piece other than the head. A piece of an unknown kind is ignored.
-func (s *Stream) decodePart(r *reader) error {
-	if r.next() != fieldKind {
-		return fmt.Errorf("%w: a part without its kind", ErrState)
-	}
-	parts := s.parts()
-	f := &field{reader: r, kind: r.text(), dimension: s.dimension}
-	if f.kind == "head" {
-		return fmt.Errorf("%w: a second head", ErrState)
-	}
-	for f.number = r.next(); f.number != 0; f.number = r.next() {
-		if f.is("class", fieldName) {
-			f.class = r.text()
-		}
-		offer(parts, f)
-	}
-	offer(parts, f)
-	return r.err
-}
-
-func offer(parts []part, f *field) {
-	for _, p := range parts {
-		if f.err == nil {
-			p.decode(f)
-		}
-	}
 }

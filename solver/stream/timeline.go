@@ -277,71 +277,35 @@ func (t *timeline) reset(class string) bool {
 	return false
 }
 
-func (t *timeline) encode(e *encoder) {
-	if t.weight == 0 && len(t.tracks) == 0 {
+func (t *timeline) fields(f *fields) {
+	if f.kind != "time" || f.writes && t.weight == 0 && len(t.tracks) == 0 {
 		return
 	}
-	w := e.piece("time", "time")
-	w.float(fieldOrderDistance, t.distance)
-	w.float(fieldOrderWeight, t.weight)
-	w.integer(fieldItemCount, t.items)
-	evidence := func(w *writer, list []classWeight) {
-		for _, x := range list {
-			w.text(fieldClass, x.class)
-			w.vector(fieldEvidence, []float32{x.weight})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.tracks)) {
-		w.group(fieldTrack, func(w *writer) {
-			w.text(fieldName, name)
-			w.integer(fieldEpisode, t.tracks[name].seen)
-			evidence(w, t.tracks[name].labels)
+	number(f, fieldOrderDistance, &t.distance)
+	number(f, fieldOrderWeight, &t.weight)
+	integer(f, fieldItemCount, &t.items)
+	names := slices.Sorted(maps.Keys(t.tracks))
+	list(f, fieldTrack, &names, func(f *fields, number int, name *string) {
+		f.group(number, func(f *fields) {
+			text(f, fieldName, name)
+			if t.tracks == nil {
+				t.tracks = map[string]*trackLabels{}
+			}
+			if t.tracks[*name] == nil {
+				t.tracks[*name] = &trackLabels{}
+			}
+			t.tracks[*name].fields(f)
 		})
-	}
+	})
+	f.check(t.distance >= 0 && t.weight >= 0, "coherence")
 }
 
-func (t *timeline) decode(f *field) {
-	if f.kind != "time" {
-		return
-	}
-	evidence := func(r *reader, number int, list []classWeight) []classWeight {
-		switch {
-		case number == fieldClass:
-			list = append(list, classWeight{class: r.text()})
-		case number == fieldEvidence && len(list) > 0:
-			if v := r.vector(1); v != nil {
-				list[len(list)-1].weight = v[0]
-			}
-		}
-		return list
-	}
-	switch f.number {
-	case fieldOrderDistance:
-		t.distance = f.float()
-	case fieldOrderWeight:
-		t.weight = f.float()
-	case fieldItemCount:
-		t.items = f.integer()
-	case fieldTrack:
-		name, x := "", &trackLabels{}
-		f.group(func(r *reader) {
-			for number := r.next(); number != 0; number = r.next() {
-				switch number {
-				case fieldName:
-					name = r.text()
-				case fieldEpisode:
-					x.seen = r.integer()
-				}
-				x.labels = evidence(r, number, x.labels)
-			}
+func (x *trackLabels) fields(f *fields) {
+	integer(f, fieldEpisode, &x.seen)
+	list(f, fieldTrackLabel, &x.labels, func(f *fields, field int, label *classWeight) {
+		f.group(field, func(f *fields) {
+			text(f, fieldClass, &label.class)
+			number(f, fieldEvidence, &label.weight)
 		})
-		if t.tracks == nil {
-			t.tracks = map[string]*trackLabels{}
-		}
-		t.tracks[name] = x
-	case 0:
-		if !(t.distance >= 0) || !(t.weight >= 0) {
-			f.fail("coherence")
-		}
-	}
+	})
 }

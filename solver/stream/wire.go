@@ -24,77 +24,27 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // build cannot read.
 var ErrState = errors.New("not a readable state")
 
-type writer struct{ b []byte }
+// fields are those of one piece, or of a group in it. One list of them serves both ways: it writes or reads
+// them. A field that is not there leaves its variable as it is. The first error ends reading.
+type fields struct {
+	kind, name string // of the piece; name: the class of a class piece
+	index      int    // of a cluster that is written
+	dimension  int    // of the stream
 
-func newWriter() *writer { return &writer{append([]byte(magic), version)} }
-
-// sealed appends the checksum.
-func (w *writer) sealed() []byte {
-	return binary.LittleEndian.AppendUint32(w.b, crc32.Checksum(w.b, castagnoli))
+	writes bool
+	b      []byte
+	values map[int][][]byte // read, by number, in their order
+	err    error
 }
 
-func (w *writer) bytes(field int, v []byte) {
-	w.b = binary.AppendUvarint(w.b, uint64(field))
-	w.b = binary.AppendUvarint(w.b, uint64(len(v)))
-	w.b = append(w.b, v...)
+// sealed returns the piece: what was written, and its checksum.
+func (f *fields) sealed() []byte {
+	b := append(append([]byte(magic), version), f.b...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func (w *writer) text(field int, v string) { w.bytes(field, []byte(v)) }
-
-func (w *writer) integer(field int, v int64) {
-	w.bytes(field, binary.AppendVarint(nil, v))
-}
-
-func (w *writer) float(field int, v float64) {
-	w.bytes(field, binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
-}
-
-func (w *writer) vector(field int, v []float32) {
-	w.b = binary.AppendUvarint(w.b, uint64(field))
-	w.b = binary.AppendUvarint(w.b, uint64(4*len(v)))
-	for _, x := range v {
-		w.b = binary.LittleEndian.AppendUint32(w.b, math.Float32bits(x))
-	}
-}
-
-func (w *writer) doubles(field int, v []float64) {
-	w.b = binary.AppendUvarint(w.b, uint64(field))
-	w.b = binary.AppendUvarint(w.b, uint64(8*len(v)))
-	for _, x := range v {
-		w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(x))
-	}
-}
-
-// short writes values of at most scale, in 16 bits each.
-func (w *writer) short(field int, v []float32, scale float32) {
-	w.shorts(field, vector.Shorts(nil, v, scale))
-}
-
-// shorts writes codes of vector.Shorts.
-func (w *writer) shorts(field int, codes []int16) {
-	w.b = binary.AppendUvarint(w.b, uint64(field))
-	w.b = binary.AppendUvarint(w.b, uint64(2*len(codes)))
-	for _, code := range codes {
-		w.b = binary.LittleEndian.AppendUint16(w.b, uint16(code))
-	}
-}
-
-// group writes a field that is itself a list of fields.
-func (w *writer) group(field int, write func(*writer)) {
-	inner := &writer{}
-	write(inner)
-	w.bytes(field, inner.b)
-}
-
-// reader reads the fields of a piece. The first error ends reading and is kept in err.
-type reader struct {
-	b     []byte
-	value []byte
-	err   error
-}
-
-// open checks magic, version and sum.
-func open(b []byte) (*reader, error) {
+// open checks magic, version and sum, and returns the fields of a piece.
+func open(b []byte) (*fields, error) {
 	if len(b) < len(magic)+1+4 || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: %d bytes without its mark", ErrState, len(b))
 	}
@@ -105,117 +55,151 @@ func open(b []byte) (*reader, error) {
 	if v := body[len(magic)]; v != version {
 		return nil, fmt.Errorf("%w: version %d, this build reads %d", ErrState, v, version)
 	}
-	return &reader{b: body[len(magic)+1:]}, nil
+	f := parse(body[len(magic)+1:])
+	return f, f.err
 }
 
-// next reads the next field and returns its number, 0 at the end.
-func (r *reader) next() int {
-	if r.err != nil || len(r.b) == 0 {
-		return 0
-	}
-	field, n := binary.Uvarint(r.b)
-	if n <= 0 || field == 0 || field > math.MaxInt32 {
-		return r.fail("field number")
-	}
-	size, m := binary.Uvarint(r.b[n:])
-	if m <= 0 || size > uint64(len(r.b)-n-m) {
-		return r.fail("field length")
-	}
-	r.value = r.b[n+m : n+m+int(size)]
-	r.b = r.b[n+m+int(size):]
-	return int(field)
-}
-
-func (r *reader) fail(what string) int {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: bad %s", ErrState, what)
-	}
-	return 0
-}
-
-func (r *reader) text() string { return string(r.value) }
-
-func (r *reader) integer() int64 {
-	v, n := binary.Varint(r.value)
-	if n != len(r.value) || n <= 0 {
-		r.fail("integer")
-		return 0
-	}
-	return v
-}
-
-func (r *reader) float() float64 {
-	if len(r.value) != 8 {
-		r.fail("number")
-		return 0
-	}
-	v := math.Float64frombits(binary.LittleEndian.Uint64(r.value))
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		r.fail("number that is not finite")
-		return 0
-	}
-	return v
-}
-
-// vector reads float32 values; want is their number, -1 for any.
-func (r *reader) vector(want int) []float32 {
-	if len(r.value)%4 != 0 || want >= 0 && len(r.value) != 4*want {
-		r.fail("vector length")
-		return nil
-	}
-	v := make([]float32, len(r.value)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(r.value[4*i:]))
-		if x := float64(v[i]); math.IsNaN(x) || math.IsInf(x, 0) {
-			r.fail("vector value that is not finite")
-			return nil
+func parse(b []byte) *fields {
+	f := &fields{values: map[int][][]byte{}}
+	for len(b) > 0 && f.err == nil {
+		number, n := binary.Uvarint(b)
+		size, m := binary.Uvarint(b[max(0, n):])
+		f.check(n > 0 && number > 0 && number <= math.MaxInt32, "field number")
+		f.check(m > 0 && size <= uint64(len(b)-n-m), "field length")
+		if f.err == nil {
+			f.values[int(number)] = append(f.values[int(number)], b[n+m:n+m+int(size)])
+			b = b[n+m+int(size):]
 		}
 	}
-	return v
+	return f
 }
 
-func (r *reader) short(scale float32) []float32 {
-	codes := r.shorts()
-	if codes == nil {
-		return nil
+// check fails reading unless what was read is so.
+func (f *fields) check(holds bool, what string) {
+	if !holds && f.err == nil {
+		f.err = fmt.Errorf("%w: bad %s", ErrState, what)
 	}
-	v := make([]float32, len(codes))
-	vector.Longs(v, codes, scale)
-	return v
 }
 
-func (r *reader) shorts() []int16 {
-	if len(r.value)%2 != 0 {
-		r.fail("vector length")
-		return nil
-	}
-	codes := make([]int16, len(r.value)/2)
-	for i := range codes {
-		codes[i] = int16(binary.LittleEndian.Uint16(r.value[2*i:]))
-	}
-	return codes
+func (f *fields) put(number int, value []byte) {
+	f.b = binary.AppendUvarint(f.b, uint64(number))
+	f.b = binary.AppendUvarint(f.b, uint64(len(value)))
+	f.b = append(f.b, value...)
 }
 
-func (r *reader) doubles(want int) []float64 {
-	if len(r.value)%8 != 0 || want >= 0 && len(r.value) != 8*want {
-		r.fail("vector length")
-		return nil
+// last returns the value read of a number; the last one counts.
+func (f *fields) last(number int) (value []byte, there bool) {
+	all := f.values[number]
+	if len(all) == 0 || f.err != nil {
+		return nil, false
 	}
-	v := make([]float64, len(r.value)/8)
-	for i := range v {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(r.value[8*i:]))
-		if math.IsNaN(v[i]) || math.IsInf(v[i], 0) {
-			r.fail("vector value that is not finite")
-			return nil
+	return all[len(all)-1], true
+}
+
+func text[T ~string | ~[]byte](f *fields, number int, v *T) {
+	if f.writes {
+		f.put(number, []byte(*v))
+	} else if b, there := f.last(number); there {
+		*v = T(string(b))
+	}
+}
+
+func integer[T ~int | ~int32 | ~int64 | ~uint64](f *fields, number int, v *T) {
+	if f.writes {
+		f.put(number, binary.AppendVarint(nil, int64(*v)))
+	} else if b, there := f.last(number); there {
+		x, n := binary.Varint(b)
+		f.check(n == len(b) && n > 0, "integer")
+		*v = T(x)
+	}
+}
+
+// flag is written only where it is true.
+func flag(f *fields, number int, v *bool) {
+	set := 1
+	if !f.writes {
+		set = 0
+		integer(f, number, &set)
+		*v = set != 0
+	} else if *v {
+		integer(f, number, &set)
+	}
+}
+
+// slice has want values, -1: any number. An empty one is not written.
+func slice[T float32 | float64 | int16](f *fields, number int, v *[]T, want int) {
+	if f.writes {
+		if len(*v) > 0 {
+			b, _ := binary.Append(nil, binary.LittleEndian, *v) // of a fixed size
+			f.put(number, b)
 		}
+		return
 	}
-	return v
+	b, there := f.last(number)
+	if !there || len(b) == 0 {
+		return
+	}
+	size := binary.Size([1]T{})
+	if f.check(len(b)%size == 0 && (want < 0 || len(b) == want*size), "vector length"); f.err != nil {
+		return
+	}
+	out := make([]T, len(b)/size)
+	_, _ = binary.Decode(b, binary.LittleEndian, out)
+	for _, x := range out {
+		f.check(x-x == 0, "number that is not finite")
+	}
+	*v = out
 }
 
-func (r *reader) group(read func(*reader)) {
-	inner := &reader{b: r.value}
-	read(inner)
-	if inner.err != nil && r.err == nil {
-		r.err = inner.err
+func number[T float32 | float64](f *fields, number int, v *T) {
+	one := []T{*v}
+	slice(f, number, &one, 1)
+	*v = one[0]
+}
+
+// shorts are values of at most scale, in 16 bits each.
+func shorts(f *fields, number int, v *[]float32, scale float32) {
+	codes := vector.Shorts(nil, *v, scale)
+	slice(f, number, &codes, -1)
+	if !f.writes && len(codes) > 0 {
+		*v = make([]float32, len(codes))
+		vector.Longs(*v, codes, scale)
+	}
+}
+
+// group is a field that is itself a list of fields.
+func (f *fields) group(number int, each func(*fields)) {
+	inner := &fields{writes: true}
+	if !f.writes {
+		b, there := f.last(number)
+		if !there {
+			return
+		}
+		inner = parse(b)
+	}
+	inner.dimension = f.dimension
+	each(inner)
+	if f.err == nil {
+		f.err = inner.err
+	}
+	if f.writes {
+		f.put(number, inner.b)
+	}
+}
+
+// list is a field that is there once for each item.
+func list[T any](f *fields, number int, items *[]T, each func(f *fields, number int, item *T)) {
+	if f.writes {
+		for i := range *items {
+			each(f, number, &(*items)[i])
+		}
+		return
+	}
+	for _, b := range f.values[number] {
+		var item T
+		one := &fields{dimension: f.dimension, values: map[int][][]byte{number: {b}}, err: f.err}
+		each(one, number, &item)
+		f.err = one.err
+		*items = append(*items, item)
 	}
 }
