@@ -52,11 +52,8 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 		copy(sum, h.sum)
 		copy(squares, h.squares)
 	}
-	row := make([]float32, d)
-	for i := range items {
-		addShape(sum, squares, row, items[i].Vector)
-	}
-	h.sum, h.squares, h.count = sum, squares, h.count+len(items)
+	judged := addShape(sum, squares, items)
+	h.sum, h.squares, h.count = sum, squares, h.count+judged
 	if h.count < shapeItems {
 		return h.breaks > 0
 	}
@@ -84,12 +81,19 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 // unitRow is the scale of values of unit rows that are stored in 16 bits.
 const unitRow = 1
 
-func addShape(sum, squares, row, x []float32) {
-	vector.Unit(row, x)
-	for i, v := range row {
-		sum[i] += v
-		squares[i] += v * v
+// addShape adds unit rows of items and returns how many: no more than make a shape known.
+func addShape(sum, squares []float32, items []Item) (count int) {
+	count = min(len(items), shapeKnown)
+	row := make([]float32, len(sum))
+	squares = squares[:len(sum)]
+	for i := range count {
+		vector.Unit(row, items[i*len(items)/count].Vector)
+		for j, v := range row[:len(sum)] {
+			sum[j] += v
+			squares[j] += v * v
+		}
 	}
+	return count
 }
 
 func shapeOf(sum, squares []float32, count int) (mean, spread []float32) {
@@ -205,11 +209,8 @@ func (p *problem) taughtNow(items []Item, relabels bool) bool {
 		return teaches(items)
 	}
 	d := len(items[0].Vector)
-	sum, squares, row := make([]float32, d), make([]float32, d), make([]float32, d)
-	for i := range items {
-		addShape(sum, squares, row, items[i].Vector)
-	}
-	mean, _ := shapeOf(sum, squares, len(items))
+	sum, squares := make([]float32, d), make([]float32, d)
+	mean, _ := shapeOf(sum, squares, addShape(sum, squares, items))
 	from := func(x []float32) []float32 {
 		out := make([]float32, d)
 		vector.Unit(out, x)
