@@ -149,7 +149,7 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 	if err := k.client.Create(ctx, topic.Description{Name: name, Partitions: streamPartitions}); err != nil {
 		return "", 0, nil, err
 	}
-	n := k.fed(rate)
+	n := k.fed()
 	order := turns(n)
 	done := make(chan error, 1)
 	go func() {
@@ -167,11 +167,8 @@ func (k *kafkaBench) source(ctx context.Context, rate float64) (string, int, fun
 	return name, n, func() error { return <-done }, nil
 }
 
-// fed returns the number of records fed to a topic that is read at a rate.
-func (k *kafkaBench) fed(rate float64) int {
-	const round = streamStreams * streamEpisode
-	return max(5*round, min(k.n, int(rate*5)/round*round))
-}
+// fed is the number of records of a run that is fed while it is read: 66 episodes of each stream.
+func (k *kafkaBench) fed() int { return min(k.n, 66*streamStreams*streamEpisode) }
 
 // rateOf waits until n records are in a topic and returns the records per second of its last two fifths, when
 // every stream has long been active, and of its first third, while streams learn from each episode.

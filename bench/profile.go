@@ -14,9 +14,6 @@ import (
 // profile of both parts of each run (NAME-ROUND-new.prof, NAME-ROUND-settled.prof) into a folder, and logs
 // the cost per record. `go tool pprof` adds up the rounds' profiles that it is given together.
 func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
 	for round := range rounds {
 		for _, run := range []struct {
 			name string
@@ -26,7 +23,7 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 			{"at-least-once", func() error { _, err := k.stage(ctx, false, 0); return err }},
 			{"exactly-once", func() error { _, err := k.stage(ctx, true, 0); return err }},
 		} {
-			k.profile = filepath.Join(folder, fmt.Sprintf("%s-%d", run.name, round+1))
+			k.profileAs(folder, run.name, round+1)
 			if err := run.do(); err != nil {
 				return err
 			}
@@ -46,6 +43,13 @@ func writeAllocations(path string) error {
 	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }
 
+// profileAs has the next run profiled, into a folder; "": it is not.
+func (k *kafkaBench) profileAs(folder, run string, round int) {
+	if k.profile = ""; folder != "" {
+		k.profile = filepath.Join(folder, fmt.Sprintf("%s-%d", run, round))
+	}
+}
+
 // profiled starts or stops the profile of a part of a run.
 func (k *kafkaBench) profiled(part string, begins bool) error {
 	if k.profile == "" {
@@ -54,6 +58,9 @@ func (k *kafkaBench) profiled(part string, begins bool) error {
 	if !begins {
 		pprof.StopCPUProfile()
 		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(k.profile), 0o755); err != nil {
+		return err
 	}
 	f, err := os.Create(k.profile + "-" + part + ".prof")
 	if err != nil {

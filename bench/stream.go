@@ -160,7 +160,13 @@ func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 type staged struct {
 	rate, first  float64   // records per second, settled and at the start
 	settled, new []float64 // from an episode's close to the acknowledgement of its results, in the same parts
-	now          []float64 // from an item's read to the acknowledgement of its first answer
+	now          [2]firstAnswered
+}
+
+// firstAnswered are the first answers of a part of a run: while streams are new, and settled.
+type firstAnswered struct {
+	took []float64 // from an item's read to the acknowledgement of its first answer
+	of   int       // items
 }
 
 // options returns those of a stage with a group and an output of its own.
@@ -201,12 +207,17 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 		}
 	}
 	var mutex sync.Mutex
-	var shown staged
+	shown := staged{now: [2]firstAnswered{{of: n / 3}, {of: 2 * n / 5}}}
 	o.AnsweredFirst = func(list []pipeline.FirstAnswer) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		for i := range list {
-			shown.now = append(shown.now, list[i].Took.Seconds())
+			switch read := float64(list[i].Item().Source.Offset) * streamPartitions / float64(n); {
+			case read < 1./3:
+				shown.now[0].took = append(shown.now[0].took, list[i].Took.Seconds())
+			case read >= .6:
+				shown.now[1].took = append(shown.now[1].took, list[i].Took.Seconds())
+			}
 		}
 	}
 	episodes := int64(n / streamStreams / streamEpisode)
