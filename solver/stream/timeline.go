@@ -15,14 +15,13 @@ import (
 // chosen by time as well as by distance, and a given label is evidence for the items around it. The stream's
 // own answers are not: mistakes would reinforce themselves.
 const (
-	coherenceKept   = .9  // factor by which an episode counts less with each later one
-	lagWeight       = .45 // of the order, in median distances of nearest neighbours ...
-	lagUnit         = 33  // ... for this many positions
-	lagMost         = 100 // items further apart than this many positions count as this far apart
-	evidenceWeight  = 8   // of a certain label
-	evidenceSweeps  = 4
-	evidenceReach   = 30 // positions in the stream
-	evidenceNearest = 8  // neighbours within reach that an item takes evidence from
+	coherenceKept  = .9  // factor by which an episode counts less with each later one
+	lagWeight      = .45 // of the order, in median distances of nearest neighbours ...
+	lagUnit        = 33  // ... for this many positions
+	lagMost        = 100 // items further apart than this many positions count as this far apart
+	evidenceWeight = 8   // of a certain label
+	evidenceSweeps = 4
+	evidenceReach  = 30 // positions in the stream
 )
 
 // timeline is what a stream learns of the order of its items, and the labels of its tracks.
@@ -99,7 +98,7 @@ func (t *timeline) relate(e *episode, space *solver.Space) {
 	}
 	t.learnOrder(&p.around)
 	s.lag(p, &p.Problem)
-	if evidence := t.evidence(p, items); evidence != nil {
+	if evidence := t.evidence(p, items, s.settings.Solver.Rho); evidence != nil {
 		kernel.Axpy(1, p.rejected, evidence[:len(p.rejected)])
 		p.Evidence = evidence
 	}
@@ -154,9 +153,8 @@ func (t *timeline) learnOrder(a *surroundings) {
 		sum += math.Abs(float64(int(j) - i))
 	}
 	apart := sum / float64(a.n) / (float64(a.n+1) / 3)
-	m := float64(min(a.n, 100)) / 100
-	t.distance = coherenceKept*t.distance + apart*m
-	t.weight = coherenceKept*t.weight + m
+	t.distance = coherenceKept*t.distance + apart
+	t.weight = coherenceKept*t.weight + 1
 }
 
 // lag returns what the order adds to the squared distance of items 1, 2, ... positions apart. Its mean over
@@ -181,8 +179,8 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 
 // evidence returns the evidence for items, n x K: from labels of the episode's items around them, and of
 // earlier items of their tracks. nil: none.
-func (t *timeline) evidence(p *problem, items []Item) []float32 {
-	values, classes := t.spread(&p.around, items)
+func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
+	values, classes := t.spread(&p.around, items, rho)
 	tracked := t.tracked(p, items)
 	k, c := len(classes), t.coherence()
 	if (k == 0 || c == 0) && len(tracked) == 0 {
@@ -200,10 +198,10 @@ func (t *timeline) evidence(p *problem, items []Item) []float32 {
 	return out
 }
 
-// spread propagates labels: e_p = sum w_pq e_q / sum w_pq over the nearest items within reach, w =
+// spread propagates labels: e_p = sum w_pq e_q / sum w_pq over the rho nearest items within reach, w =
 // exp(-d2/s1). Labelled items keep theirs. It returns e, with a column for each class that items
 // are labelled with.
-func (t *timeline) spread(a *surroundings, items []Item) (values []float32, classes []string) {
+func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []float32, classes []string) {
 	number, counts := numbered(items, func(i *Item) string { return i.Label })
 	n, k := len(items), len(counts)
 	if k == 0 {
@@ -215,16 +213,16 @@ func (t *timeline) spread(a *surroundings, items []Item) (values []float32, clas
 			values[i*k+int(c)], classes[c] = 1, items[i].Label
 		}
 	}
-	links := make([]link, 0, n*evidenceNearest)
+	links := make([]link, 0, n*rho)
 	ends := make([]int, n)
-	near := make([]link, 0, evidenceNearest)
+	near := make([]link, 0, rho)
 	width := float32(max(a.middle, 1e-12))
 	for i := range n {
 		if items[i].Label == "" {
 			near = near[:0]
 			for j := max(0, i-evidenceReach); j <= min(n-1, i+evidenceReach); j++ {
 				if j != i {
-					near = nearest(near, link{int32(j), a.distances[i*n+j]}, evidenceNearest)
+					near = nearest(near, link{int32(j), a.distances[i*n+j]}, rho)
 				}
 			}
 			for _, x := range near {

@@ -218,8 +218,8 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 		if tested := s.calibration.answers; len(tested) != 1 || tested[0].answered != want {
 			t.Errorf("frame %q: %+v, not answered %s", frame, tested, want)
 		}
-		if learned := s.timeline.weight - coherenceKept*weight; math.Abs(learned-.3) > 1e-9 {
-			t.Errorf("the order weighs %g more, not once for 30 items", learned)
+		if learned := s.timeline.weight - coherenceKept*weight; math.Abs(learned-1) > 1e-9 {
+			t.Errorf("the order weighs %g more, not one episode", learned)
 		}
 	}
 }
