@@ -172,26 +172,9 @@ func TestExactIsTheSameWithEveryKernelAndAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-func TestGramNeighbours(t *testing.T) {
-	var w Workspace
-	for _, size := range []struct{ n, d, rho int }{{1, 3, 2}, {2, 3, 2}, {5, 2, 9}, {100, 16, 5}, {300, 7, 3}, {300, 33, 20}} {
-		rows := uniform(size.n*size.d, 8)
-		for i := range rows {
-			rows[i] = float32(int(8 * rows[i])) // products without rounding, distances with ties
-		}
-		g := make([]float32, size.n*size.n)
-		kernel.Gram(g, rows, size.n, size.d)
-		sameNeighbours(t, fmt.Sprint(size), rows, size.d, w.GramNeighbours(g, size.n, size.rho), brute(rows, size.n, size.d, size.rho), false)
-		if _, err := w.Build(context.Background(), rows, size.n, size.d, Options{Rho: size.rho}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestSearchesInAUsedWorkspaceAllocateNothing(t *testing.T) {
 	const n, d = 100, 32
-	rows, g := uniform(n*d, 9), make([]float32, n*n)
-	kernel.Gram(g, rows, n, d)
+	rows := uniform(n*d, 9)
 	var w Workspace
 	var a Affinity
 	if allocations := testing.AllocsPerRun(10, func() {
@@ -200,7 +183,6 @@ func TestSearchesInAUsedWorkspaceAllocateNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		lists.SymmetricInto(&a)
-		w.GramNeighbours(g, n, 5).SymmetricInto(&a)
 	}); allocations != 0 {
 		t.Errorf("%g allocations", allocations)
 	}

@@ -62,7 +62,6 @@ type Options struct {
 // in a used Workspace allocates nothing.
 type Workspace struct {
 	points  points
-	gram    points // for GramNeighbours, with norms only
 	lists   candidateLists
 	graph   graph // for the passes over the lists
 	workers []*worker

@@ -21,7 +21,7 @@ func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]i
 	net, member := coarse(a, k, random)
 	part, count := net.merge(k, nil)
 	rename(member, part)
-	if k > 0 && count > k {
+	if k > 0 && count > k && rows != nil {
 		part, count = join(rows, member, count, k)
 		rename(member, part)
 	}

@@ -50,8 +50,8 @@ func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
 }
 
 // Communities divides a graph into at most k clusters, as a clustering does to start. With k 0 the modularity
-// decides how many; otherwise clusters that the graph does not tie are joined by their rows. It returns the
-// cluster of each point.
+// decides how many; otherwise clusters that the graph does not tie are joined by their rows, or with rows nil
+// stay more than k. It returns the cluster of each point.
 func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int32 {
 	cluster, _ := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
 	return cluster

@@ -155,6 +155,24 @@ func TestLowerStartIsKept(t *testing.T) {
 	}
 }
 
+// The only label of a class lies among the rows of another: neither loses its rows.
+func TestALabelAmongOthersRows(t *testing.T) {
+	p, truth := blobs(5000, 16, 12, 1, false, .3, 8)
+	for j, v := range p.Support.Row(2) {
+		p.Support.Row(3)[j] = .9*v + .1*p.Support.Row(3)[j]
+	}
+	r := solve(t, p, Settings{Uncalibrated: true})
+	right := 0
+	for i, y := range truth {
+		if r.Labels[i] == y {
+			right++
+		}
+	}
+	if share := float64(right) / float64(p.N); share < .95 {
+		t.Errorf("%.3f are right", share)
+	}
+}
+
 func TestClusters(t *testing.T) {
 	p, truth := blobs(1500, 24, 6, 0, false, .5, 4)
 	for _, p.K = range []int{6, 0} { // 0: the graph decides how many

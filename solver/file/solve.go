@@ -138,7 +138,9 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
 	starts := [][]int32{answer}
 	if l.fewLabels() {
-		if other := l.byCommunities(similar, answer, s.Seed); other != nil {
+		if matched := l.byClusters(similar, answer, s.Seed); matched != nil {
+			starts = [][]int32{matched}
+		} else if other := l.byCommunities(similar, answer, s.Seed); other != nil {
 			starts = append(starts, other)
 		}
 	}
@@ -173,6 +175,52 @@ func (l *loaded) fewLabels() bool {
 		}
 	}
 	return labelled < fewLabelled && l.k <= fewClasses && l.manifold > .5
+}
+
+// agreeing is the share of labelled rows that the clusters of a file must get right to be its start. On MNIST
+// with one label a class they do in all seeds seen, and R would take the spread labels in one of five, .82
+// right in place of .97; where clusters are not the classes, as on Statlog Shuttle, they do not.
+const agreeing = .9
+
+// byClusters returns the class of each row by its cluster: clusters found without labels and matched one to
+// one with the classes, the pair with the most rows of an answer first. A label that lies among the rows of
+// another class so does not take them, and its own rows, which hold no label, are not left to a third class.
+// nil: clusters are not the classes, as too few labelled rows are in the cluster of theirs.
+func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []int32 {
+	clusters := solver.Communities(similar.graph, l.k, nil, seed)
+	if int(slices.Max(clusters)) >= l.k { // parts of the graph that nothing ties
+		return nil
+	}
+	type pair struct{ cluster, class, rows int }
+	pairs := make([]pair, l.k*l.k)
+	for i := range pairs {
+		pairs[i].cluster, pairs[i].class = i/l.k, i%l.k
+	}
+	for i, p := range similar.order {
+		pairs[int(clusters[i])*l.k+int(answer[p])].rows++
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return b.rows - a.rows })
+	class, taken := slices.Repeat([]int32{-1}, l.k), make([]bool, l.k)
+	for _, x := range pairs {
+		if class[x.cluster] < 0 && !taken[x.class] {
+			class[x.cluster], taken[x.class] = int32(x.class), true
+		}
+	}
+	out, labelled, right := slices.Clone(l.class), 0, 0
+	for i, p := range similar.order {
+		y := class[clusters[i]]
+		if l.class[p] < 0 {
+			out[p] = y
+			continue
+		}
+		if labelled++; l.class[p] == y {
+			right++
+		}
+	}
+	if float64(right) < agreeing*float64(labelled) {
+		return nil
+	}
+	return out
 }
 
 // byCommunities returns the class of each row by the labels in its community, or its answer if the community
