@@ -40,17 +40,27 @@ type Config struct {
 // section groups settings under one heading of help and of the reference page.
 type section struct {
 	title    string
-	settings []definition
+	settings []*definition
+}
+
+// group is a part of Config. One whose settings depend on each other has check(*Config, report) too.
+type group interface{ sections() []section }
+
+// groups lists every group, in the order of the reference page.
+func (c *Config) groups() []group {
+	return []group{
+		&c.Topics, &c.Stage, &c.Registry, &c.Memory, &c.Files, &c.Feed, &c.Teach, &c.Dead, &c.State, &c.Tail,
+		&c.Similar, &c.Demo, &c.Backfill, &c.Check, &c.Evaluate, &c.Solver, &c.Index, &c.Delivery, &c.Kafka,
+		&c.Listen, &c.General,
+	}
 }
 
 // sections lists every definition.
-func (c *Config) sections() []section {
-	return slices.Concat(c.Topics.sections(), c.Stage.sections(), c.Registry.sections(), c.Memory.sections(),
-		c.Files.sections(), c.Feed.sections(), c.Teach.sections(), c.Dead.sections(), c.State.sections(),
-		c.Tail.sections(), c.Similar.sections(), c.Demo.sections(),
-		c.Backfill.sections(), c.Check.sections(),
-		c.Evaluate.sections(), c.Solver.sections(), c.Index.sections(), c.Delivery.sections(), c.Kafka.sections(),
-		c.Listen.sections(), c.General.sections())
+func (c *Config) sections() (all []section) {
+	for _, g := range c.groups() {
+		all = append(all, g.sections()...)
+	}
+	return all
 }
 
 // The commands that share settings. A setting belongs to every command that uses it.
@@ -140,7 +150,7 @@ func Names() []string {
 	var names []string
 	for _, section := range new(Config).sections() {
 		for _, d := range section.settings {
-			names = append(names, d.name())
+			names = append(names, d.name)
 		}
 	}
 	slices.Sort(names)
@@ -154,7 +164,7 @@ func (c *Config) Command() string { return c.command }
 func Default(command string) *Config {
 	c := &Config{command: command, origins: map[string]Origin{}}
 	for _, s := range slices.Concat(c.Numbers(), c.Settings()) {
-		s.field.reset()
+		s.reset()
 	}
 	c.Listen.divide()
 	return c

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func (e *Evaluate) sections() []section {
 	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "tune"}
 	measuring := with(sets, "eval stream", "eval paper")
 	tasks, paper := []string{"eval fewshot", "tune"}, []string{"eval paper"}
-	return []section{{"Measurement", slices.Concat([]definition{
+	return []section{{"Measurement", slices.Concat([]*definition{
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
@@ -70,7 +69,7 @@ func (e *Evaluate) sections() []section {
 			"earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0),
 			atMost(1<<16)).
 			when("tune", 0, "with --for tasks: earlier tasks of other classes that the metric learns from; run has none"),
-	}, e.stream(), []definition{
+	}, e.stream(), []*definition{
 		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1),
 			atMost(1000)),
 		define("plots", &e.Plots, paper, "", "folder to write the plots to").example("DIR"),
@@ -78,10 +77,10 @@ func (e *Evaluate) sections() []section {
 }
 
 // stream defines the settings of eval stream alone.
-func (e *Evaluate) stream() []definition {
+func (e *Evaluate) stream() []*definition {
 	stream := []string{"eval stream"}
-	fraction := []bound[float64]{atLeast(0.), atMost(1.)}
-	return []definition{
+	fraction := []bound{atLeast(0.), atMost(1.)}
+	return []*definition{
 		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of "+
 			"a class, three classes at a time), class (one after the other), shuffled, dirichlet:A (the smaller A, "+
 			"the longer a class stays), or a file of row numbers").example("ORDER|FILE.npy").
@@ -123,46 +122,39 @@ func (e *Evaluate) stream() []definition {
 	}
 }
 
-func (e *Evaluate) faults(c *Config) []Fault {
+func (e *Evaluate) check(c *Config, fault report) {
 	least := 1
 	if c.command == "eval stream" {
 		least = 0
 	}
-	var found []Fault
 	for _, text := range e.Shots {
 		if n, err := strconv.Atoi(text); err != nil || n < least || n > 1<<16 {
-			problem := fmt.Sprintf("holds %s: must be whole numbers from %d to %d", shown(text), least, 1<<16)
-			found = append(found, Fault{Setting: "shots", Problem: problem})
+			fault("shots", "holds %s: must be whole numbers from %d to %d", shown(text), least, 1<<16)
 		}
 	}
 	if len(e.Shots) == 0 {
-		found = append(found, Fault{Setting: "shots", Problem: "is empty: give at least one whole number"})
+		fault("shots", "is empty: give at least one whole number")
 	}
-	return append(found, e.idle(c)...)
+	if c.command == "tune" {
+		e.checkTune(c, fault)
+	}
 }
 
-// idle reports settings that have no effect on what tune measures. It first sets For to tasks if For is not
-// given but a setting of tasks is.
-func (e *Evaluate) idle(c *Config) []Fault {
-	if c.command != "tune" {
-		return nil
-	}
-	var found []Fault
+// checkTune reports settings that have no effect on what tune measures. It first sets For to tasks if For is
+// not given but a setting of tasks is.
+func (e *Evaluate) checkTune(c *Config, fault report) {
 	ofTasks := []string{"ways", "mix", "tasks", "novel", "split-seed", "metric-episodes"}
 	if !c.Given("for") && slices.ContainsFunc(ofTasks, c.Given) {
 		c.Solver.For = "tasks"
 	}
-	for purpose, names := range map[string][]string{
-		"tasks":          ofTasks,
-		"stream or file": {"order", "trials"},
-		"stream":         {"teach", "episode-size"},
-	} {
-		for _, name := range names {
-			if c.Given(name) && !strings.Contains(purpose, c.Solver.For) {
-				found = append(found, Fault{Setting: name, Problem: "means nothing with --for " + c.Solver.For + ": it is for " + purpose})
+	for _, of := range []struct {
+		purpose string
+		names   []string
+	}{{"tasks", ofTasks}, {"stream or file", []string{"order", "trials"}}, {"stream", []string{"teach", "episode-size"}}} {
+		for _, name := range of.names {
+			if c.Given(name) && !strings.Contains(of.purpose, c.Solver.For) {
+				fault(name, "means nothing with --for %s: it is for %s", c.Solver.For, of.purpose)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Fault) int { return strings.Compare(a.Setting, b.Setting) })
-	return found
 }

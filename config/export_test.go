@@ -30,12 +30,12 @@ setting of any command is an error.
 }
 
 // referenceRows returns one row for each form in which commands take a setting.
-func referenceRows(d definition) string {
+func referenceRows(d *definition) string {
 	var rows []string
 	takenBy := map[string][]string{}
 	for _, command := range takers(d) {
 		s, _ := d.of(command)
-		s.field.reset()
+		s.reset()
 		value, byDefault := s.Kind(), s.Value()
 		if b := s.Bound(); b != "" {
 			value += ", " + b
@@ -63,13 +63,10 @@ func referenceRows(d definition) string {
 	return text.String()
 }
 
-func (d *defined[T]) commands() []string {
-	var all []string
+// takers returns the commands that take a setting.
+func takers(d *definition) (all []string) {
 	for _, v := range d.variants {
 		all = append(all, v.commands...)
 	}
 	return all
 }
-
-// takers returns the commands that take a setting.
-func takers(d definition) []string { return d.(interface{ commands() []string }).commands() }

@@ -22,7 +22,7 @@ type Files struct {
 
 func (f *Files) sections() []section {
 	label := []string{"label"}
-	return []section{{"Files", []definition{
+	return []section{{"Files", []*definition{
 		define("input", &f.Input, []string{"label", "feed"}, "",
 			"file of embeddings: .npy, .npz, .csv, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
@@ -46,36 +46,32 @@ func (f *Files) sections() []section {
 	}}}
 }
 
-func (f *Files) faults(c *Config) []Fault {
+func (f *Files) check(c *Config, fault report) {
 	if slices.Contains([]string{"label", "feed", "teach", "audit"}, c.command) {
 		for _, name := range fieldNames {
 			if c.Stage.Field(name) != "" && name != "vector" && name != "id" && name != "label" {
-				return []Fault{{Setting: "fields", Problem: "names " + name + ": a file's columns are vector, id and label"}}
+				fault("fields", "names %s: a file's columns are vector, id and label", name)
 			}
 		}
 	}
-	found := f.idle(c)
-	switch {
-	case c.command != "label":
-	// a file of any other form may hold labels
-	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"):
-		found = append(found, Fault{Setting: "support", Problem: "is not set and k is 0: give labelled examples, or the number of clusters with --k"})
-	case f.K != 0 && len(c.Stage.Support) > 0:
-		found = append(found, Fault{Setting: "k", Problem: "is set and support too: the support names the classes, leave one out"})
+	if c.command != "label" {
+		return
 	}
-	return found
+	f.checkIdle(c, fault)
+	switch {
+	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"): // other files may hold labels
+		fault("support", "is not set and k is 0: give labelled examples, or the number of clusters with --k")
+	case f.K != 0 && len(c.Stage.Support) > 0:
+		fault("k", "is set and support too: the support names the classes, leave one out")
+	}
 }
 
-// idle reports settings that have no effect on what label does.
-func (f *Files) idle(c *Config) []Fault {
-	if c.command != "label" {
-		return nil
-	}
-	var found []Fault
+// checkIdle reports settings that have no effect on what label does.
+func (f *Files) checkIdle(c *Config, fault report) {
 	refuse := func(why string, names ...string) {
 		for _, name := range names {
 			if c.Given(name) {
-				found = append(found, Fault{Setting: name, Problem: "means nothing " + why})
+				fault(name, "means nothing %s", why)
 			}
 		}
 	}
@@ -92,7 +88,6 @@ func (f *Files) idle(c *Config) []Fault {
 	if !slices.ContainsFunc(files, func(file string) bool { return !strings.HasSuffix(file, ".npy") }) {
 		refuse("for .npy, which has no columns", "fields")
 	}
-	return found
 }
 
 // Feed says how a file is sent as a feed.
@@ -106,7 +101,7 @@ type Feed struct {
 
 func (f *Feed) sections() []section {
 	feed := []string{"feed"}
-	return []section{{"Feed", []definition{
+	return []section{{"Feed", []*definition{
 		define("labels-file", &f.LabelsFile, feed, "",
 			".npy file of integers, the classes, -1 none: sent as each record's label").
 			example("FILE"),
@@ -119,11 +114,10 @@ func (f *Feed) sections() []section {
 	}}}
 }
 
-func (f *Feed) faults(*Config) []Fault {
+func (f *Feed) check(_ *Config, fault report) {
 	if f.Key != "" && f.Keys != "" {
-		return []Fault{{Setting: "keys", Problem: "is " + f.Keys + " and key is " + f.Key + ": leave one out"}}
+		fault("keys", "is %s and key is %s: leave one out", f.Keys, f.Key)
 	}
-	return nil
 }
 
 // Teach says how the examples are sent.
@@ -134,7 +128,7 @@ type Teach struct {
 }
 
 func (t *Teach) sections() []section {
-	return []section{{"Teach", []definition{
+	return []section{{"Teach", []*definition{
 		define("forget", &t.Forget, []string{"teach"}, false,
 			"forget the examples of the file, by their ids, instead of teaching them"),
 		define("by", &t.By, with(orders, "teach", "forget"), "", "who says so: kept with each record").
@@ -154,7 +148,7 @@ type Dead struct {
 
 func (d *Dead) sections() []section {
 	replay := []string{"dead replay"}
-	return []section{{"Dead letters", []definition{
+	return []section{{"Dead letters", []*definition{
 		define("reason", &d.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
 		define("since", &d.Since, deadLetters, "", "only letters written since then: a duration such as 2h, or an RFC 3339 time").
 			example("TIME").when("similar", "", "only items of that time and later: a duration such as 2h, or an RFC 3339 time").
@@ -176,10 +170,8 @@ func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
 	return time.Parse(time.RFC3339, d.Since)
 }
 
-func (d *Dead) faults(*Config) []Fault {
+func (d *Dead) check(_ *Config, fault report) {
 	if _, err := d.SinceTime(time.Now()); err != nil {
-		return []Fault{{Setting: "since", Problem: "is " + d.Since +
-			": must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z"}}
+		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", d.Since)
 	}
-	return nil
 }

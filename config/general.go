@@ -15,7 +15,7 @@ type General struct {
 }
 
 func (g *General) sections() []section {
-	return []section{{"Every command", []definition{
+	return []section{{"Every command", []*definition{
 		define("config", &g.File, every, "", "YAML file of settings, each under its own name").example("FILE"),
 		define("log", &g.Log, every, nil,
 			"least severe line of the log on stderr, and how it is written: debug,json; none: info, text. "+
@@ -49,20 +49,17 @@ func (g *General) log(of []string, otherwise string) string {
 	return otherwise
 }
 
-func (g *General) faults(*Config) []Fault {
-	for _, of := range [][]string{logLevels, logForms} {
-		n := 0
-		for _, given := range g.Log {
-			if slices.Contains(of, given) {
-				n++
-			}
-		}
-		if n > 1 {
-			return []Fault{{Setting: "log", Problem: "is " + strings.Join(g.Log, ",") + ": must be one of " +
-				strings.Join(logLevels, ", ") + " and one of " + strings.Join(logForms, ", ")}}
+func (g *General) check(_ *Config, fault report) {
+	levels := 0
+	for _, given := range g.Log {
+		if slices.Contains(logLevels, given) {
+			levels++
 		}
 	}
-	return nil
+	if levels > 1 || len(g.Log)-levels > 1 {
+		fault("log", "is %s: must be one of %s and one of %s", strings.Join(g.Log, ","), strings.Join(logLevels, ", "),
+			strings.Join(logForms, ", "))
+	}
 }
 
 // Listen is the one HTTP listener: page, metrics, health.
@@ -79,7 +76,7 @@ type Listen struct {
 
 func (l *Listen) sections() []section {
 	served := []string{"run", "backfill", "correct", "demo"}
-	return []section{{"Page, metrics and health", []definition{
+	return []section{{"Page, metrics and health", []*definition{
 		define("listen", &l.At, []string{"run", "demo", "health", "state show", "similar"},
 			[]string{"127.0.0.1:8070"},
 			"address of page, metrics and health; port 0 takes a free one; empty: none. Add advertise=HOST:PORT, or "+
@@ -108,26 +105,37 @@ const (
 
 // divide finds Address and Advertise in At.
 func (l *Listen) divide() {
-	l.Address, l.Advertise = "", ""
-	for _, at := range l.At {
-		if to, is := strings.CutPrefix(at, advertising); is {
-			l.Advertise = to
-		} else {
-			l.Address = at
-		}
-	}
+	at, advertised := divided(l.At, advertising)
+	l.Address, l.Advertise = last(at), last(advertised)
 }
 
 // tokenFiles returns the files of the tokens for teaching and for reading; open: no token is needed.
 func (l *Listen) tokenFiles() (teach, read string, open bool) {
-	for _, file := range l.TokenFiles {
-		if view, is := strings.CutPrefix(file, viewing); is {
-			read = view
-		} else if teach = file; file == "none" {
-			teach, open = "", true
+	all, view := divided(l.TokenFiles, viewing)
+	if teach = last(all); teach == "none" {
+		return "", last(view), true
+	}
+	return teach, last(view), false
+}
+
+// divided separates the elements of a list that begin with a prefix, and takes it off.
+func divided(list []string, prefix string) (plain, marked []string) {
+	for _, text := range list {
+		if rest, is := strings.CutPrefix(text, prefix); is {
+			marked = append(marked, rest)
+		} else {
+			plain = append(plain, text)
 		}
 	}
-	return teach, read, open
+	return plain, marked
+}
+
+// last returns the last element of a list; "" if it has none.
+func last(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
 }
 
 // ImageURL returns the URL of an item's picture; "" if none is given.
@@ -150,54 +158,39 @@ func (l *Listen) IsLoopback() bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (l *Listen) faults(c *Config) []Fault {
-	given := 0
-	for _, at := range l.At {
-		if !strings.HasPrefix(at, advertising) {
-			given++
-		}
-	}
-	if given > 1 || len(l.At)-given > min(1, given) {
-		return []Fault{{Setting: "listen", Problem: "is " + strings.Join(l.At, ",") +
-			": must be one HOST:PORT, and beside it one advertise=HOST:PORT or none"}}
+func (l *Listen) check(c *Config, fault report) {
+	at, advertised := divided(l.At, advertising)
+	if len(at) > 1 || len(advertised) > min(1, len(at)) {
+		fault("listen", "is %s: must be one HOST:PORT, and beside it one advertise=HOST:PORT or none", strings.Join(l.At, ","))
+		return
 	}
 	if l.Advertise != "" && !strings.Contains(l.Advertise, "://") {
 		if _, _, err := net.SplitHostPort(l.Advertise); err != nil {
-			return []Fault{{Setting: "listen", Problem: "advertises " + l.Advertise + ": must be HOST:PORT or a URL"}}
+			fault("listen", "advertises %s: must be HOST:PORT or a URL", l.Advertise)
 		}
 	}
 	if l.Address == "" || c.command == "health" || c.command == "similar" {
-		return nil
+		return
 	}
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {
-		return []Fault{{Setting: "listen", Problem: "is " + l.Address + ": must be HOST:PORT"}}
+		fault("listen", "is %s: must be HOST:PORT", l.Address)
+		return
 	}
 	for _, host := range l.Images {
 		if !strings.Contains(host, "{id}") && strings.ContainsAny(host, " ;,'\"/") {
-			return []Fault{{Setting: "images", Problem: "has " + host + ": must be HOST, HOST:PORT or a URL with {id}"}}
+			fault("images", "has %s: must be HOST, HOST:PORT or a URL with {id}", host)
 		}
 	}
-	given = 0
-	for _, file := range l.TokenFiles {
-		if !strings.HasPrefix(file, viewing) {
-			given++
-		}
-	}
-	if given > 1 || len(l.TokenFiles)-given > 1 {
-		return []Fault{{Setting: "listen-token-file", Problem: "is " + strings.Join(l.TokenFiles, ",") +
-			": must be one FILE, or none, and one view=FILE"}}
+	teach, view := divided(l.TokenFiles, viewing)
+	if len(teach) > 1 || len(view) > 1 {
+		fault("listen-token-file", "is %s: must be one FILE, or none, and one view=FILE", strings.Join(l.TokenFiles, ","))
 	}
 	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
-		return []Fault{{
-			Setting: "listen-token-file", Problem: "names a token to read: needs another token beside it, for those who teach",
-		}}
+		fault("listen-token-file", "names a token to read: needs another token beside it, for those who teach")
 	}
-	_, _, open := l.tokenFiles()
-	if !l.IsLoopback() && l.Token == "" && !open {
-		return []Fault{{Setting: "listen", Problem: "is " + l.Address +
-			", which others can reach: needs listen-token-file, FILE or none to let everyone in"}}
+	if _, _, open := l.tokenFiles(); !l.IsLoopback() && l.Token == "" && !open {
+		fault("listen", "is %s, which others can reach: needs listen-token-file, FILE or none to let everyone in", l.Address)
 	}
-	return nil
 }
 
 // Demo holds the settings of the demo.
@@ -206,7 +199,7 @@ type Demo struct {
 }
 
 func (d *Demo) sections() []section {
-	return []section{{"Demo", []definition{
+	return []section{{"Demo", []*definition{
 		define("for", &d.For, []string{"demo"}, 0, "how long to run; off: until stopped",
 			atLeast[time.Duration](0)),
 	}}}
@@ -221,7 +214,7 @@ type State struct {
 
 func (s *State) sections() []section {
 	commands := with(labelTopic, "state show", "state reset", "audit")
-	return []section{{"State", []definition{
+	return []section{{"State", []*definition{
 		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail", "pause", "resume", "state export",
 			"state import"), "",
 			"only this stream; none: all of them"),
@@ -242,7 +235,7 @@ type Tail struct {
 func (t *Tail) sections() []section {
 	const newest = "only the newest of these, so many; 0: all"
 	tail := []string{"tail"}
-	return []section{{"Tail", []definition{
+	return []section{{"Tail", []*definition{
 		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
 		define("raw", &t.Raw, []string{"tail", "state show", "dead show"}, false,
 			"print what senders wrote as it is, whole, with whatever steers a terminal"),
@@ -259,7 +252,7 @@ type Similar struct {
 }
 
 func (s *Similar) sections() []section {
-	return []section{{"Similar", []definition{
+	return []section{{"Similar", []*definition{
 		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
 			example("ID").neededBy("similar", "skip").
 			when("skip", "", "the record, by the id that its result would have: TOPIC/PARTITION/OFFSET"),
@@ -276,7 +269,7 @@ type Check struct {
 
 func (k *Check) sections() []section {
 	check := []string{"check"}
-	return []section{{"Check", []definition{
+	return []section{{"Check", []*definition{
 		define("create", &k.Create, check, false, "make the topics that are missing"),
 		define("compact", &k.Compact, check, false,
 			"have topics compacted that must be: a labels topic that a producer made is not"),

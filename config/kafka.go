@@ -24,7 +24,7 @@ type Kafka struct {
 }
 
 func (k *Kafka) sections() []section {
-	return []section{{"Kafka", []definition{
+	return []section{{"Kafka", []*definition{
 		define("brokers", &k.Brokers, onKafka, nil, "Kafka brokers, HOST:PORT each; none: the embedded broker").
 			example("HOST:PORT,..."),
 		define("client-id", &k.ClientID, onKafka, "slkstream", "name by which brokers know this process"),
@@ -56,50 +56,43 @@ func (k *Kafka) Token() (file, command string) {
 	return k.SASLPasswordFile, ""
 }
 
-func (k *Kafka) faults(c *Config) []Fault {
-	var found []Fault
-	add := func(setting, problem string) { found = append(found, Fault{Setting: setting, Problem: problem}) }
+func (k *Kafka) check(c *Config, fault report) {
 	for _, b := range k.Brokers {
 		if _, port, err := net.SplitHostPort(b); err != nil || port == "" {
-			add("brokers", "has "+b+": must be HOST:PORT")
+			fault("brokers", "has %s: must be HOST:PORT", b)
 		}
 	}
-	for _, s := range []struct{ name, value string }{
-		{"tls-ca", k.TLSCA},
-		{"tls-cert", k.TLSCert},
-		{"tls-key", k.TLSKey},
-	} {
+	for _, s := range []struct{ name, value string }{{"tls-ca", k.TLSCA}, {"tls-cert", k.TLSCert}, {"tls-key", k.TLSKey}} {
 		if s.value != "" && !k.TLS && c.Registry.URL() == "" {
-			add(s.name, "is "+s.value+" but tls is off: turn --tls on")
+			fault(s.name, "is %s but tls is off: turn --tls on", s.value)
 		}
 	}
 	if (k.TLSCert == "") != (k.TLSKey == "") {
-		add("tls-cert", "and tls-key go together: one of them is not set")
+		fault("tls-cert", "and tls-key go together: one of them is not set")
 	}
 	if k.SASL == "" && k.SASLUser != "" {
-		add("sasl-user", "is "+k.SASLUser+" but sasl is not set: choose how to log in with --sasl")
+		fault("sasl-user", "is %s but sasl is not set: choose how to log in with --sasl", k.SASLUser)
 	}
-	file, command := k.Token()
-	switch given := file+command != ""; {
+	_, command := k.Token()
+	switch given := k.SASLPasswordFile != ""; {
 	case k.SASL == "oauthbearer" && !given:
-		add("sasl", "is oauthbearer: needs sasl-token-file or sasl-token-command")
+		fault("sasl", "is oauthbearer: needs sasl-token-file or sasl-token-command")
 	case k.SASL != "oauthbearer" && command != "":
-		add("sasl", "is not oauthbearer, but sasl-token-command is set")
+		fault("sasl", "is not oauthbearer, but sasl-token-command is set")
 	case k.SASL == "" && given:
-		add("sasl-password-file", "is "+k.SASLPasswordFile+" but sasl is not set: choose how to log in with --sasl")
+		fault("sasl-password-file", "is %s but sasl is not set: choose how to log in with --sasl", k.SASLPasswordFile)
 	case k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || !given):
-		add("sasl", "is "+k.SASL+": needs sasl-user and sasl-password-file")
+		fault("sasl", "is %s: needs sasl-user and sasl-password-file", k.SASL)
 	}
 	if k.EmbeddedListen != "" {
 		host, port, err := net.SplitHostPort(k.EmbeddedListen)
 		if ip := net.ParseIP(host); err != nil || port == "" || host == "" || ip != nil && ip.IsUnspecified() {
-			add("embedded-listen", "is "+k.EmbeddedListen+": must be HOST:PORT, with a host that clients can be told to connect to")
+			fault("embedded-listen", "is %s: must be HOST:PORT, with a host that clients can be told to connect to", k.EmbeddedListen)
 		}
 	}
 	if len(k.Brokers) == 0 && (k.TLS || k.SASL != "") {
-		add("brokers", "is not set, but tls or sasl is: the embedded broker speaks neither")
+		fault("brokers", "is not set, but tls or sasl is: the embedded broker speaks neither")
 	}
-	return found
 }
 
 // Topics are the topics of a stage, and the group that reads them.
@@ -123,7 +116,7 @@ type Topics struct {
 func (t *Topics) sections() []section {
 	holding := with(checked, "forget") // commands that use all topics that hold names
 	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
-	return []section{{"Topics", []definition{
+	return []section{{"Topics", []*definition{
 		define("in", &t.In, with(checked, "state reset"), nil,
 			"topic of embeddings; repeatable").example("TOPIC").
 			when("pause", nil, "topic of --partition; none: every input's").
@@ -199,59 +192,54 @@ var forms = []string{"json", "cloudevents", "avro"}
 // IsTemplate says whether the user defines the JSON of results.
 func (t *Topics) IsTemplate() bool { return strings.HasPrefix(strings.TrimSpace(t.OutFormat), "{") }
 
-func (t *Topics) faults(c *Config) []Fault {
+func (t *Topics) check(c *Config, fault report) {
 	if slices.Contains(deadLetters, c.command) && t.Dead == "" && t.Out == "" {
-		return []Fault{{Setting: "dead", Problem: "is not set, nor is out, from which it would be named"}}
+		fault("dead", "is not set, nor is out, from which it would be named")
 	}
 	if !slices.Contains(checked, c.command) {
-		return nil
+		return
 	}
-	var found []Fault
 	asked := t.Review != "" || c.Listen.Address != "" && t.Labels != ""
 	rate, from := c.Memory.ReviewRate, c.Origin("review-rate").Layer
 	if from != "" && from != "file" && !asked && slices.Contains(live, c.command) && rate > 0 &&
 		rate != Default(c.command).Memory.ReviewRate {
-		found = append(found, Fault{Setting: "review-rate", Problem: "means nothing here: nobody is asked without review, or listen and labels"})
+		fault("review-rate", "means nothing here: nobody is asked without review, or listen and labels")
 	}
 	if t.OutFormat == "avro" && c.Registry.URL() == "" {
-		found = append(found, Fault{Setting: "out-format", Problem: "is avro: needs schema-registry"})
+		fault("out-format", "is avro: needs schema-registry")
 	}
 	if !slices.Contains(forms, t.OutFormat) && !t.IsTemplate() {
-		found = append(found, Fault{Setting: "out-format", Problem: "is " + shown(t.OutFormat) +
-			": must be one of " + strings.Join(forms, ", ") + ", or a JSON object"})
+		fault("out-format", "is %s: must be one of %s, or a JSON object", shown(t.OutFormat), strings.Join(forms, ", "))
 	}
-	owner := map[string]string{}
-	claim := func(setting, topic string) {
-		if topic == "" {
-			return
-		}
-		if other, taken := owner[topic]; taken {
-			problem := "is " + topic + ", which is " + other + " as well: each needs a topic of its own"
-			found = append(found, Fault{Setting: setting, Problem: problem})
-			return
-		}
-		owner[topic] = setting
-	}
-	for _, in := range t.In {
-		claim("in", in)
-	}
-	claim("out", t.Out)
-	claim("labels", t.Labels)
-	claim("state", t.StateTopic())
-	if t.Out != "" {
-		claim("dead", t.DeadTopic())
-	}
-	claim("episodes", t.Episodes)
-	claim("now", t.Now)
-	claim("corrections", t.Corrections)
 	if t.Corrections != "" && t.Labels == "" {
-		found = append(found, Fault{Setting: "corrections", Problem: "is " + t.Corrections + ": needs labels, which corrections follow from"})
+		fault("corrections", "is %s: needs labels, which corrections follow from", t.Corrections)
 	}
 	if t.Corrections != "" && c.command == "run" && c.Memory.Recent == 0 {
-		found = append(found, Fault{Setting: "corrections", Problem: "is " + t.Corrections + ": needs recent, the items that can be corrected, above 0"})
+		fault("corrections", "is %s: needs recent, the items that can be corrected, above 0", t.Corrections)
 	}
-	claim("review", t.Review)
-	return found
+	dead := t.Dead
+	if t.Out != "" {
+		dead = t.DeadTopic()
+	}
+	owner := map[string]string{"": ""}
+	for _, in := range t.In {
+		owner[in] = "in"
+	}
+	for _, own := range []struct{ setting, topic string }{
+		{"out", t.Out},
+		{"labels", t.Labels},
+		{"state", t.StateTopic()},
+		{"dead", dead},
+		{"episodes", t.Episodes},
+		{"now", t.Now},
+		{"corrections", t.Corrections},
+		{"review", t.Review},
+	} {
+		if other, taken := owner[own.topic]; taken && own.topic != "" {
+			fault(own.setting, "is %s, which is %s as well: each needs a topic of its own", own.topic, other)
+		}
+		owner[own.topic] = own.setting
+	}
 }
 
 // Delivery holds the delivery guarantee, and how often progress is committed.
@@ -267,7 +255,7 @@ type Delivery struct {
 }
 
 func (d *Delivery) sections() []section {
-	return []section{{"Delivery", []definition{
+	return []section{{"Delivery", []*definition{
 		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
 			oneOf("at-least-once", "exactly-once")),
 		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed",

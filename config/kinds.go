@@ -37,10 +37,17 @@ type Bytes int64
 var units = []struct {
 	name string
 	size int64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {
-	"MB",
-	1e6,
-}, {"KB", 1e3}, {"B", 1}}
+}{
+	{"TiB", 1 << 40},
+	{"GiB", 1 << 30},
+	{"MiB", 1 << 20},
+	{"KiB", 1 << 10},
+	{"TB", 1e12},
+	{"GB", 1e9},
+	{"MB", 1e6},
+	{"KB", 1e3},
+	{"B", 1},
+}
 
 func (b Bytes) String() string {
 	for _, u := range units {
@@ -101,15 +108,13 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 	return s[:cut], true
 }
 
-// parse parses a value of any kind that settings have.
-func parse[T any](raw []string) (T, error) {
-	var v T
+// parse parses a value of any kind that settings have, into a pointer to it.
+func parse(raw []string, into any) (err error) {
 	text := strings.Join(raw, ",")
-	if _, isList := any(v).([]string); !isList && len(raw) > 1 {
-		return v, fmt.Errorf("a list of %d values was given where one is meant", len(raw))
+	if _, isList := into.(*[]string); !isList && len(raw) > 1 {
+		return fmt.Errorf("a list of %d values was given where one is meant", len(raw))
 	}
-	var err error
-	switch p := any(&v).(type) {
+	switch p := into.(type) {
 	case *string:
 		*p = text
 	case *[]string:
@@ -141,9 +146,9 @@ func parse[T any](raw []string) (T, error) {
 	case *Clusters:
 		*p, err = parseClusters(text)
 	default:
-		panic(fmt.Sprintf("a setting cannot be a %T", v))
+		panic(fmt.Sprintf("a setting cannot be a %T", into))
 	}
-	return v, err
+	return err
 }
 
 func notNumber(text, kind string, err error) error {
@@ -181,26 +186,17 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-func elements(v any) []string {
-	if list, ok := v.([]string); ok {
-		return list
-	}
-	return []string{format(v)}
-}
-
-func kindOf[T any]() string {
-	switch t := reflect.TypeFor[T](); t {
+func kindOf(t reflect.Type) string {
+	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return "duration"
 	case reflect.TypeFor[Bytes]():
 		return "size"
 	case reflect.TypeFor[Clusters]():
 		return "whole number or auto"
-	default:
-		return map[reflect.Kind]string{
-			reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number",
-			reflect.Float64: "number",
-			reflect.Slice:   "list", reflect.String: "text",
-		}[t.Kind()]
 	}
+	return map[reflect.Kind]string{
+		reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number", reflect.Float64: "number",
+		reflect.Slice: "list", reflect.String: "text",
+	}[t.Kind()]
 }

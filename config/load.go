@@ -179,7 +179,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 			delete(c.origins, s.Name) // a key without a value means the default
 			continue
 		}
-		if err := s.field.set(values); err != nil {
+		if err := s.set(values); err != nil {
 			faults = append(faults, c.located(Fault{Setting: s.Name, Problem: err.Error()}))
 			unreadable = append(unreadable, s.Name)
 		}

@@ -14,25 +14,19 @@ type Registry struct {
 const secretOf = "secret=" // prefix of the file with the registry's secret
 
 // URL returns the addresses; "" if there are none.
-func (r *Registry) URL() string { url, _ := r.parts(); return url }
+func (r *Registry) URL() string {
+	urls, _ := divided(r.At, secretOf)
+	return strings.Join(urls, ",")
+}
 
 // SecretFile returns the file with the password of the URL's user, or with a token.
-func (r *Registry) SecretFile() string { _, file := r.parts(); return file }
-
-func (r *Registry) parts() (url, secret string) {
-	var urls []string
-	for _, part := range r.At {
-		if file, is := strings.CutPrefix(part, secretOf); is {
-			secret = file
-		} else {
-			urls = append(urls, part)
-		}
-	}
-	return strings.Join(urls, ","), secret
+func (r *Registry) SecretFile() string {
+	_, files := divided(r.At, secretOf)
+	return last(files)
 }
 
 func (r *Registry) sections() []section {
-	return []section{{"Schema registry", []definition{
+	return []section{{"Schema registry", []*definition{
 		define("schema-registry", &r.At, checked, nil,
 			"Confluent schema registry that knows the schemas of framed records, Avro among them: https://USER@HOST; none: framed "+
 				"JSON and nv.Frame alone. secret=FILE beside it, or --schema-registry-secret-file FILE, holds the password of the "+
@@ -41,29 +35,22 @@ func (r *Registry) sections() []section {
 	}}}
 }
 
-func (r *Registry) faults(*Config) []Fault {
-	if r.URL() == "" {
-		if r.SecretFile() != "" {
-			return []Fault{{Setting: "schema-registry", Problem: "is the file of a secret alone: give the URL too"}}
-		}
-		return nil
+func (r *Registry) check(_ *Config, fault report) {
+	urls, files := divided(r.At, secretOf)
+	if len(urls) == 0 && len(files) > 0 {
+		fault("schema-registry", "is the file of a secret alone: give the URL too")
 	}
-	for text := range strings.SplitSeq(r.URL(), ",") {
+	for _, text := range urls {
 		address, err := url.Parse(text)
-		problem := ""
 		switch {
 		case err != nil || address.Host == "":
-			problem = "is not a URL such as https://user@registry:8081" // not shown: may hold a password
+			fault("schema-registry", "is not a URL such as https://user@registry:8081") // not shown: may hold a password
 		case hasPassword(address):
-			problem = "holds a password: give it as a file, schema-registry-secret-file"
-		case address.User != nil && r.SecretFile() == "":
-			problem = "names a user: needs schema-registry-secret-file, the file of the password"
-		default:
-			continue
+			fault("schema-registry", "holds a password: give it as a file, schema-registry-secret-file")
+		case address.User != nil && len(files) == 0:
+			fault("schema-registry", "names a user: needs schema-registry-secret-file, the file of the password")
 		}
-		return []Fault{{Setting: "schema-registry", Problem: problem}}
 	}
-	return nil
 }
 
 func hasPassword(address *url.URL) bool {

@@ -53,7 +53,7 @@ func (s *Solver) sections() []section {
 	labelling := with(solving, "label") // settings of label's own solve too
 	byDefault, several := []string{"default"}, eachOneOf(presets...)
 	const compared = "measured settings to start from; several are measured on the same tasks"
-	return []section{{"Solver", []definition{
+	return []section{{"Solver", []*definition{
 		define("solver", &s.File, with(stage, "audit", "label", "eval fewshot", "eval stream", "eval file"), "",
 			"file of every number of the solver, as tune writes it; none: the measured defaults").example("FILE"),
 		define("for", &s.For, []string{SolverFile}, "", "what the numbers are for", oneOf(purposes...)).
@@ -78,38 +78,38 @@ func (s *Solver) sections() []section {
 				"several see the same files", eachOneOf(fileMethods...)).example("NAME,...").
 			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
 				eachOneOf(clusterMethods...)).example("NAME,..."),
-		optional("lambda", &s.Lambda, labelling, "weight of the graph against the prototypes", atLeast(0.)),
-		optional("rho", &s.Rho, labelling, "graph neighbours of each item", atLeast(0), atMost(1000)),
-		optional("edge-decay", &s.EdgeDecay, solving,
+		define("lambda", &s.Lambda, labelling, nil, "weight of the graph against the prototypes", atLeast(0.)),
+		define("rho", &s.Rho, labelling, nil, "graph neighbours of each item", atLeast(0), atMost(1000)),
+		define("edge-decay", &s.EdgeDecay, solving, nil,
 			"what an item's next nearest neighbour weighs of the one before; 1: all the same", above(0.), atMost(1.)),
-		optional("tau", &s.Tau, labelling, "weight of the distance to a prototype", atLeast(0.)),
-		optional("u", &s.U, labelling, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
+		define("tau", &s.Tau, labelling, nil, "weight of the distance to a prototype", atLeast(0.)),
+		define("u", &s.U, labelling, nil, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
 			atMost(1.)),
-		optional("kappa", &s.Kappa, solving, "height of a mode's kernel", above(0.)),
-		optional("sigma", &s.Sigma, solving, "width of a mode's kernel; 0: estimated", atLeast(0.)),
-		optional("beta", &s.Beta, labelling, "weight of the class proportions", atLeast(0.)),
-		optional("cpi", &s.CPI, labelling, "prior counts of the class proportions", atLeast(0.)),
-		optional("ws", &s.WS, labelling, "weight of a labelled item in its prototype",
+		define("kappa", &s.Kappa, solving, nil, "height of a mode's kernel", above(0.)),
+		define("sigma", &s.Sigma, solving, nil, "width of a mode's kernel; 0: estimated", atLeast(0.)),
+		define("beta", &s.Beta, labelling, nil, "weight of the class proportions", atLeast(0.)),
+		define("cpi", &s.CPI, labelling, nil, "prior counts of the class proportions", atLeast(0.)),
+		define("ws", &s.WS, labelling, nil, "weight of a labelled item in its prototype",
 			atLeast(0.)),
-		optional("outer", &s.Outer, labelling, "most prototype steps", atLeast(1), atMost(10000)),
-		optional("inner", &s.Inner, labelling, "assignment sweeps for each prototype step", atLeast(1),
+		define("outer", &s.Outer, labelling, nil, "most prototype steps", atLeast(1), atMost(10000)),
+		define("inner", &s.Inner, labelling, nil, "assignment sweeps for each prototype step", atLeast(1),
 			atMost(10000)),
-		optional("anneal", &s.Anneal, solving,
+		define("anneal", &s.Anneal, solving, nil,
 			"what tau, kappa and lambda are multiplied by at first, rising to 1; 1: not at all", above(0.),
 			atMost(1.)),
-		optional("anneal-steps", &s.AnnealSteps, solving, "prototype steps until anneal has risen to 1", atLeast(0),
+		define("anneal-steps", &s.AnnealSteps, solving, nil, "prototype steps until anneal has risen to 1", atLeast(0),
 			atMost(10000)),
-		optional("tolerance", &s.Tolerance, labelling, "mean change of the assignments at which a solve stops",
+		define("tolerance", &s.Tolerance, labelling, nil, "mean change of the assignments at which a solve stops",
 			atLeast(0.)),
-		optional("power", &s.Power, labelling, "exponent on each number of an embedding, its sign kept", above(0.)),
-		optional("metric-rank", &s.MetricRank, labelling, "directions that the learned metric shrinks; 0: no metric",
+		define("power", &s.Power, labelling, nil, "exponent on each number of an embedding, its sign kept", above(0.)),
+		define("metric-rank", &s.MetricRank, labelling, nil, "directions that the learned metric shrinks; 0: no metric",
 			atLeast(0), atMost(4096)),
-		optional("metric-shrink", &s.MetricShrink, labelling, "share of the plain metric that is kept", above(0.),
+		define("metric-shrink", &s.MetricShrink, labelling, nil, "share of the plain metric that is kept", above(0.),
 			below(1.)),
-		optional("metric-between", &s.MetricBetween, solving,
+		define("metric-between", &s.MetricBetween, solving, nil,
 			"how far the learned metric shrinks directions in which classes hardly differ; 0: not at all",
 			atLeast(0.)),
-		optional("bias-correction", &s.BiasCorrection, measured,
+		define("bias-correction", &s.BiasCorrection, measured, nil,
 			"move the items by the difference of the means of labelled and unlabelled"),
 		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "feed", "sample"), 1,
 			"start of every random choice"),
@@ -132,14 +132,13 @@ func (s *Solver) Method() string {
 	return s.Methods[0]
 }
 
-func (s *Solver) faults(c *Config) []Fault {
+func (s *Solver) check(c *Config, fault report) {
 	if len(s.Presets) == 0 {
-		return []Fault{{Setting: "preset", Problem: "is empty: name at least one"}}
+		fault("preset", "is empty: name at least one")
 	}
 	if s.File != "" && c.Given("preset") {
-		return []Fault{{Setting: "solver", Problem: "is " + s.File + ", and preset is set too: the file has every number"}}
+		fault("solver", "is %s, and preset is set too: the file has every number", s.File)
 	}
-	return nil
 }
 
 // Index holds the settings of the neighbour search.
@@ -150,7 +149,7 @@ type Index struct {
 
 func (i *Index) sections() []section {
 	commands := []string{SolverFile, "label", "eval index", "eval cluster"}
-	return []section{{"Neighbours", []definition{
+	return []section{{"Neighbours", []*definition{
 		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
 			oneOf("auto", "exact", "hnsw", "descent")),
 		define("recall-floor", &i.RecallFloor, commands, .95,

@@ -44,9 +44,9 @@ func (c *Config) readSolver() Faults {
 		case s.Name == "method" && c.command == "eval file": // eval file compares several
 		case s.Name == "seed" && c.takes("seed"): // it decides what is drawn, too
 		default:
-			if err := s.field.set(e.values); err != nil {
+			if err := s.set(e.values); err != nil {
 				fail("line %d: %s: %v", e.line, s.Name, err)
-			} else if problem := s.field.breach(); problem != "" {
+			} else if problem := s.breach(); problem != "" {
 				fail("line %d: %s %s", e.line, s.Name, problem)
 			}
 		}

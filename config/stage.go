@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type Stage struct {
 
 func (s *Stage) sections() []section {
 	labelled := with(checked, "label", "audit")
-	records := []definition{
+	records := []*definition{
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
@@ -49,7 +48,7 @@ func (s *Stage) sections() []section {
 		define("model", &s.Model, with(checked, "audit"), "",
 			"name of the embedder of records that do not name theirs"),
 	}
-	episodes := []definition{
+	episodes := []*definition{
 		define("episode-size", &s.EpisodeSize, with(checked, "eval stream", "tune"), 100, "items that close an episode",
 			atLeast(1), atMost(1<<20)).
 			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)),
@@ -70,35 +69,26 @@ var fieldNames = []string{"vector", "id", "time", "label", "stream", "frame", "t
 
 // Field returns the path given for a field, "" if none is.
 func (s *Stage) Field(name string) string {
-	for _, pair := range s.Fields {
-		if path, found := strings.CutPrefix(pair, name+"="); found {
-			return path
-		}
-	}
-	return ""
+	_, paths := divided(s.Fields, name+"=")
+	return last(paths)
 }
 
-func (s *Stage) faults(c *Config) []Fault {
-	var found []Fault
-	add := func(setting, format string, args ...any) {
-		found = append(found, Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
-	}
+func (s *Stage) check(c *Config, fault report) {
 	kind, name, named := strings.Cut(s.StreamBy, ":")
 	valid := !named && (kind == "key" || kind == "partition") || named && name != "" &&
 		(kind == "header" || kind == "field")
 	if !valid && slices.Contains(checked, c.command) {
-		add("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
+		fault("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
 	if len(s.Fields) > 0 && s.Field("vector") == "" && slices.Contains(checked, c.command) {
-		add("fields", "is %s: names no vector", strings.Join(s.Fields, ","))
+		fault("fields", "is %s: names no vector", strings.Join(s.Fields, ","))
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
-		add("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
+		fault("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
 	}
 	if s.EpisodeAge == 0 && s.EpisodeIdle == 0 && slices.Contains(stage, c.command) {
-		add("episode-age", "is off and episode-idle is off too: the last items of a stream would never be answered")
+		fault("episode-age", "is off and episode-idle is off too: the last items of a stream would never be answered")
 	}
-	return found
 }
 
 // Memory holds the settings of a stream's memory, and of what it reports beyond labels.
@@ -121,7 +111,7 @@ type Memory struct {
 
 func (m *Memory) sections() []section {
 	answering := with(stage, "eval stream")
-	return []section{{"Answers and memory", []definition{
+	return []section{{"Answers and memory", []*definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
 		define("time", &m.Time, with(stage, "eval stream"), true,
 			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
@@ -170,7 +160,7 @@ type Backfill struct {
 
 func (b *Backfill) sections() []section {
 	backfill := []string{"backfill"}
-	return []section{{"Backfill", []definition{
+	return []section{{"Backfill", []*definition{
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
 			example("NAME").neededBy("backfill").when("correct", "", "name of the job: its processes share one plan under "+
 			"it, and a rerun resumes; none: named after what the labels topic holds now"),
@@ -187,8 +177,7 @@ func (b *Backfill) sections() []section {
 	}}}
 }
 
-func (b *Backfill) faults(c *Config) []Fault {
-	var found []Fault
+func (b *Backfill) check(c *Config, fault report) {
 	for _, end := range []struct{ name, value string }{{"from", b.From}, {"to", b.To}} {
 		if end.value == "earliest" || end.value == "latest" || end.value == "" && end.name == "to" && c.command == "tail" {
 			continue
@@ -197,9 +186,7 @@ func (b *Backfill) faults(c *Config) []Fault {
 			continue
 		}
 		if _, err := time.Parse(time.RFC3339, end.value); err != nil {
-			found = append(found, Fault{Setting: end.name, Problem: "is " + shown(end.value) +
-				": must be a time such as 2026-03-01T00:00:00Z, an offset, earliest or latest"})
+			fault(end.name, "is %s: must be a time such as 2026-03-01T00:00:00Z, an offset, earliest or latest", shown(end.value))
 		}
 	}
-	return found
 }

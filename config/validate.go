@@ -49,32 +49,31 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// report takes a fault of a setting, which is left out if the command does not take the setting.
+type report func(setting, format string, args ...any)
+
 // validate skips settings that could not be parsed.
 func (c *Config) validate(unreadable []string) Faults {
 	var found Faults
 	add := func(f Fault) {
-		if !slices.Contains(unreadable, f.Setting) {
+		if c.takes(f.Setting) && !slices.Contains(unreadable, f.Setting) {
 			found = append(found, c.located(f))
 		}
 	}
 	for _, s := range c.Settings() {
-		switch problem := s.field.breach(); {
-		case s.Needed && s.field.show() == "":
+		switch problem := s.breach(); {
+		case s.Needed && s.Value() == "":
 			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it", Missing: true})
 		case problem != "":
 			add(Fault{Setting: s.Name, Problem: problem})
 		}
 	}
-	for _, rules := range []func(*Config) []Fault{
-		c.General.faults, c.Kafka.faults, c.Topics.faults, c.Stage.faults, c.Registry.faults, c.Solver.faults,
-		c.Listen.faults,
-		c.Backfill.faults, c.Files.faults,
-		c.Feed.faults, c.Dead.faults, c.Evaluate.faults,
-	} {
-		for _, f := range rules(c) {
-			if c.takes(f.Setting) {
-				add(f)
-			}
+	fault := func(setting, format string, args ...any) {
+		add(Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
+	}
+	for _, g := range c.groups() {
+		if ruled, is := g.(interface{ check(*Config, report) }); is {
+			ruled.check(c, fault)
 		}
 	}
 	return found

@@ -18,7 +18,6 @@ func newAuditCommand() *cobra.Command {
 			"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
 			"alone in its class cannot be told wrong. Nothing is changed.",
 		Example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
-		Args:    noArguments(""),
 	}, audit)
 }
 
@@ -42,11 +41,10 @@ func audit(ctx context.Context, c *call) error {
 	}
 	labels := &stream.Labels{Everyone: support}
 	if name != "" {
-		client, _, disconnect, err := connect(ctx, c)
+		client, err := c.kafka(ctx)
 		if err != nil {
 			return err
 		}
-		defer disconnect()
 		if labels, err = pipeline.ReadLabels(ctx, client, name, record.Options{Model: c.Config.Stage.Model},
 			support, c.Log); err != nil {
 			return err
@@ -73,9 +71,7 @@ func audit(ctx context.Context, c *call) error {
 			scope = "(all)"
 		}
 		row := auditRow{d.Stream, d.ID, d.Label, d.Says, d.Confidence}
-		if err := p.print(row, "%s\t%s\t%s\t%s\t%.2f", scope, d.Label, d.ID, d.Says, d.Confidence); err != nil {
-			return err
-		}
+		p.print(row, "%s\t%s\t%s\t%s\t%.2f", scope, d.Label, d.ID, d.Says, d.Confidence)
 	}
 	c.Log.Info("audited", "doubtful", shown, "alone_in_class", alone)
 	return p.close()

@@ -13,19 +13,17 @@ func newBrokerCommand() *cobra.Command {
 		Short: "run the embedded broker alone until stopped",
 		Long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
 			"Where another process serves the directory already, it stands by and takes over when that one ends.",
-		Args: noArguments(""),
 	}, runBroker)
 }
 
 func runBroker(ctx context.Context, c *call) error {
-	b, err := openEmbedded(ctx, c, c.Config.Kafka)
-	if err != nil {
+	if err := c.openBroker(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Out, b.Address())
-	c.Log.Info("the embedded broker is up", "address", b.Address(), "dir", c.Config.Kafka.EmbeddedDir, "serving",
-		b.Serving())
+	fmt.Fprintln(c.Out, c.broker.Address())
+	c.Log.Info("the embedded broker is up", "address", c.broker.Address(), "dir", c.Config.Kafka.EmbeddedDir,
+		"serving", c.broker.Serving())
 	<-ctx.Done()
 	c.Log.Info("stopping the embedded broker")
-	return b.Close()
+	return nil
 }

@@ -3,43 +3,44 @@ package main
 import (
 	"context"
 
-	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// connect returns a client of the configured brokers or, if none are configured, of the embedded one.
-// embedded says which: the embedded broker creates topics on first use. The caller calls disconnect last.
-// topics lists every topic used; none means any.
-func connect(ctx context.Context, c *call,
-	topics ...string,
-) (client *topic.Client, embedded bool, disconnect func(), err error) {
-	k, s := c.Config.Kafka, brokerSettings(c)
+// kafka returns a client of the configured brokers or, if none are configured, of the embedded one, which is
+// then c.broker and creates topics on first use. topics lists every topic used; none means any. The client is
+// closed when the command ends.
+func (c *call) kafka(ctx context.Context, topics ...string) (*topic.Client, error) {
+	s := brokerSettings(c)
 	s.Topics = topics
-	if len(k.Brokers) > 0 {
-		client, err = topic.Connect(s)
-		if err != nil {
-			return nil, false, nil, err
+	if len(s.Brokers) == 0 {
+		if err := c.openBroker(ctx); err != nil {
+			return nil, err
 		}
-		return client, false, client.Close, nil
+		c.Log.Info("no brokers are set: using the embedded broker", "address", c.broker.Address(),
+			"dir", c.Config.Kafka.EmbeddedDir)
+		s.Brokers = []string{c.broker.Address()}
 	}
-	b, err := openEmbedded(ctx, c, k)
+	client, err := topic.Connect(s)
 	if err != nil {
-		return nil, true, nil, err
+		return nil, err
 	}
-	c.Log.Info("no brokers are set: using the embedded broker", "address", b.Address(), "dir", k.EmbeddedDir)
-	s.Brokers = []string{b.Address()}
-	client, err = topic.Connect(s)
-	if err != nil {
-		b.Close()
-		return nil, true, nil, err
+	c.atEnd(client.Close)
+	return client, nil
+}
+
+// openBroker opens the embedded broker, until the command ends.
+func (c *call) openBroker(ctx context.Context) (err error) {
+	k := c.Config.Kafka
+	if c.broker, err = broker.Open(ctx, k.EmbeddedDir, k.EmbeddedListen, c.Log); err != nil {
+		return err
 	}
-	return client, true, func() {
-		client.Close()
-		if err := b.Close(); err != nil {
+	c.atEnd(func() {
+		if err := c.broker.Close(); err != nil {
 			c.Log.Error("closing the embedded broker", "error", err)
 		}
-	}, nil
+	})
+	return nil
 }
 
 // brokerSettings returns the connection settings for Kafka.
@@ -54,12 +55,4 @@ func brokerSettings(c *call) topic.Settings {
 		s.TokenFile = file
 	}
 	return s
-}
-
-func openEmbedded(ctx context.Context, c *call, k config.Kafka) (*broker.Broker, error) {
-	b, err := broker.Open(ctx, k.EmbeddedDir, k.EmbeddedListen, c.Log)
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
 }

@@ -6,11 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
@@ -23,13 +25,27 @@ type call struct {
 	Out    io.Writer // results
 	Err    io.Writer // messages; logs go through Log
 
-	console *console // destination of Err and Log
+	console *console       // destination of Err and Log
+	broker  *broker.Broker // the embedded one, if it is used
+	closers []func()
+}
+
+// atEnd has a function called when the command ends, the last one first.
+func (c *call) atEnd(closer func()) { c.closers = append(c.closers, closer) }
+
+func (c *call) end() {
+	for _, closer := range slices.Backward(c.closers) {
+		closer()
+	}
 }
 
 // withSettings makes run the body of a command and adds the flags that config has for the command
-// of this name.
+// of this name. Unless cmd says otherwise, it takes no arguments.
 func withSettings(name string, cmd *cobra.Command, run func(context.Context, *call) error) *cobra.Command {
 	addSettings(name, cmd)
+	if cmd.Args == nil {
+		cmd.Args = noArguments("")
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := config.Load(name, cmd.Flags(), os.Environ())
 		if err != nil {
@@ -40,10 +56,12 @@ func withSettings(name string, cmd *cobra.Command, run func(context.Context, *ca
 		}
 		console := newConsole(cmd.ErrOrStderr())
 		log := newLogger(console, c.General)
-		return run(cmd.Context(), &call{
+		of := &call{
 			Config: c, Args: args, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console,
 			console: console,
-		})
+		}
+		defer of.end()
+		return run(cmd.Context(), of)
 	}
 	return cmd
 }

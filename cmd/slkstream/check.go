@@ -22,7 +22,6 @@ func newCheckCommand() *cobra.Command {
 		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
 		Long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
 			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
-		Args: noArguments(""),
 	}, check)
 }
 
@@ -30,11 +29,10 @@ func newCheckCommand() *cobra.Command {
 const patience = 15 * time.Second
 
 func check(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	k := &checker{config: c.Config, client: client, out: c.Out}
 	if _, err := readSupport(c.Config); err != nil {
 		k.fault("support", "%v", err)

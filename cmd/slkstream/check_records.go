@@ -106,39 +106,24 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 	}
 	for p := range partitions {
 		err := within(ctx, func(ctx context.Context) error {
-			return k.readPartition(ctx, name, int32(p), latest,
-				committed, use)
+			at := topic.TopicPartition{Topic: name, Partition: int32(p)}
+			from, end, err := k.client.Bounds(ctx, name, at.Partition, committed)
+			if err != nil {
+				return err
+			}
+			if latest > 0 {
+				from = max(from, end-latest)
+			}
+			for raw, err := range readRecords(ctx, k.client, at, from, end, committed) {
+				if err != nil {
+					return err
+				}
+				use(raw)
+			}
+			return nil
 		})
 		if err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-func (k *checker) readPartition(ctx context.Context, name string, p int32, latest int64, committed bool,
-	use func(*record.Raw),
-) error {
-	from, end, err := k.client.Bounds(ctx, name, p, committed)
-	if err != nil {
-		return err
-	}
-	if latest > 0 {
-		from = max(from, end-latest)
-	}
-	reader := k.client.NewReader(topic.ReaderSettings{
-		Topic: name, Partition: p, Offset: from,
-		Uncommitted: !committed,
-	})
-	for reader.Position() < end {
-		batch, err := reader.Read(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range batch.Records {
-			if batch.Records[i].Offset < end {
-				use(&batch.Records[i])
-			}
 		}
 	}
 	return nil

@@ -27,7 +27,6 @@ func newCorrectCommand() *cobra.Command {
 			"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
 			"was called what, how often.",
 		Example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
-		Args:    noArguments(""),
 	}, correct)
 }
 
@@ -39,11 +38,10 @@ type correctionRow struct {
 }
 
 func correct(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	t, b := &c.Config.Topics, &c.Config.Backfill
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
 		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)
@@ -89,9 +87,7 @@ func correct(ctx context.Context, c *call) error {
 	}
 	for _, change := range slices.SortedFunc(maps.Keys(changes), most) {
 		r := correctionRow{change.Was, change.Is, changes[change]}
-		if err := p.print(r, "%s\t%s\t%d", r.Was, r.Is, r.Count); err != nil {
-			return err
-		}
+		p.print(r, "%s\t%s\t%d", r.Was, r.Is, r.Count)
 	}
 	if unknown > 0 {
 		c.Log.Warn("items without a result are not corrected", "items", unknown)

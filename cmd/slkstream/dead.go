@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 func newDeadCommand() *cobra.Command {
@@ -27,14 +29,12 @@ func newDeadCommand() *cobra.Command {
 			Long: "list prints one line a dead letter, oldest first, and how many there are of each reason. With --json it prints one object a\n" +
 				"line and no more.",
 			Example: "  slkstream dead list --out named --since 1h",
-			Args:    noArguments(""),
 		}, listDead),
 		withSettings("dead show", &cobra.Command{
 			Use:     "show",
 			Short:   "show dead letters with all that they hold, and what to do about them",
 			Long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
 			Example: "  slkstream dead show --out named --count 3",
-			Args:    noArguments(""),
 		}, showDead),
 		withSettings("dead replay", &cobra.Command{
 			Use:   "replay",
@@ -43,7 +43,6 @@ func newDeadCommand() *cobra.Command {
 				"their own and name the first as replayOf. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
 				"one that was cut to fit its topic cannot be replayed.",
 			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
-			Args:    noArguments(""),
 		}, replayDead),
 	)
 	return cmd
@@ -64,35 +63,28 @@ type deadLetter struct {
 	Value    string            `json:"value,omitempty"`   // in show only
 	ToDo     string            `json:"todo,omitempty"`    // in show only
 
-	at record.Source // of the letter
+	at     topic.TopicPartition // of the letter
+	offset int64
 }
 
 func listDead(ctx context.Context, c *call) error {
-	letters, _, disconnect, err := chosenLetters(ctx, c)
+	letters, _, err := chosenLetters(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	if c.Config.Evaluate.JSON {
-		return printLines(c, letters)
-	}
 	p := newList(c, "LETTER\tWRITTEN\tID\tSTREAM\tBYTES\tSTATE\tREASON")
 	for _, l := range letters {
-		if err := p.print(nil, "%s\t%s\t%s\t%s\t%d\t%s\t%s", l.Position, l.Written.UTC().Format(time.RFC3339),
-			l.ID, l.Stream, l.Bytes, l.state(), l.Reason); err != nil {
-			return err
-		}
+		p.print(l, "%s\t%s\t%s\t%s\t%d\t%s\t%s", l.Position, l.Written.UTC().Format(time.RFC3339), l.ID, l.Stream,
+			l.Bytes, l.state(), l.Reason)
 	}
-	if err := p.close(); err != nil || len(letters) == 0 {
+	if err := p.close(); err != nil || p.json || len(letters) == 0 {
 		return err
 	}
 	fmt.Fprintln(c.Out)
 	p = newList(c, "LETTERS\tFIRST\tLAST\tSTREAMS\tREASON")
 	for _, r := range byReason(letters) {
-		if err := p.print(nil, "%d\t%s\t%s\t%d\t%s", r.count, r.first.UTC().Format(time.RFC3339),
-			r.last.UTC().Format(time.RFC3339), len(r.streams), r.example); err != nil {
-			return err
-		}
+		p.print(nil, "%d\t%s\t%s\t%d\t%s", r.count, r.first.UTC().Format(time.RFC3339),
+			r.last.UTC().Format(time.RFC3339), len(r.streams), r.example)
 	}
 	return p.close()
 }
@@ -108,15 +100,14 @@ func (l *deadLetter) state() string {
 }
 
 func showDead(ctx context.Context, c *call) error {
-	letters, client, disconnect, err := chosenLetters(ctx, c)
+	letters, client, err := chosenLetters(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	reader, lines := newLetterReader(c, client), json.NewEncoder(c.Out)
+	reader, lines := &recordReader{client: client, committed: true}, json.NewEncoder(c.Out)
 	for i := range letters {
 		l := letters[i] // a copy, so that the texts added to it are freed
-		letter, err := reader.read(ctx, &l)
+		letter, err := l.whole(ctx, reader)
 		if err != nil {
 			return err
 		}
@@ -135,7 +126,7 @@ func showDead(ctx context.Context, c *call) error {
 			l.Position, l.Written.UTC().Format(time.RFC3339), strings.Replace(l.state(), "-", "not replayed", 1),
 			c.text(l.ID, 1000), c.text(l.Stream, 200), l.Time.UTC().Format(time.RFC3339Nano),
 			c.text(l.Reason, 1000), l.ToDo)
-		for _, name := range sortedNames(l.Headers) {
+		for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
 			fmt.Fprintf(c.Out, "header  %s: %s\n", c.text(name, 100), l.Headers[name])
 		}
 		fmt.Fprintf(c.Out, "value   %d bytes: %s\n\n", l.Bytes, l.Value)
@@ -144,13 +135,12 @@ func showDead(ctx context.Context, c *call) error {
 }
 
 func replayDead(ctx context.Context, c *call) error {
-	letters, client, disconnect, err := chosenLetters(ctx, c)
+	letters, client, err := chosenLetters(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	replayed, before, cut, dry := 0, 0, 0, c.Config.Dead.DryRun
-	reader := newLetterReader(c, client)
+	reader := &recordReader{client: client, committed: true}
 	speed := pace{c.Config.Feed.Rate, time.Now()}
 	for i := range letters {
 		l := &letters[i]
@@ -158,7 +148,7 @@ func replayDead(ctx context.Context, c *call) error {
 			before++
 			continue
 		}
-		letter, err := reader.read(ctx, l)
+		letter, err := l.whole(ctx, reader)
 		if err != nil {
 			return err
 		}
@@ -206,24 +196,4 @@ func replayDead(ctx context.Context, c *call) error {
 		c.Log.Warn("letters that were replayed before are left out; --again replays them too", "letters", before)
 	}
 	return nil
-}
-
-// printLines prints one JSON object per line.
-func printLines(c *call, letters []deadLetter) error {
-	lines := json.NewEncoder(c.Out)
-	for i := range letters {
-		if err := lines.Encode(&letters[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func sortedNames(m map[string]string) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

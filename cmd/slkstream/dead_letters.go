@@ -14,87 +14,42 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// chosenLetters returns the dead letters that the settings select, oldest first.
-func chosenLetters(ctx context.Context, c *call) (letters []deadLetter, client *topic.Client, disconnect func(), err error) {
+// chosenLetters returns the dead letters that the settings select, oldest first and without their records.
+func chosenLetters(ctx context.Context, c *call) ([]deadLetter, *topic.Client, error) {
 	d, name := &c.Config.Dead, c.Config.Topics.DeadTopic()
 	since, err := d.SinceTime(time.Now())
 	if err != nil {
-		return nil, nil, nil, usagef("since: %w", err)
+		return nil, nil, usagef("since: %w", err)
 	}
-	client, _, disconnect, err = connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	letters, err = readLetters(ctx, client, name, func(l *deadLetter) bool {
+	letters, err := readLetters(ctx, client, name, func(l *deadLetter) bool {
 		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
 			(c.Config.State.Stream == "" || l.Stream == c.Config.State.Stream)
 	})
 	if topic.IsMissing(err) {
 		err = fmt.Errorf("no topic %s: nothing has gone to the dead letters yet, or --dead names another", name)
 	}
-	if err != nil {
-		disconnect()
-		return nil, nil, nil, err
-	}
 	if n := c.Config.Tail.Count; n > 0 && len(letters) > n {
 		letters = letters[len(letters)-n:]
 	}
-	return letters, client, disconnect, nil
+	return letters, client, err
 }
 
-// letterReader reads whole letters that readLetters has listed, approximately in order: it keeps one batch of
-// each partition in memory.
-type letterReader struct {
-	client *topic.Client
-	name   string
-	parts  map[int32]*letterBatch
-}
-
-type letterBatch struct {
-	reader *topic.Reader
-	from   int64 // offset at which the batch begins
-	batch  *topic.Batch
-}
-
-func newLetterReader(c *call, client *topic.Client) *letterReader {
-	return &letterReader{client, c.Config.Topics.DeadTopic(), map[int32]*letterBatch{}}
-}
-
-// read returns the letter whole.
-func (r *letterReader) read(ctx context.Context, l *deadLetter) (record.Letter, error) {
-	part := r.parts[l.at.Partition]
-	if part == nil || l.at.Offset < part.from {
-		part = &letterBatch{from: l.at.Offset, reader: r.client.NewReader(topic.ReaderSettings{
-			Topic: r.name, Partition: l.at.Partition, Offset: l.at.Offset,
-		})}
-		r.parts[l.at.Partition] = part
+// whole returns a letter that readLetters has listed, with its record.
+func (l *deadLetter) whole(ctx context.Context, reader *recordReader) (record.Letter, error) {
+	raw, err := reader.at(ctx, l.at, l.offset)
+	if err != nil {
+		return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
 	}
-	for {
-		if part.batch != nil {
-			for i := range part.batch.Records {
-				if raw := &part.batch.Records[i]; raw.Offset == l.at.Offset {
-					letter, _ := record.ReadLetter(raw)
-					return letter, nil
-				}
-			}
-			if part.batch.Next > l.at.Offset {
-				return record.Letter{}, fmt.Errorf("dead letter %s is gone: compaction took it", l.Position)
-			}
-		}
-		part.from = part.reader.Position()
-		batch, err := part.reader.Read(ctx)
-		if err != nil {
-			return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
-		}
-		part.batch = batch
-	}
+	letter, _ := record.ReadLetter(raw)
+	return letter, nil
 }
 
-// readLetters reads a topic of dead letters to its end and returns those that keep accepts, oldest first,
-// without their records.
-func readLetters(ctx context.Context, client *topic.Client, name string,
-	keep func(*deadLetter) bool,
-) ([]deadLetter, error) {
+// readLetters reads a topic of dead letters to its end and returns those that keep accepts.
+func readLetters(ctx context.Context, client *topic.Client, name string, keep func(*deadLetter) bool) ([]deadLetter, error) {
 	partitions, err := client.Partitions(ctx, name)
 	if err != nil {
 		return nil, err
@@ -102,30 +57,25 @@ func readLetters(ctx context.Context, client *topic.Client, name string,
 	var letters []deadLetter
 	replayed := map[string]bool{}
 	for p := range int32(partitions) {
+		at := topic.TopicPartition{Topic: name, Partition: p}
 		first, end, err := client.Bounds(ctx, name, p, true)
 		if err != nil {
 			return nil, err
 		}
-		reader := client.NewReader(topic.ReaderSettings{Topic: name, Partition: p, Offset: first})
-		for reader.Position() < end {
-			batch, err := reader.Read(ctx)
+		for raw, err := range readRecords(ctx, client, at, first, end, true) {
 			if err != nil {
 				return nil, err
 			}
-			for i := range batch.Records {
-				raw := batch.Records[i]
-				if letter, ok := record.ReplayedLetter(&raw); ok {
-					replayed[letter] = true
-				}
-				l, ok := record.ReadLetter(&raw)
-				letter := deadLetter{
-					Position: l.Position(),
-					ID:       l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(&raw), Reason: l.Reason,
-					Bytes: len(raw.Value), Cut: l.Truncated, at: record.Source{Partition: raw.Partition, Offset: raw.Offset},
-				}
-				if ok && keep(&letter) {
-					letters = append(letters, letter)
-				}
+			if letter, ok := record.ReplayedLetter(raw); ok {
+				replayed[letter] = true
+			}
+			l, ok := record.ReadLetter(raw)
+			letter := deadLetter{
+				Position: l.Position(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(raw),
+				Reason: l.Reason, Bytes: len(raw.Value), Cut: l.Truncated, at: at, offset: raw.Offset,
+			}
+			if ok && keep(&letter) {
+				letters = append(letters, letter)
 			}
 		}
 	}

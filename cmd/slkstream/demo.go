@@ -13,7 +13,6 @@ import (
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
@@ -38,7 +37,6 @@ func newDemoCommand() *cobra.Command {
 			"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
 			"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
 			"an embedded broker. The stage is the one of run; what a picture truly shows is known to the score alone.",
-		Args: noArguments(""),
 	}, runDemo)
 }
 
@@ -48,11 +46,10 @@ func runDemo(ctx context.Context, c *call) error {
 		quiet.Log = []string{"warn", quiet.LogForm()}
 		c.Log = newLogger(c.Err, quiet)
 	}
-	client, address, closeBroker, err := demoBroker(ctx, c)
+	client, err := demoBroker(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeBroker()
 	settings, err := memorySettings(c.Config)
 	if err != nil {
 		return usageError{err}
@@ -123,7 +120,7 @@ func runDemo(ctx context.Context, c *call) error {
 		"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
 		"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
 		c.Config.Feed.Rate, len(belt.Names()),
-		server, address, demoIn, demoNow, demoOut, demoLabels, score.head()); err != nil {
+		server, c.broker.Address(), demoIn, demoNow, demoOut, demoLabels, score.head()); err != nil {
 		return err
 	}
 	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
@@ -151,40 +148,26 @@ func runBelt(ctx context.Context, stage *pipeline.Stage, score *score, camera ca
 }
 
 // demoBroker starts the demo's own broker. Its folder is temporary unless one is named.
-func demoBroker(ctx context.Context, c *call) (client *topic.Client, address string, closeAll func(), err error) {
-	dir := c.Config.Kafka.EmbeddedDir
-	remove := func() {}
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "slkstream-demo-"); err != nil {
-			return nil, "", nil, fmt.Errorf("a folder for the broker: %w", err)
+func demoBroker(ctx context.Context, c *call) (*topic.Client, error) {
+	k := &c.Config.Kafka
+	if k.EmbeddedDir == "" {
+		dir, err := os.MkdirTemp("", "slkstream-demo-")
+		if err != nil {
+			return nil, fmt.Errorf("a folder for the broker: %w", err)
 		}
-		remove = func() {
+		k.EmbeddedDir = dir
+		c.atEnd(func() {
 			if err := os.RemoveAll(dir); err != nil {
 				c.Log.Warn("the demo's folder is left behind", "dir", dir, "error", err)
 			}
-		}
+		})
 	}
-	b, err := broker.Open(ctx, dir, c.Config.Kafka.EmbeddedListen, c.Log)
-	if err != nil {
-		remove()
-		return nil, "", nil, err
+	k.ClientID = "demo"
+	client, err := c.kafka(ctx)
+	if err == nil && !c.broker.Serving() {
+		err = fmt.Errorf("embedded-dir %s: another process serves its broker; a demo needs a folder of its own, or none", k.EmbeddedDir)
 	}
-	closeBroker := func() {
-		if err := b.Close(); err != nil {
-			c.Log.Error("closing the embedded broker", "error", err)
-		}
-		remove()
-	}
-	if !b.Serving() {
-		closeBroker()
-		return nil, "", nil, fmt.Errorf("embedded-dir %s: another process serves its broker; a demo needs a folder of its own, or none", dir)
-	}
-	client, err = topic.Connect(topic.Settings{Brokers: []string{b.Address()}, ClientID: "demo", Log: c.Log})
-	if err != nil {
-		closeBroker()
-		return nil, "", nil, err
-	}
-	return client, b.Address(), func() { client.Close(); closeBroker() }, nil
+	return client, err
 }
 
 // visitAt returns the page's URL as a person would type it. It never shows a token.

@@ -23,7 +23,6 @@ func newEvalClusterCommand() *cobra.Command {
 			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only. --preset paper starts\n" +
 			"from k-means++, takes hard prototype steps and restarts S, as the paper does; any other preset is clustering's own.",
 		Example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
-		Args:    noArguments(""),
 	}, evalCluster)
 }
 
@@ -40,18 +39,15 @@ func evalCluster(ctx context.Context, c *call) error {
 	}
 	p := newPrinter(c, "data\tn\tk\tmethod\tNMI\tARI\taccuracy\tone cluster\tenergy\tobjective\tgraph s\tsolve s\trises\t")
 	for _, set := range sets {
-		progress := progressOf(c, set.Name+" graph")
+		shown := newProgress(c)
 		cluster := evaluate.Cluster{
 			K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed,
 			Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
 				return clusterSettings(c, method)
-			}, Progress: func(_ string, done, total int64) {
-				if progress != nil {
-					progress(int(done), int(total))
-				}
-			},
+			}, Progress: shown.at,
 		}
 		results, err := cluster.Run(ctx, set)
+		shown.end()
 		if err != nil {
 			return err
 		}

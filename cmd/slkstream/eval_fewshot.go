@@ -18,7 +18,6 @@ func newEvalFewShotCommand() *cobra.Command {
 			"and preset sees the same tasks, and is compared with the first one task by task. The mean and the metric come from\n" +
 			"classes that no task draws.",
 		Example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,paper",
-		Args:    noArguments(""),
 	}, evalFewShot)
 }
 

@@ -19,7 +19,6 @@ func newEvalFileCommand() *cobra.Command {
 			"--export writes the very files for other tools.",
 		Example: "  slkstream eval file --data ./features --shots 1,3,5 --order bursts --trials 3\n" +
 			"  slkstream eval file --data ./features --method default,episodes,poisson,laplace",
-		Args: noArguments(""),
 	}, evalFile)
 }
 
@@ -62,9 +61,8 @@ func evalFile(ctx context.Context, c *call) error {
 					if err != nil {
 						return err
 					}
-					if done++; progress != nil {
-						progress(done, total)
-					}
+					done++
+					progress(done, total)
 					if err := p.print(r, "%s\t%s\t%d\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%t\t%s\t%d\t%.2f\t%d\t", r.Data, r.Order,
 						r.Shots, r.Seed,
 						r.Method, r.N, r.Accuracy, r.Coherence, cell(r.ECE), r.Calibrated, cell(r.UnknownAUROC), r.Code,

@@ -16,7 +16,6 @@ func newEvalIndexCommand() *cobra.Command {
 		Long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
 			"that ties are right. Query time is one search among all rows held in memory.",
 		Example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
-		Args:    noArguments(""),
 	}, evalIndex)
 }
 
@@ -28,16 +27,13 @@ func evalIndex(ctx context.Context, c *call) error {
 	}
 	p := newPrinter(c, "data\tn\td\tindex\tchosen\trecall\tbuild s\tquery s\t")
 	for _, set := range sets {
-		progress := progressOf(c, set.Name)
+		shown := newProgress(c)
 		o := index.Options{
 			Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
-			Seed: c.Config.Solver.Seed, Progress: func(_ string, done, total int64) {
-				if progress != nil {
-					progress(int(done), int(total))
-				}
-			},
+			Seed: c.Config.Solver.Seed, Progress: shown.at,
 		}
 		r, err := evaluate.MeasureNeighbours(ctx, set, e.Neighbours, o, c.Config.Solver.Seed)
+		shown.end()
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,6 @@ func newEvalPaperCommand() *cobra.Command {
 			"against LK over lambda; print them beside the paper's own figures, and say which rows cannot be run and why. Ours is the\n" +
 			"median of five seeds, each baseline one run.",
 		Example: "  slkstream eval paper --data ./sets --plots ./plots",
-		Args:    noArguments(""),
 	}, evalPaper)
 }
 
@@ -32,19 +31,14 @@ func evalPaper(ctx context.Context, c *call) error {
 	if _, err := clusterSettings(c, "slk-ms"); err != nil {
 		return err
 	}
-	steps := 0
-	progress := progressOf(c, "steps")
+	steps, shown := int64(0), newProgress(c)
+	defer shown.end()
 	p := evaluate.Paper{
 		Root: e.Data[0], Seed: c.Config.Solver.Seed, Trials: 5, Index: c.Config.Index.Method,
 		Settings: func(method string) (solver.Settings, error) { return clusterSettings(c, method) },
 		Note: func(text string) {
 			steps++
-			if progress != nil {
-				progress(steps, steps+1)
-			}
-			if progress == nil {
-				c.Log.Info(text)
-			}
+			shown.at(text, steps, 0)
 		},
 	}
 	if err := paperClustering(ctx, c, &p); err != nil {
@@ -52,9 +46,6 @@ func evalPaper(ctx context.Context, c *call) error {
 	}
 	if err := paperEnergies(ctx, c, &p); err != nil {
 		return err
-	}
-	if progress != nil {
-		progress(steps, steps)
 	}
 	if !e.JSON {
 		fmt.Fprintln(c.Out, "\nNot run: the few-shot tables (mini-ImageNet, tiered-ImageNet and CUB features of the authors' networks are not published; eval fewshot\n"+

@@ -24,7 +24,6 @@ func newEvalStreamCommand() *cobra.Command {
 			"rivals with the same labels.",
 		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
 			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
-		Args: noArguments(""),
 	}, evalStream)
 }
 
@@ -86,9 +85,8 @@ func evalStream(ctx context.Context, c *call) error {
 					if err != nil {
 						return err
 					}
-					if done++; progress != nil {
-						progress(done, total)
-					}
+					done++
+					progress(done, total)
 					switches := ""
 					if r.IDSwitches != nil {
 						switches = fmt.Sprint(*r.IDSwitches)

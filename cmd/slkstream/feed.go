@@ -44,14 +44,12 @@ func feed(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	client, embedded, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	out := c.Config.Topics.Out
-	if err := prepareTopic(ctx, client, embedded,
-		topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
+	if err := c.prepareTopic(ctx, client, topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
 		return err
 	}
 	f := &feeder{
@@ -94,8 +92,8 @@ const defaultPartitions = 4
 
 // prepareTopic creates a topic of the embedded broker on first use. On Kafka the topic must exist; check
 // --create creates it.
-func prepareTopic(ctx context.Context, client *topic.Client, embedded bool, d topic.Description) error {
-	if embedded {
+func (c *call) prepareTopic(ctx context.Context, client *topic.Client, d topic.Description) error {
+	if c.broker != nil {
 		return client.Ensure(ctx, d)
 	}
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {

@@ -21,16 +21,14 @@ func newForgetCommand() *cobra.Command {
 			"which topics may still hold records with it, up to which offset and until when.\n" +
 			"A later example of the name brings it back.",
 		Example: "  slkstream forget --name anna --labels labels --out results --review review",
-		Args:    noArguments(""),
 	}, forget)
 }
 
 func forget(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	receipt, err := forgetName(ctx, c, client, record.Name{
 		Name: c.Config.Teach.Name, By: c.Config.Teach.By, At: time.Now().UTC(),
 	})
@@ -39,9 +37,7 @@ func forget(ctx context.Context, c *call) error {
 	}
 	p := newList(c, "WHERE\tWHAT\tUNTIL")
 	for _, r := range receipt {
-		if err := p.print(r, "%s\t%s\t%s", r.Where, r.What, r.Until); err != nil {
-			return err
-		}
+		p.print(r, "%s\t%s\t%s", r.Where, r.What, r.Until)
 	}
 	return p.close()
 }

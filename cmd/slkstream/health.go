@@ -17,7 +17,6 @@ func newHealthCommand() *cobra.Command {
 		Use:   "health",
 		Short: "ask a running stage whether it is alive; for containers without a shell",
 		Long:  "health asks the stage that listens on --listen of this machine, and exits with 0 if it is alive.",
-		Args:  noArguments(""),
 	}, askHealth)
 }
 

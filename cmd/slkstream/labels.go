@@ -23,19 +23,16 @@ func newLabelsCommand() *cobra.Command {
 		withSettings("labels list", &cobra.Command{
 			Use:   "list",
 			Short: "list what holds: examples, rejections and names, with who said it and when",
-			Args:  noArguments(""),
 		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, false) }),
 		withSettings("labels history", &cobra.Command{
 			Use:   "history",
 			Short: "list every record that the labels topic still has, oldest first",
-			Args:  noArguments(""),
 		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, true) }),
 		withSettings("labels export", &cobra.Command{
 			Use:   "export",
 			Short: "write what holds as JSON lines: teach reads the examples back",
 			Long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
-			Args: noArguments(""),
 		}, exportLabels),
 	)
 	return cmd
@@ -43,11 +40,10 @@ func newLabelsCommand() *cobra.Command {
 
 // chosenLabels returns the entries of the labels topic that the settings select.
 func chosenLabels(ctx context.Context, c *call) ([]pipeline.LabelEntry, error) {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer disconnect()
 	all, err := pipeline.ReadLabelEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
 	if err != nil {
 		return nil, err
@@ -123,10 +119,8 @@ func listLabels(ctx context.Context, c *call, history bool) error {
 		}
 		shown++
 		r := labelRowOf(e)
-		if err := p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
-			r.At.UTC().Format(time.RFC3339), r.Holds); err != nil {
-			return err
-		}
+		p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
+			r.At.UTC().Format(time.RFC3339), r.Holds)
 	}
 	c.Log.Info("labels", "topic", c.Config.Topics.Labels, "shown", shown)
 	return p.close()

@@ -4,7 +4,7 @@
 // config:
 //
 //	func newRunCommand() *cobra.Command {
-//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped", Args: noArguments("")}, run)
+//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped"}, run)
 //	}
 //
 //	func run(ctx context.Context, c *call) error {

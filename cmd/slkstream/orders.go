@@ -24,7 +24,6 @@ func newPauseCommand() *cobra.Command {
 			"/readyz, the page and slkstream_paused show them.",
 		Example: "  slkstream pause --stream cam-7 --labels labels\n" +
 			"  slkstream pause --partition 3 --in embeddings --labels labels",
-		Args: noArguments(""),
 	}, pause)
 }
 
@@ -35,7 +34,6 @@ func newResumeCommand() *cobra.Command {
 		Long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
 			"left unanswered is answered then.",
 		Example: "  slkstream resume --stream cam-7 --labels labels",
-		Args:    noArguments(""),
 	}, resume)
 }
 
@@ -48,7 +46,6 @@ func newSkipCommand() *cobra.Command {
 			"for one object of a frame. A record that a stage has read is answered, unless the stage starts\n" +
 			"again before.",
 		Example: "  slkstream skip --id embeddings/0/4711 --labels labels --out results",
-		Args:    noArguments(""),
 	}, skip)
 }
 
@@ -74,16 +71,13 @@ func ordered(c *call) (o record.Order, err error) {
 }
 
 // writeLabels writes to the labels topic, which it creates on the embedded broker.
-func writeLabels(
-	ctx context.Context, client *topic.Client, embedded bool, labels string, records ...record.Out,
-) error {
-	if err := prepareTopic(ctx, client, embedded, topic.Description{
-		Name: labels, Partitions: 1, Settings: topic.StateSettings(),
-	}); err != nil {
+func (c *call) writeLabels(ctx context.Context, client *topic.Client, records ...record.Out) error {
+	labels := topic.Description{Name: c.Config.Topics.Labels, Partitions: 1, Settings: topic.StateSettings()}
+	if err := c.prepareTopic(ctx, client, labels); err != nil {
 		return err
 	}
 	if err := client.Write(ctx, records); err != nil {
-		return fmt.Errorf("topic %s: %w", labels, err)
+		return fmt.Errorf("topic %s: %w", labels.Name, err)
 	}
 	return nil
 }
@@ -93,13 +87,12 @@ func pause(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	client, embedded, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	labels := c.Config.Topics.Labels
-	if err := writeLabels(ctx, client, embedded, labels, o.Record(labels)); err != nil {
+	if err := c.writeLabels(ctx, client, o.Record(labels)); err != nil {
 		return err
 	}
 	c.Log.Info("paused: it is left unanswered until it is resumed", "what", o.What(), "topic", labels)
@@ -111,11 +104,10 @@ func resume(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	labels := c.Config.Topics.Labels
 	entries, err := pipeline.ReadLabelEntries(ctx, client, labels, record.Options{}, c.Log)
 	if err != nil {
@@ -152,17 +144,25 @@ func skip(ctx context.Context, c *call) error {
 	if t.Out == "" && t.Dead == "" {
 		return usagef("out: give it, or dead, for the topic of dead letters that keeps the record")
 	}
-	client, embedded, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	raw, err := recordAt(ctx, client, source)
+	first, end, err := client.Bounds(ctx, source.Topic, source.Partition, false)
 	if err != nil {
 		return err
+	}
+	if source.Offset < first || source.Offset >= end {
+		return fmt.Errorf("%s/%d has no record at offset %d: it holds %d to %d", source.Topic, source.Partition,
+			source.Offset, first, end)
+	}
+	at := topic.TopicPartition{Topic: source.Topic, Partition: source.Partition}
+	raw, err := (&recordReader{client: client}).at(ctx, at, source.Offset)
+	if err != nil {
+		return fmt.Errorf("%s/%d has no record at offset %d: %w", at.Topic, at.Partition, source.Offset, err)
 	}
 	dead := topic.Description{Name: t.DeadTopic(), Partitions: 1}
-	if err := prepareTopic(ctx, client, embedded, dead); err != nil {
+	if err := c.prepareTopic(ctx, client, dead); err != nil {
 		return err
 	}
 	reason := "skipped by hand"
@@ -172,38 +172,10 @@ func skip(ctx context.Context, c *call) error {
 	if err := client.Write(ctx, []record.Out{record.DeadLetter(dead.Name, raw, reason, 0)}); err != nil {
 		return fmt.Errorf("topic %s: %w", dead.Name, err)
 	}
-	if err := writeLabels(ctx, client, embedded, t.Labels, o.Record(t.Labels)); err != nil {
+	if err := c.writeLabels(ctx, client, o.Record(t.Labels)); err != nil {
 		return err
 	}
 	c.Log.Info("skipped: it is in the dead letters, and no stage that has not read it answers it", "id", o.Skip,
 		"dead", dead.Name)
 	return nil
-}
-
-// recordAt reads the record that an id identifies.
-func recordAt(ctx context.Context, client *topic.Client, s record.Source) (*record.Raw, error) {
-	first, end, err := client.Bounds(ctx, s.Topic, s.Partition, false)
-	if err != nil {
-		return nil, err
-	}
-	if s.Offset < first || s.Offset >= end {
-		return nil, fmt.Errorf("%s/%d has no record at offset %d: it holds %d to %d", s.Topic, s.Partition,
-			s.Offset, first, end)
-	}
-	reader := client.NewReader(topic.ReaderSettings{
-		Topic: s.Topic, Partition: s.Partition, Offset: s.Offset, Uncommitted: true,
-	})
-	for reader.Position() <= s.Offset {
-		batch, err := reader.Read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for i := range batch.Records {
-			if r := &batch.Records[i]; r.Offset == s.Offset {
-				return r, nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("%s/%d has no record at offset %d: it was compacted or is a transaction's mark",
-		s.Topic, s.Partition, s.Offset)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ type printer struct {
 	json  bool
 	table *tabwriter.Writer
 	text  func(string) string // what a table shows of a text; nil: all
+	err   error               // the first of print
 }
 
 // newPrinter returns a printer of figures, which a table aligns at the right. Rows and header end in a tab.
@@ -38,26 +40,28 @@ func newTable(c *call, header string, flags uint) *printer {
 	return p
 }
 
-// print writes a result: as JSON, or as a row whose cells are separated by tabs.
+// print writes a result: as JSON, or as a row whose cells are separated by tabs. Long work stops at its error;
+// others leave it to close.
 func (p *printer) print(result any, format string, cells ...any) error {
 	if p.json {
-		return json.NewEncoder(p.out).Encode(result)
+		p.err = cmp.Or(p.err, json.NewEncoder(p.out).Encode(result))
+		return p.err
 	}
 	for i, cell := range cells {
 		if text, is := cell.(string); is && p.text != nil {
 			cells[i] = p.text(text)
 		}
 	}
-	_, err := fmt.Fprintf(p.table, format+"\n", cells...)
-	return err
+	fmt.Fprintf(p.table, format+"\n", cells...) // an error of the output shows in close
+	return nil
 }
 
-// close writes out the table.
+// close writes out the table, and returns the first error.
 func (p *printer) close() error {
 	if p.table != nil {
-		return p.table.Flush()
+		p.err = p.table.Flush()
 	}
-	return nil
+	return p.err
 }
 
 // text returns a record's text, made printable unless raw is set.

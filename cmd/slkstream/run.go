@@ -23,16 +23,14 @@ func newRunCommand() *cobra.Command {
 		Short: "label a live feed until stopped",
 		Long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
 			"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
-		Args: noArguments(""),
 	}, run)
 }
 
 func run(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c, c.Config.Topics.All()...)
+	client, err := c.kafka(ctx, c.Config.Topics.All()...)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	defer disconnect()
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return unlessStopped(ctx, err)

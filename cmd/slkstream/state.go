@@ -32,7 +32,6 @@ func newStateCommand() *cobra.Command {
 				"clusters and size. What a running stage learned since then is not in it; if one runs on this machine, at --listen, it is asked\n" +
 				"how many it has answered by now.\n" +
 				"With --stream it lists the classes of that stream.",
-			Args: noArguments(""),
 		}, showState),
 		withSettings("state reset", &cobra.Command{
 			Use:   "reset",
@@ -40,7 +39,6 @@ func newStateCommand() *cobra.Command {
 			Long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
 				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
 				"running, and its state topic is changed. What was answered stays answered.",
-			Args: noArguments(""),
 		}, resetState),
 		withSettings("state discard", &cobra.Command{
 			Use:   "discard",
@@ -49,7 +47,6 @@ func newStateCommand() *cobra.Command {
 				"version. A stage leaves such records alone, and does not take over a partition whose journal is one\n" +
 				"of them, until the version that wrote it is back or this is done: results since the last journal\n" +
 				"that can be read may then be answered again. The stage may be running.",
-			Args: noArguments(""),
 		}, discardState),
 		withSettings("state export", &cobra.Command{
 			Use:   "export FILE",
@@ -75,11 +72,10 @@ func newStateCommand() *cobra.Command {
 }
 
 func showState(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
 	if topic.IsMissing(err) {
 		t := &c.Config.Topics
@@ -99,8 +95,6 @@ func showState(ctx context.Context, c *call) error {
 		header = "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE"
 	}
 	p := newList(c, header)
-	var failed error
-	row := func(format string, cells ...any) { failed = errors.Join(failed, p.print(nil, format, cells...)) }
 	for _, r := range list {
 		m := &r.Memory
 		switch {
@@ -108,21 +102,21 @@ func showState(ctx context.Context, c *call) error {
 			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
 				r.Partition, "error", r.Err)
 		case stream == "" && r.Saved.IsZero():
-			row("%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition, r.Stream, r.Model,
+			p.print(nil, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition, r.Stream, r.Model,
 				offset(r.Answered))
 		case stream == "":
-			row("%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d", r.Topic, r.Partition, r.Stream, r.Model,
+			p.print(nil, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d", r.Topic, r.Partition, r.Stream, r.Model,
 				ago(r.Saved), m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
 		case stream == r.Stream:
 			for _, k := range m.Classes {
 				if class == "" || class == k.Class {
-					row("%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass,
+					p.print(nil, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass,
 						k.Proportion)
 				}
 			}
 		}
 	}
-	if err := errors.Join(failed, p.close()); err != nil {
+	if err := p.close(); err != nil {
 		return err
 	}
 	sayLive(ctx, c, list)
@@ -189,11 +183,10 @@ func offset(p record.Position) string {
 }
 
 func discardState(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	t := &c.Config.Topics
 	n, err := pipeline.DiscardState(ctx, client, t.Group, t.StateTopic())
 	if err == nil {
@@ -203,11 +196,10 @@ func discardState(ctx context.Context, c *call) error {
 }
 
 func exportState(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	t := &c.Config.Topics
 	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.State.Stream)
 	if err != nil {
@@ -254,11 +246,10 @@ func importState(ctx context.Context, c *call) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%s holds no such stream", c.Args[0])
 	}
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	err = pipeline.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Files.Force)
 	switch {
 	case errors.Is(err, pipeline.ErrRunning):
@@ -273,11 +264,10 @@ func importState(ctx context.Context, c *call) error {
 }
 
 func resetState(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	s, t := c.Config.State, &c.Config.Topics
 	if t.Labels != "" {
 		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels,

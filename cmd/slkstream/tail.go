@@ -42,11 +42,10 @@ func newTailCommand() *cobra.Command {
 }
 
 func tail(ctx context.Context, c *call) error {
-	client, _, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
 	var partitions []topic.TopicPartition
 	for _, name := range c.Args {
 		n, err := client.Partitions(ctx, name)
@@ -64,9 +63,9 @@ func tail(ctx context.Context, c *call) error {
 		c.Config.Backfill.From = "earliest"
 	}
 	ctx, stop := context.WithCancel(ctx)
-	records, ended, running := make(chan *record.Raw), make(chan error), len(partitions)
+	read, ended, running := make(chan *record.Raw), make(chan error), len(partitions)
 	for _, at := range partitions {
-		go func() { ended <- follow(ctx, c, client, at.Topic, at.Partition, records) }()
+		go func() { ended <- follow(ctx, c, client, at, read) }()
 	}
 	defer func() { // the readers must end before the client closes
 		stop()
@@ -75,7 +74,7 @@ func tail(ctx context.Context, c *call) error {
 		}
 	}()
 	p := newTailPrinter(c)
-	for shown := 0; running > 0 && (c.Config.Tail.Count == 0 || shown < c.Config.Tail.Count); {
+	for count := 0; running > 0 && (c.Config.Tail.Count == 0 || count < c.Config.Tail.Count); {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -84,13 +83,13 @@ func tail(ctx context.Context, c *call) error {
 			if err != nil && ctx.Err() == nil {
 				return err
 			}
-		case raw := <-records:
+		case raw := <-read:
 			took, err := p.take(raw)
 			if err != nil {
 				return err
 			}
 			if took {
-				shown++
+				count++
 			}
 		}
 	}
@@ -99,39 +98,26 @@ func tail(ctx context.Context, c *call) error {
 
 // follow reads a partition from the offset of --from to that of --to, as of the start; without --to it
 // does not end.
-func follow(ctx context.Context, c *call, client *topic.Client, name string, p int32,
-	out chan<- *record.Raw,
-) error {
+func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPartition, out chan<- *record.Raw) error {
 	committed := c.Config.Delivery.Isolation == "read-committed"
-	offset, err := client.OffsetNamed(ctx, name, p, c.Config.Backfill.From, committed)
+	offset, err := client.OffsetNamed(ctx, at.Topic, at.Partition, c.Config.Backfill.From, committed)
 	if err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
 	end := int64(math.MaxInt64)
 	if to := c.Config.Backfill.To; to != "" {
-		if end, err = client.OffsetNamed(ctx, name, p, to, committed); err != nil {
+		if end, err = client.OffsetNamed(ctx, at.Topic, at.Partition, to, committed); err != nil {
 			return fmt.Errorf("to: %w", err)
 		}
 	}
-	reader := client.NewReader(topic.ReaderSettings{
-		Topic: name, Partition: p, Offset: offset,
-		Uncommitted: !committed,
-	})
-	for offset < end {
-		batch, err := reader.Read(ctx)
+	for raw, err := range readRecords(ctx, client, at, offset, end, committed) {
 		if err != nil {
 			return err
 		}
-		offset = batch.Next
-		for i := range batch.Records {
-			if batch.Records[i].Offset >= end {
-				return nil
-			}
-			select {
-			case out <- &batch.Records[i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		select {
+		case out <- raw:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return nil

@@ -41,12 +41,11 @@ func teach(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	client, embedded, disconnect, err := connect(ctx, c)
+	client, err := c.kafka(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	if err := writeLabels(ctx, client, embedded, labels, records...); err != nil {
+	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
 	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Teach.Forget, "topic", labels)

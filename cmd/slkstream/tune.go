@@ -26,7 +26,6 @@ func newTuneCommand() *cobra.Command {
 			"stdout and the table to stderr.",
 		Example: "  slkstream tune --for stream --data ./features --shots 5 --output solver.yaml\n" +
 			"  slkstream run --in embeddings --out results --solver solver.yaml",
-		Args: noArguments(""),
 	}, tune)
 }
 

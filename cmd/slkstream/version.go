@@ -16,7 +16,7 @@ var version = ""
 func newVersionCommand() *cobra.Command {
 	return withSettings("version", &cobra.Command{
 		Use:   "version",
-		Short: "print the version and what it was built with", Args: noArguments(""),
+		Short: "print the version and what it was built with",
 	}, printVersion)
 }
 
