@@ -296,7 +296,7 @@ func (l *labels) show(records *labelRecords) (letters []record.Out) {
 	if v.naming.leftOut > 0 {
 		l.warned.once("rejections", func(int) {
 			l.log.Warn("the labels topic holds more rejections than can be in force: the oldest are not",
-				"topic", l.topic, "leftOut", v.naming.leftOut)
+				"topic", l.topic, "left_out", v.naming.leftOut)
 		})
 	}
 	if v.leftOut == 0 {
@@ -304,7 +304,7 @@ func (l *labels) show(records *labelRecords) (letters []record.Out) {
 	}
 	l.warned.once("most", func(int) {
 		l.log.Warn("the labels topic holds more examples than a stage keeps: the oldest are not in force",
-			"topic", l.topic, "most", l.most, "leftOut", v.leftOut)
+			"topic", l.topic, "most", l.most, "left_out", v.leftOut)
 	})
 	return letters
 }

@@ -73,7 +73,7 @@ func answerRange(
 		of.Store(all)
 	}
 	defer collectBelow(options.Budget)()
-	err = serveWhile(ctx, c, stage, func(ctx context.Context) error {
+	err = serveWhile(ctx, c, stage, nil, func(ctx context.Context) error {
 		return c.report(ctx, figures, func(ctx context.Context) error {
 			var err error
 			finished, err = stage.Backfill(ctx, b)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -12,8 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -191,22 +193,24 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-func TestDemoTakesAFreePort(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:8070")
-	if err == nil {
-		defer taken.Close()
-	} // else another process has the port, which serves as well
-	d := startDemo(t, "--for", "1s")
-	if address := d.line(t, `page +(http://\S+)`)[1]; strings.HasSuffix(address, ":8070") {
-		t.Errorf("the page is at %s, which is taken", address)
-	}
-	begun := time.Now()
-	rest, err := io.ReadAll(d.out)
+// If the default address is taken, a command listens at the next free port and logs it. The test holds a port
+// of its own as the default, as another process might take or leave the real one meanwhile.
+func TestTakenDefaultAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := <-d.code; code != exitDone || !strings.Contains(d.messages.String(), "is taken") {
-		t.Errorf("exit %d after %v: %s\n%s", code, time.Since(begun), d.messages, rest)
+	defer taken.Close()
+	var said bytes.Buffer
+	c := &call{Config: config.Default("demo"), Log: slog.New(slog.NewTextHandler(&said, nil))}
+	c.Config.Listen.Address = taken.Addr().String()
+	socket, err := openSocket(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if socket.Addr().String() == taken.Addr().String() || !strings.Contains(said.String(), "is taken") {
+		t.Errorf("listens at %s: %s", socket.Addr(), said.String())
 	}
 }
 

@@ -75,7 +75,7 @@ func run(ctx context.Context, c *call) error {
 	began := time.Now()
 	defer func() { out.totals(began) }()
 	defer collectBelow(options.Budget)()
-	return servePageWhile(ctx, c, stage, page, func(ctx context.Context) error {
+	return serveWhile(ctx, c, stage, page, func(ctx context.Context) error {
 		return c.report(ctx,
 			out.figures, stage.Run)
 	})
@@ -102,7 +102,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	}
 	if settings.MaxWrong > 0 {
 		c.Log.Info("answers of a stream can be sure once it has answered enough items without their label",
-			"max-wrong", settings.MaxWrong, "items", stream.EnoughLabels(settings.MaxWrong))
+			"max_wrong", settings.MaxWrong, "items", stream.EnoughLabels(settings.MaxWrong))
 	}
 	c.Config.Memory.Budget = config.Bytes(memoryBudget(int64(c.Config.Memory.Budget)))
 	o := pipeline.Options{
@@ -154,13 +154,9 @@ func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) erro
 	return nil
 }
 
-// serveWhile runs work and, if there is a listener, serves metrics and health meanwhile.
-func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, work func(context.Context) error) error {
-	return servePageWhile(ctx, c, stage, nil, work)
-}
-
-// servePageWhile runs work and, if there is a listener, serves metrics, health and the page meanwhile.
-func servePageWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
+// serveWhile runs work and, if there is a listener, serves metrics, health and the page, which may be nil,
+// meanwhile.
+func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
 	work func(context.Context) error,
 ) error {
 	if c.Config.Listen.Address == "" {
