@@ -57,7 +57,8 @@ func (g *General) check(_ *Config, fault report) {
 		}
 	}
 	if levels > 1 || len(g.Log)-levels > 1 {
-		fault("log", "is %s: must be one of %s and one of %s", strings.Join(g.Log, ","), strings.Join(logLevels, ", "),
+		fault("log",
+			"is %s: must be one of %s and one of %s", strings.Join(g.Log, ","), strings.Join(logLevels, ", "),
 			strings.Join(logForms, ", "))
 	}
 }
@@ -161,7 +162,8 @@ func (l *Listen) IsLoopback() bool {
 func (l *Listen) check(c *Config, fault report) {
 	at, advertised := divided(l.At, advertising)
 	if len(at) > 1 || len(advertised) > min(1, len(at)) {
-		fault("listen", "is %s: must be one HOST:PORT, and beside it one advertise=HOST:PORT or none", strings.Join(l.At, ","))
+		fault("listen",
+			"is %s: must be one HOST:PORT, and beside it one advertise=HOST:PORT or none", strings.Join(l.At, ","))
 		return
 	}
 	if l.Advertise != "" && !strings.Contains(l.Advertise, "://") {
@@ -183,13 +185,15 @@ func (l *Listen) check(c *Config, fault report) {
 	}
 	teach, view := divided(l.TokenFiles, viewing)
 	if len(teach) > 1 || len(view) > 1 {
-		fault("listen-token-file", "is %s: must be one FILE, or none, and one view=FILE", strings.Join(l.TokenFiles, ","))
+		fault("listen-token-file",
+			"is %s: must be one FILE, or none, and one view=FILE", strings.Join(l.TokenFiles, ","))
 	}
 	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
 		fault("listen-token-file", "names a token to read: needs another token beside it, for those who teach")
 	}
 	if _, _, open := l.tokenFiles(); !l.IsLoopback() && l.Token == "" && !open {
-		fault("listen", "is %s, which others can reach: needs listen-token-file, FILE or none to let everyone in", l.Address)
+		fault("listen",
+			"is %s, which others can reach: needs listen-token-file, FILE or none to let everyone in", l.Address)
 	}
 }
 

@@ -196,7 +196,7 @@ func kindOf(t reflect.Type) string {
 		return "whole number or auto"
 	}
 	return map[reflect.Kind]string{
-		reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number", reflect.Float64: "number",
-		reflect.Slice: "list", reflect.String: "text",
+		reflect.Bool: "on/off", reflect.Int: "whole number", reflect.Uint64: "whole number",
+		reflect.Float64: "number", reflect.Slice: "list", reflect.String: "text",
 	}[t.Kind()]
 }

@@ -44,7 +44,8 @@ func (r *Registry) check(_ *Config, fault report) {
 		address, err := url.Parse(text)
 		switch {
 		case err != nil || address.Host == "":
-			fault("schema-registry", "is not a URL such as https://user@registry:8081") // not shown: may hold a password
+			fault("schema-registry",
+				"is not a URL such as https://user@registry:8081") // not shown: may hold a password
 		case hasPassword(address):
 			fault("schema-registry", "holds a password: give it as a file, schema-registry-secret-file")
 		case address.User != nil && len(files) == 0:

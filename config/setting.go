@@ -137,9 +137,12 @@ type variant struct {
 
 // define makes a setting of a field of Config: the commands that take it, its default and its bounds. A field
 // that is a pointer has the default nil: whoever uses it decides what replaces a value that was not given.
-func define[T any](name string, field *T, commands []string, byDefault T, help string, bounds ...bound) *definition {
+func define[T any](name string, field *T, commands []string, byDefault T, help string,
+	bounds ...bound,
+) *definition {
 	d := &definition{name: name, field: reflect.ValueOf(field).Elem()}
-	d.variants = []variant{{commands: commands, byDefault: reflect.ValueOf(&byDefault).Elem(), help: help, bounds: bounds}}
+	value := reflect.ValueOf(&byDefault).Elem()
+	d.variants = []variant{{commands: commands, byDefault: value, help: help, bounds: bounds}}
 	return d
 }
 

@@ -84,10 +84,12 @@ func (s *Stage) check(c *Config, fault report) {
 		fault("fields", "is %s: names no vector", strings.Join(s.Fields, ","))
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
-		fault("support-labels", "is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
+		fault("support-labels",
+			"is %s: goes with exactly one support file, not %d", s.SupportLabels, len(s.Support))
 	}
 	if s.EpisodeAge == 0 && s.EpisodeIdle == 0 && slices.Contains(stage, c.command) {
-		fault("episode-age", "is off and episode-idle is off too: the last items of a stream would never be answered")
+		fault("episode-age",
+			"is off and episode-idle is off too: the last items of a stream would never be answered")
 	}
 }
 
@@ -186,7 +188,8 @@ func (b *Backfill) check(c *Config, fault report) {
 			continue
 		}
 		if _, err := time.Parse(time.RFC3339, end.value); err != nil {
-			fault(end.name, "is %s: must be a time such as 2026-03-01T00:00:00Z, an offset, earliest or latest", shown(end.value))
+			fault(end.name,
+				"is %s: must be a time such as 2026-03-01T00:00:00Z, an offset, earliest or latest", shown(end.value))
 		}
 	}
 }

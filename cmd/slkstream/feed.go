@@ -49,7 +49,8 @@ func feed(ctx context.Context, c *call) error {
 		return err
 	}
 	out := c.Config.Topics.Out
-	if err := c.prepareTopic(ctx, client, topic.Description{Name: out, Partitions: defaultPartitions}); err != nil {
+	made := topic.Description{Name: out, Partitions: defaultPartitions}
+	if err := c.prepareTopic(ctx, client, made); err != nil {
 		return err
 	}
 	f := &feeder{

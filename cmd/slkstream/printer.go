@@ -40,8 +40,8 @@ func newTable(c *call, header string, flags uint) *printer {
 	return p
 }
 
-// print writes a result: as JSON, or as a row whose cells are separated by tabs. Long work stops at its error;
-// others leave it to close.
+// print writes a result: as JSON, or as a row whose cells are separated by tabs. Long work stops at its
+// error; others leave it to close.
 func (p *printer) print(result any, format string, cells ...any) error {
 	if p.json {
 		p.err = cmp.Or(p.err, json.NewEncoder(p.out).Encode(result))

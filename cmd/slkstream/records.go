@@ -12,7 +12,9 @@ import (
 )
 
 // readRecords reads a partition from one offset to another, itself left out. It ends after an error.
-func readRecords(ctx context.Context, client *topic.Client, at topic.TopicPartition, from, to int64, committed bool) iter.Seq2[*record.Raw, error] {
+func readRecords(ctx context.Context, client *topic.Client, at topic.TopicPartition, from, to int64,
+	committed bool,
+) iter.Seq2[*record.Raw, error] {
 	return func(yield func(*record.Raw, error) bool) {
 		reader := client.NewReader(topic.ReaderSettings{
 			Topic: at.Topic, Partition: at.Partition, Offset: from, Uncommitted: !committed,

@@ -102,16 +102,17 @@ func showState(ctx context.Context, c *call) error {
 			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
 				r.Partition, "error", r.Err)
 		case stream == "" && r.Saved.IsZero():
-			p.print(nil, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition, r.Stream, r.Model,
-				offset(r.Answered))
+			p.print(nil, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition,
+				r.Stream, r.Model, offset(r.Answered))
 		case stream == "":
-			p.print(nil, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d", r.Topic, r.Partition, r.Stream, r.Model,
-				ago(r.Saved), m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes), len(m.Clusters), m.Metric, m.Bytes)
+			p.print(nil, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%d\t%d\t%t\t%d", r.Topic, r.Partition,
+				r.Stream, r.Model, ago(r.Saved), m.Episode, offset(r.Learned), offset(r.Answered), len(m.Classes),
+				len(m.Clusters), m.Metric, m.Bytes)
 		case stream == r.Stream:
 			for _, k := range m.Classes {
 				if class == "" || class == k.Class {
-					p.print(nil, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f", r.Topic, r.Partition, r.Stream, k.Class, k.Examples, k.Mass,
-						k.Proportion)
+					p.print(nil, "%s\t%d\t%s\t%s\t%d\t%.1f\t%.3f", r.Topic, r.Partition, r.Stream, k.Class,
+						k.Examples, k.Mass, k.Proportion)
 				}
 			}
 		}

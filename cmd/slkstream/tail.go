@@ -98,7 +98,9 @@ func tail(ctx context.Context, c *call) error {
 
 // follow reads a partition from the offset of --from to that of --to, as of the start; without --to it
 // does not end.
-func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPartition, out chan<- *record.Raw) error {
+func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPartition,
+	out chan<- *record.Raw,
+) error {
 	committed := c.Config.Delivery.Isolation == "read-committed"
 	offset, err := client.OffsetNamed(ctx, at.Topic, at.Partition, c.Config.Backfill.From, committed)
 	if err != nil {
