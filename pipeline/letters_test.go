@@ -91,7 +91,7 @@ func TestPoison(t *testing.T) {
 		i += 20
 	}
 	records = append(records, good[i:]...)
-	o.Decode.Dimension, o.Decode.Limits.Bytes = dimension, 800_000
+	o.Decode.Dimension, o.Decode.LongestValue = dimension, 800_000
 	start(t, client, o)
 	write(t, client, append(records, markers(in, streams)...))
 	got := collect(t, client, o.Out, count(n))

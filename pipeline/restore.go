@@ -67,7 +67,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
 		MaxWait: fetchWait,
-		Topic:   p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.Limits.Bytes,
+		Topic:   p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
 	})
 	return reader, decoder, nil
 }

@@ -65,7 +65,7 @@ func (w *world) launch(group, out, name string) *stage {
 		Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
 	}
 	if w.plan.hostile {
-		o.Decode.Limits.Bytes = largestRecord
+		o.Decode.LongestValue = largestRecord
 	}
 	if w.second != nil && group == groupName {
 		o.In = append(o.In, besideTopic)

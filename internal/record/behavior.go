@@ -9,14 +9,12 @@ func (f *fields) behavior() bool { return f.sensor != nil && (f.object != nil ||
 
 // jsonBehavior decodes nv.Behavior in JSON.
 func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
-	if object(f.sensor) {
-		var sensor fields
-		if bad := sensor.read(f.sensor, "", nil); bad != nil {
-			return items, bad.within("sensor")
-		}
-		if len(sensor.id) > 0 {
-			e.stream = sensor.id
-		}
+	sensor, bad := memberName(f.sensor, "id", "sensor.id")
+	if bad != nil {
+		return items, bad
+	}
+	if len(sensor) > 0 {
+		e.stream = sensor
 	}
 	if len(f.end) > 0 {
 		s := scanner{b: f.end}
@@ -24,14 +22,13 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 		if !ok {
 			return items, s.bad
 		}
-		var bad *Rejection
 		if e.time, bad = parseTime(text); bad != nil {
 			return items, bad.within("end")
 		}
 	}
 	var o fields
 	if object(f.object) {
-		bad := o.read(f.object, "", d.scratch)
+		bad = o.read(f.object, "", d.scratch)
 		d.scratch = o.vector[:0]
 		if bad != nil {
 			return items, bad.within("object")
@@ -52,15 +49,14 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 	}
 	label := o.label
 	if label == nil {
-		var bad *Rejection
-		if label, bad = infoLabel(o.info); bad != nil {
+		if label, bad = memberName(o.info, "label", "info.label"); bad != nil {
 			return items, bad
 		}
 	}
 	if len(label) > 0 {
 		e.label = label
 	}
-	var about attributes
+	var about members
 	if len(o.id) > 0 {
 		about.add("object", appendString(nil, clean(o.id)))
 	}
@@ -72,7 +68,7 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 }
 
 func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32,
-	about attributes,
+	about members,
 ) ([]Item, *Rejection) {
 	if len(e.track) == 0 {
 		e.track = e.id
@@ -146,7 +142,7 @@ func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([
 	if label := o.info["label"]; len(label) > 0 {
 		e.label = label
 	}
-	var about attributes
+	var about members
 	if len(o.id) > 0 {
 		about.add("object", appendString(nil, clean(o.id)))
 	}

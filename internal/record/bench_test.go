@@ -44,7 +44,6 @@ func BenchmarkDecode(b *testing.B) {
 		wide[i] = float64(x)
 	}
 	long, _ := json.Marshal(map[string]any{"id": "item-1", "vector": wide})
-	b.Run("f32-alias", func(b *testing.B) { benchmarkDecode(b, raw, Options{Format: "f32", Alias: true}) })
 	b.Run("f32", func(b *testing.B) { benchmarkDecode(b, raw, Options{Format: "f32"}) })
 	b.Run("f16", func(b *testing.B) {
 		benchmarkDecode(b, bytes.Repeat([]byte{0, 0x2c}, 512),

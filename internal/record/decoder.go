@@ -20,12 +20,11 @@ type Options struct {
 	StreamBy  string // key, partition, header:NAME, field:NAME; "" is key
 	Dimension int    // of every vector; 0: learned, for each model, from its records
 	Model     string // of records that do not name one
-	Limits    Limits
 	Paths     Paths
 	Schemas   Schemas `json:"-"` // nil: no schema registry
 	TrackBy   string  // record, or object: ids of an nv.Frame's objects are tracks; "" is record
-	// Alias lets vectors share memory with Raw.Value, which must not be written to any more. Keys always do.
-	Alias bool
+	// LongestValue bounds the bytes of a value; 0 is 16 MiB.
+	LongestValue int
 	// DimensionGivenUp is called when the records show that a model has another dimension; nil: not called.
 	DimensionGivenUp func(DimensionChange) `json:"-"`
 }
@@ -83,12 +82,8 @@ func NewDecoder(o Options) (*Decoder, error) {
 	if o.Dimension < 0 {
 		return nil, fmt.Errorf("dimension %d: negative", o.Dimension)
 	}
-	if err := d.options.Limits.fill(); err != nil {
-		return nil, err
-	}
-	if o.Dimension > d.options.Limits.Dimension {
-		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension,
-			d.options.Limits.Dimension)
+	if o.Dimension > mostDimension {
+		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension, mostDimension)
 	}
 	return d, nil
 }
@@ -125,12 +120,12 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 		return items, raw.Rejected
 	}
 	if len(raw.Value) == 0 && raw.Marker() {
-		if n, longest := len(d.stream(raw, nil, nil)), d.options.Limits.Name; n > longest {
-			return items, reject(TooLarge, "stream's name is %d bytes long, more than %d", n, longest)
+		if n := len(d.stream(raw, nil, nil)); n > longestName {
+			return items, reject(TooLarge, "stream's name is %d bytes long, more than %d", n, longestName)
 		}
 		return items, nil
 	}
-	if bad := d.options.Limits.check(raw); bad != nil {
+	if bad := d.check(raw); bad != nil {
 		return items, bad
 	}
 	before := len(items)
@@ -156,7 +151,7 @@ const keptScratch = 1 << 16
 // Stream returns the stream of a record without an embedding, such as a marker; "" if its name is too long.
 func (d *Decoder) Stream(raw *Raw) string {
 	name := d.stream(raw, nil, nil)
-	if len(name) > d.options.Limits.Name {
+	if len(name) > longestName {
 		return ""
 	}
 	return d.intern(name)
@@ -237,7 +232,7 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 			return items, bad
 		}
 	}
-	vector, bad := rawVector(value, element(form), d.options.Alias)
+	vector, bad := rawVector(nil, value, element(form))
 	if bad != nil {
 		return items, bad
 	}
@@ -247,7 +242,7 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	}
 	var field []byte
 	if d.field != "" {
-		field = d.attributeField(attributes)
+		field, _ = memberName(attributes, d.field, d.field)
 	}
 	return d.append(raw, e, items, vector, -1, attributes, field)
 }
@@ -271,8 +266,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		{"field " + d.field, field},
 		{"stream's name", stream},
 	} {
-		if longest := d.options.Limits.Name; len(name.text) > longest {
-			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longest)
+		if len(name.text) > longestName {
+			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longestName)
 		}
 	}
 	model := d.options.Model
@@ -280,9 +275,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		model = d.intern(e.model)
 	}
 	source := Source{raw.Topic, raw.Partition, raw.Offset, object}
-	if len(vector) > d.options.Limits.Dimension {
-		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector),
-			d.options.Limits.Dimension)
+	if len(vector) > mostDimension {
+		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector), mostDimension)
 	}
 	// An invalid vector is no evidence for the dimension.
 	bad := CheckVector(vector)

@@ -138,22 +138,20 @@ func TestRaw(t *testing.T) {
 		{"f16", "Application/Octet-Stream", half, []float32{1, -2, 0x1p-24}},
 		{"f32", "application/json", `{"vector":[9]}`, []float32{9}},
 	} {
-		for _, alias := range []bool{false, true} {
-			r := rawRecord(c.value, "id", "x", "label", "milk", "stream", "belt", "model", "m")
-			if c.contentType != "" {
-				r.Headers = append(r.Headers, Header{"Content-Type", []byte(c.contentType)})
-			}
-			item := one(t, Options{Format: c.format, Alias: alias}, r)
-			checkVector(t, item.Vector, c.want...)
-			if c.contentType != "application/json" && (item.ItemID != "x" || item.Label != "milk" ||
-				item.Stream != "belt" || item.Model != "m") {
-				t.Errorf("%+v: item %+v", c, item)
-			}
+		r := rawRecord(c.value, "id", "x", "label", "milk", "stream", "belt", "model", "m")
+		if c.contentType != "" {
+			r.Headers = append(r.Headers, Header{"Content-Type", []byte(c.contentType)})
+		}
+		item := one(t, Options{Format: c.format}, r)
+		checkVector(t, item.Vector, c.want...)
+		if c.contentType != "application/json" && (item.ItemID != "x" || item.Label != "milk" ||
+			item.Stream != "belt" || item.Model != "m") {
+			t.Errorf("%+v: item %+v", c, item)
 		}
 	}
 }
 
-func TestWithoutAliasTheVectorIsOurs(t *testing.T) {
+func TestVectorIsOurs(t *testing.T) {
 	r := rawRecord(floats(1, 2))
 	item := one(t, Options{Format: "f32"}, r)
 	clear(r.Value)

@@ -158,33 +158,21 @@ type Example struct {
 	At                       time.Time // when; zero: not known
 }
 
-// AppendExample appends the JSON of an example to dst. The vector is in base64, which is short and exact.
+// AppendExample appends the JSON of an example to dst.
 func AppendExample(dst []byte, e *Example) []byte {
-	dst = append(dst, '{')
-	text := func(name, value string) {
-		if value != "" {
-			dst = append(appendString(append(dst, name...), value), ',')
-		}
-	}
-	text(`"id":`, e.ID)
-	text(`"stream":`, e.Stream)
-	text(`"label":`, e.Label)
-	text(`"model":`, e.Model)
-	text(`"frame":`, e.Frame)
-	text(`"track":`, e.Track)
-	if !e.Time.IsZero() {
-		dst = append(appendTime(append(dst, `"time":`...), e.Time), ',')
-	}
-	if len(e.Attributes) > 0 {
-		dst = append(append(append(dst, `"attributes":`...), e.Attributes...), ',')
-	}
-	text(`"by":`, e.By)
-	if !e.At.IsZero() {
-		dst = append(appendTime(append(dst, `"at":`...), e.At), ',')
-	}
-	dst = append(dst, `"vector":"`...)
-	dst = base64.StdEncoding.AppendEncode(dst, AppendVector(nil, e.Vector))
-	return append(dst, `"}`...)
+	var m members
+	m.text("id", e.ID)
+	m.text("stream", e.Stream)
+	m.text("label", e.Label)
+	m.text("model", e.Model)
+	m.text("frame", e.Frame)
+	m.text("track", e.Track)
+	m.time("time", e.Time)
+	m.add("attributes", e.Attributes)
+	m.text("by", e.By)
+	m.time("at", e.At)
+	m.vector(e.Vector)
+	return append(dst, m.json()...)
 }
 
 // Episode is the audit record of one episode.

@@ -130,7 +130,7 @@ func (f *ResultFallback) Instead(rejected Out, why error, limit int) (Out, bool)
 			return less, true
 		}
 	}
-	return f.letter(why), true
+	return ItemLetter(f.Item, "the output rejects the result: "+why.Error(), f.Dead), true
 }
 
 // less removes the largest removable part; false: none is left.
@@ -182,12 +182,6 @@ func (f *ResultFallback) less(rejected Out) (Out, bool) {
 	}
 	rejected.Headers = append(kept, Header{TruncatedHeader, []byte("true")}, Header{LeftOutHeader, []byte(part)})
 	return rejected, true
-}
-
-// letter returns a dead letter with the item as JSON that can be sent again.
-func (f *ResultFallback) letter(why error) Out {
-	r := ItemLetter(f.Item, "the output rejects the result: "+why.Error(), f.Dead)
-	return r
 }
 
 // ItemLetter returns the dead letter of a valid item that cannot be answered, as JSON that can be sent again.

@@ -18,9 +18,9 @@ type frame struct {
 }
 
 // name sets the frame's name: the frame's id, else the name in the envelope, else the record's position.
-func (f *frame) name(raw *Raw, longest int) *Rejection {
-	if len(f.id) > longest {
-		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longest)
+func (f *frame) name(raw *Raw) *Rejection {
+	if len(f.id) > longestName {
+		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longestName)
 	}
 	switch {
 	case len(f.id) > 0:
@@ -45,7 +45,7 @@ func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, lab
 
 // attributes returns an object's attributes besides its embedding. Each part is JSON.
 func (f *frame) attributes(kind, confidence, box, info []byte) json.RawMessage {
-	var about attributes
+	var about members
 	if len(f.id) > 0 {
 		about.add("frame", appendString(nil, clean(f.id)))
 	}
@@ -178,7 +178,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if bad != nil {
 		return items, bad
 	}
-	if bad := f.name(raw, d.options.Limits.Name); bad != nil {
+	if bad := f.name(raw); bad != nil {
 		return items, bad
 	}
 	switch d.field {
@@ -194,7 +194,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 			return nil
 		}
 		i++
-		if bad := d.options.Limits.objects(i + 1); bad != nil {
+		if bad := checkObjects(i + 1); bad != nil {
 			return bad
 		}
 		o, bad := readObject(b)
@@ -316,11 +316,10 @@ func (o *detection) addEmbedding(b []byte) *Rejection {
 		case wire == wireFixed32:
 			o.vector = append(o.vector, math.Float32frombits(uint32(value)))
 		case wire == wireBytes:
-			v, bad := rawVector(b, float32s, true)
-			if bad != nil {
+			var bad *Rejection
+			if o.vector, bad = rawVector(o.vector, b, float32s); bad != nil {
 				return bad.within("embedding")
 			}
-			o.vector = append(o.vector, v...)
 		}
 		return nil
 	})

@@ -19,7 +19,7 @@ func decodeAll(t *testing.T, value []byte) {
 		{Format: "bf16"},
 		{Format: "nv"},
 		{Format: "cloudevents"},
-		{StreamBy: "field:id", Dimension: 2, Alias: true},
+		{StreamBy: "field:id", Dimension: 2},
 		{Paths: Paths{
 			Vector: "a[].v",
 			ID:     "a[].id", Time: "t", Frame: "f", Attributes: "a[].b", Track: "a[].b.t",

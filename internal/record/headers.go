@@ -50,7 +50,7 @@ const longestHeader = 1024 // of the name of an attribute
 // headerAttributes returns the attributes in a raw vector's headers; nil if there are none. A JSON value
 // stays JSON, so that a box stays an array; any other becomes a string.
 func headerAttributes(raw *Raw) (json.RawMessage, *Rejection) {
-	var about attributes
+	var about members
 	for i := range raw.Headers {
 		h := &raw.Headers[i]
 		name, ok := strings.CutPrefix(h.Key, AttributePrefix)

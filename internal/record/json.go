@@ -164,12 +164,12 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 		if !ok {
 			return false
 		}
-		v, bad := base64Vector(text)
-		if bad != nil {
+		var bad *Rejection
+		if f.vector, bad = base64Vector(f.vector[:0], text); bad != nil {
 			s.bad = bad.within("vector")
 			return false
 		}
-		f.vector, f.hasVector, f.bytes = append(f.vector[:0], v...), true, true
+		f.hasVector, f.bytes = true, true
 		return true
 	case c == '{' && nested:
 		return s.object(func(name []byte) bool {
@@ -224,7 +224,7 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	e.bytes = f.bytes
 	field := f.field
 	if d.field != "" && field == nil {
-		if field = d.attributeField(f.attributes); field == nil {
+		if field, _ = memberName(f.attributes, d.field, d.field); field == nil {
 			field = e.field
 		}
 	}
@@ -264,35 +264,34 @@ func text(b []byte) json.RawMessage {
 	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
-// attributeField returns the value of the field that names the stream, if it is among the attributes,
-// else nil.
-func (d *Decoder) attributeField(attributes []byte) (found []byte) {
-	if !object(attributes) {
-		return nil
+// memberName reads the name at a member of a JSON object; nil: value is not an object, or has no such member.
+// what names the member in errors.
+func memberName(value []byte, member, what string) (found []byte, bad *Rejection) {
+	if !object(value) {
+		return nil, nil
 	}
-	s := scanner{b: attributes}
-	s.object(func(name []byte) bool {
-		if string(name) != d.field {
+	s := scanner{b: value}
+	s.object(func(name []byte) (ok bool) {
+		if string(name) != member {
 			return s.pass(0)
 		}
-		var ok bool
-		found, ok = s.name(d.field)
+		found, ok = s.name(what)
 		return ok
 	})
-	return found
+	return found, s.bad
 }
 
 // jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.
 func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
 	frame := frame{id: f.id, envelope: *e, field: f.field}
-	if bad := frame.name(raw, d.options.Limits.Name); bad != nil {
+	if bad := frame.name(raw); bad != nil {
 		return items, bad
 	}
 	s := scanner{b: f.objects}
 	var faults faults
 	objects, before := 0, len(items)
 	ok := s.array(func(i int) bool {
-		if objects++; s.refuse(d.options.Limits.objects(objects)) {
+		if objects++; s.refuse(checkObjects(objects)) {
 			return false
 		}
 		b, ok := s.skip()
@@ -307,7 +306,7 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 		} else if bad == nil && o.hasVector {
 			label := o.label
 			if label == nil {
-				label, bad = infoLabel(o.info)
+				label, bad = memberName(o.info, "label", "info.label")
 			}
 			if bad == nil {
 				attributes := frame.attributes(o.kind, o.confidence, o.box, o.info)
@@ -322,23 +321,6 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 	}
 	d.nothing(objects)
 	return items, faults.rejection()
-}
-
-// infoLabel returns the label in an object's info; nil: none.
-func infoLabel(info []byte) (label []byte, bad *Rejection) {
-	if !object(info) {
-		return nil, nil
-	}
-	s := scanner{b: info}
-	s.object(func(name []byte) bool {
-		if string(name) != "label" {
-			return s.pass(0)
-		}
-		var ok bool
-		label, ok = s.name("info.label")
-		return ok
-	})
-	return label, s.bad
 }
 
 // parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970,

@@ -63,7 +63,7 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		}
 		return Label{Forget: clean(raw.Key)}, nil
 	}
-	if bad := d.options.Limits.check(raw); bad != nil {
+	if bad := d.check(raw); bad != nil {
 		return Label{}, bad
 	}
 	said := d.said(raw.Value)

@@ -9,24 +9,23 @@ import (
 
 // A record beyond the limits is rejected before memory is allocated for it.
 func TestLimits(t *testing.T) {
-	limits := Limits{Bytes: 1 << 20, Key: 10, Name: 20, Objects: 5, Dimension: 4}
-	six := strings.Repeat(`{"embedding":[1,2]},`, 5) + `{"embedding":[1,2]}`
+	many := strings.Repeat(`{"embedding":[1,2]},`, mostObjects) + `{"embedding":[1,2]}`
 	for name, r := range map[string]*Raw{
 		"value":   rawRecord(strings.Repeat(" ", 1<<20+1)),
-		"name":    rawRecord(`{"vector":[1,2],"frame":"` + strings.Repeat("f", 21) + `"}`),
-		"objects": rawRecord(`{"objects":[` + six + `]}`),
-		"protobuf objects": rawRecord(message(5, message(6, message(1, floats(1, 2))), 5, "", 5, "", 5, "", 5, "",
-			5, ""), "content-type", "application/protobuf"),
-		"dimension": rawRecord(`{"vector":[1,2,3,4,5]}`),
-		"key":       {Key: []byte(strings.Repeat("k", 11)), Value: []byte(`{"vector":[1,2]}`)},
+		"name":    rawRecord(`{"vector":[1,2],"frame":"` + strings.Repeat("f", longestName+1) + `"}`),
+		"objects": rawRecord(`{"objects":[` + many + `]}`),
+		"protobuf objects": rawRecord(message(5, message(6, message(1, floats(1, 2))))+
+			strings.Repeat(message(5, ""), mostObjects), "content-type", "application/protobuf"),
+		"dimension": rawRecord(`{"vector":[1` + strings.Repeat(",1", mostDimension) + `]}`),
+		"key":       {Key: []byte(strings.Repeat("k", longestInKey+1)), Value: []byte(`{"vector":[1,2]}`)},
 	} {
-		items, err := decoder(t, Options{Limits: limits}).Decode(context.Background(), r, nil)
+		items, err := decoder(t, Options{LongestValue: 1 << 20}).Decode(context.Background(), r, nil)
 		rejection, refused := err.(*Rejection)
 		if !refused || rejection.Fault != TooLarge || len(items) != 0 {
 			t.Errorf("%s: %d items, %v", name, len(items), err)
 		}
 	}
-	for _, o := range []Options{{Limits: Limits{Key: -1}}, {Dimension: 5, Limits: limits}} {
+	for _, o := range []Options{{Dimension: -1}, {Dimension: mostDimension + 1}} {
 		if _, err := NewDecoder(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

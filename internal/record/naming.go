@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"slices"
 	"time"
@@ -76,11 +75,10 @@ func (d *Decoder) said(value []byte) (x said) {
 	if !object(value) {
 		return x
 	}
-	longest := d.options.Limits.Name
 	s := scanner{b: value}
 	limited := func(what string) (b []byte, ok bool) {
-		if b, ok = s.name(what); ok && len(b) > longest {
-			s.bad, ok = reject(TooLarge, "%s is %d bytes long, more than %d", what, len(b), longest), false
+		if b, ok = s.name(what); ok && len(b) > longestName {
+			s.bad, ok = reject(TooLarge, "%s is %d bytes long, more than %d", what, len(b), longestName), false
 		}
 		return b, ok
 	}
@@ -94,7 +92,7 @@ func (d *Decoder) said(value []byte) (x said) {
 			}
 			if b, ok = s.text(); ok && string(member) == "at" {
 				at = b
-			} else if ok && len(b) <= longest {
+			} else if ok && len(b) <= longestName {
 				x.by = clean(b)
 			}
 		case "name":
@@ -162,8 +160,8 @@ func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
 	for _, each := range [...]struct{ what, text string }{
 		{"name", n.Name}, {"into", n.Into}, {"stream", n.Stream},
 	} {
-		if longest := d.options.Limits.Name; len(each.text) > longest {
-			return nil, reject(TooLarge, "%s is %d bytes long, more than %d", each.what, len(each.text), longest)
+		if len(each.text) > longestName {
+			return nil, reject(TooLarge, "%s is %d bytes long, more than %d", each.what, len(each.text), longestName)
 		}
 	}
 	switch key := clean(raw.Key); {
@@ -211,57 +209,35 @@ func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *said) (*NotThis, err
 
 // Not returns the record of a rejection.
 func Not(topic string, n *NotThis) Out {
-	w := members{'{'}
-	w.text("id", n.ID)
-	w.value("not", appendJSON(nil, n.Not))
-	w.text("stream", n.Stream)
-	w.text("model", n.Model)
-	w.text("track", n.Track)
-	w.said(n.By, n.At)
-	vector := append([]byte{'"'}, base64.StdEncoding.AppendEncode(nil, AppendVector(nil, n.Vector))...)
-	w.value("vector", append(vector, '"'))
-	return labelRecord(topic, n.ID, w)
+	var m members
+	m.text("id", n.ID)
+	m.add("not", appendJSON(nil, n.Not))
+	m.text("stream", n.Stream)
+	m.text("model", n.Model)
+	m.text("track", n.Track)
+	m.text("by", n.By)
+	m.time("at", n.At)
+	m.vector(n.Vector)
+	return labelRecord(topic, n.ID, m)
 }
 
 // NameRecord returns the record of a name. The tombstone of its key, Forget(topic, NameKey(...)), revokes it.
 func NameRecord(topic string, n *Name) Out {
-	w := members{'{'}
-	w.text("name", n.Name)
+	var m members
+	m.text("name", n.Name)
 	if n.Into == "" {
-		w.value("into", []byte("null"))
+		m.add("into", []byte("null"))
 	}
-	w.text("into", n.Into)
-	w.text("stream", n.Stream)
-	w.said(n.By, n.At)
-	return labelRecord(topic, NameKey(n.Name, n.Stream), w)
+	m.text("into", n.Into)
+	m.text("stream", n.Stream)
+	m.text("by", n.By)
+	m.time("at", n.At)
+	return labelRecord(topic, NameKey(n.Name, n.Stream), m)
 }
 
-// members builds a JSON object, without its closing brace; empty texts are left out.
-type members []byte
-
-func (w *members) value(name string, value []byte) {
-	if len(*w) > 1 {
-		*w = append(*w, ',')
-	}
-	*w = append(append(appendString(*w, name), ':'), value...)
-}
-
-func (w *members) text(name, value string) {
-	if value != "" {
-		w.value(name, appendString(nil, value))
-	}
-}
-
-func (w *members) said(by string, at time.Time) {
-	w.text("by", by)
-	if !at.IsZero() {
-		w.value("at", appendTime(nil, at))
-	}
-}
-
-func labelRecord(topic, key string, w members) Out {
+func labelRecord(topic, key string, m members) Out {
 	return Out{
-		Topic: topic, Partition: -1, Key: []byte(key), Value: append(w, '}'),
+		Topic: topic, Partition: -1, Key: []byte(key), Value: m.json(),
 		Headers: []Header{{"content-type", []byte("application/json")}},
 	}
 }

@@ -83,7 +83,7 @@ func (o *Order) Resume(topic string) Out {
 func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 	o := &Order{}
 	if len(raw.Value) > 0 {
-		if bad := d.options.Limits.check(raw); bad != nil {
+		if bad := d.check(raw); bad != nil {
 			return Label{}, bad
 		}
 		if err := json.Unmarshal(raw.Value, o); err != nil {
@@ -102,11 +102,9 @@ func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 	if kind == ControlResume {
 		return Label{Forget: o.Key()}, nil
 	}
-	if longest := d.options.Limits.Name; longest > 0 {
-		for _, text := range []string{o.Skip, o.Stream, o.Topic, o.By} {
-			if len(text) > longest {
-				return Label{}, reject(TooLarge, "%s: a name is %d bytes long, more than %d", kind, len(text), longest)
-			}
+	for _, text := range []string{o.Skip, o.Stream, o.Topic, o.By} {
+		if len(text) > longestName {
+			return Label{}, reject(TooLarge, "%s: a name is %d bytes long, more than %d", kind, len(text), longestName)
 		}
 	}
 	switch {

@@ -288,7 +288,7 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	if w.lists > 0 {
 		object = int32(w.objects)
 		w.objects++
-		if s.refuse(w.d.options.Limits.objects(w.objects)) {
+		if s.refuse(checkObjects(w.objects)) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -234,31 +235,27 @@ func (s *scanner) pass(depth int) bool {
 	case c == '[':
 		return s.array(func(int) bool { return s.pass(depth + 1) })
 	case c == 't':
-		return s.word("true")
+		return s.literal("true")
 	case c == 'f':
-		return s.word("false")
+		return s.literal("false")
 	case c == 'n':
-		return s.word("null")
+		return s.literal("null")
 	default:
 		return s.digits()
 	}
 }
 
-func (s *scanner) word(word string) bool {
-	if len(s.b)-s.i < len(word) || string(s.b[s.i:s.i+len(word)]) != word {
+func (s *scanner) literal(want string) bool {
+	if !bytes.HasPrefix(s.b[s.i:], []byte(want)) {
 		return s.unexpected("a value")
 	}
-	s.i += len(word)
+	s.i += len(want)
 	return true
 }
 
 // null skips a null if one is at the cursor; false: there is none.
 func (s *scanner) null() bool {
-	if s.next() == 'n' && len(s.b)-s.i >= 4 && string(s.b[s.i:s.i+4]) == "null" {
-		s.i += 4
-		return true
-	}
-	return false
+	return s.next() == 'n' && bytes.HasPrefix(s.b[s.i:], []byte("null")) && s.literal("null")
 }
 
 // digits skips a number of any size.
@@ -364,7 +361,7 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 	}
 }
 
-// token returns the word at the cursor that is not a finite float32, for an error message: NaN, infinity and
+// token returns the text at the cursor that is not a finite float32, for an error message: NaN, infinity and
 // the like, which some writers use though JSON has no such numbers, or a number beyond float32. "": neither.
 func (s *scanner) token() string {
 	end := s.i
@@ -374,14 +371,14 @@ func (s *scanner) token() string {
 		}
 		end++
 	}
-	word := string(s.b[s.i:end])
-	switch word {
+	text := string(s.b[s.i:end])
+	switch text {
 	case "NaN", "nan", "-NaN", "Infinity", "-Infinity", "Inf", "-Inf", "inf", "-inf", "null", "true", "false":
-		return word
+		return text
 	}
 	probe := scanner{b: s.b[s.i:end]}
-	if probe.digits() && probe.i == len(word) {
-		return word
+	if probe.digits() && probe.i == len(text) {
+		return text
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 )
@@ -86,7 +85,7 @@ func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields
 	if !ok {
 		return items, nil
 	}
-	var about attributes
+	var about members
 	about.add("roi_type", o.roiType)
 	if o.detection != nil {
 		s := scanner{b: o.detection}
@@ -100,7 +99,7 @@ func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields
 			})
 		}
 	}
-	var box attributes
+	var box members
 	box.add("x", o.x)
 	box.add("y", o.y)
 	box.add("w", o.w)
@@ -129,32 +128,9 @@ func (d *Decoder) streamerTensors(raw *Raw, f *fields, e *envelope, items []Item
 	if len(t.model) > 0 {
 		e.model = t.model
 	}
-	var about attributes
+	var about members
 	if len(f.timeText) > 0 {
 		about.add("timestamp", appendString(nil, string(f.timeText)))
 	}
 	return d.append(raw, e, items, t.vector, -1, text(about.json()), nil)
-}
-
-// attributes builds a JSON object from parts that are JSON; empty parts are left out.
-type attributes []byte
-
-func (a *attributes) add(name string, part []byte) {
-	if len(part) == 0 {
-		return
-	}
-	opening := byte(',')
-	if *a == nil {
-		opening = '{'
-	}
-	*a = append(appendString(append(*a, opening), name), ':')
-	*a = append(*a, part...)
-}
-
-// json returns the object, nil if nothing was added.
-func (a attributes) json() json.RawMessage {
-	if a == nil {
-		return nil
-	}
-	return json.RawMessage(append(a, '}'))
 }

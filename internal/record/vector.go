@@ -1,13 +1,14 @@
 package record
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // shortest and longest bound the norm of a vector: outside of them its squares underflow or overflow float32,
@@ -23,19 +24,14 @@ func CheckVector(v []float32) *Rejection {
 	if len(v) == 0 {
 		return reject(BadValue, "the vector is empty")
 	}
-	var a, b, c, d float64 // in float64, squares of finite float32s neither underflow nor overflow
-	i := 0
-	for ; i+4 <= len(v); i += 4 {
-		w, x, y, z := float64(v[i]), float64(v[i+1]), float64(v[i+2]), float64(v[i+3])
-		a += w * w
-		b += x * x
-		c += y * y
-		d += z * z
+	// NaN and Inf show in the sum, and inside these bounds float32 has neither lost nor overflowed anything.
+	if square := kernel.Dot(v, v); square >= 1e-30 && square <= 1e30 {
+		return nil
 	}
-	for ; i < len(v); i++ {
-		a += float64(v[i]) * float64(v[i])
+	square := 0. // in float64, squares of finite float32s neither underflow nor overflow
+	for _, x := range v {
+		square += float64(x) * float64(x)
 	}
-	square := a + b + c + d
 	if square >= shortest*shortest && square <= longest*longest {
 		return nil
 	}
@@ -69,38 +65,26 @@ func (e element) size() int {
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// rawVector reads little-endian numbers. With alias the vector shares the bytes' memory if their type, order
-// and alignment allow it.
-func rawVector(b []byte, e element, alias bool) ([]float32, *Rejection) {
+// rawVector appends little-endian numbers to v.
+func rawVector(v []float32, b []byte, e element) ([]float32, *Rejection) {
 	if len(b)%e.size() != 0 {
 		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), e)
 	}
-	if len(b) == 0 {
-		return nil, nil
-	}
-	if e == float32s && littleEndian && !alias {
-		b, alias = bytes.Clone(b), true // a clone is not zeroed first, unlike make and copy
-	}
-	switch n := len(b) / e.size(); {
-	case e == float32s && alias && littleEndian && uintptr(unsafe.Pointer(&b[0]))%4 == 0:
-		return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n), nil
-	case e == float32s:
-		v := make([]float32, n)
-		fillFloat32(v, b)
-		return v, nil
-	case e == float16s:
-		v := make([]float32, n)
-		for i := range v {
-			v[i] = float16(binary.LittleEndian.Uint16(b[2*i:]))
+	from := len(v)
+	v = slices.Grow(v, len(b)/e.size())[:from+len(b)/e.size()]
+	switch into := v[from:]; e {
+	case float32s:
+		fillFloat32(into, b)
+	case float16s:
+		for i := range into {
+			into[i] = float16(binary.LittleEndian.Uint16(b[2*i:]))
 		}
-		return v, nil
 	default:
-		v := make([]float32, n)
-		for i := range v {
-			v[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16)
+		for i := range into {
+			into[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16)
 		}
-		return v, nil
 	}
+	return v, nil
 }
 
 // fillFloat32 fills v from its little-endian bytes.
@@ -128,33 +112,28 @@ func float16(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// base64Vector reads a base64 string of little-endian float32, in either alphabet, padded or not.
-func base64Vector(text []byte) ([]float32, *Rejection) {
-	b, err := decodeBase64(text)
-	if err != nil {
-		return nil, err
+// base64Vector appends the numbers of a base64 string of little-endian float32, in either alphabet, padded or
+// not, to v.
+func base64Vector(v []float32, text []byte) ([]float32, *Rejection) {
+	b, bad := decodeBase64(text)
+	if bad != nil {
+		return nil, bad
 	}
-	return rawVector(b, float32s, true) // nothing else uses the decoded bytes
+	return rawVector(v, b, float32s)
 }
 
 // ParseVector reads and checks a vector from a JSON value: a list of numbers, or a base64 string of
 // little-endian float32. The error is a *Rejection.
 func ParseVector(value []byte) ([]float32, error) {
-	var vector []float32
-	var text string
-	var rejected *Rejection
-	if json.Unmarshal(value, &text) == nil {
-		vector, rejected = base64Vector([]byte(text))
-	} else if err := json.Unmarshal(value, &vector); err != nil {
-		rejected = reject(Unreadable, "neither a list of numbers nor base64 of little-endian float32")
+	var f fields
+	s := scanner{b: value}
+	if !f.readVector(&s, false) || !s.end() {
+		return nil, s.bad
 	}
-	if rejected == nil {
-		rejected = CheckVector(vector)
+	if bad := CheckVector(f.vector); bad != nil {
+		return nil, bad
 	}
-	if rejected != nil {
-		return nil, rejected
-	}
-	return vector, nil
+	return f.vector, nil
 }
 
 func decodeBase64(text []byte) ([]byte, *Rejection) {

@@ -49,7 +49,7 @@ func newLines(file *os.File, names Columns, onlyIDs bool) (Source, error) {
 			Stream: "stream",
 		}
 	}
-	decoder, err := record.NewDecoder(record.Options{Format: "json", Paths: paths, Limits: record.Limits{Bytes: lineLimit}})
+	decoder, err := record.NewDecoder(record.Options{Format: "json", Paths: paths, LongestValue: lineLimit})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,48 @@
+package record
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+)
+
+// members builds a JSON object. Empty values are left out.
+type members []byte
+
+// add appends a value that is JSON.
+func (m *members) add(name string, value []byte) {
+	if len(value) == 0 {
+		return
+	}
+	opening := byte(',')
+	if *m == nil {
+		opening = '{'
+	}
+	*m = append(append(appendString(append(*m, opening), name), ':'), value...)
+}
+
+func (m *members) text(name, value string) {
+	if value != "" {
+		m.add(name, appendString(nil, value))
+	}
+}
+
+func (m *members) time(name string, t time.Time) {
+	if !t.IsZero() {
+		m.add(name, appendTime(nil, t))
+	}
+}
+
+// vector appends a vector in base64, which is short and exact.
+func (m *members) vector(v []float32) {
+	text := base64.StdEncoding.AppendEncode([]byte{'"'}, AppendVector(nil, v))
+	m.add("vector", append(text, '"'))
+}
+
+// json returns the object, nil if nothing was added.
+func (m members) json() json.RawMessage {
+	if m == nil {
+		return nil
+	}
+	return json.RawMessage(append(m, '}'))
+}
