@@ -2,10 +2,7 @@ package consumer
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -15,19 +12,14 @@ import (
 func Advertised(
 	ctx context.Context, client *topic.Client, group string, at topic.TopicPartition,
 ) (string, error) {
-	answer, err := client.Kafka().DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
+	members, err := client.Members(ctx, group)
 	if err != nil {
-		return "", fmt.Errorf("group %s: %w", group, err)
+		return "", err
 	}
-	for _, g := range answer.Groups {
-		if g.Error != nil {
-			return "", fmt.Errorf("group %s: %w", group, g.Error)
-		}
-		for i := range g.Members {
-			for _, t := range g.Members[i].MemberAssignments.Topics {
-				if t.Topic == at.Topic && slices.Contains(t.Partitions, int(at.Partition)) {
-					return string(g.Members[i].MemberMetadata.UserData), nil
-				}
+	for i := range members {
+		for _, t := range members[i].MemberAssignments.Topics {
+			if t.Topic == at.Topic && slices.Contains(t.Partitions, int(at.Partition)) {
+				return string(members[i].MemberMetadata.UserData), nil
 			}
 		}
 	}

@@ -15,6 +15,9 @@ import (
 // none of its episodes was answered yet.
 var ErrNoStream = errors.New("this process does not remember the stream")
 
+// ErrBusy is returned when there is no memory to answer another stream at once.
+var ErrBusy = errors.New("too many streams are asked at once")
+
 // owned are the streams of the partitions that a process owns, for other goroutines than the partitions' own.
 type owned struct {
 	mutex   sync.Mutex
@@ -96,7 +99,7 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	first.mutex.Lock()
 	defer first.mutex.Unlock()
 	if first.knows == nil {
-		return nil, errors.New("too many streams are asked at once")
+		return nil, ErrBusy
 	}
 	answers := first.now.Ask(items)
 	if answers == nil {

@@ -111,7 +111,9 @@ func until(settings map[string]string) string {
 	}
 	if policy := settings["cleanup.policy"]; policy == "" || strings.Contains(policy, "delete") {
 		ms, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
-		if err != nil || ms < 0 {
+		// Many write the greatest number for "for ever".
+		const century = 100 * 365 * 24 * int64(time.Hour/time.Millisecond)
+		if err != nil || ms < 0 || ms > century {
 			when = append(when, "for ever, by its retention.ms")
 		} else {
 			gone := time.Now().Add(time.Duration(ms) * time.Millisecond)

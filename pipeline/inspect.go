@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -158,16 +156,11 @@ func last(r *state.Restored, key state.Stream) []int64 {
 
 // idle returns ErrRunning if a group has members.
 func idle(ctx context.Context, client *topic.Client, group string) error {
-	answer, err := client.Kafka().DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	if err != nil {
-		return fmt.Errorf("group %s: %w", group, err)
+	members, err := client.Members(ctx, group)
+	if err == nil && len(members) > 0 {
+		err = fmt.Errorf("group %s, %d members: %w", group, len(members), ErrRunning)
 	}
-	for _, g := range answer.Groups {
-		if len(g.Members) > 0 {
-			return fmt.Errorf("group %s, %d members: %w", group, len(g.Members), ErrRunning)
-		}
-	}
-	return nil
+	return err
 }
 
 // ReadLabels reads a labels topic to its present end and returns the labels that a stage with this support

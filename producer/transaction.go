@@ -88,10 +88,13 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 		if err != nil {
 			return err
 		}
-		for _, p := range answer.Topics[e.claim.Topic] {
-			if p.Error != nil {
-				return fmt.Errorf("offset %d of %s/%d: %w", offset, e.claim.Topic, p.Partition, p.Error)
-			}
+		partitions := answer.Topics[e.claim.Topic]
+		if len(partitions) != 1 {
+			return fmt.Errorf("offset %d of %s/%d: the answer is about %d partitions", offset, e.claim.Topic,
+				e.claim.Partition, len(partitions))
+		}
+		if err := partitions[0].Error; err != nil {
+			return fmt.Errorf("offset %d of %s/%d: %w", offset, e.claim.Topic, e.claim.Partition, err)
 		}
 		return nil
 	})

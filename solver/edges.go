@@ -3,6 +3,7 @@ package solver
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
@@ -17,6 +18,9 @@ type Edge struct {
 	P, Q   int32
 	Weight float32
 }
+
+// edgeMost bounds an edge's weight, as settings are bounded: beyond it sums would not stay finite.
+const edgeMost = 1e6
 
 // checkGraphTerms reports the first fault of Lag, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
@@ -34,8 +38,8 @@ func (p *Problem) checkGraphTerms() error {
 		if !p.inForce(e.P) || !p.inForce(e.Q) {
 			return fmt.Errorf("edge %d: from %d to %d: one is an anchor that is not in force", i, e.P, e.Q)
 		}
-		if e.Weight-e.Weight != 0 {
-			return fmt.Errorf("edge %d: weight %g is not finite", i, e.Weight)
+		if !(math.Abs(float64(e.Weight)) <= edgeMost) {
+			return fmt.Errorf("edge %d: weight %g is not within +-%g", i, e.Weight, edgeMost)
 		}
 	}
 	if p.Evidence == nil {

@@ -116,6 +116,7 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 		"an edge out of range":          func(p *Problem) { p.Edges = []Edge{{1, 1000, 1}} },
 		"an edge without weight":        func(p *Problem) { p.Edges = []Edge{{1, 2, nan}} },
 		"evidence of another size":      func(p *Problem) { p.Evidence = make([]float32, 3) },
+		"a weight beyond all others":    func(p *Problem) { p.Edges = []Edge{{0, 1, 3e38}} },
 		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
 		"a lag that is not finite":      func(p *Problem) { p.Lag = []float32{nan} },
 		"a lag beside a graph of yours": func(p *Problem) { p.Lag, p.Affinity = []float32{1}, &index.Affinity{Offsets: make([]int64, p.N+1)} },

@@ -128,6 +128,9 @@ func answerQuestion(stage *pipeline.Stage, stream, model string, vectors [][]flo
 	if errors.Is(err, pipeline.ErrNoStream) {
 		return nil, fmt.Errorf("%w: %w", web.ErrElsewhere, err)
 	}
+	if errors.Is(err, pipeline.ErrBusy) {
+		return nil, fmt.Errorf("%w: %w", web.ErrBusy, err)
+	}
 	out := make([]web.Answered, len(answers))
 	for i, a := range answers {
 		out[i] = web.Answered{

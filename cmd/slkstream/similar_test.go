@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -51,6 +52,14 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 		t.Error(out)
 	}
 	if out = run(exitUsage, stages[0]); !strings.Contains(out, "id") {
+		t.Error(out)
+	}
+	strange := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "{}")
+	}))
+	defer strange.Close()
+	out = run(exitFailed, "--id", "x", strings.TrimPrefix(strange.URL, "http://"))
+	if !strings.Contains(out, "names no item") {
 		t.Error(out)
 	}
 }

@@ -67,7 +67,8 @@ func ResultTemplate(template string) (ResultForm, error) {
 		if field == nil {
 			return ResultForm{}, fmt.Errorf("out-format: ${%s} stands for nothing", name)
 		}
-		whole := i > 0 && rest[i-1] == '"' && strings.HasPrefix(rest[i+end+1:], `"`)
+		quoted := strings.HasSuffix(rest[:i], `"`) && !strings.HasSuffix(rest[:i], `\"`)
+		whole := quoted && strings.HasPrefix(rest[i+end+1:], `"`)
 		before, after := rest[:i], rest[i+end+1:]
 		if whole {
 			before, after = before[:len(before)-1], after[1:]

@@ -45,6 +45,8 @@ func TestResultTemplate(t *testing.T) {
 		`{"t":"${attributes}!"}`:                       `{"t":"{\"shelf\":7}!"}`,
 		`{"s":["${source.topic}","${source.offset}"]}`: `{"s":["in",7]}`,
 		`{"${label}":"${time}"}`:                       `{"milk":"2026-03-04T05:06:07.8Z"}`,
+		`{"t":"is \"${confidence}\" sure"}`:            `{"t":"is \"0.5\" sure"}`,
+		`{"t":"\"${confidence}"}`:                      `{"t":"\"0.5"}`,
 		`{"b":"${vectorBase64}"}`:                      `{"b":"AACAPwAAIMA="}`,
 	} {
 		form, err := ResultTemplate(template)

@@ -31,7 +31,8 @@ const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","
  {"name":"vector","type":["null",{"type":"array","items":"float"}],"default":null},
  {"name":"source","type":{"type":"record","name":"Source","fields":[
   {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}},
- {"name":"replayOf","type":["null","string"],"default":null}]}`
+ {"name":"replayOf","type":["null","string"],"default":null},
+ {"name":"sure","type":["null","boolean"],"default":null}]}`
 
 // result is a record.Result in the form of ResultSchema.
 type result struct {
@@ -51,6 +52,7 @@ type result struct {
 	Vector       *[]float32    `avro:"vector"`
 	Source       source        `avro:"source"`
 	ReplayOf     *string       `avro:"replayOf"`
+	Sure         *bool         `avro:"sure"`
 }
 
 type alternative struct {
@@ -117,6 +119,7 @@ func avroResult(r *record.Result) result {
 		Model:      optional(r.Model),
 		Attributes: optional(string(r.Attributes)), Alternatives: make([]alternative, len(r.Alternatives)),
 		Source: source{r.Source.Topic, r.Source.Partition, r.Source.Offset}, ReplayOf: optional(r.ReplayOf),
+		Sure: r.Sure,
 	}
 	for i, a := range r.Alternatives {
 		value.Alternatives[i] = alternative(a)

@@ -131,7 +131,10 @@ func (c *Client) Committed(ctx context.Context, group, name string, partition in
 		return -1, fmt.Errorf("offset of group %s in %s/%d: %w", group, name, partition, err)
 	}
 	partitions := answer.Topics[name]
-	if len(partitions) == 0 || errors.Is(partitions[0].Error, kafka.GroupIdNotFound) {
+	if len(partitions) == 0 { // not "never committed", by which a group would begin again
+		return -1, &Refused{"offset of group " + group + " in", name, partition, kafka.UnknownTopicOrPartition}
+	}
+	if errors.Is(partitions[0].Error, kafka.GroupIdNotFound) {
 		return -1, nil
 	}
 	if err := partitions[0].Error; err != nil {

@@ -15,6 +15,9 @@ import (
 // ErrElsewhere is wrapped by the error of Options.Answer for a stream that another process has, or none.
 var ErrElsewhere = errors.New("not here")
 
+// ErrBusy is wrapped by the error of Options.Answer for a question that may be asked again later.
+var ErrBusy = errors.New("busy")
+
 const (
 	mostAsked  = 256  // vectors of one question
 	askedEach  = 1000 // questions a second
@@ -102,6 +105,9 @@ func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrElsewhere):
 		p.elsewhere(w, r, name, err)
+		return
+	case errors.Is(err, ErrBusy):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	case err != nil:
 		wrong(err.Error())

@@ -27,6 +27,8 @@ func TestAnswerQuestions(t *testing.T) {
 		switch {
 		case stream != "door":
 			return nil, fmt.Errorf("%q: %w", stream, ErrElsewhere)
+		case model == "one too many":
+			return nil, fmt.Errorf("%w: too many streams", ErrBusy)
 		case model == "old":
 			return nil, errors.New("dimension 2, not the stream's 3")
 		}
@@ -53,6 +55,7 @@ func TestAnswerQuestions(t *testing.T) {
 		{"?stream=door&learn", `{"vector":[1,2]}`, http.StatusOK, `"anna-2"`},
 		{"?stream=door&learn", `{"vectors":[[1],[2],[3]]}`, http.StatusBadGateway, "the log says why"},
 		{"?stream=door", `{"vector":[1,2],"model":"old"}`, http.StatusBadRequest, "dimension"},
+		{"?stream=door", `{"vector":[1,2],"model":"one too many"}`, http.StatusServiceUnavailable, "too many"},
 		{"", `{"vector":[1,2]}`, http.StatusBadRequest, "stream"},
 		{"?stream=door", `{}`, http.StatusBadRequest, "vector"},
 		{"?stream=door", `{"vectors":[]}`, http.StatusBadRequest, "vector"},
