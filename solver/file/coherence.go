@@ -150,7 +150,10 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 			}
 			ids, distances := lists.Row(p)
 			for j, q := range ids {
-				if q >= 0 && (int(q) < lo || int(q) >= hi) && !(class[q] >= 0 && slices.Contains(labelled, q)) {
+				if q < 0 || int(q) >= lo && int(q) < hi {
+					continue
+				}
+				if _, compared := slices.BinarySearch(labelled, q); !compared {
 					add(q, distances[j]*distances[j])
 				}
 			}
