@@ -61,30 +61,19 @@ func (p *preparedSet) row(e *labelled) (int32, bool) {
 // readyMost bounds the models and dimensions that a set is kept prepared for: a sender may invent them.
 const readyMost = 4
 
-// An episode gets all examples of a set that has no more than classesMost classes and rowsMost examples, or
-// no more examples than labelledMost or taughtMost. Of a larger set it gets those of the classes nearest to
-// its items: a class costs an item as much as a row in every sweep. Where these have at least half of the
-// examples of no more than classesMost classes it gets all, as a whole set is prepared only once.
+// An episode gets all examples of a set that has no more than these. Of a larger set it gets about as
+// many, of the classes nearest to its items: a labelled example costs every episode of every stream.
 const (
-	classesMost  = 512
-	rowsMost     = 1 << 15 // of no more than classesMost classes
-	labelledMost = 4096    // of more classes: on the labels topic, for every stream or for this one
-	taughtMost   = 1024    // of more classes: from the stream's own feed
+	labelledMost = 4096 // of the labels topic, for every stream or for this one
+	taughtMost   = 1024 // of the stream's own feed
 )
 
-// prepared returns the examples of the set that an episode gets; most bounds those of a set of many classes.
-// A whole set is prepared at its first use, for all streams of this fit.
+// prepared returns the examples of the set that an episode gets, at most about most. A whole set is
+// prepared at its first use, for all streams of this fit.
 func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, whole bool, err error) {
-	few := s.len() > most && s.classes() <= classesMost
-	if s.len() > most && (!few || s.len() > rowsMost) {
-		near, err := s.near(items)
-		if err != nil {
-			return nil, false, err
-		}
-		if list := slices.Collect(s.among(near)); !few || len(list) < s.len()/2 {
-			p, err = f.prepare(list)
-			return p, false, err
-		}
+	if s.len() > most {
+		p, err = f.prepare(s.near(items, most))
+		return p, false, err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -99,22 +88,6 @@ func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, wh
 	}
 	s.ready[f] = p
 	return p, true, nil
-}
-
-// classes returns the number of labels in the set.
-func (s *exampleSet) classes() int {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.labels == 0 {
-		last := ""
-		for e := range s.byLabel.All() {
-			if s.labels == 0 || e.Label != last {
-				s.labels++
-			}
-			last = e.Label
-		}
-	}
-	return s.labels
 }
 
 // inForce holds the examples of the stream's own feed that are in force. It is valid until labels change.

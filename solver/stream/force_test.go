@@ -2,18 +2,18 @@ package stream
 
 import "testing"
 
-// TestExamplesAreMadeReadyOnce: the examples of few classes, however many, are prepared once for all episodes
-// and streams if the episodes are near to most of them. Those of many classes are chosen per episode.
-func TestExamplesAreMadeReadyOnce(t *testing.T) {
+// TestExamplesOfAnEpisode: a set of up to labelledMost examples is prepared once for all episodes and
+// streams. Of a larger one an episode gets a bounded number, the nearest of its items among them.
+func TestExamplesOfAnEpisode(t *testing.T) {
 	for _, c := range []struct {
 		classes, each int
-		once          bool
+		whole         bool
 	}{
-		{3, 12_000, true},
+		{3, labelledMost / 3, true},
+		{600, 6, true},
+		{3, 12_000, false},
 		{40, 850, false},
-		{classesMost, 9, true},
-		{classesMost + 1, 9, false},
-		{classesMost + 1, 7, true},
+		{600, 9, false},
 	} {
 		set := settings(t)
 		set.Solver.Check = false
@@ -25,11 +25,17 @@ func TestExamplesAreMadeReadyOnce(t *testing.T) {
 			items, _ := f.episode(8, 0)
 			answer(t, s, e, items, labels)
 			now := e.problem.sets[1]
-			if i > 0 && (now == before) != c.once {
+			if i > 0 && (now == before) != c.whole || (e.problem.Prepared != nil) != c.whole {
 				t.Errorf("%d classes of %d examples, episode %d: same set: %t", c.classes, c.each, i, now == before)
 			}
-			if kept := now.Len() <= rowsMost; kept != (e.problem.Prepared != nil) {
-				t.Errorf("%d examples: kept by the stream: %t", now.Len(), !kept)
+			if most := labelledMost + len(items)*candidatesEach; now.Len() > most {
+				t.Errorf("%d classes of %d examples: an episode gets %d", c.classes, c.each, now.Len())
+			}
+			for _, item := range items {
+				nearest := e.problem.everyone.nearest([][]float32{item.Vector}, 1)[0][0].example
+				if _, has := now.row(nearest); !has {
+					t.Errorf("the nearest example of an item is not in its episode")
+				}
 			}
 			before = now
 		}

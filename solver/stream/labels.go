@@ -5,9 +5,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"iter"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -161,7 +159,8 @@ func (l *Labels) Len() (n int) {
 // labelled is an example with a hash of its content. It is immutable.
 type labelled struct {
 	Example
-	sum uint64
+	sum     uint64
+	inverse float32 // of its length; 0: it has no direction
 }
 
 // exampleSet is a set of examples, one per id, with a sum of their hashes, by which sets are compared. It is
@@ -171,12 +170,10 @@ type exampleSet struct {
 	byLabel ordered.List[*labelled] // then by id
 	sum     uint64                  // of the examples' hashes: their order does not matter
 
-	mutex  sync.Mutex
-	labels int // number of labels; 0: not counted yet
-	ready  map[fit]*preparedSet
-	search *exampleSearch // nil: not searched yet
+	mutex sync.Mutex
+	ready map[fit]*preparedSet
 
-	hashed, indexed int // examples read to make this set and its search
+	hashed int // examples read to make this set
 }
 
 func (x *labelled) compareID(id string) int { return cmp.Compare(x.ID, id) }
@@ -210,7 +207,6 @@ func (s *exampleSet) with(changes []Change) *exampleSet {
 	}
 	set := &exampleSet{sum: s.sum}
 	var ids, labels []ordered.Edit[*labelled]
-	var fresh, gone []*labelled
 	for i := range changes {
 		e := &changes[i].Example
 		old := s.find(e.ID)
@@ -222,17 +218,15 @@ func (s *exampleSet) with(changes []Change) *exampleSet {
 		}
 		next := &labelled{Example: *e}
 		if !changes[i].Out {
-			next.sum = e.sum()
+			next.sum, next.inverse = e.sum(), e.inverse()
 			set.hashed++
 			if old != nil && old.sum == next.sum {
 				continue
 			}
 			set.sum += next.sum
-			fresh = append(fresh, next)
 		}
 		if old != nil {
 			set.sum -= old.sum
-			gone = append(gone, old)
 			labels = append(labels, ordered.Edit[*labelled]{Value: old, Out: true})
 		}
 		ids = append(ids, ordered.Edit[*labelled]{Value: next, Out: changes[i].Out})
@@ -241,12 +235,6 @@ func (s *exampleSet) with(changes []Change) *exampleSet {
 		}
 	}
 	set.byID, set.byLabel = s.byID.Edit(ids), s.byLabel.Edit(labels)
-	s.mutex.Lock()
-	before := s.search
-	s.mutex.Unlock()
-	if before != nil {
-		set.search = before.follow(set, fresh, gone)
-	}
 	return set
 }
 
@@ -267,22 +255,6 @@ func (s *exampleSet) of(label string) iter.Seq[*labelled] {
 		for e := range ordered.From(s.byLabel, label, (*labelled).compareLabel) {
 			if e.Label != label || !yield(e) {
 				return
-			}
-		}
-	}
-}
-
-// among lists the examples of some labels, label by label; nil: all examples.
-func (s *exampleSet) among(labels map[string]bool) iter.Seq[*labelled] {
-	if labels == nil {
-		return s.all()
-	}
-	return func(yield func(*labelled) bool) {
-		for _, label := range slices.Sorted(maps.Keys(labels)) {
-			for e := range s.of(label) {
-				if !yield(e) {
-					return
-				}
 			}
 		}
 	}
@@ -310,41 +282,6 @@ func (s *exampleSet) label(id string) (string, bool) {
 	return "", false
 }
 
-// searched returns the set's search, made at first use.
-func (s *exampleSet) searched() *exampleSearch {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.search == nil {
-		s.search = &exampleSearch{stale: map[*exampleSegment]int{}}
-		s.search.add(s, slices.Collect(s.all()))
-	}
-	return s.search
-}
-
-// near returns the labels of the examples nearest to the items, in raw space, so that one index
-// serves every stream.
-func (s *exampleSet) near(items []Item) (map[string]bool, error) {
-	queries := make([][]float32, len(items))
-	for i := range items {
-		queries[i] = items[i].Vector
-	}
-	each, err := s.searched().nearest(s, queries, candidatesEach)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]bool{}
-	for _, hits := range each {
-		for _, h := range hits {
-			out[h.example.Label] = true
-		}
-	}
-	return out, nil
-}
-
-// candidatesEach is the number of nearest examples of each item whose classes take part in an episode that
-// cannot hold all.
-const candidatesEach = 16
-
 // sum hashes an example's whole content.
 func (e Example) sum() uint64 {
 	h := fnv.New64a()
@@ -359,6 +296,18 @@ func (e Example) sum() uint64 {
 		h.Write(b[:])
 	}
 	return h.Sum64()
+}
+
+// inverse returns 1 / |vector|; 0 if it has no direction.
+func (e Example) inverse() float32 {
+	var square float64
+	for _, v := range e.Vector {
+		square += float64(v) * float64(v)
+	}
+	if inverse := 1 / math.Sqrt(square); inverse <= math.MaxFloat32 {
+		return float32(inverse)
+	}
+	return 0
 }
 
 // followedLabels are the labels as they apply to one stream.

@@ -1,9 +1,10 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"math/bits"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -85,17 +86,10 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 					t.Fatalf("seed %d, round %d: %d examples of %s, not %d", seed, round, len(a), label, len(b))
 				}
 			}
-			near, err := got.searched().nearest(got, queries, candidatesEach)
-			if err != nil {
-				t.Fatal(err)
-			}
-			truly, err := want.searched().nearest(want, queries, candidatesEach)
-			if err != nil {
-				t.Fatal(err)
-			}
+			near, truly := got.nearest(queries, candidatesEach), want.nearest(queries, candidatesEach)
 			for i := range queries {
 				if !slices.EqualFunc(near[i], truly[i], func(a, b found) bool {
-					return a.example.ID == b.example.ID && a.distance == b.distance
+					return a.example.ID == b.example.ID && a.similarity == b.similarity
 				}) {
 					t.Fatalf("seed %d, round %d: %v near, truly %v", seed, round, near[i], truly[i])
 				}
@@ -105,7 +99,7 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 }
 
 // TestALabelCostsTheSameHoweverManyThereAre: the cost of one more label does not depend on the number of
-// labels: its own content is read, and few examples are indexed again.
+// labels: its own content is read alone.
 func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 	const more = 120
 	random := rand.New(rand.NewPCG(1, 6))
@@ -122,24 +116,95 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 			list = append(list, example(i))
 		}
 		labels := &Labels{Stream: map[string][]Example{"s": list}}
-		labels.of("s").own.searched()
-		hashed, indexed := 0, 0
+		labels.prepare()
+		hashed := 0
 		for i := range more {
 			changes := []Change{{Stream: "s", Example: example(n + i)}}
 			if i%4 == 0 { // one of the others is corrected
 				changes = append(changes, Change{Stream: "s", Example: example(random.IntN(n))})
 			}
 			labels = labels.With(Changes{Examples: changes})
-			own := labels.of("s").own
-			hashed, indexed = hashed+own.hashed, indexed+own.indexed
+			hashed += labels.of("s").own.hashed
 		}
-		changes := more + more/4
-		if most := changes * (bits.Len(uint(n)) + 4); hashed != changes || indexed > most {
-			t.Errorf("%d labels beside %d: %d looked at, %d indexed, at most %d expected",
-				changes, n, hashed, indexed, most)
+		if changes := more + more/4; hashed != changes {
+			t.Errorf("%d labels beside %d: %d looked at", changes, n, hashed)
 		}
-		t.Logf("%d labels beside %d: %d looked at, %d indexed", changes, n, hashed, indexed)
 	}
+}
+
+// TestNearestAreTheNearest: the nearest examples are those that sorting all of them by their cosine
+// gives, and examples without a direction or of another dimension are not among them.
+func TestNearestAreTheNearest(t *testing.T) {
+	const d, n = 24, 700
+	random := rand.New(rand.NewPCG(1, 8))
+	vector := func() []float32 {
+		v := make([]float32, d)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return v
+	}
+	list := []Example{
+		{ID: "none", Label: "x", Vector: make([]float32, d)}, {ID: "other", Label: "x", Vector: []float32{1, 2}},
+	}
+	for i := range n {
+		list = append(list, Example{ID: fmt.Sprintf("e%04d", i), Label: "x", Vector: vector()})
+	}
+	cosine := func(a, b []float32) float64 {
+		var ab, aa, bb float64
+		for i := range a {
+			ab, aa, bb = ab+float64(a[i])*float64(b[i]), aa+float64(a[i])*float64(a[i]), bb+float64(b[i])*float64(b[i])
+		}
+		return ab / math.Sqrt(aa*bb)
+	}
+	queries := [][]float32{vector(), vector(), vector()}
+	for q, near := range newExampleSet(list).nearest(queries, candidatesEach) {
+		truly := slices.Clone(list[2:])
+		slices.SortFunc(truly, func(a, b Example) int {
+			return cmp.Compare(cosine(b.Vector, queries[q]), cosine(a.Vector, queries[q]))
+		})
+		if len(near) != candidatesEach {
+			t.Fatalf("%d near", len(near))
+		}
+		for i, f := range near {
+			if f.example.ID != truly[i].ID {
+				t.Errorf("query %d: %s is %d., not %s", q, f.example.ID, i, truly[i].ID)
+			}
+		}
+	}
+}
+
+// TestLabelsAreInMemoryOnce: streams that are answered with many versions of many labels, all versions still
+// held, take little memory beside the labels themselves.
+func TestLabelsAreInMemoryOnce(t *testing.T) {
+	const classes, each, d, versions = 40, 500, 256, 24
+	set := settings(t)
+	set.Solver.Check, set.Solver.MetricRank = false, 0
+	f, e := newCamera(1, classes, d, 1), new(Engine)
+	labels := f.labels(each).With(Changes{})
+	held := []*Labels{labels}
+	var streams []*Stream
+	before := liveBytes()
+	for i := range versions {
+		items, of := f.episode(4, 0)
+		lesson := Example{ID: fmt.Sprint("lesson", i), Label: of[0], Vector: items[0].Vector}
+		labels = labels.With(Changes{Examples: []Change{{Example: lesson}}})
+		held, streams = append(held, labels), append(streams, New(fmt.Sprint("cam", i), set))
+		answer(t, streams[i], e, items, labels)
+		streams[i].Learn()
+	}
+	if more, once := liveBytes()-before, int64(classes*each*d*4); more > once {
+		t.Errorf("%d KiB more than the labels, which take %d KiB", more>>10, once>>10)
+	}
+	runtime.KeepAlive(held)
+	runtime.KeepAlive(streams)
+}
+
+func liveBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestAVersionOfTheLabelsIsSmall: a version of 100,000 labels takes memory for what it changed only: a few

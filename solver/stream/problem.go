@@ -17,6 +17,7 @@ type problem struct {
 
 	force       *inForce
 	sets        [3]*preparedSet // the labels topic's, for this stream and for every stream; the feed's
+	whole       bool            // sets hold all examples
 	without     []int32         // rows of sets[1] that the stream's own labels correct
 	beside      []solver.Beside
 	classNames  []int32   // of all sets: each one's classes as numbers of the episode
@@ -43,19 +44,18 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 	p.everyone, p.own, p.called, p.force = labels.everyone, labels.own, labels, s.force
 	p.force.follow(s, labels)
 	f := fit{s.model, s.dimension, s.settings.Solver.Power}
-	whole := false
-	if p.sets[0], whole, err = p.own.prepared(f, items, labelledMost); err != nil {
-		return 0, err
-	}
-	if p.sum = p.own.sum; whole {
-		p.sum = p.sets[0].sum
-	}
-	if p.sets[1], _, err = p.everyone.prepared(f, items, labelledMost); err != nil {
-		return 0, err
-	}
-	p.sum += p.everyone.sum
-	if p.sets[2], _, err = p.force.taught.prepared(f, items, taughtMost); err != nil {
-		return 0, err
+	p.whole, p.sum = true, p.own.sum+p.everyone.sum
+	for i, from := range []struct {
+		*exampleSet
+		most int
+	}{{p.own, labelledMost}, {p.everyone, labelledMost}, {p.force.taught, taughtMost}} {
+		whole := false
+		if p.sets[i], whole, err = from.prepared(f, items, from.most); err != nil {
+			return 0, err
+		}
+		if p.whole = p.whole && whole; whole && i == 0 {
+			p.sum += p.sets[i].sum - p.own.sum // examples of other models may change
+		}
 	}
 	p.without = p.without[:0]
 	for e := range p.own.all() {
@@ -126,7 +126,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 		Each: p.each, N: len(items), D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
 		Prepared: s.prepared, Judge: s.settings.Judged,
 	}
-	if p.examples > rowsMost { // it takes 20 bytes for each: beside so many the engine makes it every time
+	if !p.whole { // the next episode gets other examples: the engine prepares them every time
 		p.Prepared = nil
 	}
 }
