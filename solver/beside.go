@@ -44,7 +44,7 @@ func (e *episode) takeBeside(p *Problem) {
 	if len(p.AnchorLabels) > 0 {
 		b.loose.begin(p.AnchorLabels, p.K, p.D)
 		for j := range p.AnchorLabels {
-			raise(b.loose.rows[j*p.D:(j+1)*p.D], p.raw(p.N+j), e.settings.Power)
+			Raise(b.loose.rows[j*p.D:(j+1)*p.D], p.raw(p.N+j), e.settings.Power)
 		}
 		b.names = vector.Resize(b.names, p.K)
 		for c := range b.names {
@@ -76,7 +76,7 @@ func (e *episode) findMean(p *Problem) {
 	e.scratch = vector.Resize(e.scratch, d)
 	for i := range e.n {
 		if c := e.class0(i); c >= 0 {
-			raise(e.scratch, p.raw(i), e.settings.Power)
+			Raise(e.scratch, p.raw(i), e.settings.Power)
 			kernel.Axpy(1, e.scratch, b.sums[c*d:c*d+d])
 			b.counts[c]++
 		}

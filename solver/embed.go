@@ -31,8 +31,8 @@ func (e *Embedding) check(d int) error {
 	return e.Metric.Check(d)
 }
 
-// raise fills out with sign(x)|x|^power.
-func raise(out, x []float32, power float64) {
+// Raise fills out with sign(x)|x|^power.
+func Raise(out, x []float32, power float64) {
 	switch power {
 	case 1:
 		copy(out, x) // no-op if they are the same
@@ -109,7 +109,7 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 	d := e.d
 	for q := from; q < to; q++ {
 		row := e.z[q*d : q*d+d]
-		raise(row, p.raw(q), e.settings.Power)
+		Raise(row, p.raw(q), e.settings.Power)
 		kernel.Axpy(-1, e.mean, row)
 		e.inverse[q] = 0
 		if inverse := 1 / math.Sqrt(float64(kernel.Dot(row, row))); inverse <= math.MaxFloat32 {

@@ -29,7 +29,7 @@ func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*L
 		if len(row) != d {
 			return nil, fmt.Errorf("labelled row %d: dimension %d, not %d", i, len(row), d)
 		}
-		raise(l.rows[i*d:i*d+d], row, power)
+		Raise(l.rows[i*d:i*d+d], row, power)
 		if j := vector.NotFinite(l.rows[i*d : i*d+d]); j >= 0 {
 			return nil, fmt.Errorf("labelled row %d: value %g at %d is not finite when raised to the power %g",
 				i, row[j], j, power)

@@ -61,7 +61,7 @@ func (s *clusters) answer(e *episode) {
 			unknown = append(unknown, i)
 		}
 	}
-	before := s.sightings()
+	before := s.copies()
 	members := e.stream.cluster(e.items, unknown, report)
 	s.strangers(before, e.number, called, report)
 	for i, m := range members {
@@ -112,10 +112,10 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	if s.settings.Time && s.settings.Warm {
 		p.order(&s.timeline, whole)
 	}
-	limits := set.limits(s.settings.DiscoverDistance)
+	match, link := set.limits(s.settings.DiscoverDistance)
 	p.smooth(d)
-	p.link(d, limits.link)
-	found := p.match(set, centre, limits.match)
+	p.link(d, link)
+	found := p.match(set, centre, match)
 	born := len(set.list)
 	members := make([]int, p.n) // each item's cluster
 	for g, at := range found {
@@ -181,18 +181,15 @@ func (s *clusters) centred(centre []float32) [][]float32 {
 	return out
 }
 
-// clusterLimits are the least cosines at which a group joins a cluster, and at which two groups of an
-// episode are linked.
-type clusterLimits struct{ match, link float64 }
-
-// limits derives the limits from Settings.DiscoverDistance. Where frames show how similar different objects
-// are, the limits fall as that similarity does: rows of one object may then be less similar.
-func (s *clusters) limits(distance float64) clusterLimits {
+// limits returns the least cosines at which a group joins a cluster, and at which two groups of an episode
+// are linked, by Settings.DiscoverDistance. Where frames show how similar different objects are, the limits
+// fall as that similarity does: rows of one object may then be less similar.
+func (s *clusters) limits(distance float64) (match, link float64) {
 	room, reach := 1., linkReach
 	if s.apart.pairs > 0 {
 		room, reach = s.apart.room(), linkReachSeen
 	}
-	return clusterLimits{match: (1 - distance) * room, link: (1 - reach*distance) * room}
+	return (1 - distance) * room, (1 - reach*distance) * room
 }
 
 // likeness is how similar different objects are: the sum of the squared cosines of rows of one frame,

@@ -88,11 +88,12 @@ func (s *clusters) observe(e *episode) {
 		return
 	}
 	centre := s.centre(nil, e.stream.dimension)
-	means, limits := s.centred(centre), s.limits(e.stream.settings.DiscoverDistance)
+	means := s.centred(centre)
+	match, _ := s.limits(e.stream.settings.DiscoverDistance)
 	row := make([]float32, len(centre))
 	name := func(label string, vector []float32) {
 		centred(row, vector, centre)
-		best, at := float32(limits.match), -1
+		best, at := float32(match), -1
 		for k, mean := range means {
 			if v := kernel.Dot(row, mean); v >= best {
 				best, at = v, k

@@ -104,7 +104,10 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	if from.shape.breaks > 0 {
 		k.limit = unknownLimit{at: -1, low: -1} // every item is unknown, with a confidence of at most .5
 	}
-	k.tracks = from.timeline.trackWeights()
+	k.tracks = make(map[string][]classWeight, len(from.timeline.tracks))
+	for name, x := range from.timeline.tracks {
+		k.tracks[name] = x.shares()
+	}
 	return k, nil
 }
 
@@ -136,7 +139,8 @@ func (k *Knowledge) fromClusters(s *Stream) {
 		return
 	}
 	k.mean = c.centre(nil, d)
-	k.limit.at = distance(float32(c.limits(s.settings.DiscoverDistance).match))
+	match, _ := c.limits(s.settings.DiscoverDistance)
+	k.limit.at = distance(float32(match))
 	for i, mean := range c.centred(k.mean) {
 		label := c.list[i].label()
 		if _, twice := k.numbers[label]; !twice {
@@ -245,21 +249,14 @@ func (k *Knowledge) square() {
 	}
 }
 
-// raise fills out with the transform of a raw row that does not depend on the labels: sign(x)|x|^power, or
-// for clusters the unit row.
+// raise fills out with the transform of a raw row that does not depend on the labels: for clusters, the unit
+// row.
 func (k *Knowledge) raise(out, x []float32) {
-	switch power := k.solve.Power; {
-	case k.clusters:
+	if k.clusters {
 		vector.Unit(out, x)
-	case power == 1:
-		copy(out, x)
-	case power == .75:
-		kernel.ThreeQuarterPower(out, x)
-	default:
-		for i, v := range x {
-			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v)))
-		}
+		return
 	}
+	solver.Raise(out, x, k.solve.Power)
 }
 
 // embed maps raised rows to z and to u. Without a metric it does not write u, which may then be z. It returns
@@ -280,19 +277,4 @@ func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
 	scratch = vector.Resize(scratch, metric.ScratchRows*len(k.metric.Scales))
 	k.metric.Apply(u, scratch)
 	return scratch
-}
-
-// trackWeights returns, for each track, the shares of the classes in its labels.
-func (t *timeline) trackWeights() map[string][]classWeight {
-	out := make(map[string][]classWeight, len(t.tracks))
-	for name, x := range t.tracks {
-		var sum float32
-		for _, w := range x.labels {
-			sum += w.weight
-		}
-		for _, w := range x.labels {
-			out[name] = append(out[name], classWeight{w.class, w.weight / sum})
-		}
-	}
-	return out
 }

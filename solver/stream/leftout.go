@@ -69,8 +69,8 @@ func leftOutFit(
 		at := prototypes[c*d : c*d+d]
 		copy(at, sum)
 		kernel.Scale(1/max(n, 1), at)
-		length := math.Sqrt(float64(kernel.Dot(at, at)))
-		kernel.Scale(float32(math.Pow(max(length, 1e-12), -set.U)), at)
+		pulled, _ := solver.Pull(set.U, max(1e-24, float64(kernel.Dot(at, at))))
+		kernel.Scale(float32(pulled), at)
 		squares[c] = kernel.Dot(at, at)
 	}
 	for c := range k {

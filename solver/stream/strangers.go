@@ -5,14 +5,11 @@ const (
 	strangerAway  = 10 // episodes without an item after which a stranger counts as returned
 )
 
-// sighting is what a stream knew of a cluster before an episode.
-type sighting struct{ items, seen int64 }
-
-// sightings returns the sightings of all clusters before an episode.
-func (s *clusters) sightings() map[*cluster]sighting {
-	out := make(map[*cluster]sighting, len(s.list))
+// copies returns the clusters as they are before an episode.
+func (s *clusters) copies() map[*cluster]cluster {
+	out := make(map[*cluster]cluster, len(s.list))
 	for _, c := range s.list {
-		out[c] = sighting{c.items, c.seen}
+		out[c] = *c
 	}
 	return out
 }
@@ -20,7 +17,7 @@ func (s *clusters) sightings() map[*cluster]sighting {
 // strangers reports the clusters of an episode's unknown items that nobody has named: those that are new, and
 // those that return.
 func (s *clusters) strangers(
-	before map[*cluster]sighting, episode int64, called *followedLabels, report *Report,
+	before map[*cluster]cluster, episode int64, called *followedLabels, report *Report,
 ) {
 	for _, c := range s.list {
 		was, label := before[c], c.label()

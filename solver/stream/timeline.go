@@ -181,9 +181,8 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 // earlier items of their tracks. nil: none.
 func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
 	values, classes := t.spread(&p.around, items, rho)
-	tracked := t.tracked(p, items)
 	k, c := len(classes), t.coherence()
-	if (k == 0 || c == 0) && len(tracked) == 0 {
+	if (k == 0 || c == 0) && len(t.tracks) == 0 {
 		return nil
 	}
 	out := make([]float32, p.N*p.K)
@@ -191,9 +190,15 @@ func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
 		for j, class := range classes {
 			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[i*k+j]
 		}
-	}
-	for _, x := range tracked {
-		out[x.item*p.K+x.class] += trackWeight * x.weight
+		known := t.tracks[items[i].Track]
+		if known == nil || items[i].Label != "" {
+			continue
+		}
+		for _, x := range known.shares() {
+			if class, ok := p.numbers[x.class]; ok {
+				out[i*p.K+int(class)] += trackWeight * x.weight
+			}
+		}
 	}
 	return out
 }

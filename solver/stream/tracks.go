@@ -61,31 +61,15 @@ func numbered(items []Item, name func(*Item) string) (number []int32, counts []i
 	return number, counts
 }
 
-// trackedLabel is the evidence of its track's labels for a class of an item.
-type trackedLabel struct {
-	item, class int
-	weight      float32
-}
-
-// tracked lists the evidence of track labels for the episode's unlabelled items.
-func (t *timeline) tracked(p *problem, items []Item) (out []trackedLabel) {
-	if len(t.tracks) == 0 {
-		return nil
+// shares are the shares of classes in the labels given to a track.
+func (x *trackLabels) shares() []classWeight {
+	var sum float32
+	for _, w := range x.labels {
+		sum += w.weight
 	}
-	for i := range items {
-		known := t.tracks[items[i].Track]
-		if known == nil || items[i].Track == "" || items[i].Label != "" {
-			continue
-		}
-		var sum float32
-		for _, x := range known.labels {
-			sum += x.weight
-		}
-		for _, x := range known.labels {
-			if class, ok := p.numbers[x.class]; ok {
-				out = append(out, trackedLabel{i, int(class), x.weight / sum})
-			}
-		}
+	out := slices.Clone(x.labels)
+	for i := range out {
+		out[i].weight /= sum
 	}
 	return out
 }
