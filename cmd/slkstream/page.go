@@ -99,6 +99,8 @@ func shown(a *pipeline.Answered) *web.Episode {
 			Result: a.Results[i], Example: item.Name(),
 			Vector: slices.Clone(item.Vector), Taught: item.Label != "",
 		})
+		kept := &e.Items[i].Result
+		kept.Attributes = slices.Clone(kept.Attributes) // they share the memory of a whole batch of records
 	}
 	return e
 }

@@ -168,7 +168,8 @@ func newTailPrinter(c *call) *tailPrinter {
 // take prints a record if it is wanted.
 func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 	var s seen
-	isJSON := json.Unmarshal(raw.Value, &s) == nil
+	_ = json.Unmarshal(raw.Value, &s) // a member of another type leaves the others as they are
+	isJSON := json.Valid(raw.Value)
 	unknown, _ := s.Unknown.(bool)
 	if s.Guess != nil {
 		unknown = s.Guess.Unknown

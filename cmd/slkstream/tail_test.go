@@ -69,3 +69,17 @@ func TestTailMarksFirstAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A record whose members have other types than results have is shown as it is.
+func TestTailShowsOtherJSON(t *testing.T) {
+	for _, value := range []string{
+		`{"id":5,"vector":[1]}`, `{"time":"today","stream":"a"}`, `[1,"x"]`, `7`, `{"episode":"x"}`,
+	} {
+		var out strings.Builder
+		p := &tailPrinter{out: &out}
+		took, err := p.take(&record.Raw{Value: []byte(value)})
+		if err != nil || !took || out.String() != value+"\n" {
+			t.Errorf("%s: %t, %v: %s", value, took, err, out.String())
+		}
+	}
+}

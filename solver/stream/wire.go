@@ -74,9 +74,10 @@ func parse(b []byte) *fields {
 	return f
 }
 
-// check fails reading unless what was read is so.
+// check fails reading unless what was read is so. It leaves writing alone, or the parts after this one would
+// be missing in a state that looks whole.
 func (f *fields) check(holds bool, what string) {
-	if !holds && f.err == nil {
+	if !holds && !f.writes && f.err == nil {
 		f.err = fmt.Errorf("%w: bad %s", ErrState, what)
 	}
 }
