@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -14,55 +15,42 @@ import (
 // sizeOfFile bounds a configuration file: a larger file cannot be one.
 const sizeOfFile = 1 << 20
 
-// entry is one key of a configuration file.
-type entry struct {
-	values []string
-	line   int
-}
-
 // readFile reads the file that a setting names: one YAML mapping from known names to values. Values stay
 // texts, so that a setting is parsed in the same way from each layer.
-func readFile(name, setting string, known []string) (map[string]entry, Faults) {
-	fail := func(line int, format string, args ...any) Fault {
-		at := name
-		if line > 0 {
-			at = fmt.Sprintf("%s:%d", name, line)
-		}
-		return Fault{Problem: at + ": " + fmt.Sprintf(format, args...)}
+func readFile(name, setting string, known []string) (layer, Faults) {
+	where := func(line int) string { return fmt.Sprintf("%s:%d", name, line) }
+	refuse := func(at, format string, args ...any) Faults {
+		return Faults{{Problem: at + ": " + fmt.Sprintf(format, args...)}}
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, Faults{{Problem: fmt.Sprintf("%v (--%s, %s)", err, setting, Setting{Name: setting}.Variable())}}
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, sizeOfFile+1))
+	content, err := readAtMost(name, sizeOfFile+1)
 	if err != nil {
 		return nil, Faults{{Problem: fmt.Sprintf("%v (--%s, %s)", err, setting, Setting{Name: setting}.Variable())}}
 	}
 	if len(content) > sizeOfFile {
-		return nil, Faults{fail(0, "is above %d bytes: not a file of settings", sizeOfFile)}
+		return nil, refuse(name, "is above %d bytes: not a file of settings", sizeOfFile)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, Faults{fail(0, "%v", err)}
+		return nil, refuse(name, "%v", err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, Faults{fail(0, "holds more than one document")}
+		return nil, refuse(name, "holds more than one document")
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, Faults{fail(root.Line, "must be a mapping from names of settings to values")}
+		return nil, refuse(where(root.Line), "must be a mapping from names of settings to values")
 	}
-	entries := map[string]entry{}
+	found := layer{}
 	var faults Faults
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
+		at := where(key.Line)
 		if !slices.Contains(known, key.Value) {
 			hint := ""
 			if instead := removed(key.Value); instead != "" {
@@ -70,12 +58,12 @@ func readFile(name, setting string, known []string) (map[string]entry, Faults) {
 			} else if near := nearest(key.Value, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
-			faults = append(faults, fail(key.Line, "unknown key %q%s", key.Value, hint))
+			faults = append(faults, refuse(at, "unknown key %q%s", key.Value, hint)...)
 			continue
 		}
-		if earlier, twice := entries[key.Value]; twice {
-			faults = append(faults, fail(key.Line, "%q is given a second time, first in line %d", key.Value,
-				earlier.line))
+		if earlier, twice := found[key.Value]; twice {
+			faults = append(faults, refuse(at, "%q is given a second time, first in line %s", key.Value,
+				strings.TrimPrefix(earlier.origin.Where, name+":"))...)
 			continue
 		}
 		if key.Value == "fields" && value.Kind == yaml.MappingNode {
@@ -83,35 +71,35 @@ func readFile(name, setting string, known []string) (map[string]entry, Faults) {
 		}
 		values, ok := scalars(value)
 		if !ok {
-			faults = append(faults, fail(value.Line, "%q must be a value or a list of values", key.Value))
+			faults = append(faults, refuse(where(value.Line), "%q must be a value or a list of values", key.Value)...)
 			continue
 		}
-		entries[key.Value] = entry{values, key.Line}
+		found[key.Value] = given{values, Origin{Layer: "file", Where: at}}
 	}
-	return entries, faults
+	return found, faults
+}
+
+// readAtMost reads the beginning of a file.
+func readAtMost(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // scalars returns a scalar, or a list of scalars, as written.
-func scalars(node *yaml.Node) ([]string, bool) {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
+func scalars(node *yaml.Node) (values []string, ok bool) {
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+		return nil, true
 	}
-	switch {
-	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
-		return []string{}, true
-	case node.Kind == yaml.ScalarNode:
-		return []string{node.Value}, true
-	case node.Kind != yaml.SequenceNode:
-		return nil, false
+	if node.Decode(&values) == nil {
+		return values, true
 	}
-	values := make([]string, len(node.Content))
-	for i, element := range node.Content {
-		if element.Kind != yaml.ScalarNode {
-			return nil, false
-		}
-		values[i] = element.Value
-	}
-	return values, true
+	var value string
+	err := node.Decode(&value)
+	return []string{value}, err == nil
 }
 
 // pairs turns a mapping into a list of NAME=VALUE.

@@ -141,11 +141,9 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	all := layer{}
 	// the file itself is named by the layers above it
 	if name := strings.Join(above["config"].values, ""); name != "" {
-		entries, wrong := readFile(name, "config", known)
+		found, wrong := readFile(name, "config", known)
 		faults = append(faults, wrong...)
-		for key, e := range entries {
-			all[key] = given{e.values, Origin{Layer: "file", Where: fmt.Sprintf("%s:%d", name, e.line)}}
-		}
+		maps.Copy(all, found)
 	}
 	maps.Copy(all, above)
 

@@ -31,8 +31,8 @@ func (c *Config) readSolver() Faults {
 	if entries == nil && len(faults) > 0 {
 		return faults
 	}
-	fail := func(format string, args ...any) {
-		faults = append(faults, Fault{Problem: name + ": " + fmt.Sprintf(format, args...)})
+	fail := func(at, format string, args ...any) {
+		faults = append(faults, Fault{Problem: at + ": " + fmt.Sprintf(format, args...)})
 	}
 	var missing []string
 	for _, s := range c.Numbers() {
@@ -45,19 +45,19 @@ func (c *Config) readSolver() Faults {
 		case s.Name == "seed" && c.takes("seed"): // it decides what is drawn, too
 		default:
 			if err := s.set(e.values); err != nil {
-				fail("line %d: %s: %v", e.line, s.Name, err)
+				fail(e.origin.Where, "%s: %v", s.Name, err)
 			} else if problem := s.breach(); problem != "" {
-				fail("line %d: %s %s", e.line, s.Name, problem)
+				fail(e.origin.Where, "%s %s", s.Name, problem)
 			}
 		}
 	}
 	if len(missing) > 0 {
-		fail("%s missing: a solver file has every number, as slkstream tune and slkstream config solver write them",
+		fail(name, "%s missing: a solver file has every number, as slkstream tune and slkstream config solver write them",
 			strings.Join(missing, ", "))
 	}
 	files := []string{"label", "eval file"}
 	if of := c.Solver.For; of != "" && (of == "file") != slices.Contains(files, c.command) {
-		fail("its numbers are for %s: %s needs a file from tune --for %s", of, c.command,
+		fail(name, "its numbers are for %s: %s needs a file from tune --for %s", of, c.command,
 			map[bool]string{true: "file", false: "stream"}[slices.Contains(files, c.command)])
 	}
 	return faults

@@ -19,7 +19,8 @@ func newForgetCommand() *cobra.Command {
 			"stage forget what its streams learned of it: before each stream's next episode, and in its next\n" +
 			"snapshot. It prints a receipt: what was taken back, which streams' saved state holds the name, and\n" +
 			"which topics may still hold records with it, up to which offset and until when.\n" +
-			"A later example of the name brings it back.",
+			"A later example of the name brings it back. A cluster, cluster-17, goes in every stream that has one\n" +
+			"of this number.",
 		Example: "  slkstream forget --name anna --labels labels --out results --review review",
 	}, forget)
 }

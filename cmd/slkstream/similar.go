@@ -119,5 +119,8 @@ func askSimilar(ctx context.Context, c *call, address string, question map[strin
 	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
+	if _, byID := question["id"]; byID && answer.Item == nil {
+		return nil, fmt.Errorf("%s answers without the item: is it a stage of this version?", address)
+	}
 	return answer, nil
 }

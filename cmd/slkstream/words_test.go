@@ -1,0 +1,83 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// eachNode passes every node of every Go file of the product to use, with its place.
+func eachNode(t *testing.T, use func(node ast.Node, at func(ast.Node) token.Position)) {
+	t.Helper()
+	files := token.NewFileSet()
+	at := func(node ast.Node) token.Position { return files.Position(node.Pos()) }
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			use(node, at)
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The keys of log lines are written in one style, words joined by underscores, so that a search over logs
+// finds a value by one name. Kafka's cleanup.policy keeps its own name.
+func TestLogKeys(t *testing.T) {
+	styled := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	levels := []string{"Debug", "Info", "Warn", "Error"}
+	keys := 0
+	eachNode(t, func(node ast.Node, at func(ast.Node) token.Position) {
+		call, is := node.(*ast.CallExpr)
+		if !is {
+			return
+		}
+		method, is := call.Fun.(*ast.SelectorExpr)
+		if !is || !slices.Contains(levels, method.Sel.Name) || call.Ellipsis.IsValid() {
+			return
+		}
+		if of, is := method.X.(*ast.Ident); is && of.Name == "http" {
+			return // http.Error
+		}
+		for i := 1; i < len(call.Args); i += 2 {
+			literal, is := call.Args[i].(*ast.BasicLit)
+			if !is {
+				continue
+			}
+			key, err := strconv.Unquote(literal.Value)
+			if keys++; err == nil && !styled.MatchString(key) && key != "cleanup.policy" {
+				t.Errorf("%s: log key %q", at(literal), key)
+			}
+		}
+	})
+	if keys < 100 {
+		t.Errorf("%d log keys found", keys)
+	}
+}
+
+// Code speaks of records, indexes, offsets, counters and synchronisation, as its field does. These names had
+// several meanings each.
+func TestWordsThatAreGone(t *testing.T) {
+	gone := []string{"book", "owed", "tally", "meeting", "outlook"}
+	eachNode(t, func(node ast.Node, at func(ast.Node) token.Position) {
+		if name, is := node.(*ast.Ident); is && slices.Contains(gone, strings.ToLower(name.Name)) {
+			t.Errorf("%s: %s", at(name), name.Name)
+		}
+	})
+}
