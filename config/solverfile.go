@@ -52,8 +52,8 @@ func (c *Config) readSolver() Faults {
 		}
 	}
 	if len(missing) > 0 {
-		fail(name, "%s missing: a solver file has every number, as slkstream tune and slkstream config solver write them",
-			strings.Join(missing, ", "))
+		fail(name, "%s missing: a solver file has every number, as slkstream tune and slkstream config solver "+
+			"write them", strings.Join(missing, ", "))
 	}
 	files := []string{"label", "eval file"}
 	if of := c.Solver.For; of != "" && (of == "file") != slices.Contains(files, c.command) {

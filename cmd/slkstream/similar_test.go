@@ -66,7 +66,8 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 
 // A proxy or another version in the place of a stage is reported.
 func TestSimilarNeedsTheItem(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{}") }))
+	answer := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{}") }
+	server := httptest.NewServer(http.HandlerFunc(answer))
 	defer server.Close()
 	code, _, messages := runLine(t, "similar", strings.TrimPrefix(server.URL, "http://"), "--id", "a")
 	if code != exitFailed || !strings.Contains(messages, "answers without the item") {
