@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -83,7 +84,7 @@ func (j *Journal) encode() []byte {
 		b = appendPosition(b, a.Last)
 		b = appendPosition(b, a.At)
 		b = appendText(b, a.Closed)
-		if i > 0 && equal(labels, a.Labels) { // the usual case
+		if i > 0 && slices.Equal(labels, a.Labels) { // the usual case
 			b = binary.AppendVarint(b, -1)
 			continue
 		}
@@ -158,18 +159,6 @@ func (r *reader) commits() (list []Earlier) {
 		list = append(list, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
 	}
 	return list
-}
-
-func equal(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // appendTime writes seconds and nanoseconds, so that any time that a record may carry, including the zero

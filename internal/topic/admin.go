@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -46,7 +47,7 @@ func (c *Client) Create(ctx context.Context, d Description) error {
 	if d.Replicas == 0 {
 		request.ReplicationFactor = -1
 	}
-	for _, name := range sortedKeys(d.Settings) {
+	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
 		request.ConfigEntries = append(request.ConfigEntries,
 			kafka.ConfigEntry{ConfigName: name, ConfigValue: d.Settings[name]})
 	}
@@ -211,13 +212,4 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 		return nil, fmt.Errorf("topic %s: %w", name, code)
 	}
 	return t, nil
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -1,0 +1,188 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// asking is a request that kafka-go routes, and that kmsg encodes because kafka-go lacks it or its version.
+type asking struct {
+	ctx      context.Context
+	clientID string
+	kmsg.Request
+	group string // routes the request to the group's coordinator; "": any broker
+}
+
+type answering struct{ kmsg.Response }
+
+func (a *asking) ApiKey() protocol.ApiKey                 { return protocol.ApiKey(a.Key()) }
+func (a *answering) ApiKey() protocol.ApiKey              { return protocol.ApiKey(a.Key()) }
+func (a *asking) Required(map[protocol.ApiKey]int16) bool { return true }
+
+// RawExchange sends the request and reads the answer.
+func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	w := kmsg.NewRequestFormatter(kmsg.FormatterClientID(a.clientID)).AppendRequest(nil, a.Request, correlation)
+	body, err := exchange(a.ctx, rw, w, nil, requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	answer := a.ResponseKind()
+	if answer.IsFlexible() { // its header ends with tagged fields, of which none is defined
+		if len(body) == 0 || body[0] != 0 {
+			return nil, fmt.Errorf("%w: answer of %d bytes with tags in its head", ErrCorrupt, len(body))
+		}
+		body = body[1:]
+	}
+	if err := answer.ReadFrom(body); err != nil {
+		return nil, fmt.Errorf("%w: answer of %d bytes: %w", ErrCorrupt, len(body), err)
+	}
+	return &answering{answer}, nil
+}
+
+// groupAsking is routed to the group's coordinator.
+type groupAsking struct{ asking }
+
+// Group implements protocol.GroupMessage.
+func (a *groupAsking) Group() string { return a.group }
+
+// ask sends a request in one version.
+func (c *Client) ask(
+	ctx context.Context, request kmsg.Request, version int16, group string,
+) (kmsg.Response, error) {
+	request.SetVersion(version)
+	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+		a := asking{ctx, c.clientID, request, group}
+		if group != "" {
+			return c.transport.RoundTrip(ctx, c.kafka.Addr, &groupAsking{a})
+		}
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &a)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.(*answering).Response, nil
+}
+
+// refusal returns the error of a code; nil for 0.
+func refusal(code int16) error {
+	if code == 0 {
+		return nil
+	}
+	return kafka.Error(code)
+}
+
+// Identity returns a new producer id, as a Stamp whose Sequence the caller must count. kafka-go's own request
+// cannot be used: it looks for a transaction coordinator, and here there is no transaction.
+func (c *Client) Identity(ctx context.Context) (Stamp, error) {
+	request := kmsg.NewPtrInitProducerIDRequest()
+	request.TransactionTimeoutMillis = int32(requestTimeout.Milliseconds())
+	answer, err := c.ask(ctx, request, 0, "")
+	if err == nil {
+		err = refusal(answer.(*kmsg.InitProducerIDResponse).ErrorCode)
+	}
+	if err != nil {
+		return Anonymous, fmt.Errorf("get a producer's identity: %w", err)
+	}
+	a := answer.(*kmsg.InitProducerIDResponse)
+	return Stamp{Producer: a.ProducerID, Epoch: a.ProducerEpoch}, nil
+}
+
+// Member sends a heartbeat and returns nil if member belongs to the group's generation. kafka-go's own
+// heartbeat request cannot be used: it reads the answer's fields in the wrong order, and so misses errors.
+func (c *Client) Member(ctx context.Context, group string, generation int32, member string) error {
+	request := kmsg.NewPtrHeartbeatRequest()
+	request.Group, request.Generation, request.MemberID = group, generation, member
+	answer, err := c.ask(ctx, request, 0, group)
+	if err == nil {
+		err = refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
+	}
+	if err != nil {
+		return fmt.Errorf("generation %d of group %s: %w", generation, group, err)
+	}
+	return nil
+}
+
+// ID is Kafka's topic id: it distinguishes a topic from one of the same name that was created after its
+// deletion. The zero ID means unknown: brokers before 2.8 have no ids.
+type ID [16]byte
+
+// ID returns a topic's id, or the zero ID and no error if the brokers have no ids. A topic that does not
+// exist is an error; the request never creates it.
+func (c *Client) ID(ctx context.Context, name string) (ID, error) {
+	t, err := c.fresh(ctx, name)
+	if err != nil {
+		return ID{}, fmt.Errorf("id of topic %s: %w", name, err)
+	}
+	return t.TopicID, nil
+}
+
+// Rights are a client's rights to a topic.
+type Rights struct {
+	Known       bool // false: the broker does not report rights
+	Read, Write bool
+}
+
+// Rights asks the brokers for this client's rights to a topic, so that a missing right is found before the
+// first write. Brokers before 2.8 are not asked.
+func (c *Client) Rights(ctx context.Context, name string) (Rights, error) {
+	t, err := c.fresh(ctx, name)
+	if err != nil {
+		return Rights{}, fmt.Errorf("rights to topic %s: %w", name, err)
+	}
+	bits := t.AuthorizedOperations
+	if bits == math.MinInt32 { // not reported
+		return Rights{}, nil
+	}
+	return Rights{Known: true, Read: bits&(1<<3) != 0, Write: bits&(1<<4) != 0}, nil
+}
+
+// idVersion is the first version of the metadata request with topic ids in its answers.
+const idVersion = 10
+
+// fresh returns a topic's metadata with its id and this client's rights to it, both unknown if the brokers
+// are too old to report ids. kafka-go's own metadata has neither, and is answered from a cache.
+func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponseTopic, error) {
+	unknown := kmsg.NewMetadataResponseTopic() // its rights are MinInt32
+	if c.withoutIDs.Load() {
+		return &unknown, nil
+	}
+	request, asked := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
+	asked.Topic, request.IncludeTopicAuthorizedOperations = &name, true
+	request.Topics = append(request.Topics, asked)
+	answer, err := c.ask(ctx, request, idVersion, "")
+	if err != nil {
+		if c.oldMetadata(ctx) { // an old broker closes the connection, but so does one that stops
+			c.withoutIDs.Store(true)
+			return &unknown, nil
+		}
+		return nil, err
+	}
+	topics := answer.(*kmsg.MetadataResponse).Topics
+	if len(topics) != 1 {
+		return nil, errors.Join(ErrCorrupt, fmt.Errorf("answer for %d topics, asked for one", len(topics)))
+	}
+	return &topics[0], refusal(topics[0].ErrorCode)
+}
+
+// oldMetadata says whether the brokers report that they support no metadata version with ids.
+func (c *Client) oldMetadata(ctx context.Context) bool {
+	answer, err := call(ctx, func(ctx context.Context) (*kafka.ApiVersionsResponse, error) {
+		return c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{Addr: c.kafka.Addr})
+	})
+	if err != nil || answer.Error != nil {
+		return false
+	}
+	for _, k := range answer.ApiKeys {
+		if protocol.ApiKey(k.ApiKey) == protocol.Metadata {
+			return k.MaxVersion < idVersion
+		}
+	}
+	return false
+}
