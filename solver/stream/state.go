@@ -44,11 +44,11 @@ const (
 	fieldZ
 	_ // the unknown score of a held-out item, no longer written
 	fieldItems
-	fieldCentre
+	_ // the centre of a metric about an unknown mean, no longer written
 	_ // vectors of a metric at full precision, no longer written: such a metric is dropped
 	fieldScales
-	_ // the episode in which a metric was due, no longer written
-	fieldSum
+	_        // the episode in which a metric was due, no longer written
+	fieldSum // of rows that are not judged yet
 	fieldFreedom
 	fieldTrace
 	_ // a scatter at full precision, no longer written
