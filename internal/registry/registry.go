@@ -56,8 +56,8 @@ type schema struct {
 }
 
 const (
-	// unknownFor is how long an id without a usable schema is cached.
-	unknownFor = 10 * time.Second
+	// unknownFor is how long an id without a usable schema is cached: a refusal that ends is over within 10 s.
+	unknownFor = 5 * time.Second
 	// remembered bounds the cached schemas; a topic uses a handful.
 	remembered = 1000
 )

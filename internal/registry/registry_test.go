@@ -317,12 +317,17 @@ func TestNoAnswerHoldsOthersUp(t *testing.T) {
 	defer fake.Close()
 	const good, forbidden, slow = 1, 2, 3
 	fake.SeedSchema("in-value", 1, good, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
+	fake.SeedSchema("in-value", 2, forbidden, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
 	var asked sync.Map
+	var allowed atomic.Bool
 	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		n, _ := asked.LoadOrStore(r.URL.Path, new(atomic.Int32))
 		n.(*atomic.Int32).Add(1)
 		switch r.URL.Path {
 		case "/schemas/ids/2":
+			if allowed.Load() {
+				return false
+			}
 			w.WriteHeader(http.StatusForbidden)
 			_, err := w.Write([]byte(`{"error_code":40301,"message":"not yours"}`))
 			return err == nil
@@ -367,6 +372,16 @@ func TestNoAnswerHoldsOthersUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if n, m := times("/schemas/ids/1"), times("/schemas/ids/2"); n != 1 || m != 1 {
+		t.Errorf("asked %d times for a good schema, %d times for a forbidden one", n, m)
+	}
+	allowed.Store(true)
+	r.mutex.Lock()
+	r.unknown[forbidden].asked = time.Now().Add(-8 * time.Second)
+	r.mutex.Unlock()
+	if _, _, err := r.Decode(t.Context(), forbidden, []byte(`{}`)); err != nil {
+		t.Errorf("eight seconds after the refusal, which has ended: %v", err)
+	}
 	for id := range 2 * remembered {
 		if _, _, err := r.Decode(t.Context(), 1000+id, []byte(`{}`)); err == nil {
 			t.Fatal("a schema that nobody registered")
@@ -374,9 +389,6 @@ func TestNoAnswerHoldsOthersUp(t *testing.T) {
 	}
 	if _, _, err := r.Decode(t.Context(), good, []byte(`{}`)); err != nil {
 		t.Fatal(err)
-	}
-	if n, m := times("/schemas/ids/1"), times("/schemas/ids/2"); n != 1 || m != 1 {
-		t.Errorf("asked %d times for a good schema, %d times for a forbidden one", n, m)
 	}
 	stop()
 	waits.Wait()
