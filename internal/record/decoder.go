@@ -301,6 +301,7 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	if item.Time.IsZero() {
 		item.Time = raw.Time
 	}
+	item.Time = nearest(item.Time) // encoding/json refuses others, as in a review or a dead letter
 	return append(items, item), nil
 }
 

@@ -97,13 +97,18 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 // AppendTime appends a time as RFC 3339 in UTC. Times outside the years 0 to 9999 become the nearest inside.
 func AppendTime(dst []byte, t time.Time) []byte {
+	return nearest(t).AppendFormat(dst, time.RFC3339Nano)
+}
+
+// nearest returns the time in UTC, or the nearest that RFC 3339 can express.
+func nearest(t time.Time) time.Time {
 	t = t.UTC()
 	if y := t.Year(); y < 0 {
-		t = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	} else if y > 9999 {
-		t = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	}
-	return t.AppendFormat(dst, time.RFC3339Nano)
+	return t
 }
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.

@@ -71,6 +71,19 @@ func TestTimesBeyondTheFormat(t *testing.T) {
 	}
 }
 
+// An item of any time can be written as JSON: a dead letter holds the item, and not an error.
+func TestItemsBeyondTheYears(t *testing.T) {
+	for _, value := range []string{`{"vector":[1],"time":-99999999999}`, `{"vector":[1],"time":null}`} {
+		r := rawRecord(value)
+		r.Time = time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
+		item := one(t, Options{}, r)
+		letter := ItemLetter(&item, "", "dead")
+		if again := one(t, Options{}, rawRecord(string(letter.Value))); len(again.Vector) != 1 {
+			t.Errorf("%s: %s", value, letter.Value)
+		}
+	}
+}
+
 // A review with an added label is an example. An example is read back as it was written.
 func TestReviewTeaches(t *testing.T) {
 	item := one(t, Options{}, rawRecord(`{"id":"p1","vector":[0.1,2],"attributes":{"image":"x"}}`))

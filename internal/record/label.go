@@ -66,16 +66,16 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if bad := d.check(raw); bad != nil {
 		return Label{}, bad
 	}
-	said := d.said(raw.Value)
-	label := Label{Key: clean(raw.Key), By: said.by, At: said.at}
+	s := d.statement(raw.Value)
+	label := Label{Key: clean(raw.Key), By: s.by, At: s.at}
 	var err error
 	switch {
-	case said.bad != nil:
-		return Label{}, said.bad
-	case said.name != nil && said.hasInto && !said.hasVector:
-		label.Name, err = d.name(raw, &said)
-	case said.not != nil:
-		label.Not, err = d.notThis(ctx, raw, &said)
+	case s.bad != nil:
+		return Label{}, s.bad
+	case s.name != nil && s.hasInto && !s.hasVector:
+		label.Name, err = d.name(raw, &s)
+	case s.not != nil:
+		label.Not, err = d.notThis(ctx, raw, &s)
 	default:
 		label.Teach, err = d.example(ctx, raw)
 		if err == nil && label.Teach.Label == "" {

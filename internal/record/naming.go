@@ -54,8 +54,8 @@ func NameKey(name, stream string) string {
 // mostRejected bounds the classes in one rejection.
 const mostRejected = 100
 
-// said holds the members that only records of the labels topic have, read before the vector is decoded.
-type said struct {
+// statement holds the members that only records of the labels topic have, read before the vector is decoded.
+type statement struct {
 	by        string
 	at        time.Time
 	name      []byte
@@ -68,10 +68,10 @@ type said struct {
 	bad       *Rejection
 }
 
-// said reads the members that distinguish rejections and names from examples. Without a JSON object the
+// statement reads the members that distinguish rejections and names from examples. Without a JSON object the
 // result is zero. In examples, by and at are ignored if they are invalid, because senders may use these names
 // for their own data.
-func (d *Decoder) said(value []byte) (x said) {
+func (d *Decoder) statement(value []byte) (x statement) {
 	if !object(value) {
 		return x
 	}
@@ -141,7 +141,7 @@ func (d *Decoder) said(value []byte) (x said) {
 }
 
 // name decodes and checks a name.
-func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
+func (d *Decoder) name(raw *Raw, x *statement) (*Name, error) {
 	s := scanner{b: x.into}
 	n := &Name{Name: clean(x.name), Stream: x.stream, By: x.by, At: x.at}
 	if !s.null() {
@@ -179,7 +179,7 @@ func (d *Decoder) name(raw *Raw, x *said) (*Name, error) {
 }
 
 // notThis decodes and checks a rejection.
-func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *said) (*NotThis, error) {
+func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis, error) {
 	if x.hasLabel {
 		return nil, reject(Unreadable, "both a label and not: a record teaches or rejects")
 	}

@@ -189,7 +189,7 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
 		return
 	}
-	p.options.Questions.answered(example.ID, example.Label, guess)
+	p.options.Questions.labelled(example.ID, example.Label, guess)
 	p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
 	w.WriteHeader(http.StatusNoContent)
 }

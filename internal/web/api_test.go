@@ -59,7 +59,7 @@ func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	if got := ids(q.Take("ann", 5)); !slices.Equal(got, []string{"b", "a"}) {
 		t.Errorf("ann gets %v once bob is away", got)
 	}
-	q.answered("a", "dog", "")
+	q.labelled("a", "dog", "")
 	q.Named([]record.Result{{Label: "dog"}, {Label: "dog", Unknown: true}, {Label: "cat"}})
 	waiting, said := q.session()
 	if waiting != 2 || len(said) != 1 || said[0].Guess != "cat" || said[0].Since != 1 {
@@ -237,7 +237,7 @@ func TestLabelsOffered(t *testing.T) {
 	p.Told([]record.Result{
 		{Label: "cat"}, {Label: "cat"}, {Label: "fed"}, {Label: "bee", Unknown: true}, {Label: "cluster-7"},
 	}, nil, false)
-	p.options.Questions.answered("x", "new", "")
+	p.options.Questions.labelled("x", "new", "")
 	if got := p.labels(); !slices.Equal(got, []string{"cat", "fed", "ant", "bee", "new"}) {
 		t.Errorf("%v", got)
 	}

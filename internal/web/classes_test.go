@@ -129,7 +129,7 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		q := review("q" + id)
 		q.Guess.Label = label
 		p.options.Questions.Ask(q)
-		p.options.Questions.answered("t"+id, label, "")
+		p.options.Questions.labelled("t"+id, label, "")
 		p.shown.add(&Item{Result: record.Result{ID: "in/0/" + id, Label: label}, Example: id})
 	}
 	for id := range inForce {

@@ -163,7 +163,7 @@ func (p *Page) apiSplit(w http.ResponseWriter, r *http.Request) {
 		return out
 	})
 	for i := 0; said && i < len(examples); i++ {
-		p.options.Questions.answered(examples[i].ID, examples[i].Label, "")
+		p.options.Questions.labelled(examples[i].ID, examples[i].Label, "")
 	}
 }
 

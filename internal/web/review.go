@@ -142,8 +142,8 @@ func (q *Questions) find(id string) (record.Review, bool) {
 	return record.Review{}, false
 }
 
-// answered removes an item from the queue and records its label.
-func (q *Questions) answered(id, label, guess string) {
+// labelled removes an item from the queue and records its label.
+func (q *Questions) labelled(id, label, guess string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.remove(func(w *question) bool { return w.review.ID == id }); w != nil {
