@@ -349,7 +349,7 @@ func solverScaling(ctx context.Context, b *bench, _ string) error {
 		if err != nil {
 			return err
 		}
-		settings.Clustering.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
+		settings.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
 		solve, err := solver.New(settings)
 		if err != nil {
 			return err

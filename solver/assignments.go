@@ -138,11 +138,3 @@ func (s *assignments) value(p, class int) float32 {
 	}
 	return 0
 }
-
-// copyFrom makes s a copy of other.
-func (s *assignments) copyFrom(other *assignments) {
-	s.n, s.k = other.n, other.k
-	s.values = append(s.values[:0], other.values...)
-	s.heads = append(s.heads[:0], other.heads...)
-	s.entries = append(s.entries[:0], other.entries...)
-}

@@ -100,7 +100,7 @@ func BenchmarkLarge(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			settings.Clustering.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
+			settings.Start, settings.Outer, settings.Inner, settings.Tolerance = solver.StartKMeans, 12, 1, 0
 			solve, err := solver.New(settings)
 			if err != nil {
 				b.Fatal(err)

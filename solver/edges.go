@@ -3,7 +3,6 @@ package solver
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
@@ -18,9 +17,6 @@ type Edge struct {
 	P, Q   int32
 	Weight float32
 }
-
-// edgeMost bounds an edge's weight, as settings are bounded: beyond it sums would not stay finite.
-const edgeMost = 1e6
 
 // checkGraphTerms reports the first fault of Lag, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
@@ -38,8 +34,8 @@ func (p *Problem) checkGraphTerms() error {
 		if !p.inForce(e.P) || !p.inForce(e.Q) {
 			return fmt.Errorf("edge %d: from %d to %d: one is an anchor that is not in force", i, e.P, e.Q)
 		}
-		if !(math.Abs(float64(e.Weight)) <= edgeMost) {
-			return fmt.Errorf("edge %d: weight %g is not within +-%g", i, e.Weight, edgeMost)
+		if !bounded(e.Weight) {
+			return fmt.Errorf("edge %d: weight %g is not between %g and %g", i, e.Weight, -mostTerm, mostTerm)
 		}
 	}
 	if p.Evidence == nil {
@@ -48,11 +44,18 @@ func (p *Problem) checkGraphTerms() error {
 	if len(p.Evidence) != p.N*p.K {
 		return fmt.Errorf("evidence: %d values, not %d rows of %d classes", len(p.Evidence), p.N, p.K)
 	}
-	if i := vector.NotFinite(p.Evidence); i >= 0 {
-		return fmt.Errorf("evidence: row %d, class %d: %g is not finite", i/p.K, i%p.K, p.Evidence[i])
+	if i := slices.IndexFunc(p.Evidence, func(v float32) bool { return !bounded(v) }); i >= 0 {
+		return fmt.Errorf("evidence: row %d, class %d: %g is not between %g and %g",
+			i/p.K, i%p.K, p.Evidence[i], -mostTerm, mostTerm)
 	}
 	return nil
 }
+
+// mostTerm bounds the weight of an edge and evidence: times the largest lambda, many of them added up are
+// finite. Streams divide weights by lambda, which may be small.
+const mostTerm = 1e20
+
+func bounded(v float32) bool { return v >= -mostTerm && v <= mostTerm }
 
 // entry is one value in a row of a sparse matrix.
 type entry struct {

@@ -96,7 +96,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
-	e.judged = p.Judge || s.Check || s.Clustering.Restarts > 1
+	e.judged = p.Judge || s.Check
 	if e.points, e.blocks = p.Points, (Blocks{}); p.Blocks != nil {
 		e.blocks = *p.Blocks
 	}

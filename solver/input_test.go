@@ -99,12 +99,12 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	}
 	settings.Method, settings.Lambda, settings.Tau, settings.U, settings.Outer = "magic", -1, math.Inf(1), 1.5, 0
 	settings.Power, settings.Index, settings.RecallFloor = math.NaN(), "cards", 2
-	settings.Clustering = ClusteringSettings{Start: "luck", Choice: "taste"}
+	settings.Start = "luck"
 	err = settings.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `choice "taste"`, `index "cards"`, "recall-floor 2"} {
+	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `index "cards"`, "recall-floor 2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from: %v", want, err)
 		}
@@ -158,7 +158,7 @@ func TestOddEpisodes(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					settings.Method, settings.Clustering.Restarts, settings.Check = method, 2, true
+					settings.Method, settings.Check = method, true
 					settings.Lambda, settings.Tau = settings.Lambda*loud, min(1e6, settings.Tau*loud)
 					settings.Lambda = min(1e6, settings.Lambda)
 					solve, err := New(settings)

@@ -73,10 +73,10 @@ type Problem struct {
 
 	// Start is the class that each row has at first with most of its weight: one with a labelled row or a
 	// prior; in clustering, a cluster 0 to K-1. nil: rows start by their distance to prototypes; in clustering,
-	// as Settings.Clustering.Start says.
+	// as Settings.Start says.
 	Start []int32
 
-	// Judge computes R before and after the descent, and E. Settings.Check and several starts do too.
+	// Judge computes R before and after the descent, and E. Settings.Check does too.
 	Judge bool
 
 	// Progress is called after each assignment sweep with the number of sweeps done and their maximum; nil: not

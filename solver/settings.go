@@ -48,14 +48,6 @@ const (
 	StartKMeans Start = "k-means++"
 )
 
-// Choice says by which value the best of several starts is chosen.
-type Choice string
-
-const (
-	ByObjective Choice = "objective" // lowest R
-	ByEnergy    Choice = "energy"    // lowest E
-)
-
 // Settings hold every parameter of the objective and of its descent. Preset.Settings returns measured ones.
 type Settings struct {
 	Method        Method
@@ -76,21 +68,14 @@ type Settings struct {
 	MetricBetween float64 // how much the metric shrinks directions that hardly separate classes; 0: not at all
 	MetricShrink  float64 // how far the metric's scatter is shrunk to a sphere; 1: the metric changes nothing
 
-	Clustering ClusteringSettings
-	Paper      PaperSettings
+	Start Start // of a clustering; "" is StartGraph
+	Paper PaperSettings
 
 	Index       string  // search method, one of index.Methods; "": auto. Small episodes are searched exactly
 	RecallFloor float64 // least recall of an approximate search, else it is exact; 0: index.DefaultRecallFloor
 	Workers     int     // goroutines for a large problem; 0: GOMAXPROCS. The answer does not depend on it
 	Seed        uint64
 	Check       bool // compute R after every half-step: Result.Trace and Result.Rises (slow)
-}
-
-// ClusteringSettings apply only to episodes without labels and prior.
-type ClusteringSettings struct {
-	Restarts int    // number of starts, the best by Choice is kept; 0: 1
-	Start    Start  // "" is StartGraph
-	Choice   Choice // "" is ByObjective
 }
 
 // PaperSettings switch on steps in which the paper differs. With HardStep or ResetAssignments R may rise.
@@ -182,18 +167,14 @@ func (s Settings) Validate() error {
 		{"metric-between", s.MetricBetween, 0, 1e6},
 		{"metric-shrink", s.MetricShrink, 0, 1},
 		{"workers", float64(s.Workers), 0, 1e4},
-		{"restarts", float64(s.Clustering.Restarts), 0, 1e4},
 		{"recall-floor", s.RecallFloor, 0, 1},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
 			bad(v.name, "%g: not between %g and %g", v.value, v.low, v.high)
 		}
 	}
-	if v := s.Clustering.Start; v != "" && v != StartGraph && v != StartKMeans {
+	if v := s.Start; v != "" && v != StartGraph && v != StartKMeans {
 		bad("start", "%q: not one of %s, %s", v, StartGraph, StartKMeans)
-	}
-	if v := s.Clustering.Choice; v != "" && v != ByObjective && v != ByEnergy {
-		bad("choice", "%q: not one of %s, %s", v, ByObjective, ByEnergy)
 	}
 	if s.Index != "" && !slices.Contains(index.Methods(), s.Index) {
 		bad("index", "%q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))

@@ -127,11 +127,8 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 	x.linked = false
 	r.clear()
 	if e.clustering {
-		if err := e.cluster(ctx, p, r); err != nil {
-			return nil, err
-		}
+		e.start(p.Start)
 	} else {
-		e.enter()
 		for i, c := range p.Start {
 			if e.number[c] < 0 {
 				return nil, fmt.Errorf("start: class %d of row %d has neither a labelled row nor a prior", c, i)
@@ -140,9 +137,10 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 		if p.Start != nil {
 			e.startFrom(p.Start)
 		}
-		if err := e.descend(ctx, r, p.Progress); err != nil {
-			return nil, err
-		}
+	}
+	e.enter()
+	if err := e.descend(ctx, r, p.Progress); err != nil {
+		return nil, err
 	}
 	e.finish(p, r)
 	return r, nil

@@ -1,53 +1,12 @@
 package solver
 
 import (
-	"context"
 	"math/rand/v2"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
-
-// cluster descends from each start and keeps the best result.
-func (e *episode) cluster(ctx context.Context, p *Problem, r *Result) error {
-	var best assignments
-	var bestClasses int
-	var bestResult Result
-	attempts := max(1, e.settings.Clustering.Restarts)
-	if p.Start != nil {
-		attempts = 1
-	}
-	for attempt := range attempts {
-		r.clear()
-		e.start(p.Start, attempt)
-		e.enter()
-		if err := e.descend(ctx, r, p.Progress); err != nil {
-			return err
-		}
-		value, least := r.ObjectiveAfter, bestResult.ObjectiveAfter
-		if e.settings.Clustering.Choice == ByEnergy {
-			value, least = r.EnergyAfter, bestResult.EnergyAfter
-		}
-		if attempts > 1 && (attempt == 0 || value < least) {
-			best.copyFrom(&e.s)
-			bestClasses, bestResult = e.k, *r
-			bestResult.Trace = append([]float64(nil), r.Trace...)
-		}
-	}
-	if attempts > 1 { // recompute the prototypes of the best S: R does not rise
-		*r = bestResult
-		e.resize(bestClasses)
-		e.s.copyFrom(&best)
-		e.enter()
-		e.prototypes()
-		if e.beta > 0 {
-			e.proportions()
-		}
-		r.ObjectiveAfter, r.EnergyAfter = e.objectives()
-	}
-	return nil
-}
 
 // Communities divides a graph into at most k clusters, as a clustering does to start. With k 0 the modularity
 // decides how many; otherwise clusters that the graph does not tie are joined by their rows, or with rows nil
@@ -60,12 +19,12 @@ func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int3
 // start sets the first S of an episode without labels and prior: .98 for the cluster that the start chose and
 // .02 shared by all. given is Problem.Start. If the start found fewer than K clusters, the others are masked
 // like classes without examples.
-func (e *episode) start(given []int32, attempt int) {
-	random := rand.New(rand.NewPCG(e.settings.Seed, uint64(attempt)))
+func (e *episode) start(given []int32) {
+	random := rand.New(rand.NewPCG(e.settings.Seed, 0))
 	k := len(e.number)
 	cluster, found := given, k
 	if given == nil {
-		if e.settings.Clustering.Start != StartKMeans && e.lambda > 0 && len(e.graph.Columns) > 0 {
+		if e.settings.Start != StartKMeans && e.lambda > 0 && len(e.graph.Columns) > 0 {
 			cluster, found = communities(e.graph.Affinity, k, PointsOf(e.u, e.d), random)
 		} else {
 			cluster, found = e.spread(k, random)

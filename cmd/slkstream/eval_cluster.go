@@ -74,7 +74,7 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 		return s, usageError{err}
 	}
 	if slices.Contains(c.Config.Solver.Presets, "paper") {
-		s.Clustering.Start = solver.StartKMeans
+		s.Start = solver.StartKMeans
 		s.Paper.HardStep, s.Paper.ResetAssignments = true, true
 	}
 	give(&s, c.Config.Solver)

@@ -31,15 +31,6 @@ func NewScatter(d int) *Scatter {
 	return &Scatter{Dimension: d, Sum: make([]float64, d)}
 }
 
-// Reset removes everything that was added.
-func (s *Scatter) Reset() {
-	clear(s.Sum)
-	s.Count = 0
-	s.Between = Means{Rows: s.Between.Rows[:0], Weight: s.Between.Weight[:0]}
-	s.Labelled.reset()
-	s.Points.reset()
-}
-
 // Observe adds rows to the mean of all z, the centre of the next metric.
 func (s *Scatter) Observe(z []float32) {
 	d := s.Dimension

@@ -98,8 +98,7 @@ func TestResidualsFade(t *testing.T) {
 			t.Errorf("scale %d: %g, before %g", i, after.Scales[i], s)
 		}
 	}
-	scatter.Reset()
-	if few, err := scatter.Refresh(4, .85); few != nil || err != nil {
+	if few, err := NewScatter(scatter.Dimension).Refresh(4, .85); few != nil || err != nil {
 		t.Errorf("a metric of nothing: %v, %v", few, err)
 	}
 }
@@ -189,12 +188,12 @@ func TestFreedomIsNeverNegative(t *testing.T) {
 	}
 }
 
-// A scatter that is reset keeps nothing, not even residuals without degrees of freedom.
+// Residuals that are reset keep nothing, not even without degrees of freedom.
 func TestResetForgetsResidualsWithoutFreedom(t *testing.T) {
-	scatter := NewScatter(2)
-	scatter.Points.Add([]float32{1, 2}, 2, 0)
-	scatter.Reset()
-	for i, v := range scatter.Points.Values {
+	var residuals Residuals
+	residuals.Add([]float32{1, 2}, 2, 0)
+	residuals.reset()
+	for i, v := range residuals.Values {
 		if v != 0 {
 			t.Errorf("%g at %d", v, i)
 		}
