@@ -129,3 +129,26 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 		}
 	}
 }
+
+// Both engines measure the same distances before there is a graph, with a metric too.
+func TestDistancesAgreeBetweenEngines(t *testing.T) {
+	for seed := range uint64(40) {
+		p := drawn(seed)
+		var squares [2][]float32
+		for i, which := range []engine{rowEngine, gramEngine} {
+			solve, _ := defaultSolver(t, nil)
+			solve.engine = which
+			space, err := solve.Embed(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			squares[i] = make([]float32, p.N*p.N)
+			space.Distances(squares[i], p.N)
+		}
+		for i, a := range squares[0] {
+			if b := squares[1][i]; math.Abs(float64(a-b)) > 1e-4 {
+				t.Fatalf("seed %d: rows %d and %d are %g and %g apart", seed, i/p.N, i%p.N, a, b)
+			}
+		}
+	}
+}

@@ -245,21 +245,6 @@ func (g *gramSpace) squaredDistance(p, q int) float32 {
 	return max(0, g.g[p*t+p]+g.g[q*t+q]-2*g.g[p*t+q])
 }
 
-func (g *gramSpace) squaredDistances(out []float32, n int) {
-	t, own := g.e.rows, g.e.own[:n]
-	for p := range n {
-		row, to := g.g[p*t:p*t+n], out[p*n:p*n+n]
-		square := own[p]
-		for q, v := range own {
-			squared := square + v - 2*row[q]
-			if squared < 0 { // several times as fast as max
-				squared = 0
-			}
-			to[q] = squared
-		}
-	}
-}
-
 // prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
 // of the metric is needed.
 func (g *gramSpace) prototypes(out []float32) {

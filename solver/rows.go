@@ -174,15 +174,6 @@ func (r *rowSpace) squaredDistance(p, q int) float32 {
 	return kernel.SquaredDistance(r.e.u[p*d:p*d+d], r.e.u[q*d:q*d+d])
 }
 
-func (r *rowSpace) squaredDistances(out []float32, n int) {
-	for p := range n {
-		for q := range p + 1 {
-			v := r.squaredDistance(p, q)
-			out[p*n+q], out[q*n+p] = v, v
-		}
-	}
-}
-
 func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
 
 func (r *rowSpace) labelledDots(out []float32) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Solver solves problems in its own workspace. Only one goroutine may use it at a time. A used Solver
@@ -97,8 +98,50 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	return &s.space, nil
 }
 
-// Distances fills out, n x n, with the squared distances between the first n rows.
-func (x *Space) Distances(out []float32, n int) { x.solver.episode.space.squaredDistances(out, n) }
+// Distances fills out, n x n, with the squared distances between the first n rows in u-space. Graph must not
+// have been called.
+func (x *Space) Distances(out []float32, n int) {
+	e := &x.solver.episode
+	if e.usesGram {
+		for p := range n {
+			copy(out[p*n:p*n+n], e.gram.g[p*e.rows:])
+		}
+	} else {
+		e.productsBeforeGraph(out[:n*n], n)
+	}
+	own := e.own[:n]
+	for p, square := range own {
+		row := out[p*n : p*n+n]
+		for q, v := range own {
+			squared := square + v - 2*row[q]
+			if squared < 0 { // several times as fast as max
+				squared = 0
+			}
+			row[q] = squared
+		}
+		row[p] = 0
+	}
+}
+
+// productsBeforeGraph fills out with the inner products of the first n rows in u-space, in the row-space
+// engine, whose rows are still those of v.
+func (e *episode) productsBeforeGraph(out []float32, n int) {
+	kernel.Gram(out, e.at(0, n, &e.scratch), n, e.d)
+	m := e.beside.prepared.metric
+	if e.points != nil || m == nil {
+		return
+	}
+	less := shrinkingScales(m.Scales)
+	for r := range m.Scales {
+		sign, along := float32(1), e.along[r*e.rows:r*e.rows+n]
+		if r < less {
+			sign = -1
+		}
+		for p, v := range along {
+			kernel.Axpy(sign*v, along, out[p*n:p*n+n])
+		}
+	}
+}
 
 // Graph builds W from the neighbours of each row, chosen by distance and Problem.Lag, or takes
 // Problem.Affinity, and adds Problem.Edges.

@@ -21,8 +21,6 @@ type space interface {
 	// heldDot returns the product of prototype c and the weighted sum of its class's labelled rows and prior.
 	heldDot(c int) float64
 	squaredDistance(p, q int) float32
-	// squaredDistances fills out, n x n, with the squared distances between the first n rows.
-	squaredDistances(out []float32, n int)
 	// precise computes the products and squared lengths that R needs in float64, for every row.
 	precise(out *exact)
 	// prototypes writes the prototypes as rows of u-space to out, k x d, which must be zero.
