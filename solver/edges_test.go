@@ -112,10 +112,13 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 	solve, _ := defaultSolver(t, nil)
 	nan := float32(math.NaN())
 	for name, spoil := range map[string]func(*Problem){
-		"an edge to itself":             func(p *Problem) { p.Edges = []Edge{{1, 1, 1}} },
-		"an edge out of range":          func(p *Problem) { p.Edges = []Edge{{1, 1000, 1}} },
-		"an edge without weight":        func(p *Problem) { p.Edges = []Edge{{1, 2, nan}} },
-		"evidence without end":          func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = 3e38 },
+		"an edge to itself":      func(p *Problem) { p.Edges = []Edge{{1, 1, 1}} },
+		"an edge out of range":   func(p *Problem) { p.Edges = []Edge{{1, 1000, 1}} },
+		"an edge without weight": func(p *Problem) { p.Edges = []Edge{{1, 2, nan}} },
+		"evidence beyond all others": func(p *Problem) {
+			p.Evidence = make([]float32, p.N*p.K)
+			p.Evidence[1] = 3e38
+		},
 		"evidence of another size":      func(p *Problem) { p.Evidence = make([]float32, 3) },
 		"a weight beyond all others":    func(p *Problem) { p.Edges = []Edge{{0, 1, 3e38}} },
 		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
