@@ -221,14 +221,15 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 		}
 	}
 	episodes := int64(n / streamStreams / streamEpisode)
-	o.Acknowledged = func(episode int64, took time.Duration) {
+	o.Traced = func(t *pipeline.Trace) {
 		mutex.Lock()
 		defer mutex.Unlock()
+		took := t.Acknowledged.Sub(t.Closed).Seconds()
 		switch {
-		case 3*episode <= episodes+2:
-			shown.new = append(shown.new, took.Seconds())
-		case 5*episode > 3*episodes:
-			shown.settled = append(shown.settled, took.Seconds())
+		case 3*t.Episode <= episodes+2:
+			shown.new = append(shown.new, took)
+		case 5*t.Episode > 3*episodes:
+			shown.settled = append(shown.settled, took)
 		}
 	}
 	s, err := pipeline.New(k.client, o)

@@ -1,13 +1,13 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -79,19 +79,10 @@ func ReadState(ctx context.Context, client *topic.Client, name, group string) (l
 		}
 	}
 	slices.SortFunc(list, func(a, b Remembered) int {
-		return firstOf(strings.Compare(a.Topic, b.Topic), int(a.Partition-b.Partition), strings.Compare(a.Stream, b.Stream), strings.Compare(a.Model, b.Model))
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition),
+			cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Model, b.Model))
 	})
 	return list, faults, nil
-}
-
-// firstOf returns the first comparison that is not 0.
-func firstOf(comparisons ...int) int {
-	for _, c := range comparisons {
-		if c != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 // ErrRunning is returned when state must not be changed because the group that owns it has members.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -112,7 +113,8 @@ func ReadLabelEntries(
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b LabelEntry) int {
-		return firstOf(a.Written.Compare(b.Written), int(a.Partition-b.Partition), int(a.Offset-b.Offset))
+		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Partition, b.Partition),
+			cmp.Compare(a.Offset, b.Offset))
 	})
 	return entries, nil
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -74,7 +73,6 @@ type firstStream struct {
 
 // answerAtOnce starts the first answers of a partition that was just claimed; nil where none are asked for.
 func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
-	p.announce()
 	if p.stage.options.Now == "" {
 		return nil, nil
 	}
@@ -364,30 +362,15 @@ func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
 	told(list)
 }
 
+// send writes the records, and waits for no broker that fails.
 func (f *firstAnswers) send(out []record.Out) error {
-	if len(out) == 0 {
-		return nil
-	}
-	client := f.partition.stage.client
 	ctx, cancel := context.WithTimeout(context.Background(), nowRequest)
 	defer cancel()
-	queue, err := client.Spread(ctx, out, f.partition.number)
-	for err == nil && len(queue) > 0 {
-		var batches []*topic.EncodedBatch
-		for tp, pieces := range queue {
-			batches = append(batches, topic.Encode(tp, pieces[0], topic.Anonymous, ""))
-			if queue[tp] = pieces[1:]; len(pieces) == 1 {
-				delete(queue, tp)
-			}
-		}
-		client.Send(ctx, "", batches)
-		for _, b := range batches {
-			if b.Err != nil {
-				err = fmt.Errorf("%s: %w", b.TopicPartition, b.Err)
-			}
-		}
+	sender := topic.Sender{
+		Client: f.partition.stage.client, Origin: f.partition.number,
+		Patient: func(error, time.Duration) bool { return false },
 	}
-	return err
+	return sender.Write(ctx, out)
 }
 
 // makeNow makes the topic of first answers if it is missing, with at least so many partitions. Nothing waits for it.

@@ -51,8 +51,6 @@ type partition struct {
 	position   record.Position // of the next record
 	rejected   int64           // bad records below are in the dead letters, or in the next commit
 	dimensions map[string]int  // of most records' vectors, by model; replaced, never changed
-	rejections reasonCounts    // unusable records
-	empty      reasonCounts    // records without anything to answer
 	jobs       int             // given to the workers and not collected
 	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
 	unsolved   int64           // bytes of closed episodes that wait for a worker
@@ -70,8 +68,6 @@ var errAnew = errors.New("the input was deleted and made again")
 // run works until ctx ends, then hands the partition over as the context's cause requires.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
 	defer func() {
-		p.rejections.report(time.Now(), true, p.log)
-		p.empty.report(time.Now(), true, p.log)
 		p.first.stop()
 		p.withdraw()
 	}()
@@ -210,7 +206,10 @@ func (p *partition) follow(change func(*advance)) {
 func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected && p.stage.options.Compare == nil {
 		p.inFlight += p.commits.next.letter(p.stage.letter(p.log, r, now), r.Rejected.Fault)
-		p.rejections.add(p.log, string(r.Rejected.Fault), r.Rejected.Reason, r.Offset)
+		p.warned.once("rejected "+string(r.Rejected.Fault), func(records int) {
+			p.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
+				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
+		})
 		p.stage.metrics.rejecting.rejected(r.Rejected.Reason, now)
 	}
 	if len(r.Items) > 0 {
@@ -218,7 +217,9 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
 		p.stage.metrics.empty.Add(1, r.Empty)
-		p.empty.add(p.log, r.Empty, "", r.Offset)
+		p.warned.once("empty "+r.Empty, func(records int) {
+			p.log.Warn("records hold nothing to answer", "reason", r.Empty, "records", records, "offset", r.Offset)
+		})
 	}
 	for i := range r.Items {
 		it := &r.Items[i]
@@ -407,11 +408,7 @@ func (p *partition) acknowledge(err error) error {
 		p.stage.metrics.answered(j)
 		p.inFlight -= j.episode.Bytes + j.bytes
 		p.saver.earn(j.bytes)
-		took := now.Sub(j.closed)
-		p.stage.metrics.acknowledged(took, j.episode.Items[0].Trace.Parent)
-		if told := p.stage.options.Acknowledged; told != nil {
-			told(j.report.Episode, took)
-		}
+		p.stage.metrics.acknowledged(now.Sub(j.closed), j.episode.Items[0].Trace.Parent)
 		if traced := p.stage.options.Traced; traced != nil {
 			traced(j.trace(now))
 		}
@@ -434,8 +431,6 @@ func (p *partition) tick() time.Duration {
 	if p.stage.memory.paused.Load() && p.caughtUp() && !o.Bounded {
 		p.buffer.Silent(now, p.position) // open episodes are memory too
 	}
-	p.rejections.report(now, false, p.log)
-	p.empty.report(now, false, p.log)
 	if made := p.stage.statesMade.Load(); made != p.statesMade {
 		p.statesMade = made
 		for _, s := range p.streams {

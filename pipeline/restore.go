@@ -95,7 +95,6 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	keeper.Fit(s.client.RecordLimit(ctx, o.State))
 	p := &partition{
-		rejections: reasonCounts{what: "records cannot be used and go to the dead letters"}, empty: reasonCounts{what: "records hold nothing to answer"},
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
 		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
 		replay: newReplay(), fetchedAt: time.Now(), statesMade: made,

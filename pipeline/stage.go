@@ -83,9 +83,6 @@ type Options struct {
 	FromState string
 
 	Observer Observer // nil: none
-	// Acknowledged is called with the time from an episode's close to the acknowledgement of its results, from
-	// several goroutines; nil: not called.
-	Acknowledged func(episode int64, took time.Duration)
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
 	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
 	AnsweredFirst func([]FirstAnswer)
@@ -256,13 +253,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	ready, followed := make(chan struct{}), make(chan error, 1)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		err := s.labels.follow(following, func() {
-			select {
-			case <-ready:
-			default:
-				close(ready)
-			}
-		})
+		err := s.labels.follow(following, sync.OnceFunc(func() { close(ready) }))
 		if err != nil {
 			fail(err)
 		}
@@ -376,6 +367,7 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	s.metrics.own(p)
 	limit := s.options.HandOver
 	if p.first, err = p.answerAtOnce(ctx); err == nil {
+		p.announce() // from here on other goroutines use the streams, and read p.first
 		err = p.run(ctx, reader, decoder, s.end(a))
 	}
 	if err != nil && !p.handed {

@@ -173,8 +173,7 @@ func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.UnknownMemberId) ||
-			errors.Is(err, kafka.RebalanceInProgress) {
+		if refusedByGroup(err) {
 			return fmt.Errorf("commit offset %d of %s/%d: %w: %w", offset, a.claim.Topic, a.claim.Partition, ErrFenced,
 				err)
 		}
