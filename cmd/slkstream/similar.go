@@ -70,9 +70,6 @@ func similar(ctx context.Context, c *call) error {
 		}
 		refused = err
 	}
-	if home >= 0 && asked == nil {
-		return fmt.Errorf("%s: the answer names no item: is it a stage of this version?", stages[home])
-	}
 	if home < 0 {
 		return refused
 	}

@@ -54,14 +54,6 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 	if out = run(exitUsage, stages[0]); !strings.Contains(out, "id") {
 		t.Error(out)
 	}
-	strange := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "{}")
-	}))
-	defer strange.Close()
-	out = run(exitFailed, "--id", "x", strings.TrimPrefix(strange.URL, "http://"))
-	if !strings.Contains(out, "names no item") {
-		t.Error(out)
-	}
 }
 
 // A proxy or another version in the place of a stage is reported.
