@@ -30,7 +30,7 @@ var mayLookInto = map[string][]string{
 	},
 	"internal/logistic":  {},
 	"internal/recent":    {"internal/kernel"},
-	"internal/record":    {},
+	"internal/record":    {"internal/kernel"},
 	"internal/state":     {"internal/record", "solver/stream"},
 	"internal/telemetry": {},
 	"internal/registry":  {"internal/record"},

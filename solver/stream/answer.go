@@ -174,14 +174,15 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil
 			continue
 		}
+		if unknown[i] > limit.at { // the fit saw answers to known items alone
+			answers[i].Unknown = true
+			answers[i].Confidence = min(answers[i].Confidence, unknownMost)
+			report.Unknown++
+		}
 		from := len(others)
 		others = alternatives(others, names, row, c, answers[i].Confidence)
 		if len(others) > from {
 			answers[i].Alternatives = others[from:len(others):len(others)]
-		}
-		if answers[i].UnknownScore > limit.at {
-			answers[i].Unknown = true
-			report.Unknown++
 		}
 		if sure != nil {
 			sure.judge(&answers[i], float64(z), fit)
@@ -191,6 +192,9 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 	each(s.state, func(part answerer) { part.answer(of) })
 	return nil
 }
+
+// unknownMost bounds the confidence of an item that is called unknown.
+const unknownMost = .9
 
 // mostAlternatives bounds the alternatives of an answer.
 const mostAlternatives = 3

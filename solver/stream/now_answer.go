@@ -380,7 +380,9 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 		Label: k.names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
 		UnknownScore: it.unknown,
 	}
-	a.Unknown = a.UnknownScore > k.limit.at
+	if a.Unknown = a.UnknownScore > k.limit.at; a.Unknown {
+		a.Confidence = min(a.Confidence, unknownMost)
+	}
 	clear(x.scores)
 	row.s.addTo(x.scores, 1)
 	a.Alternatives = alternatives(nil, k.names, x.scores, label, a.Confidence)
