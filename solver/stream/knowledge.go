@@ -66,7 +66,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	var p problem
 	followed := labels.of(s.Name)
-	if _, err := p.gather(from, []Item{*like}, followed); err != nil {
+	if _, err := p.gather(from, nil, followed); err != nil {
 		return nil, err
 	}
 	p.number(nil)

@@ -66,18 +66,24 @@ func (s *exampleSet) nearest(queries [][]float32, n int) [][]found {
 }
 
 // near returns the examples of the set that an episode gets if it cannot get all: of the classes that are
-// nearest to its items, at most about most. Classes that have more each give an equal share: those
-// found near, and others by their ids, evenly.
+// nearest to its items, or without items of every class, at most about most. Classes that have more each
+// give an equal share: those found near, and others by their ids, evenly.
 func (s *exampleSet) near(items []Item, most int) (list []*labelled) {
-	queries := make([][]float32, len(items))
-	for i := range items {
-		queries[i] = items[i].Vector
-	}
 	hits := map[*labelled]bool{}
 	classes := map[string]bool{}
-	for _, each := range s.nearest(queries, candidatesEach) {
-		for _, hit := range each {
-			hits[hit.example], classes[hit.example.Label] = true, true
+	if len(items) == 0 {
+		for e := range s.all() {
+			classes[e.Label] = true
+		}
+	} else {
+		queries := make([][]float32, len(items))
+		for i := range items {
+			queries[i] = items[i].Vector
+		}
+		for _, each := range s.nearest(queries, candidatesEach) {
+			for _, hit := range each {
+				hits[hit.example], classes[hit.example.Label] = true, true
+			}
 		}
 	}
 	share := max(1, most/max(1, len(classes)))
