@@ -25,5 +25,5 @@ func runBroker(ctx context.Context, c *call) error {
 		"serving", c.broker.Serving())
 	<-ctx.Done()
 	c.Log.Info("stopping the embedded broker")
-	return nil
+	return c.broker.Close()
 }

@@ -17,6 +17,11 @@ func (c *call) kafka(ctx context.Context, topics ...string) (*topic.Client, erro
 		if err := c.openBroker(ctx); err != nil {
 			return nil, err
 		}
+		c.atEnd(func() {
+			if err := c.broker.Close(); err != nil {
+				c.Log.Error("closing the embedded broker", "error", err)
+			}
+		})
 		c.Log.Info("no brokers are set: using the embedded broker", "address", c.broker.Address(),
 			"dir", c.Config.Kafka.EmbeddedDir)
 		s.Brokers = []string{c.broker.Address()}
@@ -29,18 +34,11 @@ func (c *call) kafka(ctx context.Context, topics ...string) (*topic.Client, erro
 	return client, nil
 }
 
-// openBroker opens the embedded broker, until the command ends.
+// openBroker opens the embedded broker, which the caller closes.
 func (c *call) openBroker(ctx context.Context) (err error) {
 	k := c.Config.Kafka
-	if c.broker, err = broker.Open(ctx, k.EmbeddedDir, k.EmbeddedListen, c.Log); err != nil {
-		return err
-	}
-	c.atEnd(func() {
-		if err := c.broker.Close(); err != nil {
-			c.Log.Error("closing the embedded broker", "error", err)
-		}
-	})
-	return nil
+	c.broker, err = broker.Open(ctx, k.EmbeddedDir, k.EmbeddedListen, c.Log)
+	return err
 }
 
 // brokerSettings returns the connection settings for Kafka.

@@ -174,9 +174,8 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil
 			continue
 		}
-		if unknown[i] > limit.at { // the fit saw answers to known items alone
-			answers[i].Unknown = true
-			answers[i].Confidence = min(answers[i].Confidence, unknownMost)
+		limit.judge(&answers[i])
+		if answers[i].Unknown {
 			report.Unknown++
 		}
 		from := len(others)
@@ -192,9 +191,6 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 	each(s.state, func(part answerer) { part.answer(of) })
 	return nil
 }
-
-// unknownMost bounds the confidence of an item that is called unknown.
-const unknownMost = .9
 
 // mostAlternatives bounds the alternatives of an answer.
 const mostAlternatives = 3

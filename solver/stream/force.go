@@ -68,10 +68,11 @@ const (
 	taughtMost   = 1024 // of the stream's own feed
 )
 
-// prepared returns the examples of the set that an episode gets, at most about most. A whole set is
-// prepared at its first use, for all streams of this fit.
-func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, whole bool, err error) {
-	if s.len() > most {
+// prepared returns the examples of the set that an episode gets, at most about most, or without items those
+// that stand for all classes. What does not depend on the items, which fixed says, is prepared at its first
+// use, for all streams of this fit.
+func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, fixed bool, err error) {
+	if s.len() > most && len(items) > 0 {
 		p, err = f.prepare(s.near(items, most))
 		return p, false, err
 	}
@@ -80,7 +81,11 @@ func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, wh
 	if p := s.ready[f]; p != nil {
 		return p, true, nil
 	}
-	if p, err = f.prepare(slices.Collect(s.byLabel.All())); err != nil {
+	list := slices.Collect(s.byLabel.All())
+	if len(list) > most {
+		list = s.near(nil, most)
+	}
+	if p, err = f.prepare(list); err != nil {
 		return nil, false, err
 	}
 	if s.ready == nil || len(s.ready) >= readyMost {

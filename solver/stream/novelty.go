@@ -169,6 +169,17 @@ func (l unknownLimit) confidence(z float32, score float64) float32 {
 	return min(z, float32(most))
 }
 
+// unknownMost bounds the confidence of an item that is called unknown.
+const unknownMost = .9
+
+// judge calls an item unknown if its score is above the limit, and bounds its confidence then: the fit to
+// held-out answers saw known items alone.
+func (l unknownLimit) judge(a *Answer) {
+	if a.Unknown = a.UnknownScore > l.at; a.Unknown {
+		a.Confidence = min(a.Confidence, unknownMost)
+	}
+}
+
 // unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores
 // shows how far its items are from labelled ones, and labelled items that are left out show how far known
 // items spread above it. Left-out items count less if they are nearer to each other than the bulk is to them,

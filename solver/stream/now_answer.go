@@ -380,9 +380,7 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 		Label: k.names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
 		UnknownScore: it.unknown,
 	}
-	if a.Unknown = a.UnknownScore > k.limit.at; a.Unknown {
-		a.Confidence = min(a.Confidence, unknownMost)
-	}
+	k.limit.judge(&a)
 	clear(x.scores)
 	row.s.addTo(x.scores, 1)
 	a.Alternatives = alternatives(nil, k.names, x.scores, label, a.Confidence)

@@ -17,7 +17,7 @@ type problem struct {
 
 	force       *inForce
 	sets        [3]*preparedSet // the labels topic's, for this stream and for every stream; the feed's
-	whole       bool            // sets hold all examples
+	fixed       bool            // sets do not depend on the items
 	without     []int32         // rows of sets[1] that the stream's own labels correct
 	beside      []solver.Beside
 	classNames  []int32   // of all sets: each one's classes as numbers of the episode
@@ -44,16 +44,17 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 	p.everyone, p.own, p.called, p.force = labels.everyone, labels.own, labels, s.force
 	p.force.follow(s, labels)
 	f := fit{s.model, s.dimension, s.settings.Solver.Power}
-	p.whole, p.sum = true, p.own.sum+p.everyone.sum
+	p.fixed, p.sum = true, p.own.sum+p.everyone.sum
 	for i, from := range []struct {
-		*exampleSet
+		set  *exampleSet
 		most int
 	}{{p.own, labelledMost}, {p.everyone, labelledMost}, {p.force.taught, taughtMost}} {
-		whole := false
-		if p.sets[i], whole, err = from.prepared(f, items, from.most); err != nil {
+		fixed := false
+		if p.sets[i], fixed, err = from.set.prepared(f, items, from.most); err != nil {
 			return 0, err
 		}
-		if p.whole = p.whole && whole; whole && i == 0 {
+		p.fixed = p.fixed && fixed
+		if fixed && i == 0 {
 			p.sum += p.sets[i].sum - p.own.sum // examples of other models may change
 		}
 	}
@@ -126,7 +127,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 		Each: p.each, N: len(items), D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
 		Prepared: s.prepared, Judge: s.settings.Judged,
 	}
-	if !p.whole { // the next episode gets other examples: the engine prepares them every time
+	if !p.fixed { // the next episode gets other examples: the engine prepares them every time
 		p.Prepared = nil
 	}
 }
