@@ -59,7 +59,7 @@ func benchNow(ctx context.Context, b *bench) error {
 			spentNew[now] = append(spentNew[now], k.spentNew)
 			for part := range first {
 				first[part].took = append(first[part].took, r.now[part].took...)
-				first[part].of += r.now[part].of
+				first[part].of += now * r.now[part].of
 			}
 			return 0, err
 		}

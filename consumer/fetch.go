@@ -74,6 +74,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			}
 		}
 		items = make([]record.Item, 0, len(raw.Records))
+		b.Records = make([]Record, 0, len(raw.Records))
 		for i := range raw.Records {
 			r := &raw.Records[i]
 			b.Bytes += int64(r.Size())
@@ -87,15 +88,17 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 					d.Items[i].Key = key
 				}
 			}
-			var empty *record.Empty
-			switch {
-			case err == nil:
-			case errors.As(err, &d.Rejected):
-				d.Raw = copied(r)
-			case errors.As(err, &empty):
-				d.Empty = empty.Reason
-			default:
-				return err
+			if err != nil {
+				var rejected *record.Rejection
+				var empty *record.Empty
+				switch {
+				case errors.As(err, &rejected):
+					d.Rejected, d.Raw = rejected, copied(r)
+				case errors.As(err, &empty):
+					d.Empty = empty.Reason
+				default:
+					return err
+				}
 			}
 			if d.Marker {
 				d.Stream = decoder.Stream(r)

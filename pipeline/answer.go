@@ -26,7 +26,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
 		*r = record.Result{
-			ID: it.ID(), ItemID: it.ItemID, ReplayOf: it.ReplayOf,
+			ID: j.ids[i], ItemID: it.ItemID, ReplayOf: it.ReplayOf,
 			Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
 			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
 			Model: it.Model, Attributes: it.Attributes,

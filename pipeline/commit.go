@@ -37,7 +37,11 @@ func (d *draft) letter(r record.Out, fault record.Fault) int64 {
 // answer adds an answered episode and its records.
 func (d *draft) answer(j *job) {
 	e := j.episode
-	d.records = append(d.records, j.records...)
+	if d.records == nil {
+		d.records = j.records // nearly always all of a commit
+	} else {
+		d.records = append(d.records, j.records...)
+	}
 	d.jobs = append(d.jobs, j)
 	d.answered = append(d.answered, state.Answered{
 		Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},

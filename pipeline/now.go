@@ -41,6 +41,10 @@ type firstAnswers struct {
 	partition *partition
 	from      int64 // offsets below were there when the partition was claimed
 	batch     []firstItem
+	sender    topic.Sender
+	answered  []FirstAnswer   // of the request that is being made, and what its records are made of
+	headers   []record.Header // of its records
+	bytes     []byte          // of its records
 	wake      chan struct{}
 	done      chan struct{}
 
@@ -81,6 +85,9 @@ func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
 		return nil, err
 	}
 	f := &firstAnswers{partition: p, from: end, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	f.sender = topic.Sender{
+		Client: p.stage.client, Origin: p.number, Patient: func(error, time.Duration) bool { return false },
+	}
 	go f.run()
 	return f, nil
 }
@@ -206,18 +213,18 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.mutex.Unlock()
 	f.count(late, nowLate)
 	var waiting []firstItem
-	records := make([]FirstAnswer, 0, len(queue)-late)
+	if f.answered, f.headers, f.bytes = f.answered[:0], f.headers[:0], f.bytes[:0]; cap(f.answered) > 1024 {
+		f.answered, f.headers, f.bytes = nil, nil, nil // a burst is over
+	}
 	for _, s := range order {
-		answered, wait := f.answer(s, lists[s])
-		records = append(records, answered...)
-		waiting = append(waiting, wait...)
+		waiting = append(waiting, f.answer(s, lists[s])...)
 	}
 	if len(waiting) > 0 {
 		f.mutex.Lock()
 		f.queue = append(waiting, f.queue...) // what came meanwhile is after it, stream by stream
 		f.mutex.Unlock()
 	}
-	f.write(records)
+	f.write()
 }
 
 // FirstAnswer is the first answer of an item.
@@ -226,6 +233,7 @@ type FirstAnswer struct {
 	Took time.Duration // from reading the item to the acknowledgement
 
 	firstItem
+	id     string // of the item's answer
 	answer *stream.Answer
 	out    record.Out
 }
@@ -233,84 +241,102 @@ type FirstAnswer struct {
 // Item is what was answered.
 func (a *FirstAnswer) Item() *record.Item { return a.item }
 
-// Result is the answer as it was written.
-func (a *FirstAnswer) Result() record.Result { return firstResult(a.item, a.answer) }
-
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
-func (f *firstAnswers) answer(s *firstStream, list []firstItem) (records []FirstAnswer, wait []firstItem) {
+func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstItem) {
+	before := len(f.answered)
 	defer func() {
 		if fault := recover(); fault != nil {
 			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Stream, "error", fault, "stack",
 				string(debug.Stack()))
-			records, wait = nil, nil
+			f.answered, wait = f.answered[:before], nil
 		}
 	}()
+	ids := idsOf(len(list), func(i int) *record.Item { return list[i].item })
 	items := make([]stream.Item, len(list))
 	for i := range list {
-		items[i] = streamItem(list[i].item)
+		items[i] = streamItem(list[i].item, ids[i])
 	}
 	if known, full := s.ask(); !known && !full {
 		if !s.live.working.TryLock() {
-			return nil, list // the worker tells when it is done
+			return list // the worker tells when it is done
 		}
 		err := f.partition.stage.learn(s, &items[0], nil, nil)
 		s.live.working.Unlock()
 		if err != nil {
 			f.count(len(list), nowUnknown)
-			return nil, nil
+			return nil
 		}
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.knows == nil {
 		f.count(len(list), nowFull)
-		return nil, nil
+		return nil
 	}
 	answers := s.now.Answer(items)
 	if answers == nil {
 		f.count(len(list), nowUnknown)
-		return nil, nil
+		return nil
 	}
-	buffer := make([]byte, 0, 400*len(list))
 	for i := range answers {
-		it := list[i].item
-		r := firstResult(it, &answers[i])
-		from := len(buffer)
-		buffer = record.AppendResult(buffer, &r)
-		records = append(records, FirstAnswer{firstItem: list[i], answer: &answers[i], out: record.Out{
-			Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)],
-			Headers: it.Trace.AppendHeaders([]record.Header{timeHeader(it.Time)}),
-		}})
+		f.answered = append(f.answered, FirstAnswer{firstItem: list[i], id: ids[i], answer: &answers[i]})
+		f.encode(&f.answered[len(f.answered)-1])
 	}
-	return records, nil
+	return nil
 }
 
-// firstResult is the result that carries a first answer.
-func firstResult(it *record.Item, a *stream.Answer) record.Result {
+// encode makes the record of a first answer. Bytes and headers that grow move, but those of earlier records
+// stay where they were.
+func (f *firstAnswers) encode(a *FirstAnswer) {
+	it, from := a.item, len(f.bytes)
+	r := a.Result()
+	f.bytes = record.AppendResult(f.bytes, &r)
+	a.out = record.Out{
+		Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key,
+		Value: f.bytes[from:len(f.bytes):len(f.bytes)],
+	}
+	from, first := len(f.bytes), len(f.headers)
+	f.bytes = record.AppendTime(f.bytes, it.Time)
+	at := f.bytes[from:len(f.bytes):len(f.bytes)]
+	f.headers = append(f.headers, record.Header{Key: record.TimeHeader, Value: at})
+	f.headers = it.Trace.AppendHeaders(f.headers)
+	a.out.Headers = f.headers[first:len(f.headers):len(f.headers)]
+}
+
+// notSettled is what first answers say of Result.Settled.
+var notSettled bool
+
+// Result is the answer as it was written.
+func (a *FirstAnswer) Result() record.Result {
+	it, said := a.item, a.answer
 	r := record.Result{
-		ID: it.ID(), ItemID: it.ItemID, ReplayOf: it.ReplayOf, Settled: new(bool), Stream: it.Stream, Label: a.Label,
-		Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore,
-		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
+		ID: a.id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Settled: &notSettled, Stream: it.Stream,
+		Label: said.Label, Confidence: said.Confidence, Calibrated: said.Calibrated, Unknown: said.Unknown,
+		UnknownScore: said.UnknownScore, Time: it.Time, Model: it.Model, Attributes: it.Attributes,
 		Source: record.ResultSource{
 			Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset,
 		},
 	}
-	for _, other := range a.Alternatives {
-		r.Alternatives = append(r.Alternatives, record.Alternative(other))
+	if n := len(said.Alternatives); n > 0 {
+		r.Alternatives = make([]record.Alternative, n)
+		for i, other := range said.Alternatives {
+			r.Alternatives[i] = record.Alternative(other)
+		}
 	}
 	return r
 }
 
 // write writes first answers once. What the topic does not take is counted, and nothing waits for it.
-func (f *firstAnswers) write(records []FirstAnswer) {
+func (f *firstAnswers) write() {
 	stage := f.partition.stage
 	begin := time.Now()
-	out := make([]record.Out, 0, len(records))
-	kept := records[:0]
+	out := make([]record.Out, 0, len(f.answered))
+	kept := f.answered[:0]
 	f.mutex.Lock()
 	f.sending, f.sent = map[*firstStream]record.Position{}, make(chan struct{})
 	late := 0
-	for _, r := range records {
+	for i := range f.answered {
+		r := &f.answered[i]
 		at := r.item.Source.Position()
 		if !at.After(r.stream.settled) || begin.Sub(r.read) > stage.options.NowWithin || f.closed {
 			late++
@@ -319,7 +345,7 @@ func (f *firstAnswers) write(records []FirstAnswer) {
 		if _, on := f.sending[r.stream]; !on {
 			f.sending[r.stream] = at
 		}
-		out, kept = append(out, r.out), append(kept, r)
+		out, kept = append(out, r.out), append(kept, *r)
 	}
 	f.mutex.Unlock()
 	f.count(late, nowLate)
@@ -366,11 +392,7 @@ func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
 func (f *firstAnswers) send(out []record.Out) error {
 	ctx, cancel := context.WithTimeout(context.Background(), nowRequest)
 	defer cancel()
-	sender := topic.Sender{
-		Client: f.partition.stage.client, Origin: f.partition.number,
-		Patient: func(error, time.Duration) bool { return false },
-	}
-	return sender.Write(ctx, out)
+	return f.sender.Write(ctx, out)
 }
 
 // makeNow makes the topic of first answers if it is missing, with at least so many partitions. Nothing waits for it.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/slkstream/slkstream/internal/recent"
@@ -17,7 +18,7 @@ func (j *job) keep(answers []stream.Answer) {
 	for i := range answers {
 		a, it := &answers[i], &j.episode.Items[i]
 		items[i] = recent.Item{
-			ID: it.ID(), Name: it.Name(), Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
+			ID: j.ids[i], Name: cmp.Or(it.ItemID, j.ids[i]), Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
 			Label: a.Label, Confidence: a.Confidence, Unknown: a.Unknown, Taught: it.Label != "", Attributes: it.Attributes,
 		}
 	}

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +60,7 @@ type job struct {
 	closed  time.Time         // when the episode closed, by the wall clock
 
 	// The outcome.
+	ids      []string // of its items' answers
 	records  []record.Out
 	bytes    int64 // of records
 	labels   []int64
@@ -172,9 +175,10 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
 		s.memory.Reset("") // what it learned has another dimension than the records have now
 	}
+	j.ids = idsOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range items {
-		items[i] = streamItem(&j.episode.Items[i])
+		items[i] = streamItem(&j.episode.Items[i], j.ids[i])
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
 	if s.first.Load() != nil {
@@ -183,10 +187,29 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	return answers, err
 }
 
-// streamItem converts a record's item to the stream's form.
-func streamItem(it *record.Item) stream.Item {
+// idsOf returns the ids of n items' answers, which share memory.
+func idsOf(n int, item func(int) *record.Item) []string {
+	ids, ends := make([]string, n), make([]int, n)
+	buffer := make([]byte, 0, 32*n)
+	for i := range n {
+		buffer = item(i).Source.AppendID(buffer)
+		ends[i] = len(buffer)
+	}
+	text, from := string(buffer), 0
+	for i, to := range ends {
+		ids[i], from = text[from:to], to
+	}
+	return ids
+}
+
+// streamItem converts a record's item, whose answer has this id, to the stream's form.
+func streamItem(it *record.Item, id string) stream.Item {
+	name := cmp.Or(it.ItemID, id)
+	if it.Label != "" {
+		name = strings.Clone(name) // the stream keeps it, but not the ids of all items
+	}
 	return stream.Item{
-		ID: it.Name(), Vector: it.Vector, Label: it.Label, Model: it.Model,
+		ID: name, Vector: it.Vector, Label: it.Label, Model: it.Model,
 		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track,
 	}
 }

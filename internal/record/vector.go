@@ -70,6 +70,10 @@ func rawVector(v []float32, b []byte, e element) ([]float32, *Rejection) {
 	if len(b)%e.size() != 0 {
 		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), e)
 	}
+	if v == nil && e == float32s && littleEndian && len(b) > 0 { // copied without being cleared before
+		b = append([]byte(nil), b...)
+		return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), len(b)/4), nil
+	}
 	from := len(v)
 	v = slices.Grow(v, len(b)/e.size())[:from+len(b)/e.size()]
 	switch into := v[from:]; e {

@@ -100,6 +100,9 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 			if err == nil {
 				delete(encoded, b.TopicPartition) // written, or replaced
 			}
+			if err == nil && b.Err == nil {
+				batchMemory.Put(&b.Data)
+			}
 		}
 		if failed == nil {
 			outage.Over()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -50,7 +52,11 @@ func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 	for i := range records {
 		size += sizeAtMost(&records[i])
 	}
-	data := AppendBatch(make([]byte, 4, size), records, stamp, time.Now())
+	data := []byte(nil)
+	if used, ok := batchMemory.Get().(*[]byte); ok {
+		data = (*used)[:0]
+	}
+	data = AppendBatch(append(slices.Grow(data, size), 0, 0, 0, 0), records, stamp, time.Now())
 	if packed := compressed(data[4:], how); len(packed) < len(data)-4 {
 		data = append(data[:4], packed...)
 	}
@@ -58,6 +64,9 @@ func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 	data[0], data[1], data[2], data[3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
 	return &EncodedBatch{TopicPartition: tp, Data: data}
 }
+
+// batchMemory holds the Data of batches that were acknowledged, for others.
+var batchMemory sync.Pool
 
 // Partition chooses the partition of a key as Java's producer does. A nil key goes to origin
 // modulo partitions.
@@ -78,18 +87,25 @@ var byKey = kafka.Murmur2Balancer{Consistent: true}
 // most BatchLimit, or the topic's lower limit. The batches of a partition must be sent one after the other.
 // origin is the partition of records without a key; see Partition.
 func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
-	type open struct {
-		pieces [][]record.Out
-		size   int
+	type part struct {
+		TopicPartition
+		records     []record.Out
+		count, most int // records, and bytes of a batch
 	}
-	partitions := map[TopicPartition]*open{}
-	counts := map[string]int{}
+	var parts []part
+	numbers, counts := map[TopicPartition]int{}, map[string]int{}
+	of := make([]int, len(records)) // the number of each record's part
 	for i := range records {
 		r := &records[i]
+		if i > 0 && together(&records[i-1], r) {
+			of[i] = of[i-1]
+			parts[of[i]].count++
+			continue
+		}
 		tp := TopicPartition{r.Topic, r.Partition}
 		if r.Partition < 0 {
-			n, ok := counts[r.Topic]
-			if !ok {
+			n := counts[r.Topic]
+			if n == 0 {
 				var err error
 				if n, err = c.Partitions(ctx, r.Topic); err != nil {
 					return nil, err
@@ -101,25 +117,46 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 			}
 			tp.Partition = Partition(r.Key, origin, n)
 		}
-		o := partitions[tp]
-		if o == nil {
-			o = &open{}
-			partitions[tp] = o
+		at, ok := numbers[tp]
+		if !ok {
+			at = len(parts)
+			numbers[tp] = at
+			parts = append(parts, part{TopicPartition: tp, most: c.batchLimit(r.Topic) - batchHead})
 		}
-		size := sizeAtMost(r)
-		if len(o.pieces) == 0 || o.size+size > c.batchLimit(r.Topic)-batchHead {
-			o.pieces = append(o.pieces, make([]record.Out, 0, min(len(records)-i, 64)))
-			o.size = 0
-		}
-		o.size += size
-		last := len(o.pieces) - 1
-		o.pieces[last] = append(o.pieces[last], *r)
+		of[i] = at
+		parts[at].count++
 	}
-	spread := make(Queue, len(partitions))
-	for p, o := range partitions {
-		spread[p] = o.pieces
+	if len(parts) == 1 {
+		parts[0].records = records // usual
+	} else {
+		memory := make([]record.Out, 0, len(records))
+		for i, p := range parts {
+			parts[i].records, memory = memory[:0:p.count], memory[p.count:p.count]
+		}
+		for i, at := range of {
+			parts[at].records = append(parts[at].records, records[i])
+		}
+	}
+	spread := make(Queue, len(parts))
+	for _, p := range parts {
+		from, size := 0, 0
+		for i := range p.records {
+			more := sizeAtMost(&p.records[i])
+			if i > from && size+more > p.most {
+				spread[p.TopicPartition] = append(spread[p.TopicPartition], p.records[from:i:i])
+				from, size = i, 0
+			}
+			size += more
+		}
+		spread[p.TopicPartition] = append(spread[p.TopicPartition], p.records[from:len(p.records):len(p.records)])
 	}
 	return spread, nil
+}
+
+// together says whether two records go to the same partition because they are alike.
+func together(a, b *record.Out) bool {
+	return a.Topic == b.Topic && a.Partition == b.Partition &&
+		(a.Partition >= 0 || bytes.Equal(a.Key, b.Key) && (a.Key == nil) == (b.Key == nil))
 }
 
 // Write writes records and returns when all in-sync replicas have them. Records of one partition keep their
