@@ -29,6 +29,7 @@ type Evaluate struct {
 	Teach             float64
 	TeachBy           string
 	UnlabelledClasses float64
+	VectorRows        int
 	Newcomers         float64
 	Absent            float64
 	Garbage           int
@@ -108,6 +109,9 @@ func (e *Evaluate) stream() []*definition {
 			oneOf("random", "later", "review")),
 		define("unlabelled-classes", &e.UnlabelledClasses, with(stream, "eval file"), 0,
 			"share of the classes without labelled rows, for the unknown score", fraction...),
+		define("class-vectors-from", &e.VectorRows, []string{"eval file"}, 0,
+			"rows of each class, left out of the file, whose mean is its class vector, in the place of a text "+
+				"encoder's; 0: no class vectors", atLeast(0), atMost(1<<10)),
 		define("newcomers", &e.Newcomers, stream, 0,
 			"share of the classes that have no labelled rows and come in the second half only", fraction...),
 		define("nobody", &e.Nobody, stream, "out",
@@ -124,7 +128,7 @@ func (e *Evaluate) stream() []*definition {
 
 func (e *Evaluate) check(c *Config, fault report) {
 	least := 1
-	if c.command == "eval stream" {
+	if c.command == "eval stream" || e.VectorRows > 0 {
 		least = 0
 	}
 	for _, text := range e.Shots {

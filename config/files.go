@@ -14,7 +14,8 @@ type Files struct {
 	Force  bool
 	Report string
 
-	SkipBad bool
+	ClassVectors string
+	SkipBad      bool
 
 	Calibrate bool   // fit confidence to held-out labelled rows
 	Ordered   string // whether the order of the rows is informative: auto, true, false
@@ -30,6 +31,10 @@ func (f *Files) sections() []section {
 			atMost[Clusters](1<<20)).
 			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into",
 				atMost[Clusters](1<<16)),
+		define("class-vectors", &f.ClassVectors, label, "",
+			"file of one vector for each class, as a text encoder makes of its name; in a .npy file row 0 is of "+
+				"class 0").
+			example("FILE"),
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .csv, .npy, .npz, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the numbers, which --solver takes; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
@@ -59,8 +64,8 @@ func (f *Files) check(c *Config, fault report) {
 	}
 	f.checkIdle(c, fault)
 	switch {
-	case f.K == 0 && len(c.Stage.Support) == 0 && strings.HasSuffix(f.Input, ".npy"): // other files may hold labels
-		fault("support", "is not set and k is 0: give labelled examples, or the number of clusters with --k")
+	case f.K == 0 && len(c.Stage.Support) == 0 && f.ClassVectors == "" && strings.HasSuffix(f.Input, ".npy"): // other files may hold labels
+		fault("support", "is not set and k is 0: give labelled examples, or the number of clusters with --k, or --class-vectors")
 	case f.K != 0 && len(c.Stage.Support) > 0:
 		fault("k", "is set and support too: the support names the classes, leave one out")
 	}
@@ -80,11 +85,15 @@ func (f *Files) checkIdle(c *Config, fault report) {
 	switch method := c.Solver.Method(); {
 	case method != "" && method != "slk-means" && c.Given("method"):
 		refuse("with --method "+method+", whose numbers are a file, --solver", append(numbers, labelled...)...)
-		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "max-memory", "ordered", "unknown-rate")
+		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "class-vectors", "max-memory", "ordered",
+			"unknown-rate")
 	case f.K != 0:
-		refuse("with --k, for clusters", append(labelled, "calibrate", "ordered", "unknown-rate")...)
+		refuse("with --k, for clusters", append(labelled, "calibrate", "class-vectors", "ordered", "unknown-rate")...)
 	}
 	files := append(slices.Clone(c.Stage.Support), f.Input)
+	if f.ClassVectors != "" {
+		files = append(files, f.ClassVectors)
+	}
 	if !slices.ContainsFunc(files, func(file string) bool { return !strings.HasSuffix(file, ".npy") }) {
 		refuse("for .npy, which has no columns", "fields")
 	}

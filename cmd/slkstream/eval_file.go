@@ -38,6 +38,7 @@ func evalFile(ctx context.Context, c *call) error {
 			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random",
 			UnlabelledClasses: e.UnlabelledClasses,
 			WrongSupports:     e.WrongSupports,
+			VectorRows:        e.VectorRows,
 		},
 		Settings: fileSettings(c), Episodes: memory,
 	}

@@ -77,10 +77,15 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 		copy(rows[i*d:(i+1)*d], set.Rows()[from*d:])
 	}
 	at := func(name string) string { return filepath.Join(folder, name) }
+	vectors := make([]float32, 10*d) // the last row of each class
+	for i, c := range set.Labels {
+		copy(vectors[int(c)*d:int(c+1)*d], set.Rows()[i*d:])
+	}
 	for name, err := range map[string]error{
 		"x": array.WriteNPYFile(at("X.npy"), rows, n, d),
 		"s": array.WriteNPYFile(at("S.npy"), set.Rows()[n*d:(n+60)*d], 60, d),
 		"l": array.WriteNPYFile(at("L.npy"), set.Labels[n:n+60], 60),
+		"v": array.WriteNPYFile(at("V.npy"), vectors, 10, d),
 		"m": array.WriteNPYFile(at("M.npy"), set.Labels[n+60:n+120], 60),
 	} {
 		if err != nil {
@@ -101,7 +106,8 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),
 		"preset": "clamped", "kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
 		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB", "metric-shrink": "0.3", "ws": "9", "outer": "1",
-		"unknown-rate": "0.4", "log": "error,json", "tau": "0.5", "u": "0", "inner": "3",
+		"class-vectors": at("V.npy"),
+		"unknown-rate":  "0.4", "log": "error,json", "tau": "0.5", "u": "0", "inner": "3",
 	}
 	// In these runs the settings have no effect: the search of a small file is exact, nothing is drawn, and the
 	// file lacks bad rows, an output and enough labels. Other tests cover them.

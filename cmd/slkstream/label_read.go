@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -48,11 +49,18 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		f.Support = vector.Rows(append(f.Support.Values, e.Vector...), len(e.Vector))
 		f.SupportClasses = append(f.SupportClasses, class(e.Label))
 	}
+	vectors, err := f.readClassVectors(c.Files.ClassVectors, class)
+	if err != nil {
+		return nil, fmt.Errorf("class-vectors: %w", err)
+	}
 	given, rows, err := f.survey(ctx, of, class)
 	if err != nil {
 		return f, err
 	}
 	f.N = rows
+	if err := f.giveClassVectors(vectors); err != nil {
+		return f, fmt.Errorf("class-vectors: %w", err)
+	}
 	if f.Support.N > 0 && f.Support.D != f.D {
 		return f, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
 	}
@@ -134,4 +142,51 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 		given = nil
 	}
 	return slices.Clip(given), rows, nil
+}
+
+// readClassVectors reads the vector of each class, by its number; nil if no file is given.
+func (f *labelledFile) readClassVectors(path string, class func(string) int32) (map[int32][]float32, error) {
+	if path == "" {
+		return nil, nil
+	}
+	vectors := map[int32][]float32{}
+	row := 0
+	err := eachRow(path, f.columns, func(of table.Row) error {
+		if isNPY(path) {
+			of.Label = strconv.Itoa(row)
+		}
+		if of.Label == "" {
+			return fmt.Errorf("%s: row %d has no label, the class that it is the vector of", path, row)
+		}
+		row++
+		y := class(of.Label)
+		if vectors[y] != nil {
+			return fmt.Errorf("%s: two vectors of class %q", path, of.Label)
+		}
+		vectors[y] = slices.Clone(of.Vector)
+		return nil
+	})
+	if err == nil && row == 0 {
+		err = fmt.Errorf("%s: no rows", path)
+	}
+	return vectors, err
+}
+
+// giveClassVectors puts the vectors in the order of the classes.
+func (f *labelledFile) giveClassVectors(vectors map[int32][]float32) error {
+	if vectors == nil {
+		return nil
+	}
+	f.ClassVectors = vector.Matrix{D: f.D}
+	for y, name := range f.names {
+		v := vectors[int32(y)]
+		switch {
+		case v == nil:
+			return fmt.Errorf("class %q has labelled rows, but no vector", name)
+		case len(v) != f.D:
+			return fmt.Errorf("the vector of class %q has %d numbers, the rows have %d", name, len(v), f.D)
+		}
+		f.ClassVectors = vector.Rows(append(f.ClassVectors.Values, v...), f.D)
+	}
+	return nil
 }

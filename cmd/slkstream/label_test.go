@@ -129,7 +129,7 @@ func TestLabelRefuses(t *testing.T) {
 	}{
 		{
 			"--input " + input + " --output " + out + ".npy", exitUsage,
-			"give labelled examples, or the number of clusters with --k",
+			"give labelled examples, or the number of clusters with --k, or --class-vectors",
 		},
 		{
 			"--input " + input + " --k 2 --support " + support + " --output " + out + ".npy", exitUsage,
@@ -164,6 +164,72 @@ func TestLabelRefuses(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A file needs no labelled row if each class has a vector; classes are named as in the support.
+func TestLabelByClassVectors(t *testing.T) {
+	input, _, truth := saveBlobs(t, 900, 16, 4, 1)
+	few, classes := blobs(40, 16, 4, 2)
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	var vectors, support bytes.Buffer
+	seen := map[int32]bool{}
+	for i, c := range classes {
+		row, _ := json.Marshal(few[i*16 : i*16+16])
+		line := fmt.Sprintf("{\"label\":\"class %d\",\"vector\":%s}\n", c, row)
+		switch {
+		case !seen[c]:
+			vectors.WriteString(line)
+		case c < 2: // two of the classes have labelled rows
+			support.WriteString(line)
+		}
+		seen[c] = true
+	}
+	first, _, _ := strings.Cut(vectors.String(), "\n")
+	for name, content := range map[string]string{
+		"vectors.jsonl": vectors.String(), "support.jsonl": support.String(), "one.jsonl": first + "\n",
+		"twice.jsonl": first + "\n" + first + "\n", "none.jsonl": "",
+		"unnamed.jsonl": `{"vector":[1,2]}`, "short.jsonl": `{"vector":[1,2],"label":"a"}`,
+	} {
+		if err := os.WriteFile(at(name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, more := range []string{"", " --support " + at("support.jsonl")} {
+		line := "label --force --input " + input + " --output " + at("out.jsonl") +
+			" --class-vectors " + at("vectors.jsonl") + more
+		if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
+			t.Fatalf("exit %d: %s", code, messages)
+		}
+		wrong, row := 0, 0
+		content, _ := os.ReadFile(at("out.jsonl"))
+		for line := range strings.Lines(string(content)) {
+			if !strings.Contains(line, fmt.Sprintf(`"label":"class %d"`, truth[row])) {
+				wrong++
+			}
+			row++
+		}
+		if row != 900 || wrong > 9 {
+			t.Errorf("support %q: %d of %d rows are wrong", more, wrong, row)
+		}
+	}
+	for name, says := range map[string]string{
+		"twice.jsonl":   "two vectors of class",
+		"unnamed.jsonl": "row 0 has no label",
+		"none.jsonl":    "no rows",
+		"short.jsonl":   `class "a" has 2 numbers, the rows have 16`,
+	} {
+		code, _, messages := runLine(t, "label", "--input", input, "--output", at("no.jsonl"),
+			"--class-vectors", at(name))
+		if code != exitFailed || !strings.Contains(messages, says) {
+			t.Errorf("%s: exit %d: %s; want %s", name, code, messages, says)
+		}
+	}
+	code, _, messages := runLine(t, "label", "--input", input, "--output", at("no.jsonl"),
+		"--class-vectors", at("one.jsonl"), "--support", at("support.jsonl"))
+	if code != exitFailed || !strings.Contains(messages, "has labelled rows, but no vector") {
+		t.Errorf("a class without a vector: exit %d: %s", code, messages)
 	}
 }
 

@@ -2,19 +2,22 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/file"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // FileMethods are the methods of File that label a whole file: default is label's, episodes runs the stage
-// over the file as a stream.
-var FileMethods = append([]string{"default", "episodes"}, file.Baselines...)
+// over the file as a stream, and class-vectors names the nearest class vector.
+var FileMethods = append([]string{"default", "episodes", "class-vectors"}, file.Baselines...)
 
 // File labels a drawn stream as one file.
 type File struct {
@@ -69,6 +72,8 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 		}
 	case "episodes":
 		labels, err = f.episodes(ctx, trial)
+	case "class-vectors":
+		labels, err = trial.nearestVector(problem)
 	default:
 		labels, err = file.Baseline(ctx, problem, f.Method, f.Settings)
 	}
@@ -107,6 +112,12 @@ func (t *Trial) file() (*file.Problem, []int32) {
 			return nil
 		},
 	}
+	if len(t.ClassVectors) > 0 {
+		p.ClassVectors = vector.New(p.K, t.D)
+		for c, id := range classes {
+			copy(p.ClassVectors.Row(c), t.ClassVectors[id])
+		}
+	}
 	for i, row := range t.Supports {
 		copy(p.Support.Row(i), row)
 		p.SupportClasses = append(p.SupportClasses, number(t.SupportLabels[i]))
@@ -114,9 +125,28 @@ func (t *Trial) file() (*file.Problem, []int32) {
 	return p, truth
 }
 
-// labelled returns the classes that have support, ascending.
+// nearestVector answers each item with the class whose vector has the smallest angle to it.
+func (t *Trial) nearestVector(p *file.Problem) ([]int32, error) {
+	if p.ClassVectors.N == 0 {
+		return nil, errors.New("no class vectors: give --class-vectors-from")
+	}
+	labels := make([]int32, len(t.Items))
+	for i := range t.Items {
+		best := float32(math.Inf(-1))
+		for c := range p.K {
+			v := p.ClassVectors.Row(c)
+			cos := kernel.Dot(v, t.Items[i].Vector) / float32(math.Sqrt(float64(kernel.Dot(v, v))))
+			if cos > best {
+				best, labels[i] = cos, int32(c)
+			}
+		}
+	}
+	return labels, nil
+}
+
+// labelled returns the classes that have support or a vector, ascending.
 func (t *Trial) labelled() []int32 {
-	classes := slices.Clone(t.SupportLabels)
+	classes := slices.AppendSeq(slices.Clone(t.SupportLabels), maps.Keys(t.ClassVectors))
 	slices.Sort(classes)
 	return slices.Compact(classes)
 }

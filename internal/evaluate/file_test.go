@@ -21,6 +21,9 @@ func TestFileMethods(t *testing.T) {
 			Method: method, Settings: file.Settings{UnknownRate: .05, Check: true},
 			Episodes: stream.Defaults(),
 		}
+		if method == "class-vectors" {
+			f.Protocol.VectorRows = 3
+		}
 		r, err := f.Run(context.Background(), set, 1)
 		if err != nil {
 			t.Fatal(err)

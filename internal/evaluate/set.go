@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Set is labelled data: N rows of dimension D, Labels -1 for an unknown class.
@@ -88,6 +89,16 @@ func (s *Set) validate() error {
 
 // Row returns row i.
 func (s *Set) Row(i int32) []float32 { return s.Rows[int(i)*s.D : int(i+1)*s.D] }
+
+// unitMean returns the mean of some rows, each scaled to length 1.
+func (s *Set) unitMean(rows []int32) []float32 {
+	mean := make([]float32, s.D)
+	for _, i := range rows {
+		row := s.Row(i)
+		kernel.Axpy(float32(1/math.Sqrt(max(float64(kernel.Dot(row, row)), 1e-30))), row, mean)
+	}
+	return mean
+}
 
 // classes lists the rows of each class, classes and rows ascending. Rows of unknown class are omitted.
 func (s *Set) classes() (ids []int32, rows map[int32][]int32) {

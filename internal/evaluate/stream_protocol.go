@@ -12,16 +12,17 @@ import (
 
 // StreamProtocol says how a stream is drawn from a labelled set.
 type StreamProtocol struct {
-	Order     string  // rows, bursts, class, shuffled, dirichlet, or given
-	Alpha     float64 // of order dirichlet, above 0
-	Given     []int32 // the row order of order given
-	Episode   int     // items per episode
-	Shots     int     // labelled items per class before the start; 0: none, clusters are scored
-	SupportBy string  // class, first, group
-	Groups    []int32 // the group of each row, for support-by group
-	Frames    []int32 // the frame of each row; below 0: none; nil: no frames
-	Tracks    []int32 // the track of each row; below 0: none; nil: no tracks
-	MinRows   int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
+	Order      string  // rows, bursts, class, shuffled, dirichlet, or given
+	Alpha      float64 // of order dirichlet, above 0
+	Given      []int32 // the row order of order given
+	Episode    int     // items per episode
+	Shots      int     // labelled items per class before the start; 0: none, clusters are scored
+	VectorRows int     // rows of each class that make its class vector before the start
+	SupportBy  string  // class, first, group
+	Groups     []int32 // the group of each row, for support-by group
+	Frames     []int32 // the frame of each row; below 0: none; nil: no frames
+	Tracks     []int32 // the track of each row; below 0: none; nil: no tracks
+	MinRows    int     // classes with fewer rows are left out; 0: 20 with first, else shots + 1
 
 	Drift float64 // how far each class moves towards another one's mean by the end
 	Teach float64 // share of the items that carry their label, or that may be asked about
@@ -106,6 +107,7 @@ type Trial struct {
 	Supports      [][]float32
 	SupportRows   []int32
 	SupportLabels []int32
+	ClassVectors  map[int32][]float32
 	NobodyTaught  bool // items without a class are taught as one class
 	Half          int  // the first item of the second half; 0: no newcomers
 }
@@ -125,7 +127,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	ids, rows := set.classes()
 	least := p.MinRows
 	if least == 0 {
-		if least = p.Shots + 1; p.SupportBy == "first" {
+		if least = p.Shots + p.VectorRows + 1; p.SupportBy == "first" {
 			least = 20
 		}
 	}
@@ -149,7 +151,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	held := choose(source(2), ids, min(len(ids), late+int(math.Round(p.UnlabelledClasses*float64(len(ids))))))
 	late = min(late, len(held))
 	for _, id := range ids {
-		labelled[id] = p.Shots > 0 && !slices.Contains(held, id)
+		labelled[id] = p.Shots+p.VectorRows > 0 && !slices.Contains(held, id)
 	}
 	out := p.supports(set, t, order, labelled, source(3))
 	p.wrong(t, source(4))
@@ -325,9 +327,10 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 	random *rand.Rand,
 ) map[int32]bool {
 	out := map[int32]bool{}
-	if p.Shots == 0 {
+	if p.Shots+p.VectorRows == 0 {
 		return out
 	}
+	t.ClassVectors = map[int32][]float32{}
 	rows := map[int32][]int32{}
 	for _, row := range order {
 		rows[set.Labels[row]] = append(rows[set.Labels[row]], row)
@@ -350,7 +353,7 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 					p.Groups[row])
 			})
 		}
-		chosen := choose(random, pool, min(p.Shots, len(pool)))
+		chosen := choose(random, pool, min(p.Shots+p.VectorRows, len(pool)))
 		if p.SupportBy == "class" {
 			pool = chosen
 		}
@@ -360,7 +363,11 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 		if !labelled[id] {
 			continue
 		}
-		for _, row := range chosen {
+		shots := min(p.Shots, len(chosen))
+		if mean := chosen[shots:]; len(mean) > 0 {
+			t.ClassVectors[id] = set.unitMean(mean)
+		}
+		for _, row := range chosen[:shots] {
 			t.Supports = append(t.Supports, set.Row(row))
 			t.SupportRows = append(t.SupportRows, row)
 			t.SupportLabels = append(t.SupportLabels, id)

@@ -133,7 +133,9 @@ func (c *calibration) without(ctx context.Context, held []int32, folds int, stag
 	}
 	every := max(1, p.N/max(leastCalibrated, p.N/calibrated/folds))
 	taken, at := make([]bool, p.N), make([]int32, len(c.class)) // at: number of a row in the sample
-	sample := &Problem{D: p.D, K: p.K, Support: vector.Matrix{D: p.D}}
+	sample := &Problem{
+		D: p.D, K: p.K, Support: vector.Matrix{D: p.D}, ClassVectors: p.ClassVectors, made: p.made,
+	}
 	// most: labelled rows of a class beside those of the stretches
 	most, kept := max(1, p.N/every/p.K), make([]int, p.K)
 	for i := range p.N {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -38,6 +39,10 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	}
 	if l.support {
 		p.Labels = l.class
+	}
+	if l.said != nil {
+		kernel.Scale(float32(l.regime.vectors/settings.Lambda), l.said.values)
+		p.Evidence = l.said.values
 	}
 	if c := r.Coherence; c > 0 { // with a tenth of a row's nearest beside it, g is 1
 		g := min(1, 10*c*c)

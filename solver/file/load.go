@@ -15,6 +15,7 @@ type loaded struct {
 	points    solver.Points
 	class     []int32 // of all rows, -1: to be solved
 	support   bool
+	said      *said   // by class vectors; nil: nothing
 	recall    float64 // share of the neighbours that codes keep; 0 without codes
 	*regime
 }
@@ -45,13 +46,19 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 			s.Progress(stage, int64(done), int64(p.N))
 		}
 	}
+	var err error
+	if l.said, err = p.newSaid(); err != nil {
+		return nil, err
+	}
 	labelled, all := newMean(p.K, p.D), newMean(p.K, p.D)
 	whole := &embedding{}
 	for i := range p.Support.N {
 		labelled.add(e, p.Support.Row(i), p.SupportClasses[i])
+		l.said.read(p.N+i, p.Support.Row(i))
 	}
-	err := p.each(ctx, func(i int, row []float32, class int32) error {
+	err = p.each(ctx, func(i int, row []float32, class int32) error {
 		progress("reading", i)
+		l.said.read(i, row)
 		l.class[i] = class
 		l.support = l.support || class >= 0
 		labelled.add(e, row, class)

@@ -11,6 +11,7 @@ type Plan struct {
 	Code            int     // principal directions kept of each row, one byte each; 0: float32
 	Directions      int     // principal directions kept of each row as float32; 0: codes, whole rows, unknown
 	Recall          float64 // share of a row's neighbours that directions keep; 0: whole rows, unknown
+	vectors         bool    // what class vectors say of each row is kept
 }
 
 func (p Plan) String() string {
@@ -65,6 +66,9 @@ func (p *Plan) size(n, k int) {
 	if p.Code >= sketchedFrom || p.Code == 0 && p.Dimension >= sketchedFrom {
 		search += sketches
 	}
+	if p.vectors {
+		row += 4 * k
+	}
 	p.Bytes = int64(n) * int64(row+spreadOn+max(lists, 4*k))
 	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*columnsAtOnce(k), 4*k)))
 }
@@ -74,7 +78,7 @@ func (p *Plan) size(n, k int) {
 // smallest plan and an error.
 func (p *Problem) plan(limit int64) (Plan, error) {
 	n := p.N + p.Support.N
-	out := Plan{Rows: p.N, Dimension: p.D, Limit: limit}
+	out := Plan{Rows: p.N, Dimension: p.D, Limit: limit, vectors: p.ClassVectors.N > 0}
 	out.size(n, p.K)
 	if limit <= 0 || out.Bytes <= limit {
 		return out, nil

@@ -25,6 +25,11 @@ type Problem struct {
 
 	Support        vector.Matrix // labelled raw rows outside the file; N 0: none
 	SupportClasses []int32
+
+	// ClassVectors are K vectors of the classes, as a text encoder gives them for the classes' names; N 0: none.
+	// With them a class needs no labelled row.
+	ClassVectors vector.Matrix
+	made         int // of Support, the last: made from ClassVectors
 }
 
 // Settings are the options of a solve. The zero value is the default.

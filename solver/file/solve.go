@@ -22,6 +22,10 @@ const (
 // by K clusters. The answer depends on the problem and the settings, not on the number of cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 	of := &regime{}
+	p, err := p.represent(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r, class, err := solveAs(ctx, p, &s, of)
 	if err != nil || r.UnknownScore == nil {
 		return r, err
@@ -35,6 +39,7 @@ type regime struct {
 	known     bool
 	manifold  float64
 	coherence float64
+	vectors   float64 // by how much class vectors count
 }
 
 // solveAs labels the rows, and also returns the class that each was given, -1 for none. It fills in of unless
@@ -109,6 +114,12 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		return err
 	}
 	settings := l.labelling(s)
+	if l.said != nil && !l.known {
+		l.regime.vectors = l.judgeVectors(settings)
+	}
+	if l.regime.vectors == 0 {
+		l.said = nil
+	}
 	if settings.MetricRank > 0 && settings.MetricShrink < .99 {
 		similar := similarities(lists, spreading, nearby(&l.points))
 		told := s.progress("spreading labels")

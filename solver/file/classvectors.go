@@ -1,0 +1,183 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver"
+)
+
+// Text and image encoders are trained together by softmax(100 cos). A row of which a class vector says less
+// than e^-10 is as unlikely as one of which it says e^-10.
+const (
+	sharpness = 100
+	leastSaid = -10
+)
+
+// said holds what the class vectors say of each row: the logarithm of softmax(100 cos) over the classes.
+type said struct {
+	unit   vector.Matrix // class vectors of length 1
+	values []float32     // rows x classes
+	made   int           // of the labelled rows, the last, made from class vectors
+}
+
+func (p *Problem) newSaid() (*said, error) {
+	if p.ClassVectors.N == 0 {
+		return nil, nil
+	}
+	v := &said{unit: vector.New(p.K, p.D), values: make([]float32, (p.N+p.Support.N)*p.K), made: p.made}
+	for c := range p.K {
+		row := v.unit.Row(c)
+		copy(row, p.ClassVectors.Row(c))
+		if at := vector.NotFinite(row); at >= 0 || !unit(row) {
+			return nil, fmt.Errorf("class vector %d: its values are not finite or all zero", c)
+		}
+	}
+	return v, nil
+}
+
+// unit scales a row to length 1, and says whether it has a length.
+func unit(row []float32) bool {
+	length := math.Sqrt(float64(kernel.Dot(row, row)))
+	if length == 0 || math.IsInf(length, 0) {
+		return false
+	}
+	kernel.Scale(float32(1/length), row)
+	return true
+}
+
+// read notes what the vectors say of a raw row; of a row without a direction they say nothing.
+func (v *said) read(i int, row []float32) {
+	if v == nil {
+		return
+	}
+	k := v.unit.N
+	out := v.values[i*k : i*k+k]
+	length := math.Sqrt(float64(kernel.Dot(row, row)))
+	if length == 0 || math.IsInf(length, 0) {
+		return
+	}
+	kernel.Products(out, row, v.unit.Values, 1, k, v.unit.D)
+	kernel.Scale(float32(sharpness/length), out)
+	total := logSumExp(out)
+	for c := range out {
+		out[c] = max(out[c]-total, leastSaid)
+	}
+}
+
+// mostLeftOut bounds the labelled rows by which class vectors are judged.
+const mostLeftOut = 2000
+
+// independent is the part of what class vectors say that the descent counts. The rest is what neighbours and
+// the other rows of a class say too, which a labelled row alone does not show.
+const independent = .3
+
+// judgeVectors returns by how much what the class vectors say counts: a part of the weight, one of four, with
+// which labelled rows, each left out of the mean of its class, are most likely what they are. A class
+// without another row has the mean of all; without labelled rows the weight is 1.
+func (l *loaded) judgeVectors(settings solver.Settings) float64 {
+	k, d := l.k, l.points.D
+	sums, count := vector.New(k, d), make([]float32, k)
+	scratch := l.points.Scratch(1)
+	var labelled []int32
+	for p, y := range l.class[:l.all-l.said.made] {
+		if y >= 0 {
+			kernel.Axpy(1, l.points.Rows(p, p+1, scratch), sums.Row(int(y)))
+			count[y]++
+			labelled = append(labelled, int32(p))
+		}
+	}
+	if len(labelled) == 0 {
+		return independent
+	}
+	weights := [...]float64{0, .1, .3, 1}
+	var likely [len(weights)]float64
+	scores, both, mean := make([]float32, k), make([]float32, k), make([]float32, d)
+	for at := 0; at < len(labelled); at += max(1, len(labelled)/mostLeftOut) {
+		p := int(labelled[at])
+		own, row := l.class[p], l.points.Rows(p, p+1, scratch)
+		clear(scores)
+		for c, n := range count {
+			copy(mean, sums.Row(c))
+			if int32(c) == own {
+				kernel.Axpy(-1, row, mean)
+				n--
+			}
+			if squared := float64(kernel.Dot(mean, mean)) / float64(n*n); n > 0 && squared > 0 {
+				by, psi := solver.Pull(settings.U, squared)
+				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
+			}
+		}
+		for i, w := range weights {
+			copy(both, scores)
+			kernel.Axpy(float32(w), l.said.values[p*k:p*k+k], both)
+			likely[i] += float64(both[own] - logSumExp(both))
+		}
+	}
+	best := 0
+	for i := range weights {
+		if likely[i] > likely[best] {
+			best = i
+		}
+	}
+	return independent * weights[best]
+}
+
+// represent returns the problem with a labelled row beside the file for each class that has none: its vector,
+// moved by the distance of the mean row from the mean vector, as texts lie apart from what they describe.
+func (p *Problem) represent(ctx context.Context) (*Problem, error) {
+	if p.ClassVectors.N == 0 {
+		return p, nil
+	}
+	if p.ClassVectors.N != p.K || p.ClassVectors.D != p.D {
+		return nil, fmt.Errorf("class vectors: %d of %d numbers, not %d of %d",
+			p.ClassVectors.N, p.ClassVectors.D, p.K, p.D)
+	}
+	has, missing := make([]bool, p.K), p.K
+	mark := func(c int32) {
+		if c >= 0 && !has[c] {
+			has[c] = true
+			missing--
+		}
+	}
+	for _, c := range p.SupportClasses {
+		mark(c)
+	}
+	if missing == 0 {
+		return p, nil
+	}
+	mean, row := make([]float32, p.D), make([]float32, p.D)
+	if err := p.each(ctx, func(_ int, raw []float32, class int32) error {
+		mark(class)
+		copy(row, raw)
+		if unit(row) {
+			kernel.Axpy(1/float32(p.N), row, mean)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for c := range p.K {
+		copy(row, p.ClassVectors.Row(c))
+		unit(row)
+		kernel.Axpy(-1/float32(p.K), row, mean)
+	}
+	out := *p
+	out.Support = vector.Rows(append([]float32(nil), p.Support.Values...), p.D)
+	out.SupportClasses = append([]int32(nil), p.SupportClasses...)
+	for c := range p.K {
+		if has[c] {
+			continue
+		}
+		copy(row, p.ClassVectors.Row(c))
+		unit(row)
+		kernel.Axpy(1, mean, row)
+		out.Support = vector.Rows(append(out.Support.Values, row...), p.D)
+		out.SupportClasses = append(out.SupportClasses, int32(c))
+		out.made++
+	}
+	return &out, nil
+}
