@@ -55,28 +55,3 @@ func BenchmarkSymmetric(b *testing.B) {
 		lists.SymmetricInto(&a)
 	}
 }
-
-func BenchmarkMemorySearch(b *testing.B) {
-	for _, n := range []int{100, 1000, 10000, 100000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			const d = 128
-			m, err := NewMemory(d, false)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rows := clustered(n, d, 1+n/100, .5, 1)
-			for i := range n {
-				if err := m.Add(uint64(i), rows[i*d:i*d+d]); err != nil {
-					b.Fatal(err)
-				}
-			}
-			var hits []Hit
-			b.ReportAllocs()
-			for b.Loop() {
-				if hits, err = m.Search(hits[:0], rows[:d], 5); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

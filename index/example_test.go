@@ -43,20 +43,3 @@ func ExampleNeighbours_Symmetric() {
 	// 1 [0 2] [1 0.5]
 	// 2 [1] [0.5]
 }
-
-func ExampleMemory() {
-	m, err := index.NewMemory(2, false)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for id, vector := range [][]float32{{0, 0}, {3, 4}, {1, 0}} {
-		if err := m.Add(uint64(id), vector); err != nil {
-			fmt.Println(err)
-		}
-	}
-	m.Remove(0)
-	hits, err := m.Search(nil, []float32{0, 0}, 2)
-	fmt.Println(hits, err)
-	// Output: [{2 1} {1 5}] <nil>
-}

@@ -245,3 +245,12 @@ func squaredExactly(x, y []float32) float64 {
 	}
 	return s0 + s1
 }
+
+// squared returns |x-y|^2 with a relative error of a few roundings, whatever the scale.
+func squared(x, y []float32) float64 {
+	s := kernel.SquaredDistance(x, y)
+	if s > 1e-25 && s < 1e37 {
+		return float64(s)
+	}
+	return squaredExactly(x, y)
+}
