@@ -48,9 +48,9 @@ type Buffer struct {
 	bytes     int64
 	high      time.Time // highest event time seen
 
-	answered map[Key]*answered
-	leaving  []Answered     // ghosts in the order in which they close
-	models   map[string]int // of the open episodes, and how many each has
+	done    map[Key]*done
+	leaving []Ghost        // ghosts in the order in which they close
+	models  map[string]int // of the open episodes, and how many each has
 }
 
 // opened is an open episode. A ghost is one that was answered before a restart: its items are counted but not
@@ -66,22 +66,22 @@ type opened struct {
 	age, silent *list.Element
 }
 
-// Answered is an episode that was answered before a restart, although an episode that closed earlier was not.
-type Answered struct {
+// Ghost is an episode that was answered before a restart, although an episode that closed earlier was not.
+type Ghost struct {
 	Key             Key
 	First, Last, At record.Position
 	Closed          Reason
 }
 
-// answered says which of a stream's items need no answer.
-type answered struct {
+// done says which of a stream's items need no answer.
+type done struct {
 	gone record.Position // up to here: closed before the position at which decisions resume
 	last record.Position // up to here: answered, but open at that position: ghosts
 }
 
 // NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
-	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, answered: map[Key]*answered{}, models: map[string]int{}}
+	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, done: map[Key]*done{}, models: map[string]int{}}
 }
 
 // Resume prepares for reading a partition again: high is the highest event time before the position
@@ -95,17 +95,17 @@ func (b *Buffer) Resume(high, now time.Time) {
 
 // Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
 func (b *Buffer) Skip(key Key, last record.Position) {
-	b.answered[key] = &answered{gone: last, last: last}
+	b.done[key] = &done{gone: last, last: last}
 }
 
 // Ghosts adds episodes, in the order in which they closed, that were answered although an earlier one was
 // not. It is called after Skip.
-func (b *Buffer) Ghosts(list []Answered) {
+func (b *Buffer) Ghosts(list []Ghost) {
 	for _, g := range list {
-		a := b.answered[g.Key]
+		a := b.done[g.Key]
 		if a == nil {
-			a = &answered{gone: record.NoPosition, last: record.NoPosition}
-			b.answered[g.Key] = a
+			a = &done{gone: record.NoPosition, last: record.NoPosition}
+			b.done[g.Key] = a
 		}
 		if g.Last.After(a.last) {
 			a.last = g.Last
@@ -144,7 +144,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	position := item.Source.Position()
 	key := Key{item.Stream, item.Model}
 	ghost := false
-	if a := b.answered[key]; a != nil {
+	if a := b.done[key]; a != nil {
 		switch {
 		case !position.After(a.gone):
 			b.advance(&item, written, now)
@@ -152,7 +152,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 		case !position.After(a.last):
 			ghost = true
 		default:
-			delete(b.answered, key)
+			delete(b.done, key)
 		}
 	}
 	previous := b.high

@@ -171,7 +171,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		if oldest, before, open := first.Oldest(); open {
 			from, high = oldest, before
 		}
-		var ghosts []Answered
+		var ghosts []Ghost
 		skip := map[Key]record.Position{}
 		for _, e := range *closed {
 			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Stream == slow && random.IntN(2) == 0 {
@@ -183,7 +183,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				got[shape(e)] = true
 				skip[e.Key] = e.Last()
 				if unanswered != nil {
-					ghosts = append(ghosts, Answered{
+					ghosts = append(ghosts, Ghost{
 						Key: e.Key, First: e.First(), Last: e.Last(), At: e.At,
 						Closed: e.Closed,
 					})
@@ -196,7 +196,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		if unanswered != nil { // what closed at the same position is decided again too
 			for _, e := range *closed {
 				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
-					ghosts = append([]Answered{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
+					ghosts = append([]Ghost{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
 						ghosts...)
 					if from.After(e.First()) {
 						from, high = e.First(), e.Before
@@ -233,7 +233,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 	}
 }
 
-func has(list []Answered, e *Episode) bool {
+func has(list []Ghost, e *Episode) bool {
 	for _, a := range list {
 		if a.Key == e.Key && a.First == e.First() {
 			return true

@@ -12,7 +12,7 @@ import (
 // draft collects the next commit.
 type draft struct {
 	records     []record.Out
-	answered    []state.Answered
+	episodes    []state.Episode
 	snapshots   []*state.Snapshot
 	jobs        []*job               // that the records belong to
 	letterBytes int64                // of the dead letters among the records
@@ -43,7 +43,7 @@ func (d *draft) answer(j *job) {
 		d.records = append(d.records, j.records...)
 	}
 	d.jobs = append(d.jobs, j)
-	d.answered = append(d.answered, state.Answered{
+	d.episodes = append(d.episodes, state.Episode{
 		Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
 		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
 	})
@@ -78,7 +78,7 @@ func newCommits(committer producer.Committer, keeper *state.Keeper, interval tim
 
 // waiting says whether there is anything to commit or to acknowledge.
 func (c *commits) waiting() bool {
-	return c.sending != nil || len(c.next.records) > 0 || len(c.next.answered) > 0
+	return c.sending != nil || len(c.next.records) > 0 || len(c.next.episodes) > 0
 }
 
 // begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final,
@@ -91,10 +91,10 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	commit := &producer.Commit{Offset: -1}
 	if final || !now.Before(c.due) {
 		j, at := journal()
-		if len(d.records) == 0 && len(d.answered) == 0 && len(d.snapshots) == 0 && at.from == c.last && !d.forgotten {
+		if len(d.records) == 0 && len(d.episodes) == 0 && len(d.snapshots) == 0 && at.from == c.last && !d.forgotten {
 			return nil
 		}
-		j.From, j.High, j.Decided, j.Answered = at.from, at.high, at.decided, d.answered
+		j.From, j.High, j.Decided, j.Episodes = at.from, at.high, at.decided, d.episodes
 		commit.State = c.keeper.Commit(j, d.snapshots)
 		commit.Offset = at.from.Offset
 		c.last = at.from
@@ -107,7 +107,7 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	sending := *d
 	c.sending, c.next, c.begun = &sending, draft{}, now
 	if !sending.journal { // kept for the next journal
-		c.next.answered, c.next.snapshots, c.next.forgotten = sending.answered, sending.snapshots, sending.forgotten
+		c.next.episodes, c.next.snapshots, c.next.forgotten = sending.episodes, sending.snapshots, sending.forgotten
 	}
 	go func() {
 		for _, sent := range sending.after {
@@ -156,9 +156,9 @@ type closings struct {
 
 func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
 
-// answered drops answered episodes from the front.
-func (c *closings) answered() {
-	for len(c.waiting) > 0 && c.waiting[0].answered {
+// drop removes answered episodes from the front.
+func (c *closings) drop() {
+	for len(c.waiting) > 0 && c.waiting[0].done {
 		first := c.waiting[0]
 		if len(c.left) > 0 && c.left[0].episode.At != first.episode.At {
 			c.left = c.left[:0]

@@ -21,7 +21,7 @@ import (
 type earlier struct {
 	from     record.Position // items from here on are answered again, unless done covers them
 	done     map[state.Stream]record.Position
-	relearn  []state.Answered // read again, and kept with the answers they had
+	relearn  []state.Episode // read again, and kept with the answers they had
 	ends     map[topic.TopicPartition]int64
 	read     chan earlierRead  // nil: not reading
 	called   map[string]string // the latest label in the topics, by ID, of items that are read again

@@ -35,8 +35,8 @@ const (
 	embeddingsKept = 4096
 )
 
-// answered records an episode of a stream.
-func (e *embeddings) answered(of embedded, changed bool, now time.Time) {
+// observe records an episode of a stream.
+func (e *embeddings) observe(of embedded, changed bool, now time.Time) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.streams == nil {

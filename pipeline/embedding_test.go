@@ -73,25 +73,25 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 			t.Errorf("%s: %d whole, %d single", when, a, b)
 		}
 	}
-	e.answered(of(0, "a"), false, now)
+	e.observe(of(0, "a"), false, now)
 	told("nothing", 0, 0)
-	e.answered(of(0, "a"), true, now)
+	e.observe(of(0, "a"), true, now)
 	told("all", 1, 0)
 	for i := range 5 {
-		e.answered(of(1, fmt.Sprint("b", i)), false, now)
+		e.observe(of(1, fmt.Sprint("b", i)), false, now)
 	}
 	told("one of six", 0, 1)
-	e.answered(of(1, "b1"), true, now)
-	e.answered(of(1, "b2"), true, now)
+	e.observe(of(1, "b1"), true, now)
+	e.observe(of(1, "b2"), true, now)
 	told("half", 1, 0)
 	e.release(topic.TopicPartition{Topic: "in", Partition: 1})
 	told("what is left", 1, 0)
-	e.answered(of(0, "a"), false, now)
+	e.observe(of(0, "a"), false, now)
 	told("as before", 0, 0)
 	if e.changed != 0 {
 		t.Errorf("%d changed", e.changed)
 	}
-	e.answered(of(0, "a"), true, now)
+	e.observe(of(0, "a"), true, now)
 	now = now.Add(2 * embeddingLasts)
 	told("long ago", 0, 0)
 }
@@ -101,7 +101,7 @@ func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 	stage, now := &Stage{}, time.Now()
 	for number := range int32(2) {
 		of := embedded{topic.TopicPartition{Topic: "in", Partition: number}, consumer.Key{Stream: "cam"}}
-		stage.embeddings.answered(of, true, now)
+		stage.embeddings.observe(of, true, now)
 	}
 	for number := range int32(2) {
 		if list := stage.embeddings.troubles(now, true); len(list) != 1 {

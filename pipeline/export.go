@@ -204,7 +204,7 @@ func importInto(
 	keeper.Fit(client.RecordLimit(ctx, name))
 	if restored.Journal != nil {
 		*journal = *restored.Journal
-		journal.Answered = nil
+		journal.Episodes = nil
 	} else {
 		from, err := client.Committed(ctx, group, tp.Topic, tp.Partition)
 		if err != nil {
@@ -231,8 +231,8 @@ func importInto(
 			return nil, fmt.Errorf("stream %q of %s: %w: saved %s, exported %s", e.Stream, tp, ErrNewer,
 				s.Written.UTC().Format(time.RFC3339), e.Saved.UTC().Format(time.RFC3339))
 		}
-		learned, answered := restored.Done[key]
-		if !answered {
+		learned, known := restored.Done[key]
+		if !known {
 			learned = record.NoPosition
 		}
 		if e.Seen.Before(journal.High) {

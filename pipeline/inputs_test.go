@@ -207,7 +207,7 @@ func TestInputEndsEarlier(t *testing.T) {
 	}
 	restored := inputs[in]
 	journal := *restored.Journal
-	journal.From, journal.Answered = record.Start(1000), nil
+	journal.From, journal.Episodes = record.Start(1000), nil
 	keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
 	write(t, client, keeper.Commit(&journal, nil))
 	s, err := New(client, o)

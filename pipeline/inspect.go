@@ -66,8 +66,8 @@ func ReadState(ctx context.Context, client *topic.Client, name, group string) (l
 		}
 		for input, restored := range inputs {
 			faults = append(faults, restored.Faults...)
-			for key, answered := range restored.Done {
-				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.NoPosition, Answered: answered}
+			for key, done := range restored.Done {
+				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.NoPosition, Answered: done}
 				if s := restored.Snapshots[key]; s != nil {
 					r.Learned, r.Saved = s.Learned, s.Written
 					if len(s.Pieces) > 0 {
@@ -111,9 +111,9 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 				continue
 			}
 			var snapshots []*state.Snapshot
-			for key, answered := range restored.Done {
+			for key, done := range restored.Done {
 				if stream == "" || key.Name == stream {
-					snapshots = append(snapshots, &state.Snapshot{Stream: key, Learned: answered, Labels: last(restored, key)})
+					snapshots = append(snapshots, &state.Snapshot{Stream: key, Learned: done, Labels: last(restored, key)})
 				}
 			}
 			if len(snapshots) == 0 {
@@ -121,7 +121,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 			}
 			count += len(snapshots)
 			journal := *restored.Journal
-			journal.Answered = nil
+			journal.Episodes = nil
 			keeper := state.NewKeeper(group, input, name, p, 0, restored)
 			if err := client.Write(ctx, keeper.Commit(&journal, snapshots)); err != nil {
 				return count, err

@@ -233,7 +233,7 @@ func (m *Metrics) size(p *partition) {
 
 func (m *Metrics) saved(bytes int) { m.snapshots.Observe(float64(bytes)) }
 
-func (m *Metrics) answered(j *job) {
+func (m *Metrics) episode(j *job) {
 	m.episodes.Add(1, string(j.episode.Closed))
 	m.solve.Observe(j.took.Seconds())
 	n := len(j.episode.Items)
@@ -242,7 +242,7 @@ func (m *Metrics) answered(j *job) {
 		m.rejecting.notSolved(n, j.rejected.Error(), time.Now())
 		return
 	}
-	m.rejecting.answered()
+	m.rejecting.solved()
 	m.iterations.Observe(float64(j.report.Iterations))
 	taught := 0
 	for i := range j.episode.Items {

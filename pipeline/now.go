@@ -42,7 +42,7 @@ type firstAnswers struct {
 	from      int64 // offsets below were there when the partition was claimed
 	batch     []firstItem
 	sender    topic.Sender
-	answered  []FirstAnswer   // of the request that is being made, and what its records are made of
+	given     []FirstAnswer   // of the request that is being made, and what its records are made of
 	headers   []record.Header // of its records
 	bytes     []byte          // of its records
 	wake      chan struct{}
@@ -213,8 +213,8 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.mutex.Unlock()
 	f.count(late, nowLate)
 	var waiting []firstItem
-	if f.answered, f.headers, f.bytes = f.answered[:0], f.headers[:0], f.bytes[:0]; cap(f.answered) > 1024 {
-		f.answered, f.headers, f.bytes = nil, nil, nil // a burst is over
+	if f.given, f.headers, f.bytes = f.given[:0], f.headers[:0], f.bytes[:0]; cap(f.given) > 1024 {
+		f.given, f.headers, f.bytes = nil, nil, nil // a burst is over
 	}
 	for _, s := range order {
 		waiting = append(waiting, f.answer(s, lists[s])...)
@@ -243,12 +243,12 @@ func (a *FirstAnswer) Item() *record.Item { return a.item }
 
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
 func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstItem) {
-	before := len(f.answered)
+	before := len(f.given)
 	defer func() {
 		if fault := recover(); fault != nil {
 			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Stream, "error", fault, "stack",
 				string(debug.Stack()))
-			f.answered, wait = f.answered[:before], nil
+			f.given, wait = f.given[:before], nil
 		}
 	}()
 	ids := idsOf(len(list), func(i int) *record.Item { return list[i].item })
@@ -279,8 +279,8 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstIte
 		return nil
 	}
 	for i := range answers {
-		f.answered = append(f.answered, FirstAnswer{firstItem: list[i], id: ids[i], answer: &answers[i]})
-		f.encode(&f.answered[len(f.answered)-1])
+		f.given = append(f.given, FirstAnswer{firstItem: list[i], id: ids[i], answer: &answers[i]})
+		f.encode(&f.given[len(f.given)-1])
 	}
 	return nil
 }
@@ -330,13 +330,13 @@ func (a *FirstAnswer) Result() record.Result {
 func (f *firstAnswers) write() {
 	stage := f.partition.stage
 	begin := time.Now()
-	out := make([]record.Out, 0, len(f.answered))
-	kept := f.answered[:0]
+	out := make([]record.Out, 0, len(f.given))
+	kept := f.given[:0]
 	f.mutex.Lock()
 	f.sending, f.sent = map[*firstStream]record.Position{}, make(chan struct{})
 	late := 0
-	for i := range f.answered {
-		r := &f.answered[i]
+	for i := range f.given {
+		r := &f.given[i]
 		at := r.item.Source.Position()
 		if !at.After(r.stream.settled) || begin.Sub(r.read) > stage.options.NowWithin || f.closed {
 			late++

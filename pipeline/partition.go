@@ -224,7 +224,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	for i := range r.Items {
 		it := &r.Items[i]
 		p.replay.take(it, p.relearn)
-		if at := it.Source.Position(); !p.replay.answered(at) && !p.leaves(it) {
+		if at := it.Source.Position(); !p.replay.covers(at) && !p.leaves(it) {
 			p.position = at
 			p.first.read(it, now)
 			p.buffer.Add(*it, r.Time, now)
@@ -312,20 +312,20 @@ func (p *partition) done(j *job) {
 	case j.relearn != nil:
 		p.inFlight -= j.episode.Bytes
 		p.keep(j.kept)
-		s.answeredTime = j.episode.Reached
+		s.lastTime = j.episode.Reached
 		p.saver.relearned(s, time.Now())
 		p.saver.spent.solves += j.took + j.learned
 	default:
-		j.answered = true
+		j.done = true
 		e := j.episode
 		s.episodes = max(s.episodes, j.report.Episode)
 		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
-		s.answeredTime = e.Reached
+		s.lastTime = e.Reached
 		const several = 3 // records of one dimension are taken as the feed's own
 		if j.rejected == nil && len(e.Items) >= several {
 			p.stage.labels.agreed.seen(e.Key.Model, len(e.Items[0].Vector))
 		}
-		p.stage.embeddings.answered(embedded{
+		p.stage.embeddings.observe(embedded{
 			topic.TopicPartition{Topic: p.topic, Partition: p.number}, s.key,
 		}, j.report.EmbeddingChanged, time.Now())
 		p.commits.next.answer(j)
@@ -334,7 +334,7 @@ func (p *partition) done(j *job) {
 		}
 		p.keep(j.kept)
 		p.inFlight += j.bytes
-		p.closings.answered()
+		p.closings.drop()
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
 		p.saver.spent.solves += j.took + j.learned
 		if j.rejected != nil {
@@ -405,7 +405,7 @@ func (p *partition) acknowledge(err error) error {
 	}
 	p.inFlight -= sent.letterBytes
 	for _, j := range sent.jobs {
-		p.stage.metrics.answered(j)
+		p.stage.metrics.episode(j)
 		p.inFlight -= j.episode.Bytes + j.bytes
 		p.saver.earn(j.bytes)
 		p.stage.metrics.acknowledged(now.Sub(j.closed), j.episode.Items[0].Trace.Parent)

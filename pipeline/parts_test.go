@@ -17,8 +17,8 @@ func item(stream string, offset int64) *record.Item {
 	return &record.Item{Stream: stream, Source: record.Source{Offset: offset, Object: -1}}
 }
 
-func answeredEpisode(stream string, first, last int64) state.Answered {
-	return state.Answered{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
+func answeredEpisode(stream string, first, last int64) state.Episode {
+	return state.Episode{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
 }
 
 // A replay passes on an episode when its last item is there, each stream's in order, and does not wait for
@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("learned %v, not %v", learned, want)
 		}
 	}
-	if !r.answered(record.Start(5)) || r.answered(record.Start(6)) || r.over(record.Start(7)) || !r.over(record.Start(8)) {
+	if !r.covers(record.Start(5)) || r.covers(record.Start(6)) || r.over(record.Start(7)) || !r.over(record.Start(8)) {
 		t.Error("the replay does not know where it is")
 	}
 }
@@ -103,17 +103,17 @@ func TestCommits(t *testing.T) {
 	if c.begin(context.Background(), now, false, journal) != nil {
 		t.Fatal("two commits at once")
 	}
-	if d := ended(3); len(d.answered) != 1 || len(d.jobs) != 1 {
-		t.Errorf("%d episodes, %d jobs in the first commit", len(d.answered), len(d.jobs))
+	if d := ended(3); len(d.episodes) != 1 || len(d.jobs) != 1 {
+		t.Errorf("%d episodes, %d jobs in the first commit", len(d.episodes), len(d.jobs))
 	}
 	c.begin(context.Background(), now, false, journal)
 	ended(-1)
-	if c.begin(context.Background(), now, false, journal) != nil || len(c.next.answered) != 1 {
-		t.Errorf("%d episodes wait for the journal", len(c.next.answered))
+	if c.begin(context.Background(), now, false, journal) != nil || len(c.next.episodes) != 1 {
+		t.Errorf("%d episodes wait for the journal", len(c.next.episodes))
 	}
 	c.begin(context.Background(), now, true, journal)
-	if d := ended(3); len(d.answered) != 1 || len(d.jobs) != 0 {
-		t.Errorf("%d episodes, %d jobs in the journal's commit", len(d.answered), len(d.jobs))
+	if d := ended(3); len(d.episodes) != 1 || len(d.jobs) != 0 {
+		t.Errorf("%d episodes, %d jobs in the journal's commit", len(d.episodes), len(d.jobs))
 	}
 	if c.begin(context.Background(), now, true, journal) != nil {
 		t.Error("a commit of nothing")
@@ -138,18 +138,18 @@ func TestClosings(t *testing.T) {
 	}
 	open := restart{from: record.Start(20), decided: record.Start(21)}
 	one, two, three := add(5, 10), add(2, 12), add(7, 12)
-	two.answered = true
-	c.answered()
+	two.done = true
+	c.drop()
 	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(10) {
 		t.Errorf("%+v with the first open", r)
 	}
-	one.answered = true
-	c.answered()
+	one.done = true
+	c.drop()
 	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(12) {
 		t.Errorf("%+v: two and three closed together", r)
 	}
-	three.answered = true
-	c.answered()
+	three.done = true
+	c.drop()
 	if r := c.lower(open); r != open {
 		t.Errorf("%+v with none open", r)
 	}
@@ -168,15 +168,15 @@ func TestClosingsBySilence(t *testing.T) {
 		return j
 	}
 	open := restart{from: record.Start(12), decided: record.Start(12)}
-	add(2, consumer.Idle).answered = true
-	c.answered()
+	add(2, consumer.Idle).done = true
+	c.drop()
 	for _, why := range []consumer.Reason{consumer.Idle, consumer.Age} {
 		next := add(7, why)
 		if r := c.lower(open); r.from != record.Start(7) || r.decided != record.Start(12) {
 			t.Errorf("%+v with one closed by %s", r, why)
 		}
-		next.answered = true
-		c.answered()
+		next.done = true
+		c.drop()
 	}
 }
 

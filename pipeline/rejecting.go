@@ -21,7 +21,7 @@ type rejecting struct {
 	unsolved bool      // the last episode was rejected as a whole, so readable records do not end the outage
 }
 
-// used is called when a record could be read and has items, answered when an episode was answered.
+// used is called when a record could be read and has items, solved when an episode was answered.
 func (r *rejecting) used() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -30,7 +30,7 @@ func (r *rejecting) used() {
 	}
 }
 
-func (r *rejecting) answered() {
+func (r *rejecting) solved() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.unsolved, r.records = false, 0

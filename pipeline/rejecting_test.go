@@ -72,7 +72,7 @@ func TestRejecting(t *testing.T) {
 	if r.used(); !troubled(60) {
 		t.Error("episodes that cannot be solved are trouble, though their records can be read")
 	}
-	if r.answered(); troubled(1000) {
+	if r.solved(); troubled(1000) {
 		t.Error("an answer ends it")
 	}
 	reject(fewRejected, 2000)

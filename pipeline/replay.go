@@ -17,7 +17,7 @@ type replay struct {
 
 // relearning is an answered episode that is rebuilt, with the labels in force when it was answered.
 type relearning struct {
-	state.Answered
+	state.Episode
 	view  *view
 	items []record.Item
 }
@@ -31,17 +31,17 @@ func newReplay() *replay {
 }
 
 // add queues an episode for learning. Episodes of a stream are added in the order of their items.
-func (r *replay) add(a state.Answered, v *view) {
+func (r *replay) add(a state.Episode, v *view) {
 	key := consumer.Key{Stream: a.Stream.Name, Model: a.Stream.Model}
-	r.episodes[key] = append(r.episodes[key], relearning{Answered: a, view: v})
+	r.episodes[key] = append(r.episodes[key], relearning{Episode: a, view: v})
 	r.left++
 }
 
 // over says whether reading has passed the replay.
 func (r *replay) over(position record.Position) bool { return !r.decided.After(position) }
 
-// answered says whether the item at position was answered before and enters no episode.
-func (r *replay) answered(position record.Position) bool { return r.from.After(position) }
+// covers says whether the item at position was answered before and enters no episode.
+func (r *replay) covers(position record.Position) bool { return r.from.After(position) }
 
 // take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait
 // for items that retention has deleted.

@@ -224,7 +224,7 @@ func (p *partition) remember(r *state.Restored) {
 	held := int64(0)
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
-		s.learned, s.labels, s.learnedTime, s.answeredTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
+		s.learned, s.labels, s.learnedTime, s.lastTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
 		if s.memory, readable = p.memory(snapshot); !readable {
@@ -337,9 +337,9 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	for name, last := range r.Done {
 		p.buffer.Skip(consumer.Key{Stream: name.Name, Model: name.Model}, last)
 	}
-	ghosts := make([]consumer.Answered, len(r.Ghosts))
+	ghosts := make([]consumer.Ghost, len(r.Ghosts))
 	for i, g := range r.Ghosts {
-		ghosts[i] = consumer.Answered{Key: consumer.Key{Stream: g.Stream.Name, Model: g.Stream.Model}, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
+		ghosts[i] = consumer.Ghost{Key: consumer.Key{Stream: g.Stream.Name, Model: g.Stream.Model}, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
 	}
 	p.buffer.Ghosts(ghosts)
 	start, lost := from.Offset, 0
@@ -371,8 +371,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 func (p *partition) trustTimes() {
 	ttl, high := p.stage.options.StateTTL, p.buffer.High()
 	for _, s := range p.streams {
-		if s.answeredTime.After(high) || ttl > 0 && high.Sub(s.answeredTime) >= ttl {
-			s.learnedTime, s.answeredTime = high, high
+		if s.lastTime.After(high) || ttl > 0 && high.Sub(s.lastTime) >= ttl {
+			s.learnedTime, s.lastTime = high, high
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	for key, s := range p.streams {
-		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.answeredTime) < o.StateTTL {
+		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.lastTime) < o.StateTTL {
 			continue
 		}
 		if !p.commits.keeper.Forget(state.Stream{Name: key.Stream, Model: key.Model}) {
@@ -56,7 +56,7 @@ func (p *partition) retire(now time.Time) {
 		p.drop(s)
 		p.commits.next.forgotten = true
 		p.stage.metrics.retired.Add(1, "silent")
-		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.answeredTime)
+		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.lastTime)
 	}
 }
 

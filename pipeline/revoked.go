@@ -63,7 +63,7 @@ func (r *revoked) assigned(partitions []topic.TopicPartition) {
 func (p *partition) settled() bool {
 	next := &p.commits.next
 	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 && p.commits.sending == nil &&
-		len(next.records) == 0 && len(next.answered) == 0 && len(next.snapshots) == 0 && !next.forgotten && p.inFlight == 0
+		len(next.records) == 0 && len(next.episodes) == 0 && len(next.snapshots) == 0 && !next.forgotten && p.inFlight == 0
 }
 
 // handedOver keeps the partition in memory if it equals its last commit.

@@ -40,15 +40,15 @@ type liveStream struct {
 	running bool
 
 	// Of the partition's owner.
-	unsaved      bool // has learned something that no snapshot holds or will hold
-	saving       bool // a snapshot is being taken
-	gone         bool // evicted
-	saved        time.Time
-	size         int       // bytes of its last snapshot, or an estimate; 0: not known
-	pending      int       // jobs given to the workers and not taken back
-	answeredTime time.Time // event time of the partition at its last answered item
-	episodes     int64     // that it has answered
-	taught       bool      // its own items have taught it
+	unsaved  bool // has learned something that no snapshot holds or will hold
+	saving   bool // a snapshot is being taken
+	gone     bool // evicted
+	saved    time.Time
+	size     int       // bytes of its last snapshot, or an estimate; 0: not known
+	pending  int       // jobs given to the workers and not taken back
+	lastTime time.Time // event time of the partition at its last answered item
+	episodes int64     // that it has answered
+	taught   bool      // its own items have taught it
 }
 
 // job is one task of a stream: answer an episode, replay one without emitting results, or take a snapshot.
@@ -70,7 +70,7 @@ type job struct {
 	learned  time.Duration // time spent learning from the episode before
 	kept     *recent.Block // its recent items; nil: none are kept
 	unknown  int
-	answered bool
+	done     bool
 	rejected error // why it could not be answered: its items go to the dead letters
 
 	items   []stream.Item // for first answers, until they know the episode

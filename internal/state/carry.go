@@ -7,7 +7,7 @@ import (
 
 // carry returns the entries of the smallest journals that are still needed, if there are more than
 // mostJournals of them. The next commit repeats these entries, so that the old journals can be deleted.
-func (k *Keeper) carry() []Answered {
+func (k *Keeper) carry() []Episode {
 	if len(k.journals) <= mostJournals {
 		return nil
 	}
@@ -21,11 +21,11 @@ func (k *Keeper) carry() []Answered {
 	if n < 2 {
 		return nil
 	}
-	var again []Answered
+	var again []Episode
 	for _, w := range smallest[:n] {
 		k.pending.carried[w] = true
-		for i := range w.answered {
-			if a := &w.answered[i]; !k.pending.decided.After(a.At) || k.isOpen(a) {
+		for i := range w.episodes {
+			if a := &w.episodes[i]; !k.pending.decided.After(a.At) || k.isOpen(a) {
 				again = append(again, *a)
 			}
 		}
@@ -34,7 +34,7 @@ func (k *Keeper) carry() []Answered {
 }
 
 // isOpen says whether no snapshot covers the episode.
-func (k *Keeper) isOpen(a *Answered) bool {
+func (k *Keeper) isOpen(a *Episode) bool {
 	for _, u := range k.streams[a.Stream].open {
 		if u.last == a.Last {
 			return true

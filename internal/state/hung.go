@@ -50,7 +50,7 @@ func (r *Restored) hangs() {
 	}
 	at := map[name]int{}
 	for _, h := range r.hung {
-		again := slices.ContainsFunc(r.Relearn, func(a Answered) bool {
+		again := slices.ContainsFunc(r.Relearn, func(a Episode) bool {
 			return a.Stream == h.Stream && a.First == h.First
 		})
 		if r.Journal != nil && r.Journal.From.After(h.First) && !again {

@@ -33,8 +33,8 @@ type Journal struct {
 	// with that id: positions written by earlier owners refer to a topic that was deleted.
 	Input string
 	Since int64
-	// Answered are the episodes whose results are part of this commit.
-	Answered []Answered
+	// Episodes are those whose results are part of this commit.
+	Episodes []Episode
 }
 
 // Earlier names a commit of an owner: in Journal.Earlier its last that counts, in Journal.Live any.
@@ -43,8 +43,8 @@ type Earlier struct {
 	Sequence int64
 }
 
-// Answered is an answered episode.
-type Answered struct {
+// Episode is an answered episode.
+type Episode struct {
 	Stream      Stream
 	First, Last record.Position
 	At          record.Position // of the item or record that closed it
@@ -53,7 +53,7 @@ type Answered struct {
 }
 
 // size is approximately the episode's size in a journal.
-func (a *Answered) size() int {
+func (a *Episode) size() int {
 	const fixed = 48
 	return fixed + len(a.Stream.Name) + len(a.Stream.Model) + len(a.Closed) + 5*len(a.Labels)
 }
@@ -74,10 +74,10 @@ func (j *Journal) encode() []byte {
 		b = appendText(b, model)
 		b = binary.AppendVarint(b, int64(d))
 	}
-	b = binary.AppendVarint(b, int64(len(j.Answered)))
+	b = binary.AppendVarint(b, int64(len(j.Episodes)))
 	var labels []int64
-	for i := range j.Answered {
-		a := &j.Answered[i]
+	for i := range j.Episodes {
+		a := &j.Episodes[i]
 		b = appendText(b, a.Stream.Name)
 		b = appendText(b, a.Stream.Model)
 		b = appendPosition(b, a.First)
@@ -118,7 +118,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 	}
 	var labels []int64
 	for range r.count() {
-		a := Answered{
+		a := Episode{
 			Stream: Stream{r.text(), r.text()}, First: r.position(), Last: r.position(), At: r.position(),
 			Closed: r.text(),
 		}
@@ -133,7 +133,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 			}
 		}
 		a.Labels = labels
-		j.Answered = append(j.Answered, a)
+		j.Episodes = append(j.Episodes, a)
 	}
 	if r.err == nil && len(r.b) > 0 { // older versions end here
 		j.Input, j.Since = r.text(), r.integer()

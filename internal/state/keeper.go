@@ -52,7 +52,7 @@ type written struct {
 	sequence  int64
 	slot      int // -1: an earlier owner's
 	uncovered int
-	answered  []Answered      // its entries
+	episodes  []Episode       // its entries
 	size      int             // of its value, approximately
 	at        record.Position // latest position that closed one of its episodes
 }
@@ -158,8 +158,8 @@ func (k *Keeper) Anew() {
 }
 
 // add registers a durable journal. Its entries count as open unless a snapshot of their stream covers them.
-func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record.Position) {
-	w.answered = entries
+func (k *Keeper) add(w *written, entries []Episode, learned func(Stream) record.Position) {
+	w.episodes = entries
 	for i := range entries {
 		a := &entries[i]
 		w.size += a.size()
@@ -178,8 +178,8 @@ func (k *Keeper) add(w *written, entries []Answered, learned func(Stream) record
 
 // drop releases a journal that is no longer needed. A commit deletes its record or overwrites it.
 func (k *Keeper) drop(w *written) {
-	for i := range w.answered {
-		k.streams[w.answered[i].Stream].named--
+	for i := range w.episodes {
+		k.streams[w.episodes[i].Stream].named--
 	}
 	if w.slot >= 0 {
 		k.free = append(k.free, w.slot)
@@ -211,23 +211,23 @@ func (k *Keeper) stream(s Stream) *kept {
 // position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, carried: map[*written]bool{}}
-	answered := append(k.carry(), j.Answered...)
+	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
 	var records []record.Out
 	for {
-		n := fitting(answered, min(journalBytes, k.largest/2))
+		n := fitting(episodes, min(journalBytes, k.largest/2))
 		part := k.said
-		if n == len(answered) {
+		if n == len(episodes) {
 			part = *j
 			part.Since = k.said.Since
 		}
-		part.Answered, answered = answered[:n:n], answered[n:]
+		part.Episodes, episodes = episodes[:n:n], episodes[n:]
 		records = append(records, k.journal(&part, earlier))
-		if len(answered) == 0 {
+		if len(episodes) == 0 {
 			j.Since = part.Since
 			j.Owner, j.Sequence, j.Earlier, j.Live = part.Owner, part.Sequence, part.Earlier, part.Live
 			k.said = *j
-			k.said.Answered, k.said.Live, k.said.Earlier = nil, nil, nil
+			k.said.Episodes, k.said.Live, k.said.Earlier = nil, nil, nil
 			break
 		}
 	}
@@ -267,14 +267,14 @@ func (k *Keeper) record(key string, value []byte) record.Out {
 }
 
 // fitting is the number of episodes that fit into most bytes of a record, at least one if there are any.
-func fitting(answered []Answered, most int) int {
+func fitting(episodes []Episode, most int) int {
 	size := 0
-	for i := range answered {
-		if size += answered[i].size(); size > most && i > 0 {
+	for i := range episodes {
+		if size += episodes[i].size(); size > most && i > 0 {
 			return i
 		}
 	}
-	return len(answered)
+	return len(episodes)
 }
 
 // journal numbers and encodes the next journal record.
@@ -297,7 +297,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 		k.slots++
 	}
 	w := &written{
-		owner: k.owner, sequence: k.sequence, slot: slot, at: record.NoPosition, answered: j.Answered,
+		owner: k.owner, sequence: k.sequence, slot: slot, at: record.NoPosition, episodes: j.Episodes,
 		key: k.journalKey(slot),
 	}
 	k.pending.journals = append(k.pending.journals, w)
@@ -341,14 +341,14 @@ func (k *Keeper) Committed() {
 			k.journals = append(k.journals, w)
 			continue
 		}
-		for i := range w.answered { // newer journals repeat its entries
-			t := k.streams[w.answered[i].Stream]
+		for i := range w.episodes { // newer journals repeat its entries
+			t := k.streams[w.episodes[i].Stream]
 			t.open = slices.DeleteFunc(t.open, func(u uncovered) bool { return u.in == w })
 		}
 		k.drop(w)
 	}
 	for _, w := range p.journals {
-		k.add(w, w.answered, func(s Stream) record.Position { return k.stream(s).learned })
+		k.add(w, w.episodes, func(s Stream) record.Position { return k.stream(s).learned })
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)

@@ -73,10 +73,10 @@ type Restored struct {
 	Snapshots map[Stream]*Snapshot
 	// Relearn are the answered episodes that no snapshot covers, in the order of their first items: to be
 	// replayed without emitting results.
-	Relearn []Answered
+	Relearn []Episode
 	// Ghosts are the answered episodes that closed at Journal.Decided or later, in the order in which they
 	// closed. They will close again.
-	Ghosts []Answered
+	Ghosts []Episode
 	// Done is the last answered position of each stream.
 	Done map[Stream]record.Position
 	// Hung are the episodes whose solve did not end for earlier owners.
@@ -103,7 +103,7 @@ type liveJournal struct {
 	key      string
 	owner    Owner
 	sequence int64
-	entries  []Answered
+	entries  []Episode
 }
 
 type snapshotKeys struct {
@@ -271,7 +271,7 @@ func (r *Restored) journals(list []journalRecord) {
 			r.stale = append(r.stale, j.key)
 			continue
 		}
-		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Sequence, j.journal.Answered})
+		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Sequence, j.journal.Episodes})
 	}
 }
 
@@ -370,19 +370,19 @@ func (r *Restored) cover() {
 		}
 	}
 	r.live = kept
-	slices.SortFunc(r.Relearn, func(a, b Answered) int { return order(a.First, b.First) })
-	slices.SortStableFunc(r.Ghosts, func(a, b Answered) int { return order(a.At, b.At) })
+	slices.SortFunc(r.Relearn, func(a, b Episode) int { return order(a.First, b.First) })
+	slices.SortStableFunc(r.Ghosts, func(a, b Episode) int { return order(a.At, b.At) })
 	r.Relearn, r.Ghosts = once(r.Relearn), once(r.Ghosts)
 }
 
 // once removes repeated episodes, which later journals carry over.
-func once(list []Answered) []Answered {
+func once(list []Episode) []Episode {
 	type name struct {
 		stream Stream
 		first  record.Position
 	}
 	seen := make(map[name]bool, len(list))
-	return slices.DeleteFunc(list, func(a Answered) bool {
+	return slices.DeleteFunc(list, func(a Episode) bool {
 		n := name{a.Stream, a.First}
 		double := seen[n]
 		seen[n] = true

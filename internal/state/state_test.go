@@ -54,18 +54,18 @@ func (w *world) load() *Restored {
 
 // commit answers a few episodes and writes the commit. cut is the number of records that are written,
 // -1: all.
-func (w *world) commit(k *Keeper, cut int) (done bool, answered []Answered) {
+func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
 	for range w.random.IntN(4) {
 		s := Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
 		at := record.Start(w.next)
-		answered = append(answered, Answered{
+		answered = append(answered, Episode{
 			Stream: s, First: at, Last: record.Start(w.next + 9),
 			At: record.Start(w.next + 9), Closed: "size", Labels: []int64{w.next},
 		})
 		w.next += 10
 	}
-	j.Answered = answered
+	j.Episodes = answered
 	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
 	ends := map[Stream]record.Position{}
 	for s, list := range w.ends {
@@ -210,8 +210,8 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
 	s := Stream{Name: "s1"}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
-	episode := Answered{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
-	j := &Journal{Answered: []Answered{episode}}
+	episode := Episode{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
+	j := &Journal{Episodes: []Episode{episode}}
 	j.From, j.Decided = record.Start(10), record.Start(10)
 	records := k.Commit(j, []*Snapshot{{
 		Stream: s, Learned: record.Start(9), Pieces: []Piece{{Name: "head", Bytes: make([]byte, 2*chunkBytes)}},
@@ -321,15 +321,15 @@ func TestJournalIsBounded(t *testing.T) {
 	name := func(i int) Stream { return Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))} }
 	k := NewKeeper("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
 	k.Start(record.Start(5))
-	var answered []Answered
+	var answered []Episode
 	for i := range streams {
 		at := record.Start(int64(100 + i))
-		answered = append(answered, Answered{
+		answered = append(answered, Episode{
 			Stream: name(i), First: at, Last: at, At: at, Closed: "size",
 			Labels: []int64{1, 2},
 		})
 	}
-	out := k.Commit(&Journal{From: record.Start(200_000), Decided: record.Start(200_000), Answered: answered},
+	out := k.Commit(&Journal{From: record.Start(200_000), Decided: record.Start(200_000), Episodes: answered},
 		nil)
 	for n := range out {
 		if size := len(out[n].Key) + len(out[n].Value); size > 512<<10 {
@@ -363,7 +363,7 @@ func TestJournalIsBounded(t *testing.T) {
 		at := record.Start(int64(300_000 + i))
 		out := k.Commit(&Journal{
 			From: at, Decided: at.Next(),
-			Answered: []Answered{{Stream: name(i % 700), First: at, Last: at, At: at}},
+			Episodes: []Episode{{Stream: name(i % 700), First: at, Last: at, At: at}},
 		}, nil)
 		size := 0
 		for _, r := range out {
@@ -394,8 +394,8 @@ func TestHungWhileLearnedAgain(t *testing.T) {
 	r := NewLoader("g", "in").Restore()
 	k := NewKeeper("g", "in", "state", 0, 1, r)
 	stream, first, end := Stream{Name: "a"}, record.Start(0), record.Start(10)
-	answered := []Answered{{Stream: stream, First: first, Last: record.Start(9)}}
-	j := &Journal{From: end, Decided: end, Answered: answered}
+	answered := []Episode{{Stream: stream, First: first, Last: record.Start(9)}}
+	j := &Journal{From: end, Decided: end, Episodes: answered}
 	records := k.Commit(j, nil)
 	k.Committed()
 	load := func() *Restored {

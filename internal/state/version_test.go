@@ -50,7 +50,7 @@ func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, co
 		s := Stream{Name: fmt.Sprint("s", random.IntN(4))}
 		at := record.Start(*next)
 		*next++
-		j := &Journal{Answered: []Answered{{Stream: s, First: at, Last: at, At: at}}}
+		j := &Journal{Episodes: []Episode{{Stream: s, First: at, Last: at, At: at}}}
 		j.From, j.Decided = record.Start(*next), record.Start(*next)
 		size := 10
 		if random.IntN(4) == 0 {
