@@ -11,20 +11,15 @@ import (
 
 // waitFor retries until success or a permanent error. An outage of brokers is logged once.
 func waitFor[T any](ctx context.Context, client *topic.Client, log *slog.Logger, what string, do func() (T, error)) (T, error) {
-	outage := client.Outage(log, what)
-	for {
-		result, err := do()
-		if err == nil {
-			outage.Over()
-			return result, nil
-		}
-		if !topic.Temporary(err) {
-			return result, fmt.Errorf("%s: %w", what, err)
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return result, err
-		}
+	var result T
+	err := client.Outage(log, what).Retry(ctx, nil, func() (err error) {
+		result, err = do()
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
+	return result, err
 }
 
 // readTo reads a partition from its start to end, -1 for the present end, and returns that offset. It waits

@@ -164,21 +164,12 @@ func (a *atLeastOnce) finish(ctx context.Context) error {
 func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 	outage := a.Client.Outage(a.Log, fmt.Sprintf("committing the offset of %s/%d", a.claim.Topic,
 		a.claim.Partition))
-	for {
-		err := a.offsets.put(ctx, a.claim.Topic, int(a.claim.Partition), offset)
-		if err == nil {
-			outage.Over()
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if refusedByGroup(err) {
-			return fmt.Errorf("commit offset %d of %s/%d: %w: %w", offset, a.claim.Topic, a.claim.Partition, ErrFenced,
-				err)
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
+	again := func(err error) bool { return ctx.Err() == nil && !refusedByGroup(err) }
+	err := outage.Retry(ctx, again, func() error {
+		return a.offsets.put(ctx, a.claim.Topic, int(a.claim.Partition), offset)
+	})
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
+	return a.claim.fenced(err)
 }

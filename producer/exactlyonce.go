@@ -176,25 +176,15 @@ func (e *exactlyOnce) answering(ctx context.Context, records []record.Out) error
 	if len(records) == 0 {
 		return nil
 	}
-	outage := e.client.Outage(e.log, "writing to "+records[0].Topic)
-	for {
+	return e.client.Outage(e.log, "writing to "+records[0].Topic).Retry(ctx, nil, func() error {
 		queue, err := e.client.Spread(ctx, records, e.claim.Partition)
 		for tp := range queue {
 			if err == nil {
 				_, err = e.client.Offset(ctx, tp.Topic, tp.Partition, topic.Latest, false)
 			}
 		}
-		if err == nil {
-			outage.Over()
-			return nil
-		}
-		if !topic.Temporary(err) {
-			return err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // Close aborts the transaction that an error has left open, so that readers need not wait for its timeout. A

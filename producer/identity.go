@@ -33,9 +33,12 @@ const transactionTimeout = 30 * time.Second
 func takeOver(ctx context.Context, client *topic.Client, transaction string,
 	log *slog.Logger,
 ) (identity, error) {
-	outage := client.Outage(log, "taking over the transactions of "+transaction)
-	for {
-		answer, err := limited(ctx, func(ctx context.Context) (*kafka.InitProducerIDResponse, error) {
+	what := "taking over the transactions of " + transaction
+	var answer *kafka.InitProducerIDResponse
+	// While the last owner's transaction is being ended, the answer is ConcurrentTransactions, which
+	// is temporary.
+	err := client.Outage(log, what).Retry(ctx, nil, func() (err error) {
+		answer, err = limited(ctx, func(ctx context.Context) (*kafka.InitProducerIDResponse, error) {
 			return client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
 				Addr: client.Kafka().Addr, TransactionalID: transaction,
 				TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
@@ -44,43 +47,31 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 		if err == nil {
 			err = answer.Error
 		}
-		if err == nil {
-			outage.Over()
-			return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch)}, nil
-		}
-		// While the last owner's transaction is being ended, the answer is
-		// ConcurrentTransactions, which is temporary.
-		if !topic.Temporary(err) {
-			return identity{}, fmt.Errorf("take over the transactions of %s: %w", transaction, err)
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return identity{}, err
-		}
+		return err
+	})
+	if err != nil {
+		return identity{}, fmt.Errorf("%s: %w", what, err)
 	}
+	return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch)}, nil
 }
 
 // newIdentity returns an identity for at-least-once delivery. It fences nothing; it lets brokers recognise
 // this claim's repeated batches. If the permission that older brokers require for it is missing, it returns
 // topic.Anonymous and logs a warning.
 func newIdentity(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) (topic.Stamp, error) {
-	outage := client.Outage(log, "getting a producer's identity")
-	for {
-		stamp, err := client.Identity(ctx)
-		switch {
-		case err == nil:
-			outage.Over()
-			return stamp, nil
-		case topic.CauseOf(err) == topic.Denied:
-			log.Warn("without the right to write idempotently a repeat may be written twice, and out of order",
-				"topic", c.Topic, "partition", c.Partition, "error", err)
-			return topic.Anonymous, nil
-		case !topic.Temporary(err):
-			return topic.Anonymous, err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return topic.Anonymous, err
-		}
+	stamp := topic.Anonymous
+	denied := func(err error) bool { return topic.CauseOf(err) == topic.Denied }
+	again := func(err error) bool { return topic.Temporary(err) && !denied(err) }
+	err := client.Outage(log, "getting a producer's identity").Retry(ctx, again, func() (err error) {
+		stamp, err = client.Identity(ctx)
+		return err
+	})
+	if err != nil && denied(err) {
+		log.Warn("without the right to write idempotently a repeat may be written twice, and out of order",
+			"topic", c.Topic, "partition", c.Partition, "error", err)
+		return topic.Anonymous, nil
 	}
+	return stamp, err
 }
 
 // forgottenIdentity says whether the brokers no longer know the identity, or its sequence numbers.
@@ -94,22 +85,19 @@ func forgottenIdentity(err error) bool {
 // answer may be outdated at once, which is safe: a transaction carries the claim's generation, and the group
 // refuses an old one.
 func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) error {
+	again := func(err error) bool { return topic.Temporary(err) && !refusedByGroup(err) }
 	outage := client.Outage(log, "asking group "+c.Group+" for its members")
-	for {
-		err := client.Member(ctx, c.Group, c.Generation.ID, c.Generation.MemberID)
-		switch {
-		case err == nil:
-			outage.Over()
-			return nil
-		case refusedByGroup(err):
-			return fmt.Errorf("%s/%d: %w: %w", c.Topic, c.Partition, ErrFenced, err)
-		case !topic.Temporary(err):
-			return err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
+	return c.fenced(outage.Retry(ctx, again, func() error {
+		return client.Member(ctx, c.Group, c.Generation.ID, c.Generation.MemberID)
+	}))
+}
+
+// fenced wraps ErrFenced into an error by which the group refuses the claim.
+func (c *Claim) fenced(err error) error {
+	if refusedByGroup(err) {
+		return fmt.Errorf("%s/%d: %w: %w", c.Topic, c.Partition, ErrFenced, err)
 	}
+	return err
 }
 
 // refusedByGroup says whether the group has started a new generation, or is about to.

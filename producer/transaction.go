@@ -122,17 +122,15 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 // transaction is retried without limit.
 func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
 	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
-	for {
-		_, err := limited(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, step(ctx) })
-		if err == nil {
-			outage.Over()
-			return nil
-		}
-		if !e.patient(err, outage.Lasting()) && (what != ending || !topic.Temporary(err)) {
-			return fmt.Errorf("%s the transaction: %w", what, err)
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
+	again := func(err error) bool {
+		return e.patient(err, outage.Lasting()) || what == ending && topic.Temporary(err)
 	}
+	err := outage.Retry(ctx, again, func() error {
+		_, err := limited(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, step(ctx) })
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s the transaction: %w", what, err)
+	}
+	return err
 }

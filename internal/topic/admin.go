@@ -102,21 +102,14 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 // that they have none.
 func (c *Client) awaitLeaders(ctx context.Context, name string) error {
 	outage := c.Outage(nil, "making topic "+name)
-	for {
+	again := func(err error) bool { return Temporary(err) && outage.Lasting() <= 30*time.Second }
+	return outage.Retry(ctx, again, func() error {
 		n, err := c.Partitions(ctx, name)
 		for p := 0; err == nil && p < n; p++ {
 			_, err = c.Offset(ctx, name, int32(p), Earliest, false)
 		}
-		if err == nil {
-			return nil
-		}
-		if !Temporary(err) || outage.Lasting() > 30*time.Second {
-			return err
-		}
-		if err := outage.Wait(ctx, err); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // Partitions returns a topic's number of partitions, which may be up to two seconds old.

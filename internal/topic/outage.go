@@ -47,6 +47,27 @@ func (o *Outage) Wait(ctx context.Context, err error) error {
 	return Pause(ctx, pause)
 }
 
+// Retry repeats do until it succeeds, its error is one that again does not wait for, or ctx ends, and
+// returns the last error, or ctx's. again nil: Temporary.
+func (o *Outage) Retry(ctx context.Context, again func(error) bool, do func() error) error {
+	if again == nil {
+		again = Temporary
+	}
+	for {
+		err := do()
+		if err == nil {
+			o.Over()
+			return nil
+		}
+		if !again(err) {
+			return err
+		}
+		if err := o.Wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
 // Pause waits for d. It returns ctx's error if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -63,18 +63,16 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 		return nil, nil
 	}
 	outage := s.outage(records[0].Topic)
-	for {
-		q, err := s.Client.Spread(ctx, records, s.Origin)
-		if err == nil {
-			if s.Enlist != nil {
-				err = s.Enlist(ctx, q.Partitions())
-			}
-			return q, err
-		}
-		if err := s.pause(ctx, outage, err); err != nil {
-			return nil, err
-		}
+	again := func(err error) bool { return s.patient(err, outage.Lasting()) }
+	var q Queue
+	err := outage.Retry(ctx, again, func() (err error) {
+		q, err = s.Client.Spread(ctx, records, s.Origin)
+		return err
+	})
+	if err == nil && s.Enlist != nil {
+		err = s.Enlist(ctx, q.Partitions())
 	}
+	return q, err
 }
 
 // Send writes q, one batch a partition at a time. It returns when all of q is acknowledged, or with an error
@@ -318,12 +316,4 @@ func (s *Sender) patient(err error, lasting time.Duration) bool {
 		return s.Patient(err, lasting)
 	}
 	return Temporary(err) && !(IsMissing(err) && lasting > 30*time.Second)
-}
-
-// pause waits before the next try, or returns err if Patient does not wait for it.
-func (s *Sender) pause(ctx context.Context, outage *Outage, err error) error {
-	if !s.patient(err, outage.Lasting()) {
-		return err
-	}
-	return outage.Wait(ctx, err)
 }
