@@ -1,5 +1,7 @@
 package record
 
+import "encoding/json"
+
 // NVIDIA's behavior analytics publishes an nv.Behavior for each object that it has tracked for a while: the
 // sensor, the best view of the object, and embeddings over time. It becomes one item. The behavior's id is
 // the item's id and its track.
@@ -43,37 +45,29 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 		}
 		vector = last.vector
 	}
-	if len(vector) == 0 {
-		d.empty = NoEmbeddings
-		return items, nil
-	}
 	label := o.label
-	if label == nil {
+	if label == nil && len(vector) > 0 {
 		if label, bad = memberName(o.info, "label", "info.label"); bad != nil {
 			return items, bad
 		}
 	}
+	return d.behaviorItem(raw, e, items, vector, label, o.parts().attributes("object", o.id))
+}
+
+func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32, label []byte,
+	attributes json.RawMessage,
+) ([]Item, *Rejection) {
+	if len(vector) == 0 {
+		d.empty = NoEmbeddings
+		return items, nil
+	}
 	if len(label) > 0 {
 		e.label = label
 	}
-	var about members
-	if len(o.id) > 0 {
-		about.add("object", appendString(nil, clean(o.id)))
-	}
-	about.add("type", o.kind)
-	about.add("confidence", o.confidence)
-	about.add("bbox", o.box)
-	about.add("info", o.info)
-	return d.behaviorItem(raw, e, items, vector, about)
-}
-
-func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32,
-	about members,
-) ([]Item, *Rejection) {
 	if len(e.track) == 0 {
 		e.track = e.id
 	}
-	return d.append(raw, e, items, vector, -1, text(about.json()), nil)
+	return d.append(raw, e, items, vector, -1, attributes, nil)
 }
 
 // Field numbers of nv.Behavior, from the order in NVIDIA's documentation. Object and embeddings have numbers
@@ -135,21 +129,5 @@ func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([
 	if len(vector) == 0 {
 		vector = last.vector
 	}
-	if len(vector) == 0 {
-		d.empty = NoEmbeddings
-		return items, nil
-	}
-	if label := o.info["label"]; len(label) > 0 {
-		e.label = label
-	}
-	var about members
-	if len(o.id) > 0 {
-		about.add("object", appendString(nil, clean(o.id)))
-	}
-	kind, confidence, box, info := o.parts()
-	about.add("type", kind)
-	about.add("confidence", confidence)
-	about.add("bbox", box)
-	about.add("info", info)
-	return d.behaviorItem(raw, e, items, vector, about)
+	return d.behaviorItem(raw, e, items, vector, o.info["label"], o.parts().attributes("object", o.id))
 }

@@ -69,10 +69,7 @@ func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]
 		return d.value(raw, data, e, items)
 	case f.data == nil:
 		return items, reject(Unreadable, "the event has no data")
-	case f.data[0] == '"': // the data is the vector, in base64
-		e.contentType = "application/json"
-		return d.json(raw, append(append([]byte(`{"vector":`), f.data...), '}'), e, items)
-	case f.data[0] == '[': // the data is the vector itself
+	case f.data[0] == '"' || f.data[0] == '[': // the data is the vector, in base64 or itself
 		return d.json(raw, append(append([]byte(`{"vector":`), f.data...), '}'), e, items)
 	}
 	return d.json(raw, f.data, e, items)

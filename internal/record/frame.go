@@ -43,16 +43,17 @@ func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, lab
 	return d.append(raw, &e, items, vector, int32(i), attributes, f.field)
 }
 
-// attributes returns an object's attributes besides its embedding. Each part is JSON.
-func (f *frame) attributes(kind, confidence, box, info []byte) json.RawMessage {
+// parts are what a frame says of an object besides its embedding, as JSON.
+type parts struct{ kind, confidence, box, info []byte }
+
+// attributes returns the parts as attributes, with the id of the frame or the object, if any, as name.
+func (p parts) attributes(name string, id []byte) json.RawMessage {
 	var about members
-	if len(f.id) > 0 {
-		about.add("frame", appendString(nil, clean(f.id)))
-	}
-	about.add("type", kind)
-	about.add("confidence", confidence)
-	about.add("bbox", box)
-	about.add("info", info)
+	about.text(name, clean(id))
+	about.add("type", p.kind)
+	about.add("confidence", p.confidence)
+	about.add("bbox", p.box)
+	about.add("info", p.info)
 	return text(about.json())
 }
 
@@ -199,7 +200,7 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		}
 		o, bad := readObject(b)
 		if bad == nil && o.embedded {
-			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, f.attributes(o.parts()))
+			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, o.parts().attributes("frame", f.id))
 		}
 		faults.add(i, bad)
 		return nil
@@ -325,13 +326,13 @@ func (o *detection) addEmbedding(b []byte) *Rejection {
 	})
 }
 
-// parts returns the object's attributes as JSON; nil for one that is missing.
-func (o *detection) parts() (kind, confidence, box, info []byte) {
+func (o *detection) parts() parts {
+	p := parts{confidence: o.confidence}
 	if o.kind != nil {
-		kind = appendString(nil, clean(o.kind))
+		p.kind = appendString(nil, clean(o.kind))
 	}
 	if o.info != nil {
-		info = append(info, '{')
+		info := []byte{'{'}
 		for i, name := range o.names {
 			if i > 0 {
 				info = append(info, ',')
@@ -339,7 +340,7 @@ func (o *detection) parts() (kind, confidence, box, info []byte) {
 			info = append(appendString(info, name), ':')
 			info = appendString(info, clean(o.info[name]))
 		}
-		info = append(info, '}')
+		p.info = append(info, '}')
 	}
-	return kind, o.confidence, nil, info
+	return p
 }

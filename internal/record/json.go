@@ -52,20 +52,46 @@ func (f *fields) read(value []byte, field string, scratch []float32) *Rejection 
 	return nil
 }
 
+// jsonMembers are the members that are kept as they are: names, and values of any type.
+var jsonMembers = map[string]struct {
+	name string // for messages; "": a value
+	of   func(*fields) *[]byte
+}{
+	"id":              {"id", func(f *fields) *[]byte { return &f.id }},
+	"stream":          {"stream", func(f *fields) *[]byte { return &f.stream }},
+	"sensorId":        {"sensorId", func(f *fields) *[]byte { return &f.stream }},
+	"label":           {"label", func(f *fields) *[]byte { return &f.label }},
+	"model":           {"model", func(f *fields) *[]byte { return &f.model }},
+	"frame":           {"frame", func(f *fields) *[]byte { return &f.frame }},
+	"track":           {"track", func(f *fields) *[]byte { return &f.track }},
+	"specversion":     {"specversion", func(f *fields) *[]byte { return &f.specVersion }},
+	"data_base64":     {"data_base64", func(f *fields) *[]byte { return &f.data64 }},
+	"datacontenttype": {"datacontenttype", func(f *fields) *[]byte { return &f.contentType }},
+	"traceparent":     {"traceparent", func(f *fields) *[]byte { return &f.traceParent }},
+	"tracestate":      {"tracestate", func(f *fields) *[]byte { return &f.traceState }},
+	"attributes":      {"", func(f *fields) *[]byte { return &f.attributes }},
+	"objects":         {"", func(f *fields) *[]byte { return &f.objects }},
+	"data":            {"", func(f *fields) *[]byte { return &f.data }},
+	"type":            {"", func(f *fields) *[]byte { return &f.kind }},
+	"confidence":      {"", func(f *fields) *[]byte { return &f.confidence }},
+	"bbox":            {"", func(f *fields) *[]byte { return &f.box }},
+	"info":            {"", func(f *fields) *[]byte { return &f.info }},
+	"tensors":         {"", func(f *fields) *[]byte { return &f.tensors }},
+	"detection":       {"", func(f *fields) *[]byte { return &f.detection }},
+	"source":          {"", func(f *fields) *[]byte { return &f.source }},
+	"roi_type":        {"", func(f *fields) *[]byte { return &f.roiType }},
+	"x":               {"", func(f *fields) *[]byte { return &f.x }},
+	"y":               {"", func(f *fields) *[]byte { return &f.y }},
+	"w":               {"", func(f *fields) *[]byte { return &f.w }},
+	"h":               {"", func(f *fields) *[]byte { return &f.h }},
+	"sensor":          {"", func(f *fields) *[]byte { return &f.sensor }},
+	"object":          {"", func(f *fields) *[]byte { return &f.object }},
+	"end":             {"", func(f *fields) *[]byte { return &f.end }},
+	"embeddings":      {"", func(f *fields) *[]byte { return &f.embeddings }},
+}
+
 func (f *fields) member(s *scanner, name []byte) (ok bool) {
 	switch string(name) {
-	case "id":
-		f.id, ok = s.name("id")
-	case "stream", "sensorId":
-		f.stream, ok = s.name(string(name))
-	case "label":
-		f.label, ok = s.name("label")
-	case "model":
-		f.model, ok = s.name("model")
-	case "frame":
-		f.frame, ok = s.name("frame")
-	case "track":
-		f.track, ok = s.name("track")
 	case "time", "timestamp":
 		var text []byte
 		if text, ok = s.name(string(name)); ok && len(text) > 0 {
@@ -75,71 +101,20 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 				s.bad, ok = bad.within(string(name)), false
 			}
 		}
+		return ok
 	case "vector", "embedding":
-		ok = f.readVector(s, true)
-	case "attributes":
-		f.attributes, ok = value(s)
-	case "objects":
-		f.objects, ok = value(s)
-	case "specversion":
-		f.specVersion, ok = s.name("specversion")
-	case "data":
-		f.data, ok = value(s)
-	case "data_base64":
-		f.data64, ok = s.name("data_base64")
-	case "datacontenttype":
-		f.contentType, ok = s.name("datacontenttype")
-	case "traceparent":
-		f.traceParent, ok = s.name("traceparent")
-	case "tracestate":
-		f.traceState, ok = s.name("tracestate")
-	case "type":
-		f.kind, ok = value(s)
-	case "confidence":
-		f.confidence, ok = value(s)
-	case "bbox":
-		f.box, ok = value(s)
-	case "info":
-		f.info, ok = value(s)
+		return f.readVector(s, true)
+	}
+	known, is := jsonMembers[string(name)]
+	switch {
+	case !is:
+		return s.pass(0)
+	case known.name != "":
+		*known.of(f), ok = s.name(known.name)
 	default:
-		if part := f.rarer(name); part != nil {
-			*part, ok = value(s)
-		} else {
-			ok = s.pass(0)
-		}
+		*known.of(f), ok = value(s)
 	}
 	return ok
-}
-
-// rarer returns the field for a member that only DL Streamer or nv.Behavior has; nil for any other name.
-func (f *fields) rarer(name []byte) *[]byte {
-	switch string(name) {
-	case "tensors":
-		return &f.tensors
-	case "detection":
-		return &f.detection
-	case "source":
-		return &f.source
-	case "roi_type":
-		return &f.roiType
-	case "x":
-		return &f.x
-	case "y":
-		return &f.y
-	case "w":
-		return &f.w
-	case "h":
-		return &f.h
-	case "sensor":
-		return &f.sensor
-	case "object":
-		return &f.object
-	case "end":
-		return &f.end
-	case "embeddings":
-		return &f.embeddings
-	}
-	return nil
 }
 
 // value skips a value and returns its bytes; nil for null.
@@ -231,6 +206,9 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes), field)
 }
 
+// parts are those of an object of a frame.
+func (f *fields) parts() parts { return parts{f.kind, f.confidence, f.box, f.info} }
+
 // over overrides the envelope's fields with the value's own.
 func (e *envelope) over(f *fields) {
 	for _, pair := range [...]struct{ to, from *[]byte }{
@@ -309,7 +287,7 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 				label, bad = memberName(o.info, "label", "info.label")
 			}
 			if bad == nil {
-				attributes := frame.attributes(o.kind, o.confidence, o.box, o.info)
+				attributes := o.parts().attributes("frame", frame.id)
 				items, bad = d.object(raw, &frame, items, i, o.id, o.track, label, clone(o.vector), attributes)
 			}
 		}

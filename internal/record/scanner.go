@@ -208,30 +208,7 @@ func (s *scanner) pass(depth int) bool {
 		_, _, ok := s.quoted()
 		return ok
 	case c == '{':
-		s.i++
-		if s.take('}') {
-			return true
-		}
-		for {
-			if s.next() != '"' {
-				return s.unexpected("a name")
-			}
-			if _, _, ok := s.quoted(); !ok {
-				return false
-			}
-			if !s.take(':') {
-				return s.unexpected("':'")
-			}
-			if !s.pass(depth + 1) {
-				return false
-			}
-			if s.take('}') {
-				return true
-			}
-			if !s.take(',') {
-				return s.unexpected("',' or '}'")
-			}
-		}
+		return s.object(func([]byte) bool { return s.pass(depth + 1) })
 	case c == '[':
 		return s.array(func(int) bool { return s.pass(depth + 1) })
 	case c == 't':
