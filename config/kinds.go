@@ -28,9 +28,6 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText masks the secret in JSON and in logs.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Reveal returns the secret in clear.
-func (s Secret) Reveal() string { return string(s) }
-
 // Bytes is a size, written as 64MiB, 2GB or a plain number of bytes.
 type Bytes int64
 

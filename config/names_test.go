@@ -82,10 +82,10 @@ func TestOldNamesOfSettings(t *testing.T) {
 		}
 		_, command := c.Kafka.Token()
 		log := c.General.LogLevel() + " " + c.General.LogForm()
-		if log != row.log || c.Listen.Token.Reveal() != row.token ||
+		if log != row.log || string(c.Listen.Token) != row.token ||
 			c.Listen.Advertise != row.advertise || command != row.command ||
 			(c.Listen.ViewToken != "") != row.viewable {
-			t.Errorf("%+v: log %s, token %s, command %s", row, log, c.Listen.Token.Reveal(), command)
+			t.Errorf("%+v: log %s, token %s, command %s", row, log, string(c.Listen.Token), command)
 		}
 	}
 }

@@ -67,15 +67,6 @@ func (l *taught) options() web.Options {
 			defer l.mu.Unlock()
 			return slices.Collect(maps.Values(l.rejected))
 		},
-		Teach: func(_ context.Context, e *record.Example) error {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			delete(l.rejected, e.ID)
-			l.examples[e.ID] = *e
-			l.log = append(l.log, e.ID+" is "+e.Label)
-			return nil
-		},
-		Forget: func(_ context.Context, id string) error { return l.take(record.Forget("labels", id)) },
 		Example: func(id string) (record.Example, bool) {
 			l.mu.Lock()
 			defer l.mu.Unlock()

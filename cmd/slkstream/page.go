@@ -29,17 +29,11 @@ func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Option
 	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL(), c.Config.Listen.Images, c.Log
 	o.UserHeader, o.MaxWrong = c.Config.Listen.UserHeader, c.Config.Memory.MaxWrong
 	if labels := c.Config.Topics.Labels; labels != "" {
-		o.Teach = func(ctx context.Context, e *record.Example) error {
-			return client.Write(ctx, []record.Out{record.Teach(labels, e)})
-		}
 		o.Say = func(ctx context.Context, out func(topic string) []record.Out) error {
 			return client.Write(ctx, out(labels))
 		}
 		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
 			return forgetName(ctx, c, client, n)
-		}
-		o.Forget = func(ctx context.Context, id string) error {
-			return client.Write(ctx, []record.Out{record.Forget(labels, id)})
 		}
 	}
 	return web.New(o)

@@ -150,11 +150,7 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 		Model  string          `json:"model"`
 		Vector json.RawMessage `json:"vector"` // a list of numbers, or base64 of little-endian float32
 	}
-	if p.options.Teach == nil {
-		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
-		return
-	}
-	if !read(w, r, &body) {
+	if !p.reads(w, r, &body) {
 		return
 	}
 	if body.ID == "" {
@@ -184,14 +180,10 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 		example.ID, example.Model, example.Vector, example.Attributes = f.ID, f.Model, f.Vector, f.Attributes
 		guess = f.Label
 	}
-	if err := p.options.Teach(r.Context(), example); err != nil {
-		p.options.Log.Error("a label could not be taught", "id", example.ID, "label", example.Label, "error", err)
-		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
-		return
+	if p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Teach(topic, example)} }) {
+		p.options.Questions.labelled(example.ID, example.Label, guess)
+		p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
 	}
-	p.options.Questions.labelled(example.ID, example.Label, guess)
-	p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // user returns the user that a proxy has put into the header Options.UserHeader; "": not known.
@@ -208,11 +200,7 @@ func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		ID string `json:"id"`
 	}
-	if p.options.Forget == nil {
-		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
-		return
-	}
-	if !read(w, r, &body) {
+	if !p.reads(w, r, &body) {
 		return
 	}
 	if body.ID == "" {
@@ -220,13 +208,9 @@ func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.keepTakenBack(body.ID)
-	if err := p.options.Forget(r.Context(), body.ID); err != nil {
-		p.options.Log.Error("an example could not be taken back", "id", body.ID, "error", err)
-		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
-		return
+	if p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Forget(topic, body.ID)} }) {
+		p.options.Questions.forgotten(body.ID)
 	}
-	p.options.Questions.forgotten(body.ID)
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // apiState returns the stage's status and what was taught in this session.
@@ -237,7 +221,7 @@ func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
 	status := statusView{p.status, p.speed.perSecond()}
 	p.mu.Unlock()
 	reply(w, map[string]any{
-		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Teach != nil,
+		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Say != nil,
 		"waiting": waiting, "taught": said,
 	})
 }

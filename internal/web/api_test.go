@@ -98,6 +98,33 @@ func post(t *testing.T, server *httptest.Server, path, body string) (int, string
 	return r.StatusCode, string(text)
 }
 
+// saying is an Options.Say: it gives use each example, one without a label where it is forgotten.
+func saying(use func(*record.Example) error) func(context.Context, func(string) []record.Out) error {
+	return func(ctx context.Context, out func(string) []record.Out) error {
+		decoder, err := record.NewDecoder(record.Options{})
+		if err != nil {
+			return err
+		}
+		for _, o := range out("labels") {
+			l, err := decoder.DecodeLabel(ctx, &record.Raw{Key: o.Key, Value: o.Value})
+			if err != nil {
+				return err
+			}
+			e := &record.Example{ID: l.Forget}
+			if t := l.Teach; t != nil {
+				e = &record.Example{
+					ID: t.ItemID, Label: t.Label, Stream: t.Stream, Model: t.Model, Vector: t.Vector,
+					Attributes: t.Attributes, By: l.By, At: l.At,
+				}
+			}
+			if err := use(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // A labelling tool can ask, teach by id and by vector, correct, skip and delete, through the API alone.
 func TestLabellingTool(t *testing.T) {
 	var said []record.Example
@@ -105,8 +132,14 @@ func TestLabellingTool(t *testing.T) {
 	questions := NewQuestions()
 	p := New(Options{
 		Labels: func() []string { return []string{"cat"} }, Questions: questions,
-		Teach:  func(_ context.Context, e *record.Example) error { said = append(said, *e); return nil },
-		Forget: func(_ context.Context, id string) error { forgotten = append(forgotten, id); return nil },
+		Say: saying(func(e *record.Example) error {
+			if e.Label == "" {
+				forgotten = append(forgotten, e.ID)
+			} else {
+				said = append(said, *e)
+			}
+			return nil
+		}),
 	})
 	server := running(t, p, Access{Loopback: true})
 	p.Told(nil, []record.Review{review("a"), review("b")}, false)
@@ -257,7 +290,7 @@ func TestWhoTaught(t *testing.T) {
 		var said record.Example
 		server := running(t, New(Options{
 			UserHeader: header,
-			Teach:      func(_ context.Context, e *record.Example) error { said = *e; return nil },
+			Say:        saying(func(e *record.Example) error { said = *e; return nil }),
 		}), Access{Loopback: true})
 		body := strings.NewReader(`{"id":"a","label":"cat","vector":[1,2]}`)
 		request, _ := http.NewRequest(http.MethodPost, server.URL+"/api/teach", body)

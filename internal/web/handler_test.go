@@ -186,14 +186,11 @@ func TestTeaching(t *testing.T) {
 }
 
 func TestTeachingThatCannotBe(t *testing.T) {
-	for want, teach := range map[int]func(context.Context, *record.Example) error{
-		http.StatusConflict: nil, http.StatusBadGateway: func(context.Context,
-			*record.Example,
-		) error {
-			return errors.New("no rights")
-		},
+	for want, say := range map[int]func(context.Context, func(string) []record.Out) error{
+		http.StatusConflict:   nil,
+		http.StatusBadGateway: saying(func(*record.Example) error { return errors.New("no rights") }),
 	} {
-		p := New(Options{Teach: teach})
+		p := New(Options{Say: say})
 		p.shown.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
 		server := running(t, p, Access{Loopback: true})
 		r, err := server.Client().Do(teachRequest(server, `{"id":"a","label":"b"}`))

@@ -27,22 +27,18 @@ type Options struct {
 	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in
 	// data: URLs are always shown.
 	ImageHosts []string
-	// Teach sends an example to the labels topic and returns when it is there. nil: there is no such topic.
-	Teach func(context.Context, *record.Example) error
-	// Forget takes an example of that id back. nil with Teach.
-	Forget func(ctx context.Context, id string) error
-	Recent *recent.Store // the last answered items; nil: none are kept
+	Recent     *recent.Store // the last answered items; nil: none are kept
 	// Answer answers vectors by what the stage knows of a stream; nil: it does not. See ErrElsewhere.
 	Answer func(stream, model string, vectors [][]float32) ([]Answered, error)
 	// Enter lets vectors enter a stream, as items of one moment; nil: none may. Owner is where the process that
 	// has a stream is found; "": nobody says; nil with Answer.
 	Enter func(ctx context.Context, stream, model string, vectors [][]float32) error
 	Owner func(ctx context.Context, stream string) (string, error)
-	// Say writes records to the labels topic. nil with Teach.
+	// Say writes records to the labels topic and returns when they are there. nil: there is no such topic.
 	Say func(context.Context, func(topic string) []record.Out) error
 	// Example is the example in force of an id; nil: not known.
 	Example func(id string) (record.Example, bool)
-	// ForgetName forgets a name and says what held it; nil with Teach. It wraps record.ErrNoName.
+	// ForgetName forgets a name and says what held it; nil with Say. It wraps record.ErrNoName.
 	ForgetName func(context.Context, record.Name) ([]record.Receipt, error)
 	// Names are the names in force, by the keys of their records; nil: not known.
 	Names func() []record.Name
@@ -275,7 +271,7 @@ func (p *Page) welcome() [][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hello := message("hello", helloView{
-		p.options.Title, p.options.Note, labels, p.options.Teach != nil,
+		p.options.Title, p.options.Note, labels, p.options.Say != nil,
 		p.curve.points,
 	})
 	messages := [][]byte{hello, message("status", statusView{p.status, p.speed.perSecond()})}

@@ -46,7 +46,7 @@ func newSimulation(t testing.TB) *simulation {
 	return s
 }
 
-func (s *simulation) teach(_ context.Context, e *record.Example) error {
+func (s *simulation) teach(e *record.Example) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taught = append(s.taught, *e)
@@ -136,7 +136,7 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 func (s *simulation) page() *Page {
 	return New(Options{
 		Title: "demo", Note: "A sorting belt.", Labels: func() []string { return s.labels },
-		Teach: s.teach, Status: s.status,
+		Say: saying(s.teach), Status: s.status,
 	})
 }
 
