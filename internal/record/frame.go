@@ -200,7 +200,8 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		}
 		o, bad := readObject(b)
 		if bad == nil && o.embedded {
-			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, o.parts().attributes("frame", f.id))
+			attributes := o.parts().attributes("frame", f.id)
+			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, attributes)
 		}
 		faults.add(i, bad)
 		return nil
