@@ -169,6 +169,7 @@ func alphaTIM(rows []float32, d int, labels []int32, k int) []int32 {
 			marginal[c] = math.Pow(v, alpha-1)
 		}
 		clear(gradient)
+		back := make([]float64, k) // what each prototype's own term takes off its gradient
 		for i, y := range labels {
 			mean := 0.
 			for c, v := range p[i*k : i*k+k] {
@@ -188,11 +189,13 @@ func alphaTIM(rows []float32, d int, labels []int32, k int) []int32 {
 					g -= 1 / float64(labelled)
 				}
 				if g != 0 {
-					row, w := gradient[c*d:c*d+d], means[c*d:c*d+d]
-					kernel.Axpy(float32(timTemperature*g), rows[i*d:i*d+d], row)
-					kernel.Axpy(float32(-timTemperature*g), w, row)
+					kernel.Axpy(float32(timTemperature*g), rows[i*d:i*d+d], gradient[c*d:c*d+d])
+					back[c] -= timTemperature * g
 				}
 			}
+		}
+		for c, g := range back {
+			kernel.Axpy(float32(g), means[c*d:c*d+d], gradient[c*d:c*d+d])
 		}
 		correct := [2]float64{1 - math.Pow(.9, float64(step)), 1 - math.Pow(.999, float64(step))}
 		for j, g := range gradient {
