@@ -128,9 +128,12 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 	for id, label := range map[string]string{"a": "anna", "b": "bob", "c": "cluster-17"} {
 		q := review("q" + id)
 		q.Guess.Label = label
+		q.Guess.Alternatives = []record.Alternative{{Label: "anna", Confidence: .4}, {Label: "dog", Confidence: .2}}
 		p.options.Questions.Ask(q)
 		p.options.Questions.labelled("t"+id, label, "")
-		p.shown.add(&Item{Result: record.Result{ID: "in/0/" + id, Label: label}, Example: id})
+		result := record.Result{ID: "in/0/" + id, Label: label, Alternatives: q.Guess.Alternatives}
+		p.shown.add(&Item{Result: result, Example: id})
+		p.options.Questions.Named([]record.Result{result})
 	}
 	for id := range inForce {
 		p.keepTakenBack(id)
@@ -147,6 +150,14 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		if _, ok := p.find(id); ok != kept {
 			t.Errorf("%s is at hand: %v", id, ok)
 		}
+	}
+	for _, id := range []string{"in/0/b", "qb"} {
+		if f, _ := p.find(id); f.other != "dog" {
+			t.Errorf("%s may be %q", id, f.other)
+		}
+	}
+	if other := p.options.Questions.confused()["bob"].Label; other != "dog" {
+		t.Errorf("confused with %q", other)
 	}
 	if said := p.options.Questions.taught; len(said) != 1 || said[0].Label != "bob" {
 		t.Errorf("%d answers of people are kept", len(said))

@@ -97,6 +97,11 @@ func (p *Page) keepTakenBack(id string) {
 	}
 }
 
+// without returns the alternatives that have none of these labels.
+func without(list []record.Alternative, labels map[string]bool) []record.Alternative {
+	return slices.DeleteFunc(slices.Clone(list), func(a record.Alternative) bool { return labels[a.Label] })
+}
+
 // first returns the label of the likeliest alternative; "": there is none.
 func first(list []record.Alternative) string {
 	if len(list) == 0 {

@@ -162,15 +162,20 @@ func (q *Questions) forgotten(id string) {
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
 }
 
-// forget drops the questions whose guess is one of these labels, and what people taught with them.
+// forget drops the questions whose guess is one of these labels, what people taught with them, and their
+// names elsewhere.
 func (q *Questions) forget(labels map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] })
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return labels[t.Label] })
+	for _, w := range q.waiting {
+		w.review.Guess.Alternatives = without(w.review.Guess.Alternatives, labels)
+	}
 	for label := range labels {
 		delete(q.counts, label)
 	}
+	maps.DeleteFunc(q.doubts, func(pair [2]string, _ float64) bool { return labels[pair[0]] || labels[pair[1]] })
 }
 
 // Named counts answers by label, so that people see the effect of what they taught and find

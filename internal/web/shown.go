@@ -33,11 +33,12 @@ func (r *shown) add(item *Item) {
 	}
 }
 
-// forget drops the items with these labels.
+// forget drops the items with these labels, and the labels from the alternatives of others.
 func (r *shown) forget(labels map[string]bool) {
 	r.order = slices.DeleteFunc(r.order, func(id string) bool {
 		item := r.items[id]
 		if !labels[item.Result.Label] {
+			item.Result.Alternatives = without(item.Result.Alternatives, labels)
 			return false
 		}
 		r.bytes -= item.size()
