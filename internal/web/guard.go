@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
@@ -29,8 +30,8 @@ const tokenCookie = "slkstream-token"
 // the token View can read, and ask for answers, neighbours and previews, but not teach.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, path := range a.Open {
-			if r.URL.Path == path {
+		for _, open := range a.Open {
+			if r.URL.Path == open {
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -56,7 +57,8 @@ func (a Access) Guard(next http.Handler) http.Handler {
 					HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 				})
 				w.Header().Set("Referrer-Policy", "no-referrer")
-				http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // not kept in address bar and history
+				to := url.URL{Path: path.Clean(r.URL.Path)}                // of this site: no //HOST
+				http.Redirect(w, r, to.EscapedPath(), http.StatusSeeOther) // not kept in address bar and history
 				return
 			}
 			shown := tokenOf(r)

@@ -331,6 +331,12 @@ func TestGuard(t *testing.T) {
 		!strings.Contains(cookie, "SameSite=Strict") || w.Header().Get("Location") != "/" {
 		t.Errorf("cookie %q, location %q", cookie, w.Header().Get("Location"))
 	}
+	for target, want := range map[string]string{"//elsewhere/x": "/elsewhere/x", `/\elsewhere`: "/%5Celsewhere"} {
+		to := ask(secret, "GET", target+"?token=s", "stage:8070").Header().Get("Location")
+		if to != want {
+			t.Errorf("a link leads to %q, which may be another site", to)
+		}
+	}
 }
 
 func TestImages(t *testing.T) {
