@@ -19,14 +19,10 @@ func newBackfillCommand() *cobra.Command {
 		Long: "backfill answers what lies between --from and --to in the input topics. Any number of processes with the same --job share\n" +
 			"the work by one plan, which the first of them writes; a job that was killed goes on where it was, and one that is\n" +
 			"finished says so. It starts cold unless --from-state names a group whose memory it is to start with.",
-	}, backfill)
+	}, onKafka(backfill))
 }
 
-func backfill(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func backfill(ctx context.Context, c *call, client *topic.Client) error {
 	b := c.Config.Backfill
 	if !c.Config.Given("group") {
 		c.Config.Topics.Group += "-backfill"

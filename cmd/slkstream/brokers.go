@@ -34,6 +34,17 @@ func (c *call) kafka(ctx context.Context, topics ...string) (*topic.Client, erro
 	return client, nil
 }
 
+// onKafka makes a command of what works with a client of the brokers.
+func onKafka(run func(context.Context, *call, *topic.Client) error) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		client, err := c.kafka(ctx)
+		if err != nil {
+			return err
+		}
+		return run(ctx, c, client)
+	}
+}
+
 // openBroker opens the embedded broker, which the caller closes.
 func (c *call) openBroker(ctx context.Context) (err error) {
 	k := c.Config.Kafka

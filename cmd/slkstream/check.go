@@ -22,17 +22,13 @@ func newCheckCommand() *cobra.Command {
 		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
 		Long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
 			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
-	}, check)
+	}, onKafka(check))
 }
 
 // patience bounds how long check waits for an answer from the brokers.
 const patience = 15 * time.Second
 
-func check(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func check(ctx context.Context, c *call, client *topic.Client) error {
 	k := &checker{config: c.Config, client: client, out: c.Out}
 	if _, err := readSupport(c.Config); err != nil {
 		k.fault("support", "%v", err)

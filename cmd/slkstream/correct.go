@@ -27,7 +27,7 @@ func newCorrectCommand() *cobra.Command {
 			"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
 			"was called what, how often.",
 		Example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
-	}, correct)
+	}, onKafka(correct))
 }
 
 // correctionRow is one row of the summary.
@@ -37,11 +37,7 @@ type correctionRow struct {
 	Count int64  `json:"count"`
 }
 
-func correct(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func correct(ctx context.Context, c *call, client *topic.Client) error {
 	t, b := &c.Config.Topics, &c.Config.Backfill
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
 		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)

@@ -22,14 +22,10 @@ func newForgetCommand() *cobra.Command {
 			"A later example of the name brings it back. A cluster, cluster-17, goes in every stream that has one\n" +
 			"of this number.",
 		Example: "  slkstream forget --name anna --labels labels --out results --review review",
-	}, forget)
+	}, onKafka(forget))
 }
 
-func forget(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func forget(ctx context.Context, c *call, client *topic.Client) error {
 	receipt, err := forgetName(ctx, c, client, record.Name{
 		Name: c.Config.Teach.Name, By: c.Config.Teach.By, At: time.Now().UTC(),
 	})

@@ -32,14 +32,14 @@ func newStateCommand() *cobra.Command {
 				"clusters and size. What a running stage learned since then is not in it; if one runs on this machine, at --listen, it is asked\n" +
 				"how many it has answered by now.\n" +
 				"With --stream it lists the classes of that stream.",
-		}, showState),
+		}, onKafka(showState)),
 		withSettings("state reset", &cobra.Command{
 			Use:   "reset",
 			Short: "make streams forget what they have learned",
 			Long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
 				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
 				"running, and its state topic is changed. What was answered stays answered.",
-		}, resetState),
+		}, onKafka(resetState)),
 		withSettings("state discard", &cobra.Command{
 			Use:   "discard",
 			Short: "delete state that this version cannot read",
@@ -47,7 +47,7 @@ func newStateCommand() *cobra.Command {
 				"version. A stage leaves such records alone, and does not take over a partition whose journal is one\n" +
 				"of them, until the version that wrote it is back or this is done: results since the last journal\n" +
 				"that can be read may then be answered again. The stage may be running.",
-		}, discardState),
+		}, onKafka(discardState)),
 		withSettings("state export", &cobra.Command{
 			Use:   "export FILE",
 			Short: "write what streams remember to a file",
@@ -55,7 +55,7 @@ func newStateCommand() *cobra.Command {
 				"saved; stop the stage before, and it is all that they have learned.",
 			Example: "  slkstream state export cam-7.state --stream cam-7",
 			Args:    oneArgument("FILE"),
-		}, exportState),
+		}, onKafka(exportState)),
 		withSettings("state import", &cobra.Command{
 			Use:   "import FILE",
 			Short: "have streams remember what a file holds",
@@ -71,11 +71,7 @@ func newStateCommand() *cobra.Command {
 	return cmd
 }
 
-func showState(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func showState(ctx context.Context, c *call, client *topic.Client) error {
 	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
 	if topic.IsMissing(err) {
 		t := &c.Config.Topics
@@ -183,11 +179,7 @@ func offset(p record.Position) string {
 	return fmt.Sprintf("%d/%d", p.Offset, p.Object)
 }
 
-func discardState(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func discardState(ctx context.Context, c *call, client *topic.Client) error {
 	t := &c.Config.Topics
 	n, err := pipeline.DiscardState(ctx, client, t.Group, t.StateTopic())
 	if err == nil {
@@ -196,11 +188,7 @@ func discardState(ctx context.Context, c *call) error {
 	return err
 }
 
-func exportState(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func exportState(ctx context.Context, c *call, client *topic.Client) error {
 	t := &c.Config.Topics
 	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.State.Stream)
 	if err != nil {
@@ -264,11 +252,7 @@ func importState(ctx context.Context, c *call) error {
 	return err
 }
 
-func resetState(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func resetState(ctx context.Context, c *call, client *topic.Client) error {
 	s, t := c.Config.State, &c.Config.Topics
 	if t.Labels != "" {
 		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels,

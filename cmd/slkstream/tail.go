@@ -38,14 +38,10 @@ func newTailCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, tail)
+	}, onKafka(tail))
 }
 
-func tail(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
+func tail(ctx context.Context, c *call, client *topic.Client) error {
 	var partitions []topic.TopicPartition
 	for _, name := range c.Args {
 		n, err := client.Partitions(ctx, name)

@@ -331,7 +331,8 @@ func TestGuard(t *testing.T) {
 		!strings.Contains(cookie, "SameSite=Strict") || w.Header().Get("Location") != "/" {
 		t.Errorf("cookie %q, location %q", cookie, w.Header().Get("Location"))
 	}
-	for target, want := range map[string]string{"//elsewhere/x": "/elsewhere/x", `/\elsewhere`: "/%5Celsewhere"} {
+	links := map[string]string{"//elsewhere/x": "/elsewhere/x", `/\elsewhere`: "/%5Celsewhere"}
+	for target, want := range links {
 		to := ask(secret, "GET", target+"?token=s", "stage:8070").Header().Get("Location")
 		if to != want {
 			t.Errorf("a link leads to %q, which may be another site", to)
