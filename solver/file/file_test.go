@@ -401,3 +401,15 @@ func TestProgress(t *testing.T) {
 		t.Errorf("stages that take long tell too little: %v", told)
 	}
 }
+
+// The pair with the most rows is not part of the best matching.
+func TestMatching(t *testing.T) {
+	values := []int{
+		6, 5, 0,
+		5, 0, 0,
+		0, 1, 9,
+	}
+	if got := matching(values, 3); !slices.Equal(got, []int32{1, 0, 2}) {
+		t.Errorf("columns %d", got)
+	}
+}

@@ -194,29 +194,19 @@ func (l *loaded) fewLabels() bool {
 const agreeing = .9
 
 // byClusters returns the class of each row by its cluster: clusters found without labels and matched one to
-// one with the classes, the pair with the most rows of an answer first. A label that lies among the rows of
-// another class so does not take them, and its own rows, which hold no label, are not left to a third class.
-// nil: clusters are not the classes, as too few labelled rows are in the cluster of theirs.
+// one with the classes so that many rows agree with an answer. A label that lies among the rows of another
+// class so does not take them, and its own rows, which hold no label, are not left to a third class. nil:
+// clusters are not the classes, as too few labelled rows are in the cluster of theirs.
 func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []int32 {
 	clusters := solver.Communities(similar.graph, l.k, nil, seed)
 	if int(slices.Max(clusters)) >= l.k { // parts of the graph that nothing ties
 		return nil
 	}
-	type pair struct{ cluster, class, rows int }
-	pairs := make([]pair, l.k*l.k)
-	for i := range pairs {
-		pairs[i].cluster, pairs[i].class = i/l.k, i%l.k
-	}
+	rows := make([]int, l.k*l.k) // of each cluster in each class of the answer
 	for i, p := range similar.order {
-		pairs[int(clusters[i])*l.k+int(answer[p])].rows++
+		rows[int(clusters[i])*l.k+int(answer[p])]++
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return b.rows - a.rows })
-	class, taken := slices.Repeat([]int32{-1}, l.k), make([]bool, l.k)
-	for _, x := range pairs {
-		if class[x.cluster] < 0 && !taken[x.class] {
-			class[x.cluster], taken[x.class] = int32(x.class), true
-		}
-	}
+	class := matching(rows, l.k)
 	out, labelled, right := slices.Clone(l.class), 0, 0
 	for i, p := range similar.order {
 		y := class[clusters[i]]
@@ -232,6 +222,23 @@ func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []i
 		return nil
 	}
 	return out
+}
+
+// matching returns a column for each of k rows of values, no column twice: in k rounds any two rows exchange
+// theirs if that makes the sum of the values there larger.
+func matching(values []int, k int) []int32 {
+	column, _ := byFirstRow(nil, k) // each its own, to begin with
+	for range k {
+		for a := range column {
+			for b := range a {
+				x, y := column[a], column[b]
+				if values[a*k+int(y)]+values[b*k+int(x)] > values[a*k+int(x)]+values[b*k+int(y)] {
+					column[a], column[b] = y, x
+				}
+			}
+		}
+	}
+	return column
 }
 
 // byCommunities returns the class of each row by the labels in its community, or its answer if the community
