@@ -296,7 +296,9 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		Stream: d.intern(stream), Time: e.time, Vector: vector, Label: d.intern(e.label),
 		Model: model,
 		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes,
-		Trace: TraceContext{Parent: clean(e.traceParent), State: clean(e.traceState)},
+	}
+	if len(e.traceParent)+len(e.traceState) <= longestName { // copied for each object
+		item.Trace = TraceContext{Parent: clean(e.traceParent), State: clean(e.traceState)}
 	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time

@@ -304,6 +304,9 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 // parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970,
 // distinguished by magnitude.
 func parseTime(b []byte) (time.Time, *Rejection) {
+	if len(b) > mostShown { // kept with each object of a frame, as zeros may make it as long as the record
+		return time.Time{}, reject(TooLarge, "a time of %d bytes, %q...", len(b), short(b))
+	}
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	if err == nil {
 		return t.UTC(), nil
@@ -327,8 +330,7 @@ func parseTime(b []byte) (time.Time, *Rejection) {
 	return time.Time{}, reject(Unreadable, "%q is neither RFC 3339 nor a number of seconds since 1970", short(b))
 }
 
-// short cuts a wrong value to a length for error messages.
-func short(b []byte) []byte {
-	const most = 64
-	return b[:min(len(b), most)]
-}
+// mostShown bounds the bytes of a time, and those of a wrong value in an error message.
+const mostShown = 64
+
+func short(b []byte) []byte { return b[:min(len(b), mostShown)] }

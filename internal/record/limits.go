@@ -6,7 +6,7 @@ import "cmp"
 const (
 	longestValue  = 16 << 20 // bytes, far above the brokers' default; see Options.LongestValue
 	longestInKey  = 64 << 10 // bytes of an input record's key
-	longestName   = 1024     // bytes of an id, label, stream, model, frame or track
+	longestName   = 1024     // bytes of an id, label, stream, model, frame, track or trace context
 	mostObjects   = 10000    // of one record
 	mostDimension = 16384    // of a vector
 )

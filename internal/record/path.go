@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -209,6 +210,9 @@ type mappedWalk struct {
 	objects  int
 	reached  bool // a value is at the vector's path, or at that of its list
 	faults   faults
+	// attributes that several items share, as they are in the record and copied once
+	shared []byte
+	copied json.RawMessage
 }
 
 // scope reads the value at the cursor: the record, or an element of the depth'th list. known holds the fields
@@ -328,7 +332,9 @@ func (w *mappedWalk) add(f *fields, known *found, object int32) (bad *Rejection)
 		}
 	}
 	e.bytes = f.bytes
-	attributes := text(known[attributesField])
-	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, attributes, known[streamField])
+	if a := known[attributesField]; len(a) != len(w.shared) || len(a) > 0 && &a[0] != &w.shared[0] {
+		w.shared, w.copied = a, text(a)
+	}
+	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, w.copied, known[streamField])
 	return bad
 }
