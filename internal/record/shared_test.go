@@ -21,7 +21,8 @@ func TestManyObjectsShareWhatIsSaidOnce(t *testing.T) {
 		items   int
 	}{
 		"trace": {
-			value: frame, headers: []Header{{"traceparent", []byte("p")}, {"tracestate", []byte(long)}}, items: objects,
+			value: frame, items: objects,
+			headers: []Header{{"traceparent", []byte("p")}, {"tracestate", []byte(long)}},
 		},
 		"attributes": {
 			options: mapped, value: `{"about":"` + long + `","items":` + list(`{"v":[1,2]}`) + `}`, items: objects,
