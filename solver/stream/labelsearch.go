@@ -38,27 +38,33 @@ func (s *exampleSet) nearest(queries [][]float32, n int) [][]found {
 		vector.Unit(asked.Row(i), query)
 	}
 	out := make([][]found, len(queries))
+	offer := func(i int, e *labelled, product float32) {
+		similarity := product * e.inverse
+		if len(out[i]) < n || similarity >= out[i][n-1].similarity {
+			out[i] = found{e, similarity}.offer(out[i], n)
+		}
+	}
 	products := make([]float32, len(queries)*block)
 	batch := make([]*labelled, 0, block)
 	compare := func() {
 		kernel.Products(products, asked.Values, rows.Values, len(queries), len(batch), d)
 		for i := range out {
 			for j, product := range products[i*len(batch) : (i+1)*len(batch)] {
-				similarity := product * batch[j].inverse
-				if len(out[i]) < n || similarity >= out[i][n-1].similarity {
-					out[i] = found{batch[j], similarity}.offer(out[i], n)
-				}
+				offer(i, batch[j], product)
 			}
 		}
 		batch = batch[:0]
 	}
 	for e := range s.all() {
-		if len(e.Vector) != d || e.inverse == 0 {
-			continue
-		}
-		copy(rows.Row(len(batch)), e.Vector)
-		if batch = append(batch, e); len(batch) == block {
-			compare()
+		switch {
+		case len(e.Vector) != d || e.inverse == 0:
+		case len(queries) == 1: // no need to copy the example beside others
+			offer(0, e, kernel.Dot(asked.Values, e.Vector))
+		default:
+			copy(rows.Row(len(batch)), e.Vector)
+			if batch = append(batch, e); len(batch) == block {
+				compare()
+			}
 		}
 	}
 	compare()
