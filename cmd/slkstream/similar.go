@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/web"
 )
 
 func newSimilarCommand() *cobra.Command {
@@ -24,24 +26,12 @@ func newSimilarCommand() *cobra.Command {
 	}, similar)
 }
 
-// similarItem is a recent item in a stage's answer.
-type similarItem struct {
-	ID         string    `json:"id"`
-	Result     string    `json:"result"`
-	Stream     string    `json:"stream"`
-	Time       time.Time `json:"time"`
-	Label      string    `json:"label"`
-	Confidence float64   `json:"confidence"`
-	Unknown    bool      `json:"unknown"`
-	Model      string    `json:"model"`
-	Distance   float64   `json:"distance"`
-	Vector     string    `json:"vector"`
-}
-
-// similarAnswer is a stage's answer.
-type similarAnswer struct {
-	Item  *similarItem  `json:"item"`
-	Items []similarItem `json:"items"`
+// distance is 0 for the item itself.
+func distance(v web.RecentView) float64 {
+	if v.Distance == nil {
+		return 0
+	}
+	return *v.Distance
 }
 
 func similar(ctx context.Context, c *call) error {
@@ -58,8 +48,8 @@ func similar(ctx context.Context, c *call) error {
 		question["since"] = since
 	}
 	// One of the stages has the item. The others are queried with its vector.
-	var asked *similarItem
-	var found []similarItem
+	var asked *web.RecentView
+	var found []web.RecentView
 	home := -1
 	var refused error
 	for i, address := range stages {
@@ -85,16 +75,16 @@ func similar(ctx context.Context, c *call) error {
 		}
 		found = append(found, answer.Items...)
 	}
-	slices.SortStableFunc(found, func(a, b similarItem) int { return cmp.Compare(a.Distance, b.Distance) })
+	slices.SortStableFunc(found, func(a, b web.RecentView) int { return cmp.Compare(distance(a), distance(b)) })
 	found = found[:min(len(found), c.Config.Tail.Count)]
 	asked.Vector = ""
 	p := newList(c, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tCONFIDENCE")
-	for _, it := range append([]similarItem{*asked}, found...) {
+	for _, it := range append([]web.RecentView{*asked}, found...) {
 		label := it.Label
 		if it.Unknown {
 			label = "? " + label
 		}
-		if err := p.print(nil, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%", it.Distance, it.Time.Local().Format(time.DateTime),
+		if err := p.print(nil, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%", distance(it), it.Time.Local().Format(time.DateTime),
 			it.Stream, it.ID, label, 100*it.Confidence); err != nil {
 			return err
 		}
@@ -102,7 +92,7 @@ func similar(ctx context.Context, c *call) error {
 	return p.close()
 }
 
-func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*similarAnswer, error) {
+func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*web.SimilarView, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return nil, err
@@ -112,7 +102,7 @@ func askSimilar(ctx context.Context, c *call, address string, question map[strin
 		return nil, err
 	}
 	defer response.Body.Close()
-	answer := &similarAnswer{}
+	answer := &web.SimilarView{}
 	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}

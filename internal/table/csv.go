@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type sheet struct {
 }
 
 func openCSV(file *os.File, names Columns) (Source, error) {
-	in := csv.NewReader(file)
+	in := csv.NewReader(withoutMark(file))
 	in.ReuseRecord = true
 	head, err := in.Read()
 	if errors.Is(err, io.EOF) {
@@ -39,6 +40,16 @@ func openCSV(file *os.File, names Columns) (Source, error) {
 	}
 	s.layout, err = names.lay(head)
 	return s, err
+}
+
+// withoutMark returns what follows the byte order mark with which some programs begin a text.
+func withoutMark(file io.Reader) io.Reader {
+	const mark = "\ufeff"
+	in := bufio.NewReader(file)
+	if first, _ := in.Peek(len(mark)); string(first) == mark {
+		_, _ = in.Discard(len(mark)) // it is buffered
+	}
+	return in
 }
 
 func isNumber(cell string) bool {

@@ -53,7 +53,7 @@ func newLines(file *os.File, names Columns, onlyIDs bool) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewScanner(file)
+	in := bufio.NewScanner(withoutMark(file))
 	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
 	return &lines{in: in, decoder: decoder, onlyIDs: onlyIDs}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// recentView is a recent item as the API shows it.
-type recentView struct {
+// RecentView is a recent item as the API shows it.
+type RecentView struct {
 	ID         string    `json:"id"` // to teach it under
 	Result     string    `json:"result"`
 	Stream     string    `json:"stream"`
@@ -28,18 +28,18 @@ type recentView struct {
 	Vector     string    `json:"vector,omitempty"`   // base64 of little-endian float32
 }
 
-func (p *Page) recentView(it *recent.Item) recentView {
-	return recentView{
+func (p *Page) recentView(it *recent.Item) RecentView {
+	return RecentView{
 		ID: it.Name, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
 		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
 		Image: p.image(it.Name, it.Attributes),
 	}
 }
 
-// similarView is the reply of apiSimilar.
-type similarView struct {
-	Item  *recentView  `json:"item,omitempty"` // the item asked about by id, with its vector
-	Items []recentView `json:"items"`          // the nearest first
+// SimilarView is the reply of apiSimilar.
+type SimilarView struct {
+	Item  *RecentView  `json:"item,omitempty"` // the item asked about by id, with its vector
+	Items []RecentView `json:"items"`          // the nearest first
 	Kept  int          `json:"kept"`           // number of items kept
 	Since time.Time    `json:"since"`          // nothing is known of the time before
 }
@@ -69,7 +69,7 @@ func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := recent.Query{Model: body.Model, Count: body.Count, Since: body.Since}
-	var view similarView
+	var view SimilarView
 	switch {
 	case (body.ID == "") == (len(body.Vector) == 0):
 		http.Error(w, "either id or vector is needed", http.StatusBadRequest)
@@ -90,7 +90,7 @@ func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	view.Items = []recentView{}
+	view.Items = []RecentView{}
 	for _, m := range store.Similar(q) {
 		v := p.recentView(&m.Item)
 		v.Distance = &m.Distance

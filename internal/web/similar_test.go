@@ -39,7 +39,7 @@ func TestSimilarItems(t *testing.T) {
 		`{"vector":[1,0],"model":"another"}`: {},
 	} {
 		code, text := post(t, server, "/api/similar", body)
-		var view similarView
+		var view SimilarView
 		if code != http.StatusOK || json.Unmarshal([]byte(text), &view) != nil {
 			t.Errorf("%s: %d %s", body, code, text)
 			continue

@@ -23,8 +23,8 @@ const (
 // groupView is a group of similar strangers.
 type groupView struct {
 	Count     int          `json:"count"`
-	Middle    recentView   `json:"middle"`    // the member nearest to the mean
-	Different []recentView `json:"different"` // the members least like the mean
+	Middle    RecentView   `json:"middle"`    // the member nearest to the mean
+	Different []RecentView `json:"different"` // the members least like the mean
 	Teach     []string     `json:"teach"`     // different members, to be taught when the group is named
 	Streams   []string     `json:"streams"`
 	First     time.Time    `json:"first"`
@@ -66,7 +66,7 @@ func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
 func (p *Page) group(list []*recent.Stranger) groupView {
 	v := groupView{
 		Count: len(list), First: list[0].Time, Last: list[len(list)-1].Time,
-		Different: []recentView{},
+		Different: []RecentView{},
 	}
 	mean := make([]float32, len(list[0].Vector))
 	for _, it := range list {
@@ -115,7 +115,7 @@ func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	items := []recentView{}
+	items := []RecentView{}
 	count := 0
 	if p.options.WouldCorrect != nil {
 		for _, c := range p.options.WouldCorrect(examples) {
