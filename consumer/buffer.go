@@ -39,7 +39,7 @@ func (l Limits) Validate() []error {
 type Buffer struct {
 	limits Limits
 	emit   func(*Episode)
-	open   map[Key]*opened
+	open   map[record.Stream]*opened
 	// byAge holds the open episodes in the order of their first items. The oldest closes first, and
 	// bounds the committed offset.
 	byAge list.List
@@ -48,7 +48,7 @@ type Buffer struct {
 	bytes     int64
 	high      time.Time // highest event time seen
 
-	done    map[Key]*done
+	done    map[record.Stream]*done
 	leaving []Ghost        // ghosts in the order in which they close
 	models  map[string]int // of the open episodes, and how many each has
 }
@@ -68,7 +68,7 @@ type opened struct {
 
 // Ghost is an episode that was answered before a restart, although an episode that closed earlier was not.
 type Ghost struct {
-	Key             Key
+	Key             record.Stream
 	First, Last, At record.Position
 	Closed          Reason
 }
@@ -81,7 +81,7 @@ type done struct {
 
 // NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
-	return &Buffer{limits: l, emit: emit, open: map[Key]*opened{}, done: map[Key]*done{}, models: map[string]int{}}
+	return &Buffer{limits: l, emit: emit, open: map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{}}
 }
 
 // Resume prepares for reading a partition again: high is the highest event time before the position
@@ -94,7 +94,7 @@ func (b *Buffer) Resume(high, now time.Time) {
 }
 
 // Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
-func (b *Buffer) Skip(key Key, last record.Position) {
+func (b *Buffer) Skip(key record.Stream, last record.Position) {
 	b.done[key] = &done{gone: last, last: last}
 }
 
@@ -142,7 +142,7 @@ func credible(t, written, now time.Time) bool {
 // Add puts an item into its stream's open episode; written is its record's timestamp, now the wall clock.
 func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	position := item.Source.Position()
-	key := Key{item.Stream, item.Model}
+	key := item.Of()
 	ghost := false
 	if a := b.done[key]; a != nil {
 		switch {
@@ -248,7 +248,7 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 func (b *Buffer) Mark(stream string, position record.Position) {
 	var marked []*opened
 	for model := range b.models {
-		if o := b.open[Key{stream, model}]; o != nil {
+		if o := b.open[record.Stream{Name: stream, Model: model}]; o != nil {
 			marked = append(marked, o)
 		}
 	}

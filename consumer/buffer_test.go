@@ -19,7 +19,7 @@ func item(offset int64, stream string, at time.Time, size int) record.Item {
 
 // shape is a short text form of an episode.
 func shape(e *Episode) string {
-	s := fmt.Sprintf("%s %s at %d:", e.Key.Stream, e.Closed, e.At.Offset)
+	s := fmt.Sprintf("%s %s at %d:", e.Key.Name, e.Closed, e.At.Offset)
 	for _, it := range e.Items {
 		s += fmt.Sprint(" ", it.Source.Offset)
 	}
@@ -164,7 +164,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		first, closed := gather(limits)
 		feed(first, 0, cut)
 		slow := fmt.Sprint("s", random.IntN(streams))
-		stopped := map[Key]bool{}
+		stopped := map[record.Stream]bool{}
 		got := map[string]bool{}
 		var unanswered *Episode
 		from, high := record.Start(int64(cut)), first.High()
@@ -172,9 +172,9 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			from, high = oldest, before
 		}
 		var ghosts []Ghost
-		skip := map[Key]record.Position{}
+		skip := map[record.Stream]record.Position{}
 		for _, e := range *closed {
-			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Stream == slow && random.IntN(2) == 0 {
+			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Name == slow && random.IntN(2) == 0 {
 				stopped[e.Key] = true
 				if unanswered == nil {
 					unanswered = e

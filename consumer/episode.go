@@ -26,15 +26,9 @@ const (
 // that item is read.
 func (r Reason) ByItem() bool { return r != Idle && r != Drain }
 
-// Key names a stream within its partition. Embeddings of different models are never mixed: each model of a
-// stream is a stream of its own.
-type Key struct {
-	Stream, Model string
-}
-
 // Episode is a run of one stream's items that is solved together.
 type Episode struct {
-	Key    Key
+	Key    record.Stream
 	Items  []record.Item
 	Closed Reason
 	// At is the position of the item or marker that closed it, or for Idle and Drain the next one to be read.

@@ -114,7 +114,7 @@ func (j *job) add(r record.Out) {
 func (j *job) summary() *record.Episode {
 	e, r := j.episode, &j.report
 	s := &record.Episode{
-		Stream: e.Key.Stream, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
+		Stream: e.Key.Name, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
 		ObjectiveBefore: r.Before, ObjectiveAfter: r.After, Warm: r.Warm, Admitted: r.Admitted, SolveSeconds: j.took.Seconds(),
 		Topic: e.Items[0].Source.Topic, Partition: e.Items[0].Source.Partition, FirstOffset: e.First().Offset, LastOffset: e.Last().Offset,
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -21,14 +20,14 @@ var ErrBusy = errors.New("too many streams are asked at once")
 // owned are the streams of the partitions that a process owns, for other goroutines than the partitions' own.
 type owned struct {
 	mutex   sync.Mutex
-	streams map[consumer.Key]*liveStream
+	streams map[record.Stream]*liveStream
 }
 
 func (o *owned) add(s *liveStream) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.streams == nil {
-		o.streams = map[consumer.Key]*liveStream{}
+		o.streams = map[record.Stream]*liveStream{}
 	}
 	o.streams[s.key] = s
 }
@@ -42,7 +41,7 @@ func (o *owned) drop(s *liveStream) {
 	}
 }
 
-func (o *owned) of(key consumer.Key) *liveStream {
+func (o *owned) of(key record.Stream) *liveStream {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	return o.streams[key]
@@ -78,7 +77,7 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	if model == "" {
 		model = s.options.Decode.Model
 	}
-	live := s.remembered.of(consumer.Key{Stream: name, Model: model})
+	live := s.remembered.of(record.Stream{Name: name, Model: model})
 	if live == nil {
 		return nil, fmt.Errorf("%q: %w", name, ErrNoStream)
 	}
@@ -118,7 +117,7 @@ func (s *Stage) acquaint(first *firstStream, like *stream.Item) error {
 	defer first.live.working.Unlock()
 	switch d := first.live.memory.Dimension(); {
 	case d == 0:
-		return fmt.Errorf("%q: %w", first.live.key.Stream, ErrNoStream)
+		return fmt.Errorf("%q: %w", first.live.key.Name, ErrNoStream)
 	case d != len(like.Vector):
 		return fmt.Errorf("%w: dimension %d, not the stream's %d", stream.ErrItem, len(like.Vector), d)
 	}

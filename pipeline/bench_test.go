@@ -74,7 +74,7 @@ func BenchmarkRestore(b *testing.B) {
 		for from := 0; from < streams; from += 50 {
 			var snapshots []*state.Snapshot
 			for i := from; i < from+50; i++ {
-				snapshots = append(snapshots, &state.Snapshot{Stream: state.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces})
+				snapshots = append(snapshots, &state.Snapshot{Stream: record.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces})
 			}
 			size = snapshots[0].Bytes()
 			write(b, client, keeper.Commit(&state.Journal{}, snapshots))
@@ -94,7 +94,7 @@ func BenchmarkRestore(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p := &partition{stage: s, topic: in, log: o.Log, streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}}
+		p := &partition{stage: s, topic: in, log: o.Log, streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{}}
 		p.remember(loader.Restore())
 		if len(p.streams) != streams {
 			b.Fatalf("%d streams", len(p.streams))

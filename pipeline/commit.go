@@ -44,7 +44,7 @@ func (d *draft) answer(j *job) {
 	}
 	d.jobs = append(d.jobs, j)
 	d.episodes = append(d.episodes, state.Episode{
-		Stream: state.Stream{Name: e.Key.Stream, Model: e.Key.Model},
+		Stream: e.Key,
 		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
 	})
 }

@@ -20,7 +20,7 @@ import (
 // similar items do not.
 type earlier struct {
 	from     record.Position // items from here on are answered again, unless done covers them
-	done     map[state.Stream]record.Position
+	done     map[record.Stream]record.Position
 	relearn  []state.Episode // read again, and kept with the answers they had
 	ends     map[topic.TopicPartition]int64
 	read     chan earlierRead  // nil: not reading
@@ -41,7 +41,7 @@ func newEarlier(r *state.Restored, from record.Position) *earlier {
 }
 
 // again says whether the owner will read an item again and keep it with the answer it gives then.
-func (e *earlier) again(of state.Stream, at record.Position) bool {
+func (e *earlier) again(of record.Stream, at record.Position) bool {
 	for i := range e.relearn {
 		if a := &e.relearn[i]; a.Stream == of && !a.First.After(at) && !at.After(a.Last) {
 			return true
@@ -222,7 +222,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 	for i := range read.items {
 		it := &read.items[i]
 		from, _ := record.ParseID(it.ID)
-		if e.again(state.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
+		if e.again(record.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
 			e.called[it.ID] = it.Label
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -22,7 +22,7 @@ type embeddings struct {
 
 type embedded struct {
 	topic.TopicPartition
-	key consumer.Key
+	key record.Stream
 }
 
 type embedding struct {
@@ -84,7 +84,7 @@ func (e *embeddings) troubles(now time.Time, whole bool) []Trouble {
 	for of, x := range e.streams {
 		all[of.Topic]++
 		if x.changed {
-			names[of.Topic] = append(names[of.Topic], of.key.Stream)
+			names[of.Topic] = append(names[of.Topic], of.key.Name)
 		}
 	}
 	var list []Trouble

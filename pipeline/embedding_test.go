@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -65,7 +64,7 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 	var e embeddings
 	now := time.Now()
 	of := func(partition int32, name string) embedded {
-		return embedded{topic.TopicPartition{Topic: "in", Partition: partition}, consumer.Key{Stream: name}}
+		return embedded{topic.TopicPartition{Topic: "in", Partition: partition}, record.Stream{Name: name}}
 	}
 	told := func(when string, whole, single int) {
 		t.Helper()
@@ -100,7 +99,7 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 	stage, now := &Stage{}, time.Now()
 	for number := range int32(2) {
-		of := embedded{topic.TopicPartition{Topic: "in", Partition: number}, consumer.Key{Stream: "cam"}}
+		of := embedded{topic.TopicPartition{Topic: "in", Partition: number}, record.Stream{Name: "cam"}}
 		stage.embeddings.observe(of, true, now)
 	}
 	for number := range int32(2) {

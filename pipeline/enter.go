@@ -18,7 +18,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	if model == "" {
 		model = s.options.Decode.Model
 	}
-	live := s.remembered.of(consumer.Key{Stream: name, Model: model})
+	live := s.remembered.of(record.Stream{Name: name, Model: model})
 	if live == nil {
 		return fmt.Errorf("%q: %w", name, ErrNoStream)
 	}

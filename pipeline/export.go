@@ -226,7 +226,7 @@ func importInto(
 	}
 	var snapshots []*state.Snapshot
 	for _, e := range list {
-		key := state.Stream{Name: e.Stream, Model: e.Model}
+		key := record.Stream{Name: e.Stream, Model: e.Model}
 		if s := restored.Snapshots[key]; s != nil && !replace && len(s.Pieces) > 0 && s.Written.After(e.Saved) {
 			return nil, fmt.Errorf("stream %q of %s: %w: saved %s, exported %s", e.Stream, tp, ErrNewer,
 				s.Written.UTC().Format(time.RFC3339), e.Saved.UTC().Format(time.RFC3339))

@@ -132,7 +132,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 }
 
 // last returns the labels in force at a stream's last answer.
-func last(r *state.Restored, key state.Stream) []int64 {
+func last(r *state.Restored, key record.Stream) []int64 {
 	var labels []int64
 	if s := r.Snapshots[key]; s != nil {
 		labels = s.Labels

@@ -229,7 +229,7 @@ func (p *partition) relieve(now time.Time) {
 func (p *partition) dropMetrics(now time.Time) {
 	list := slices.SortedFunc(maps.Values(p.streams), func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(b.metricBytes.Load(), a.metricBytes.Load()),
-			cmp.Compare(a.key.Stream, b.key.Stream))
+			cmp.Compare(a.key.Name, b.key.Name))
 	})
 	dropped := 0
 	for _, s := range list {

@@ -255,7 +255,7 @@ func (m *Metrics) episode(j *job) {
 	}
 	if j.report.Doubtful {
 		m.doubtful.Add(1)
-		m.doubts.add(j.episode.Key.Stream, j.report.LabelledRight, j.report.Labelled, time.Now())
+		m.doubts.add(j.episode.Key.Name, j.report.LabelledRight, j.report.Labelled, time.Now())
 	}
 	m.records.Add(float64(n-j.unknown), "known")
 	m.taught.Add(float64(taught))

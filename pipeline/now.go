@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -101,7 +100,7 @@ func (f *firstAnswers) read(it *record.Item, now time.Time) {
 		f.count(1, nowEarlier)
 		return
 	}
-	s := f.partition.stream(consumer.Key{Stream: it.Stream, Model: it.Model})
+	s := f.partition.stream(it.Of())
 	first := s.first.Load()
 	if first == nil {
 		first = &firstStream{live: s, settled: record.NoPosition}
@@ -246,7 +245,7 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstIte
 	before := len(f.given)
 	defer func() {
 		if fault := recover(); fault != nil {
-			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Stream, "error", fault, "stack",
+			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Name, "error", fault, "stack",
 				string(debug.Stack()))
 			f.given, wait = f.given[:before], nil
 		}
@@ -461,7 +460,7 @@ func (j *job) follow() {
 	}
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.partition.log.Error("first answers could not follow", "stream", s.key.Stream, "error", fault, "stack",
+			s.partition.log.Error("first answers could not follow", "stream", s.key.Name, "error", fault, "stack",
 				string(debug.Stack()))
 		}
 	}()
@@ -476,6 +475,6 @@ func (j *job) follow() {
 		return
 	}
 	if err := s.partition.stage.learn(first, &items[0], items, answers); err != nil {
-		s.partition.log.Error("first answers could not follow", "stream", s.key.Stream, "error", err)
+		s.partition.log.Error("first answers could not follow", "stream", s.key.Name, "error", err)
 	}
 }

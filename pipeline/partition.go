@@ -24,7 +24,7 @@ type partition struct {
 	log      *slog.Logger
 	ctx      context.Context // ends when the partition is released, not when it drains
 	buffer   *consumer.Buffer
-	streams  map[consumer.Key]*liveStream
+	streams  map[record.Stream]*liveStream
 	replay   *replay
 	closings closings
 	commits  *commits
@@ -237,7 +237,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 }
 
 // relearn replays an episode that an earlier owner answered: it is learned without emitting results.
-func (p *partition) relearn(key consumer.Key, e *relearning) {
+func (p *partition) relearn(key record.Stream, e *relearning) {
 	var size int64
 	for i := range e.items {
 		size += int64(e.items[i].Size())
@@ -251,7 +251,7 @@ func (p *partition) relearn(key consumer.Key, e *relearning) {
 		},
 	}
 	if j.poison = p.poisoned(j.episode); j.poison != nil {
-		p.log.Error("an episode is not learned again", "stream", key.Stream, "error", j.poison)
+		p.log.Error("an episode is not learned again", "stream", key.Name, "error", j.poison)
 	}
 	p.submit(j)
 }
@@ -271,11 +271,11 @@ func (p *partition) submit(j *job) {
 	p.stage.pool.submit(j)
 }
 
-func (p *partition) stream(key consumer.Key) *liveStream {
+func (p *partition) stream(key record.Stream) *liveStream {
 	s := p.streams[key]
 	if s == nil {
 		s = &liveStream{
-			key: key, partition: p, memory: stream.New(key.Stream, p.stage.options.Memory), learned: record.NoPosition, saved: time.Now(),
+			key: key, partition: p, memory: stream.New(key.Name, p.stage.options.Memory), learned: record.NoPosition, saved: time.Now(),
 		}
 		p.streams[key] = s
 		p.stage.remembered.add(s)
@@ -303,7 +303,7 @@ func (p *partition) done(j *job) {
 	switch {
 	case j.episode == nil && j.rejected != nil:
 		s.saving = false
-		p.log.Error("a stream cannot be saved", "stream", s.key.Stream, "error", j.rejected)
+		p.log.Error("a stream cannot be saved", "stream", s.key.Name, "error", j.rejected)
 	case j.snapshot != nil:
 		s.saving = false
 		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
@@ -338,10 +338,10 @@ func (p *partition) done(j *job) {
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
 		p.saver.spent.solves += j.took + j.learned
 		if j.rejected != nil {
-			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Stream, "items", len(e.Items), "error", j.rejected)
+			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name, "items", len(e.Items), "error", j.rejected)
 		}
 		for _, note := range j.report.Notes {
-			p.log.Warn(note, "stream", e.Key.Stream, "episode", j.report.Episode)
+			p.log.Warn(note, "stream", e.Key.Name, "episode", j.report.Episode)
 		}
 	}
 }

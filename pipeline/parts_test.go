@@ -18,7 +18,7 @@ func item(stream string, offset int64) *record.Item {
 }
 
 func answeredEpisode(stream string, first, last int64) state.Episode {
-	return state.Episode{Stream: state.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
+	return state.Episode{Stream: record.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
 }
 
 // A replay passes on an episode when its last item is there, each stream's in order, and does not wait for
@@ -30,10 +30,10 @@ func TestReplay(t *testing.T) {
 	r.add(answeredEpisode("a", 3, 5), nil)
 	r.add(answeredEpisode("b", 1, 1), nil)
 	var learned []int64
-	learn := func(key consumer.Key, e *relearning) {
+	learn := func(key record.Stream, e *relearning) {
 		for i := range e.items {
-			if e.items[i].Stream != key.Stream {
-				t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, key.Stream)
+			if e.items[i].Stream != key.Name {
+				t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, key.Name)
 			}
 			learned = append(learned, e.items[i].Source.Offset)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
 )
 
 // mostHangs is how many hangs an episode may cause before it is no longer solved.
@@ -18,7 +17,7 @@ const mostHangs = 2
 func (p *partition) poisoned(e *consumer.Episode) error {
 	for i := range p.hung {
 		h := &p.hung[i]
-		if h.Times >= mostHangs && h.Stream.Name == e.Key.Stream && h.Stream.Model == e.Key.Model && !e.First().After(h.First) && !h.First.After(e.Last()) {
+		if h.Times >= mostHangs && h.Stream == e.Key && !e.First().After(h.First) && !h.First.After(e.Last()) {
 			return fmt.Errorf("%w: it has ended %d owners of the partition, and is not solved again", ErrHung, h.Times)
 		}
 	}
@@ -33,7 +32,7 @@ func (s *Stage) noteHung(j *job) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	p := j.stream.partition
-	name := state.Stream{Name: j.stream.key.Stream, Model: j.stream.key.Model}
+	name := j.stream.key
 	if err := s.client.Write(ctx, []record.Out{p.commits.keeper.Hung(name, j.episode.First())}); err != nil {
 		s.log.Error("an episode that does not end could not be noted: the next owner will try it again", "error", err)
 	}

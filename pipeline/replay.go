@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 )
@@ -11,7 +10,7 @@ import (
 type replay struct {
 	from     record.Position // items before it were answered: they are only learned
 	decided  record.Position // before it nothing closes by the clock and nothing is committed
-	episodes map[consumer.Key][]relearning
+	episodes map[record.Stream][]relearning
 	left     int // episodes still to be learned
 }
 
@@ -26,13 +25,13 @@ type relearning struct {
 func newReplay() *replay {
 	return &replay{
 		from: record.NoPosition, decided: record.NoPosition,
-		episodes: map[consumer.Key][]relearning{},
+		episodes: map[record.Stream][]relearning{},
 	}
 }
 
 // add queues an episode for learning. Episodes of a stream are added in the order of their items.
 func (r *replay) add(a state.Episode, v *view) {
-	key := consumer.Key{Stream: a.Stream.Name, Model: a.Stream.Model}
+	key := a.Stream
 	r.episodes[key] = append(r.episodes[key], relearning{Episode: a, view: v})
 	r.left++
 }
@@ -45,11 +44,11 @@ func (r *replay) covers(position record.Position) bool { return r.from.After(pos
 
 // take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait
 // for items that retention has deleted.
-func (r *replay) take(it *record.Item, learn func(consumer.Key, *relearning)) {
+func (r *replay) take(it *record.Item, learn func(record.Stream, *relearning)) {
 	if r.left == 0 {
 		return
 	}
-	key := consumer.Key{Stream: it.Stream, Model: it.Model}
+	key := it.Of()
 	position := it.Source.Position()
 	list := r.episodes[key]
 	for len(list) > 0 {

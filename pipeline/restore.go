@@ -52,7 +52,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	}
 	p.stage.labels.agreed.agree(p.dimensions)
 	for _, name := range p.commits.keeper.Outdated() {
-		if s := p.streams[consumer.Key{Stream: name.Name, Model: name.Model}]; s != nil {
+		if s := p.streams[name]; s != nil {
 			p.saver.changed(s, time.Now())
 		}
 	}
@@ -96,7 +96,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	keeper.Fit(s.client.RecordLimit(ctx, o.State))
 	p := &partition{
 		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
-		streams: map[consumer.Key]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
+		streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
 		replay: newReplay(), fetchedAt: time.Now(), statesMade: made,
 	}
 	p.buffer = consumer.NewBuffer(o.Limits, p.close)
@@ -223,7 +223,7 @@ func (p *partition) remember(r *state.Restored) {
 	}
 	held := int64(0)
 	for name, snapshot := range r.Snapshots {
-		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
+		s := p.stream(name)
 		s.learned, s.labels, s.learnedTime, s.lastTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
@@ -272,7 +272,7 @@ func (p *partition) inherit(ctx context.Context) error {
 		p.log.Error("from-state: a record cannot be read and is left out", "error", fault)
 	}
 	for name, snapshot := range restored.Snapshots {
-		s := p.stream(consumer.Key{Stream: name.Name, Model: name.Model})
+		s := p.stream(name)
 		s.memory, _ = p.memory(snapshot)
 		now := p.stage.labels.current.Load()
 		for _, r := range now.resets {
@@ -335,11 +335,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	p.buffer.Resume(j.High, time.Now())
 	p.trustTimes()
 	for name, last := range r.Done {
-		p.buffer.Skip(consumer.Key{Stream: name.Name, Model: name.Model}, last)
+		p.buffer.Skip(name, last)
 	}
 	ghosts := make([]consumer.Ghost, len(r.Ghosts))
 	for i, g := range r.Ghosts {
-		ghosts[i] = consumer.Ghost{Key: consumer.Key{Stream: g.Stream.Name, Model: g.Stream.Model}, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
+		ghosts[i] = consumer.Ghost{Key: g.Stream, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
 	}
 	p.buffer.Ghosts(ghosts)
 	start, lost := from.Offset, 0

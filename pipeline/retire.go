@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 )
@@ -19,7 +18,7 @@ type retired struct {
 
 // leaving is an evicted stream whose state holds its last answered position only.
 type leaving struct {
-	key  consumer.Key
+	key  record.Stream
 	last record.Position
 }
 
@@ -49,14 +48,14 @@ func (p *partition) retire(now time.Time) {
 		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.lastTime) < o.StateTTL {
 			continue
 		}
-		if !p.commits.keeper.Forget(state.Stream{Name: key.Stream, Model: key.Model}) {
+		if !p.commits.keeper.Forget(key) {
 			continue
 		}
 		delete(p.streams, key)
 		p.drop(s)
 		p.commits.next.forgotten = true
 		p.stage.metrics.retired.Add(1, "silent")
-		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Stream, "model", key.Model, "last", s.lastTime)
+		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Name, "model", key.Model, "last", s.lastTime)
 	}
 }
 
@@ -99,7 +98,7 @@ func (p *partition) giveUp(list []*liveStream, reason, why string) {
 	}
 	for _, s := range list {
 		p.commits.next.snapshots = append(p.commits.next.snapshots, &state.Snapshot{
-			Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
+			Stream: s.key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		})
 		s.gone = true
 		delete(p.streams, s.key)
@@ -118,7 +117,7 @@ func (p *partition) forget(from record.Position) {
 	for _, l := range p.retired.leaving {
 		switch {
 		case p.streams[l.key] != nil: // the stream has returned
-		case from.After(l.last) && p.commits.keeper.Forget(state.Stream{Name: l.key.Stream, Model: l.key.Model}):
+		case from.After(l.last) && p.commits.keeper.Forget(l.key):
 			p.commits.next.forgotten = true
 		default:
 			left = append(left, l)

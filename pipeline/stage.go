@@ -414,7 +414,7 @@ func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 			if j, since := s.pool.hung(s.options.Watchdog); j != nil {
 				p := j.stream.partition
 				s.noteHung(j)
-				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", j.stream.key.Stream, p.topic, p.number, ErrHung, since.Round(time.Millisecond)))
+				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", j.stream.key.Name, p.topic, p.number, ErrHung, since.Round(time.Millisecond)))
 				return
 			}
 		}

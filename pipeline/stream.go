@@ -23,7 +23,7 @@ import (
 // lock working is held until it has.
 type liveStream struct {
 	working     sync.Mutex
-	key         consumer.Key
+	key         record.Stream
 	partition   *partition
 	memory      *stream.Stream
 	learned     record.Position // the last item of the last episode
@@ -82,7 +82,7 @@ type job struct {
 func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.fail(fmt.Errorf("stream %s: %v\n%s", j.stream.key.Stream, p, debug.Stack()))
+			j.fail(fmt.Errorf("stream %s: %v\n%s", j.stream.key.Name, p, debug.Stack()))
 		}
 	}()
 	if j.poison != nil {
@@ -160,7 +160,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	s := j.stream
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("stream %s: %v\n%s", s.key.Stream, p, debug.Stack())
+			err = fmt.Errorf("stream %s: %v\n%s", s.key.Name, p, debug.Stack())
 		}
 	}()
 	since := v.since(s.labels)
@@ -168,7 +168,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 		if slices.Equal(since, v.next) {
 			break // the usual case: no new labels
 		}
-		if s.learned != record.NoPosition && r.after(since) && (r.Stream == "" || r.Stream == s.key.Stream) {
+		if s.learned != record.NoPosition && r.after(since) && (r.Stream == "" || r.Stream == s.key.Name) {
 			s.memory.Reset(r.Class)
 		}
 	}
@@ -221,7 +221,7 @@ func (s *liveStream) learn() {
 		s.measure()
 		s.learning = time.Since(begin)
 		if p := recover(); p != nil {
-			s.partition.log.Error("an episode could not be learned from in full", "stream", s.key.Stream, "error", p,
+			s.partition.log.Error("an episode could not be learned from in full", "stream", s.key.Name, "error", p,
 				"stack", string(debug.Stack()))
 		}
 	}()
@@ -231,7 +231,7 @@ func (s *liveStream) learn() {
 // snapshot encodes the stream's memory.
 func (s *liveStream) snapshot() *state.Snapshot {
 	return &state.Snapshot{
-		Stream: state.Stream{Name: s.key.Stream, Model: s.key.Model}, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
+		Stream: s.key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		Pieces: s.memory.State(),
 	}
 }

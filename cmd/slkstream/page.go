@@ -73,7 +73,7 @@ func shown(a *pipeline.Answered) *web.Episode {
 	const most = 120 // items: more cannot be told apart
 	items := a.Episode.Items[:min(len(a.Episode.Items), most)]
 	e := &web.Episode{
-		Stream: a.Episode.Key.Stream, Number: a.Report.Episode, Closed: string(a.Episode.Closed),
+		Stream: a.Episode.Key.Name, Number: a.Report.Episode, Closed: string(a.Episode.Closed),
 		Iterations: a.Report.Iterations,
 		Warm:       a.Report.Warm, Admitted: a.Report.Admitted, Solve: a.Took,
 		Trace: []float64{a.Report.Before, a.Report.After},

@@ -53,7 +53,7 @@ func (o *progressReport) Answered(a *pipeline.Answered) {
 	}
 	o.at = time.Now()
 	items := a.Episode.Items
-	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Stream, a.Report.Episode, len(items),
+	o.last = fmt.Sprintf("%s #%d: %d items in %.1f ms", a.Episode.Key.Name, a.Report.Episode, len(items),
 		a.Took.Seconds()*1000)
 	for i := range items {
 		if items[i].Label != "" {

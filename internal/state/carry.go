@@ -3,6 +3,8 @@ package state
 import (
 	"maps"
 	"slices"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // carry returns the entries of the smallest journals that are still needed, if there are more than
@@ -45,13 +47,13 @@ func (k *Keeper) isOpen(a *Episode) bool {
 
 // Outdated returns the streams with the oldest snapshots if snapshots of more than mostEarlier owners are in
 // use; each commit must list all of these owners. The caller should save these streams soon. nil: none.
-func (k *Keeper) Outdated() []Stream {
+func (k *Keeper) Outdated() []record.Stream {
 	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
 	if len(owners) <= mostEarlier {
 		return nil
 	}
 	oldest := owners[len(owners)-mostEarlier/2]
-	var list []Stream
+	var list []record.Stream
 	for s, t := range k.streams {
 		if len(t.current.keys) > 0 && t.current.owner.Compare(oldest) < 0 {
 			list = append(list, s)

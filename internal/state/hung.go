@@ -8,21 +8,21 @@ import (
 
 // Hung is an episode whose solve did not end for earlier owners of the partition.
 type Hung struct {
-	Stream Stream
+	Stream record.Stream
 	First  record.Position // of its items
 	Times  int             // owners that had to stop because of it
 }
 
 // Hung returns the record that tells later owners which episode's solve does not end. It is not part of a
 // commit, because this owner will not make another. It may be called on any goroutine.
-func (k *Keeper) Hung(s Stream, first record.Position) record.Out {
+func (k *Keeper) Hung(s record.Stream, first record.Position) record.Out {
 	b := appendPosition(appendText(appendText(begin(), s.Name), s.Model), first)
 	return k.record(stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
 }
 
 func decodeHung(value []byte) (Hung, error) {
 	r := open(value)
-	h := Hung{Stream: Stream{r.text(), r.text()}, First: r.position(), Times: 1}
+	h := Hung{Stream: record.Stream{Name: r.text(), Model: r.text()}, First: r.position(), Times: 1}
 	return h, r.err
 }
 
@@ -45,7 +45,7 @@ type hungRecord struct {
 // starts again are superfluous, unless the episode must be replayed.
 func (r *Restored) hangs() {
 	type name struct {
-		stream Stream
+		stream record.Stream
 		first  record.Position
 	}
 	at := map[name]int{}

@@ -45,7 +45,7 @@ type Earlier struct {
 
 // Episode is an answered episode.
 type Episode struct {
-	Stream      Stream
+	Stream      record.Stream
 	First, Last record.Position
 	At          record.Position // of the item or record that closed it
 	Closed      string
@@ -119,7 +119,8 @@ func decodeJournal(value []byte) (*Journal, error) {
 	var labels []int64
 	for range r.count() {
 		a := Episode{
-			Stream: Stream{r.text(), r.text()}, First: r.position(), Last: r.position(), At: r.position(),
+			Stream: record.Stream{Name: r.text(), Model: r.text()},
+			First:  r.position(), Last: r.position(), At: r.position(),
 			Closed: r.text(),
 		}
 		if n := r.integer(); n >= 0 {

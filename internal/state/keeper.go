@@ -18,7 +18,7 @@ type Keeper struct {
 	owner     Owner
 	sequence  int64
 	bounds    map[Owner]int64
-	streams   map[Stream]*kept
+	streams   map[record.Stream]*kept
 	snapshots map[Owner]int // number of streams whose snapshot is of the owner
 	left      []Owner       // owners of records that this build cannot read, but another may
 	journals  []*written    // still needed, in the order of writing
@@ -78,7 +78,7 @@ const (
 func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
-		bounds: map[Owner]int64{}, streams: map[Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
+		bounds: map[Owner]int64{}, streams: map[record.Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
 		largest: 2 * chunkBytes,
 	}
 	for stream, keys := range r.keys {
@@ -158,7 +158,7 @@ func (k *Keeper) Anew() {
 }
 
 // add registers a durable journal. Its entries count as open unless a snapshot of their stream covers them.
-func (k *Keeper) add(w *written, entries []Episode, learned func(Stream) record.Position) {
+func (k *Keeper) add(w *written, entries []Episode, learned func(record.Stream) record.Position) {
 	w.episodes = entries
 	for i := range entries {
 		a := &entries[i]
@@ -193,7 +193,7 @@ func (w *written) needed(decided record.Position) bool {
 	return w.uncovered > 0 || !decided.After(w.at)
 }
 
-func (k *Keeper) stream(s Stream) *kept {
+func (k *Keeper) stream(s record.Stream) *kept {
 	t := k.streams[s]
 	if t == nil {
 		t = &kept{learned: record.NoPosition}
@@ -348,7 +348,7 @@ func (k *Keeper) Committed() {
 		k.drop(w)
 	}
 	for _, w := range p.journals {
-		k.add(w, w.episodes, func(s Stream) record.Position { return k.stream(s).learned })
+		k.add(w, w.episodes, func(s record.Stream) record.Position { return k.stream(s).learned })
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)
@@ -399,7 +399,7 @@ func (k *Keeper) gone(t *kept) {
 
 // Leave must be called if a stream's snapshot turns out to be unreadable. The records stay in the topic for a
 // build that can read them; the stream's next snapshot does not replace them.
-func (k *Keeper) Leave(s Stream) {
+func (k *Keeper) Leave(s record.Stream) {
 	t := k.stream(s)
 	if len(t.current.keys) > 0 && len(k.left) < mostEarlier && !slices.Contains(k.left, t.current.owner) {
 		k.left = append(k.left, t.current.owner)
@@ -410,7 +410,7 @@ func (k *Keeper) Leave(s Stream) {
 
 // Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a
 // needed journal names the stream, because the next owner would replay it from there.
-func (k *Keeper) Forget(s Stream) bool {
+func (k *Keeper) Forget(s record.Stream) bool {
 	t := k.streams[s]
 	if t == nil {
 		return true

@@ -70,7 +70,7 @@ func (l *Loader) Bytes() int64 { return l.bytes }
 // Restored is the state of an input partition as of the last commit.
 type Restored struct {
 	Journal   *Journal // the last; nil: the partition has had no owner yet
-	Snapshots map[Stream]*Snapshot
+	Snapshots map[record.Stream]*Snapshot
 	// Relearn are the answered episodes that no snapshot covers, in the order of their first items: to be
 	// replayed without emitting results.
 	Relearn []Episode
@@ -78,7 +78,7 @@ type Restored struct {
 	// closed. They will close again.
 	Ghosts []Episode
 	// Done is the last answered position of each stream.
-	Done map[Stream]record.Position
+	Done map[record.Stream]record.Position
 	// Hung are the episodes whose solve did not end for earlier owners.
 	Hung []Hung
 	// Faults are the errors of unreadable records, each with the stream that starts cold because of it, if any.
@@ -94,7 +94,7 @@ type Restored struct {
 	hung   []hungRecord
 	newest Owner // the latest owner of any record
 	live   []liveJournal
-	keys   map[Stream]snapshotKeys
+	keys   map[record.Stream]snapshotKeys
 	stale  []string
 	bounds map[Owner]int64
 }
@@ -127,7 +127,7 @@ type lostJournal struct {
 type slotName struct {
 	owner  Owner
 	slot   int
-	stream Stream
+	stream record.Stream
 }
 
 type candidate struct {
@@ -144,7 +144,8 @@ type candidate struct {
 // complete snapshot.
 func (l *Loader) Restore() *Restored {
 	r := &Restored{
-		Snapshots: map[Stream]*Snapshot{}, Done: map[Stream]record.Position{}, keys: map[Stream]snapshotKeys{},
+		Snapshots: map[record.Stream]*Snapshot{}, Done: map[record.Stream]record.Position{},
+		keys:   map[record.Stream]snapshotKeys{},
 		bounds: map[Owner]int64{}, left: map[Owner]bool{},
 	}
 	var journals []journalRecord
@@ -276,8 +277,8 @@ func (r *Restored) journals(list []journalRecord) {
 }
 
 func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]bool) {
-	whole := map[Stream][]*candidate{}
-	broken := map[Stream]error{}
+	whole := map[record.Stream][]*candidate{}
+	broken := map[record.Stream]error{}
 	for _, v := range versions {
 		if !r.counts(v.key.owner, v.commit) {
 			r.stale = append(r.stale, v.keys...)
@@ -320,7 +321,7 @@ func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]b
 
 // latest finds the newest version of a stream's snapshot that this build can read; nil: there is none. Newer
 // ones stay in the topic, older ones are superfluous.
-func (r *Restored) latest(stream Stream, list []*candidate) (found *candidate, snapshot *Snapshot) {
+func (r *Restored) latest(stream record.Stream, list []*candidate) (found *candidate, snapshot *Snapshot) {
 	slices.SortFunc(list, func(a, b *candidate) int {
 		return cmp.Or(b.key.owner.Compare(a.key.owner), cmp.Compare(b.number, a.number))
 	})
@@ -378,7 +379,7 @@ func (r *Restored) cover() {
 // once removes repeated episodes, which later journals carry over.
 func once(list []Episode) []Episode {
 	type name struct {
-		stream Stream
+		stream record.Stream
 		first  record.Position
 	}
 	seen := make(map[name]bool, len(list))
@@ -390,7 +391,7 @@ func once(list []Episode) []Episode {
 	})
 }
 
-func (r *Restored) learned(s Stream) record.Position {
+func (r *Restored) learned(s record.Stream) record.Position {
 	if snapshot := r.Snapshots[s]; snapshot != nil {
 		return snapshot.Learned
 	}

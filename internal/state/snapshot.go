@@ -14,7 +14,7 @@ const chunkBytes = 512 << 10
 
 // Snapshot is one stream's memory at one moment.
 type Snapshot struct {
-	Stream  Stream
+	Stream  record.Stream
 	Owner   Owner
 	Commit  int64 // the owner's commit that it is part of
 	Version int64 // grows with each snapshot of the stream, across owners
@@ -86,7 +86,7 @@ func decodeChunk(value []byte) (chunk, error) {
 }
 
 // join decodes a snapshot from all of its chunks, in order.
-func join(stream Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
+func join(stream record.Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
 	s := &Snapshot{Stream: stream, Owner: owner, Commit: chunks[0].commit, Version: chunks[0].version}
 	body := chunks[0].body
 	if len(chunks) > 1 {

@@ -20,6 +20,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // ErrUnreadable is wrapped by the error for a record that is cut, corrupt, or of a format this build
@@ -48,11 +50,6 @@ func (o Owner) Compare(p Owner) int {
 
 func (o Owner) String() string { return fmt.Sprintf("%d.%d", o.Epoch, o.Generation) }
 
-// Stream names a stream of an input partition, and the model of its embeddings.
-type Stream struct {
-	Name, Model string
-}
-
 const (
 	journalKind  = "journal"
 	snapshotKind = "stream"
@@ -72,7 +69,7 @@ type stateKey struct {
 	kind   string
 	slot   int
 	chunk  int
-	stream Stream
+	stream record.Stream
 }
 
 func (p stateKey) String() string {
@@ -117,7 +114,7 @@ func parseStateKey(key []byte) (stateKey, error) {
 		if err != nil || err2 != nil || chunk < 0 {
 			return bad()
 		}
-		p.chunk, p.stream = chunk, Stream{parts[6], model}
+		p.chunk, p.stream = chunk, record.Stream{Name: parts[6], Model: model}
 		return p, nil
 	}
 	return bad()

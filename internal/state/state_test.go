@@ -16,8 +16,8 @@ import (
 type world struct {
 	random *rand.Rand
 	log    []record.Out
-	next   int64                        // offset of the next episode
-	ends   map[Stream][]record.Position // ends of each stream's answered episodes, by the present owner
+	next   int64                               // offset of the next episode
+	ends   map[record.Stream][]record.Position // ends of each stream's answered episodes, by the present owner
 	large  bool
 }
 
@@ -57,7 +57,7 @@ func (w *world) load() *Restored {
 func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
 	for range w.random.IntN(4) {
-		s := Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
+		s := record.Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
 		at := record.Start(w.next)
 		answered = append(answered, Episode{
 			Stream: s, First: at, Last: record.Start(w.next + 9),
@@ -67,7 +67,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	}
 	j.Episodes = answered
 	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
-	ends := map[Stream]record.Position{}
+	ends := map[record.Stream]record.Position{}
 	for s, list := range w.ends {
 		if len(list) > 0 {
 			ends[s] = list[len(list)-1]
@@ -78,7 +78,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	}
 	var snapshots []*Snapshot
 	for i := range 5 { // in the same order in every run
-		s := Stream{Name: fmt.Sprint("s", i)}
+		s := record.Stream{Name: fmt.Sprint("s", i)}
 		end, some := ends[s]
 		if some && w.random.IntN(4) == 0 {
 			size := 10
@@ -146,7 +146,7 @@ func (w *world) check(t *testing.T, r *Restored) {
 // late writes a commit that must not count.
 func (w *world) late(k *Keeper) {
 	ends, next := w.ends, w.next
-	w.ends = map[Stream][]record.Position{}
+	w.ends = map[record.Stream][]record.Position{}
 	w.commit(k, -1)
 	w.ends, w.next = ends, next+100
 }
@@ -156,7 +156,7 @@ func (w *world) late(k *Keeper) {
 // was cut short.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(400) {
-		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[Stream][]record.Position{}}
+		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[record.Stream][]record.Position{}}
 		w.large = seed%20 == 0
 		var old *Keeper
 		for owner := range 12 {
@@ -180,7 +180,7 @@ func TestRandomHistories(t *testing.T) {
 			}
 			old = k
 			if w.random.IntN(2) == 0 {
-				before := map[Stream][]record.Position{}
+				before := map[record.Stream][]record.Position{}
 				for s, list := range w.ends {
 					before[s] = append([]record.Position(nil), list...)
 				}
@@ -207,8 +207,8 @@ func TestRandomHistories(t *testing.T) {
 // If the first snapshot of a stream is cut short, its episodes are replayed, and no fault is reported; nor by
 // the owner after the next, which may find the remaining chunks.
 func TestFirstSnapshotCutShort(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
-	s := Stream{Name: "s1"}
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.Stream][]record.Position{}}
+	s := record.Stream{Name: "s1"}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	episode := Episode{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
 	j := &Journal{Episodes: []Episode{episode}}
@@ -226,7 +226,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 
 // A changed or cut record is reported as a fault, and the others are read.
 func TestUnreadableRecords(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[Stream][]record.Position{}}
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.Stream][]record.Position{}}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 40 {
 		w.commit(k, -1)
@@ -259,7 +259,7 @@ func TestUnreadableRecords(t *testing.T) {
 
 // State of another input's partition of the same number is ignored.
 func TestInputsAreApart(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[Stream][]record.Position{}}
+	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[record.Stream][]record.Position{}}
 	w.commit(NewKeeper("g", "in", "state", 0, 1, w.load()), -1)
 	l := NewLoader("g", "i")
 	for _, r := range w.log {
@@ -271,7 +271,7 @@ func TestInputsAreApart(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[Stream][]record.Position{}}
+	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[record.Stream][]record.Position{}}
 	k := NewKeeper("g", "in", "state", 0, 1, w.load())
 	for range 10 {
 		w.commit(k, -1)
@@ -318,7 +318,9 @@ func TestGroupsAreKeptApart(t *testing.T) {
 // start from each prefix of them. However long streams have no snapshot, a commit does not grow.
 func TestJournalIsBounded(t *testing.T) {
 	const streams = 40_000
-	name := func(i int) Stream { return Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))} }
+	name := func(i int) record.Stream {
+		return record.Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))}
+	}
 	k := NewKeeper("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
 	k.Start(record.Start(5))
 	var answered []Episode
@@ -393,7 +395,7 @@ func TestJournalIsBounded(t *testing.T) {
 func TestHungWhileLearnedAgain(t *testing.T) {
 	r := NewLoader("g", "in").Restore()
 	k := NewKeeper("g", "in", "state", 0, 1, r)
-	stream, first, end := Stream{Name: "a"}, record.Start(0), record.Start(10)
+	stream, first, end := record.Stream{Name: "a"}, record.Start(0), record.Start(10)
 	answered := []Episode{{Stream: stream, First: first, Last: record.Start(9)}}
 	j := &Journal{From: end, Decided: end, Episodes: answered}
 	records := k.Commit(j, nil)

@@ -47,7 +47,7 @@ func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, co
 	}
 	k := NewKeeper("g", "in", "state", 0, 1, r)
 	for range commits {
-		s := Stream{Name: fmt.Sprint("s", random.IntN(4))}
+		s := record.Stream{Name: fmt.Sprint("s", random.IntN(4))}
 		at := record.Start(*next)
 		*next++
 		j := &Journal{Episodes: []Episode{{Stream: s, First: at, Last: at, At: at}}}
