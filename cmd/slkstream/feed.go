@@ -32,13 +32,9 @@ func newFeedCommand() *cobra.Command {
 const batchOfFeed = 500
 
 func feed(ctx context.Context, c *call) error {
-	var labels []string
-	if path := c.Config.Feed.LabelsFile; path != "" {
-		read, err := array.ReadLabels(path)
-		if err != nil {
-			return fmt.Errorf("labels-file: %w", err)
-		}
-		labels = read
+	labels, err := readLabels("labels-file", c.Config.Feed.LabelsFile)
+	if err != nil {
+		return err
 	}
 	keys, err := readColumn("keys", c.Config.Feed.Keys)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func readSupport(c *config.Config) ([]stream.Example, error) {
 	var examples []stream.Example
 	for _, path := range c.Stage.Support {
-		labels, err := supportClasses(c.Stage.SupportLabels)
+		labels, err := readLabels("support-labels", c.Stage.SupportLabels)
 		if err != nil {
 			return nil, err
 		}
@@ -61,15 +61,14 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 	return examples, nil
 }
 
-// supportClasses reads the classes of a .npy support file as texts, "" for an unknown class; nil if
-// path is empty.
-func supportClasses(path string) ([]string, error) {
+// readLabels reads the classes of a setting's .npy file as texts, "" for an unknown class; nil if path is empty.
+func readLabels(setting, path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
 	labels, err := array.ReadLabels(path)
 	if err != nil {
-		return nil, fmt.Errorf("support-labels: %w", err)
+		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	return labels, nil
 }

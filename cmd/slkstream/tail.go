@@ -197,11 +197,8 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	reason, dead := raw.Header(record.ErrorHeader)
 	switch {
 	case dead:
-		from, _ := raw.Header(record.TopicHeader)
-		partition, _ := raw.Header(record.PartitionHeader)
-		offset, _ := raw.Header(record.OffsetHeader)
 		return fmt.Sprintf("%-12s  %-30s  %s", "TIME", "FROM", "ERROR"),
-			fmt.Sprintf("%-12s  %-30s  %s", at, fmt.Sprintf("%s/%s/%s", from, partition, offset), reason)
+			fmt.Sprintf("%-12s  %-30s  %s", at, sourceOf(raw), reason)
 	case s.Guess != nil:
 		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %s", "TIME", "STREAM", "ITEM TO REVIEW", "GUESS", "SURE"),
 			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%", at, s.Stream, s.ID, s.Guess.Label,
@@ -238,6 +235,14 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", at, raw.Key, s.Stream, s.ID, what)
 }
 
+// sourceOf returns the position of a dead letter's record.
+func sourceOf(raw *record.Raw) string {
+	from, _ := raw.Header(record.TopicHeader)
+	partition, _ := raw.Header(record.PartitionHeader)
+	offset, _ := raw.Header(record.OffsetHeader)
+	return fmt.Sprintf("%s/%s/%s", from, partition, offset)
+}
+
 // json prints a record unchanged if it is a JSON object and not a dead letter; otherwise within an object.
 func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 	reason, dead := raw.Header(record.ErrorHeader)
@@ -260,10 +265,8 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 			From      string          `json:"from,omitempty"`
 			Value     json.RawMessage `json:"value"`
 		}{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset, Key: string(raw.Key), Error: string(reason)}
-		if from, ok := raw.Header(record.TopicHeader); dead && ok {
-			partition, _ := raw.Header(record.PartitionHeader)
-			offset, _ := raw.Header(record.OffsetHeader)
-			holder.From = fmt.Sprintf("%s/%s/%s", from, partition, offset)
+		if _, ok := raw.Header(record.TopicHeader); dead && ok {
+			holder.From = sourceOf(raw)
 		}
 		switch {
 		case raw.Value == nil:

@@ -1,11 +1,11 @@
 package record
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -141,13 +141,13 @@ func ParseVector(value []byte) ([]float32, error) {
 }
 
 func decodeBase64(text []byte) ([]byte, *Rejection) {
-	s := strings.TrimRight(string(text), "=")
+	text = bytes.TrimRight(text, "=")
 	encoding := base64.RawStdEncoding
-	if strings.ContainsAny(s, "-_") {
+	if bytes.ContainsAny(text, "-_") {
 		encoding = base64.RawURLEncoding
 	}
-	b, err := encoding.DecodeString(s)
-	if err != nil && strings.HasPrefix(s, "[") {
+	b, err := encoding.AppendDecode(nil, text)
+	if err != nil && bytes.HasPrefix(text, []byte("[")) {
 		return nil, reject(Unreadable, "the text of a list, as str(array) gives it: write a list of numbers, or base64 of float32")
 	}
 	if err != nil {
