@@ -61,7 +61,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 	return examples, nil
 }
 
-// readLabels reads the classes of a setting's .npy file as texts, "" for an unknown class; nil if path is empty.
+// readLabels reads the classes of a setting's .npy file as texts, "" for an unknown class; nil if path is
+// empty.
 func readLabels(setting, path string) ([]string, error) {
 	if path == "" {
 		return nil, nil

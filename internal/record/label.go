@@ -55,6 +55,9 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 				return Label{}, reject(Unreadable, "reset: %v", err)
 			}
 		}
+		if n := max(len(r.Stream), len(r.Class)); n > longestName {
+			return Label{}, reject(TooLarge, "reset: a name is %d bytes long, more than %d", n, longestName)
+		}
 		return Label{Reset: r}, nil
 	}
 	if len(raw.Value) == 0 {

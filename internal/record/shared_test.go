@@ -46,3 +46,21 @@ func TestManyObjectsShareWhatIsSaidOnce(t *testing.T) {
 		}
 	}
 }
+
+// A reset is kept as long as the stage runs, so its names are bounded like all others.
+func TestResetOfALongNameIsRefused(t *testing.T) {
+	d, err := NewDecoder(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length, want := range map[int]bool{longestName: true, longestName + 1: false} {
+		long := strings.Repeat("x", length)
+		for _, r := range []Reset{{Stream: long}, {Class: long}} {
+			out := ResetRecord("labels", r)
+			raw := &Raw{Topic: "labels", Key: out.Key, Value: out.Value, Headers: out.Headers}
+			if _, err := d.DecodeLabel(context.Background(), raw); (err == nil) != want {
+				t.Errorf("%d bytes: %v", length, err)
+			}
+		}
+	}
+}
