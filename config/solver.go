@@ -40,8 +40,7 @@ var (
 	updates     = []string{"transclip", "stata", "paddle", "alpha-tim"}
 	rivals      = slices.Concat([]string{"1nn", "running-mean", "ridge", "logistic"}, updates)
 	fileMethods = []string{
-		"default", "episodes", "class-vectors", "poisson", "laplace", "zero-mean-laplace",
-		"label-spreading", "nearest", "1nn",
+		"default", "episodes", "class-vectors", "poisson", "laplace", "zero-mean-laplace", "nearest", "1nn",
 	}
 	purposes       = []string{"stream", "tasks", "file"}
 	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}

@@ -12,7 +12,7 @@ import (
 
 // Baselines are known methods to label a file from few labels. They use the embedding and the graph with
 // which Solve begins.
-var Baselines = []string{"poisson", "laplace", "zero-mean-laplace", "label-spreading", "nearest", "1nn"}
+var Baselines = []string{"poisson", "laplace", "zero-mean-laplace", "nearest", "1nn"}
 
 // Baseline labels the rows by one of Baselines.
 func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int32, error) {
@@ -43,8 +43,6 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	switch method {
 	case "poisson":
 		x, err = newPoisson(graph, leftOver).poisson(ctx, class, 0, l.k, told)
-	case "label-spreading":
-		x, err = spread(ctx, graph, class, l.k, .9, told)
 	default:
 		x, err = newHarmonic(graph, class, 0, leftOver).classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {

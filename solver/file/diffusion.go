@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"math"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -283,27 +282,6 @@ func sums(x, weights []float32, k int) []float64 {
 		}
 	}
 	return out
-}
-
-// spread is label spreading: (I - alpha D^-1/2 W D^-1/2) x = y.
-func spread(ctx context.Context, graph *index.Affinity, class []int32, k int, alpha float32, told progress,
-) ([]float32, error) {
-	n := graph.N()
-	degree := degrees(graph)
-	scaled := &index.Affinity{Offsets: graph.Offsets, Columns: graph.Columns, Weights: make([]float32, len(graph.Weights))}
-	s := system{graph: scaled, diagonal: make([]float32, n), leftOver: leftOver}
-	b := make([]float32, n*k)
-	for p := range n {
-		s.diagonal[p] = 1
-		columns, weights := graph.Row(p)
-		for j, q := range columns {
-			scaled.Weights[int(graph.Offsets[p])+j] = alpha * weights[j] / float32(math.Sqrt(float64(max(degree[p], leastDegree))*float64(max(degree[q], leastDegree))))
-		}
-		if y := class[p]; y >= 0 {
-			b[p*k+int(y)] = 1
-		}
-	}
-	return s.solve(ctx, b, make([]float32, n*k), k, told)
 }
 
 // largest returns the column of the largest value of each row, the first among equals.
