@@ -247,7 +247,8 @@ than 1 MB a second, the process stays below 512 MiB, and the stage is well again
 	for _, row := range rows {
 		fmt.Fprintf(&t, row, strings.Join(hows[row], "; "))
 	}
-	t.WriteString("\nOther failures are tests of their own, or do not concern the stage: " +
+	t.WriteString("\nOther failures, such as those of a schema registry, TLS and SASL, and local disks, " +
+		"are tests of their own, or do not concern the stage: " +
 		"[pairs.go](../internal/chaos/pairs.go) lists each.\n")
 	return t.String()
 }
