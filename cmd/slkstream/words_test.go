@@ -74,9 +74,10 @@ func TestLogKeys(t *testing.T) {
 // Code speaks of records, indexes, offsets, counters and synchronisation, as its field does. These names had
 // several meanings each.
 func TestWordsThatAreGone(t *testing.T) {
-	gone := []string{"book", "owed", "tally", "meeting", "outlook"}
+	gone := []string{"book", "owed", "tally", "meeting", "outlook", "place", "places", "look", "looks"}
 	eachNode(t, func(node ast.Node, at func(ast.Node) token.Position) {
-		if name, is := node.(*ast.Ident); is && slices.Contains(gone, strings.ToLower(name.Name)) {
+		if name, is := node.(*ast.Ident); is &&
+			(name.Name == "answered" || slices.Contains(gone, strings.ToLower(name.Name))) {
 			t.Errorf("%s: %s", at(name), name.Name)
 		}
 	})

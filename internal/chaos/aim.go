@@ -13,12 +13,12 @@ import (
 // A mistake does harm at one moment only: between the two steps that it swaps, or when a frozen owner
 // resumes. mistakes gives the request of that moment, and the violations by which the mistake is recognised.
 var mistakes = map[fault]struct {
-	signs    []string
-	key      kmsg.Key
-	answered bool
-	frozen   bool // freeze until another stage owns the partition; else kill
+	signs       []string
+	key         kmsg.Key
+	afterAnswer bool
+	frozen      bool // freeze until another stage owns the partition; else kill
 }{
-	offsetsFirst:   {signs: []string{"lost"}, key: kmsg.OffsetCommit, answered: true},
+	offsetsFirst:   {signs: []string{"lost"}, key: kmsg.OffsetCommit, afterAnswer: true},
 	epochUnchecked: {signs: []string{"twice", "backwards"}, key: kmsg.AddPartitionsToTxn, frozen: true},
 	stateOutside:   {signs: []string{"lost", "twice"}, key: kmsg.EndTxn},
 	// needs no strike: brokers take its second batch for a retry of the first
@@ -56,7 +56,7 @@ func (w *world) aim(ctx context.Context) error {
 	strikes := w.plan.aim != sequenceReused
 	if strikes {
 		// The first request of each kind belongs to the claim of the partition, when nothing can go wrong yet.
-		moment := &strike{key: target.key, count: 2 + w.random.IntN(3), answered: target.answered}
+		moment := &strike{key: target.key, count: 2 + w.random.IntN(3), afterAnswer: target.afterAnswer}
 		moment.blow = sync.OnceFunc(func() {
 			if target.frozen {
 				first.network.freeze()

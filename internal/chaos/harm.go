@@ -73,7 +73,7 @@ var moments = []kmsg.Key{
 func (w *world) strike(s *stage) {
 	moment := &strike{
 		key: moments[w.random.IntN(len(moments))], count: 1 + w.random.IntN(4),
-		answered: w.random.IntN(2) == 0,
+		afterAnswer: w.random.IntN(2) == 0,
 	}
 	long := historySession * time.Duration(1+w.random.IntN(3))
 	what := "killed"
@@ -87,7 +87,7 @@ func (w *world) strike(s *stage) {
 		moment.blow = s.network.kill
 	}
 	when := "before"
-	if moment.answered {
+	if moment.afterAnswer {
 		when = "after"
 	}
 	w.h.note("%s is to be %s %s its next %v, the one of number %d", s.name, what, when, moment.key.Name(),

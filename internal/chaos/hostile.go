@@ -225,7 +225,7 @@ func (h *hostile) read(ctx context.Context) error {
 					continue
 				}
 				for i := range b.Records {
-					h.waits.answered(b.Records[i].Value)
+					h.waits.result(b.Records[i].Value)
 				}
 				h.waits.read(p, b.Next)
 				r.Recycle(b)

@@ -114,8 +114,8 @@ func (s *scenario) contradictions(ctx context.Context, got *answers) (said, wron
 			return fmt.Errorf("%s/%d/%d is no correction: %w", r.Topic, r.Partition, r.Offset, err)
 		}
 		said++
-		now, answered := table[c.ID]
-		if !answered {
+		now, found := table[c.ID]
+		if !found {
 			s.h.violation("names: %s has a correction and no result", c.ID)
 		}
 		if c.Revision >= now.revision {

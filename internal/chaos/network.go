@@ -32,10 +32,10 @@ type network struct {
 // strike calls blow at a chosen moment: when the count-th request of a kind is about to be sent, or has
 // just been answered.
 type strike struct {
-	key      kmsg.Key
-	count    int
-	answered bool
-	blow     func()
+	key         kmsg.Key
+	count       int
+	afterAnswer bool
+	blow        func()
 }
 
 var errDead = errors.New("the process was killed")
@@ -249,7 +249,7 @@ func (w *wire) send(request []byte) error {
 	n.mu.Lock()
 	delay, change, struck := n.delay, n.change, n.due(request)
 	mute := n.mute[kmsg.Key(binary.BigEndian.Uint16(request[4:]))]
-	if struck != nil && struck.answered {
+	if struck != nil && struck.afterAnswer {
 		w.strike = struck
 	}
 	n.mu.Unlock()
@@ -258,7 +258,7 @@ func (w *wire) send(request []byte) error {
 		return nil
 	}
 	time.Sleep(delay)
-	if struck != nil && !struck.answered {
+	if struck != nil && !struck.afterAnswer {
 		struck.blow()
 		if err := n.pass(); err != nil {
 			return err

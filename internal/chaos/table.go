@@ -42,7 +42,7 @@ func (t *table) add(r row) {
 	t.rows = append(t.rows, r)
 	if t.file != nil { // a failed write loses a line of the file only
 		fmt.Fprintf(t.file, "%d,%d,%d,%d,%.1f,%d,%d,%d,%d\n",
-			r.seconds, r.steady>>20, r.other>>20, r.lag, r.oldest.Seconds(), r.sent, r.answered, r.repeats, r.overdue)
+			r.seconds, r.steady>>20, r.other>>20, r.lag, r.oldest.Seconds(), r.sent, r.results, r.repeats, r.overdue)
 	}
 }
 

@@ -30,8 +30,8 @@ type waiting struct {
 
 // counts are the totals of the good records.
 type counts struct {
-	sent, answered, repeats, gone, overdue int
-	oldest, longest, longestAfter          time.Duration // oldest: of those waiting now
+	sent, results, repeats, gone, overdue int
+	oldest, longest, longestAfter         time.Duration // oldest: of those waiting now
 }
 
 func newWaits(h *history) *waits {
@@ -49,8 +49,8 @@ func (w *waits) sent(ids []string, topic string) {
 	w.total.sent += len(ids)
 }
 
-// answered removes the record of a result.
-func (w *waits) answered(value []byte) {
+// result removes the record of a result.
+func (w *waits) result(value []byte) {
 	var result struct {
 		ItemID string `json:"itemId"`
 	}
@@ -66,7 +66,7 @@ func (w *waits) answered(value []byte) {
 	case ok:
 		delete(w.pending, id)
 		w.known[id] = true
-		w.total.answered++
+		w.total.results++
 		now := time.Now()
 		w.total.longest = max(w.total.longest, now.Sub(p.sent))
 		if w.outages == 0 {

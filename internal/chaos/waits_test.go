@@ -19,9 +19,9 @@ func TestWaits(t *testing.T) {
 		p.sent, p.since = p.sent.Add(-by), p.since.Add(-by)
 		w.pending[id] = p
 	}
-	w.answered([]byte(`{"itemId":"a"}`))
-	w.answered([]byte(`{"itemId":"a"}`))
-	w.answered([]byte(`{"itemId":"unheard of"}`))
+	w.result([]byte(`{"itemId":"a"}`))
+	w.result([]byte(`{"itemId":"a"}`))
+	w.result([]byte(`{"itemId":"unheard of"}`))
 	if w.late() || w.left() != 3 {
 		t.Errorf("late %v, %d left", w.late(), w.left())
 	}
@@ -40,7 +40,7 @@ func TestWaits(t *testing.T) {
 	}
 	w.forget(besideTopic)
 	w.forget(inTopic)
-	if c := w.counts(); c.sent != 4 || c.answered != 1 || c.repeats != 1 || c.gone != 3 || c.overdue != 1 {
+	if c := w.counts(); c.sent != 4 || c.results != 1 || c.repeats != 1 || c.gone != 3 || c.overdue != 1 {
 		t.Errorf("counts %+v", c)
 	}
 }

@@ -93,8 +93,8 @@ func tokenOf(r *http.Request) string {
 
 // known says whether a token gives access.
 func (a Access) known(token string) bool {
-	teaches, looks := matches(token, a.Token), matches(token, a.View)
-	return teaches || looks && a.View != ""
+	teaches, views := matches(token, a.Token), matches(token, a.View)
+	return teaches || views && a.View != ""
 }
 
 // matches compares in constant time.

@@ -94,12 +94,12 @@ type speed struct {
 	count []int64
 }
 
-func (s *speed) add(now time.Time, answered int64) {
+func (s *speed) add(now time.Time, items int64) {
 	const seconds = 5
-	if n := len(s.count); n > 0 && answered < s.count[n-1] { // the stage has restarted
+	if n := len(s.count); n > 0 && items < s.count[n-1] { // the stage has restarted
 		s.at, s.count = nil, nil
 	}
-	s.at, s.count = append(s.at, now), append(s.count, answered)
+	s.at, s.count = append(s.at, now), append(s.count, items)
 	if len(s.at) > seconds+1 {
 		s.at, s.count = s.at[1:], s.count[1:]
 	}

@@ -27,13 +27,13 @@ type minute struct {
 // lastHour is a ring of minutes.
 type lastHour [minutes]minute
 
-func (h *lastHour) add(now time.Time, answered, unknown, unsure int32) {
+func (h *lastHour) add(now time.Time, items, unknown, unsure int32) {
 	n := now.Unix() / 60
 	m := &h[n%minutes]
 	if m.at != n {
 		*m = minute{at: n}
 	}
-	m.Answered += answered
+	m.Answered += items
 	m.Unknown += unknown
 	m.Unsure += unsure
 }

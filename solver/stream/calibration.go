@@ -24,13 +24,13 @@ type calibration struct {
 
 // heldOut is the stream's answer to a labelled item, given without the item's label.
 type heldOut struct {
-	id       string
-	label    string  // the item's
-	answered string  // the stream's
-	z        float32 // confidence before calibration
-	score    float32 // unknown score; 0: an older version kept none
-	topic    bool    // the item is an example of the labels topic
-	alone    bool    // no other item of its class is labelled: no answer could be right
+	id        string
+	label     string  // the item's
+	predicted string  // the stream's
+	z         float32 // confidence before calibration
+	score     float32 // unknown score; 0: an older version kept none
+	topic     bool    // the item is an example of the labels topic
+	alone     bool    // no other item of its class is labelled: no answer could be right
 }
 
 // follow applies the labels topic's corrections and drops answers to items that it withdraws.
@@ -95,7 +95,7 @@ func doubtful(right, all int) bool { return all >= doubtfulAfter && 2*right < al
 // score counts the right answers among the doubtfulNewest newest held-out ones.
 func (c *calibration) score() (right, all int) {
 	for _, a := range c.answers[max(0, len(c.answers)-doubtfulNewest):] {
-		if all++; a.answered == a.label {
+		if all++; a.predicted == a.label {
 			right++
 		}
 	}
@@ -136,7 +136,7 @@ func (c *calibration) fields(f *fields) {
 func (a *heldOut) fields(f *fields) {
 	text(f, fieldID, &a.id)
 	text(f, fieldLabel, &a.label)
-	text(f, fieldAnswered, &a.answered)
+	text(f, fieldPredicted, &a.predicted)
 	number(f, fieldZ, &a.z)
 	number(f, fieldScore, &a.score)
 	flag(f, fieldTopic, &a.topic)
@@ -204,7 +204,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	add := func(row int, id, label string, topic bool) {
 		if c, ok := p.numbers[label]; ok && id != "" {
 			out = append(out, heldOut{
-				id: id, label: label, answered: p.names[r.Labels[row]], topic: topic, alone: anchored[c] == 0,
+				id: id, label: label, predicted: p.names[r.Labels[row]], topic: topic, alone: anchored[c] == 0,
 				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
 			})
 		}
@@ -255,7 +255,7 @@ func (c *calibration) fit(labels *followedLabels) confidenceFit {
 	}
 	return fitConfidence(len(c.answers), func(i int) (float64, bool) {
 		v := &c.answers[i]
-		return logit(float64(v.z)), labels.alike(v.answered, v.label)
+		return logit(float64(v.z)), labels.alike(v.predicted, v.label)
 	})
 }
 

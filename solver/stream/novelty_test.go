@@ -260,7 +260,7 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 	}
 	own := s.unknownLimit(&s.novelty.scores).at
 	answer := func(label string, score float32) {
-		a := heldOut{id: "x", label: label, answered: "a", z: .5, score: score}
+		a := heldOut{id: "x", label: label, predicted: "a", z: .5, score: score}
 		s.calibration.answers = append(s.calibration.answers, a)
 	}
 	for i := range 2 * heldOutAlone {

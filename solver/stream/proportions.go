@@ -90,12 +90,12 @@ func (p *proportions) corrected(names []string, numbers map[string]int32, tested
 	}
 	answers := map[string]float64{}
 	for _, t := range tested {
-		answers[t.answered]++
+		answers[t.predicted]++
 	}
 	seen := slices.Clone(lately)
 	for _, t := range tested {
-		from, to := numbers[t.answered], numbers[t.label]
-		moved := seen[from] / (answers[t.answered] + untested)
+		from, to := numbers[t.predicted], numbers[t.label]
+		moved := seen[from] / (answers[t.predicted] + untested)
 		lately[from] -= moved
 		lately[to] += moved
 	}

@@ -72,7 +72,7 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 func TestProportionsFollowALabel(t *testing.T) {
 	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, recurrence: recurrence{again: 98, all: 98}}
 	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}
-	wrong, right := heldOut{answered: "a", label: "c"}, heldOut{answered: "a", label: "a"}
+	wrong, right := heldOut{predicted: "a", label: "c"}, heldOut{predicted: "a", label: "a"}
 	for name, c := range map[string]struct {
 		tested      []heldOut
 		least, most float64 // of c

@@ -58,8 +58,8 @@ func (p *prototypes) confirm(e *episode) {
 		}
 	}
 	for _, t := range e.tested {
-		if t.answered != t.label {
-			delete(p.of, t.answered)
+		if t.predicted != t.label {
+			delete(p.of, t.predicted)
 			delete(p.of, t.label)
 		}
 	}

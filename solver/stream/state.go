@@ -40,7 +40,7 @@ const (
 	fieldID
 	fieldVector
 	fieldLabel
-	fieldAnswered
+	fieldPredicted
 	fieldZ
 	_ // the unknown score of a held-out item, no longer written
 	fieldItems

@@ -29,7 +29,7 @@ func sureCurve(answers []heldOut, labels *followedLabels) []SurePoint {
 	out := make([]SurePoint, 0, min(len(answers), surePoints))
 	wrong := 0
 	for i := range answers {
-		if !labels.alike(answers[i].answered, answers[i].label) {
+		if !labels.alike(answers[i].predicted, answers[i].label) {
 			wrong++
 		}
 		if n := i + 1; n*surePoints/len(answers) > i*surePoints/len(answers) {
@@ -58,7 +58,7 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	enough := EnoughLabels(share)
 	count := map[string]int{}
 	for i := range answers {
-		count[labels.called(answers[i].answered)]++
+		count[labels.called(answers[i].predicted)]++
 	}
 	out := &sureLimits{
 		of: map[string]float64{}, pooled: sureFrom(answers, labels, share, enough),
@@ -67,7 +67,7 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	for class, n := range count {
 		if n >= enough {
 			own := slices.DeleteFunc(slices.Clone(answers), func(a heldOut) bool {
-				return labels.called(a.answered) != class
+				return labels.called(a.predicted) != class
 			})
 			out.of[class] = sureFrom(own, labels, share, enough)
 		}
@@ -87,7 +87,7 @@ func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough i
 	from, wrong, next := math.Inf(1), 0, enough
 	for i := range answers {
 		a := &answers[i]
-		if !labels.alike(a.answered, a.label) {
+		if !labels.alike(a.predicted, a.label) {
 			wrong++
 		}
 		n := i + 1

@@ -12,9 +12,9 @@ import (
 func TestSureLimits(t *testing.T) {
 	labels := &followedLabels{}
 	c := &calibration{}
-	add := func(n int, answered, label string, z float32) {
+	add := func(n int, predicted, label string, z float32) {
 		for range n {
-			c.answers = append(c.answers, heldOut{label: label, answered: answered, z: z})
+			c.answers = append(c.answers, heldOut{label: label, predicted: predicted, z: z})
 		}
 	}
 	enough := EnoughLabels(.03)
@@ -52,7 +52,7 @@ func TestSureInNineOfTenStreams(t *testing.T) {
 		c := &calibration{}
 		for i := range 300 {
 			z := random.Float64()
-			a := heldOut{id: fmt.Sprint(i), label: "a", answered: "a", z: float32(z)}
+			a := heldOut{id: fmt.Sprint(i), label: "a", predicted: "a", z: float32(z)}
 			if random.Float64() < .3*(1-z) {
 				a.label = "b"
 			}

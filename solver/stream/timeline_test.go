@@ -215,7 +215,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 		items[10].Frame, items[11].Frame, items[11].Label = frame, frame, label(1)
 		weight := s.timeline.weight
 		answer(t, s, e, items, labels)
-		if tested := s.calibration.answers; len(tested) != 1 || tested[0].answered != want {
+		if tested := s.calibration.answers; len(tested) != 1 || tested[0].predicted != want {
 			t.Errorf("frame %q: %+v, not answered %s", frame, tested, want)
 		}
 		if learned := s.timeline.weight - coherenceKept*weight; math.Abs(learned-1) > 1e-9 {
@@ -231,7 +231,7 @@ func TestConfidenceWaitsForEnoughLabels(t *testing.T) {
 		if fit := c.fit(noLabels.of("s")); fit != (confidenceFit{a: 1}) {
 			t.Fatalf("%d labels: %+v", len(c.answers), fit)
 		}
-		c.answers = append(c.answers, heldOut{label: "a", answered: "a", z: .3})
+		c.answers = append(c.answers, heldOut{label: "a", predicted: "a", z: .3})
 	}
 	if fit := c.fit(noLabels.of("s")); !fit.fitted || !(fit.confidence(.3) > .3) {
 		t.Errorf("%d right answers at .3 leave it %+v", len(c.answers), fit)
