@@ -18,7 +18,6 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	if e.settings.Method == Nearest {
 		inner = 0
 	}
-	e.bounds.enter(e)
 	e.prototypes()
 	if !e.started {
 		e.sweep(false)
@@ -144,7 +143,6 @@ func (e *episode) rounding() float64 {
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	e.setBase()
-	e.bounds.follow(e)
 	if e.blocks.Rows > 0 {
 		return e.sweepBlocks(graph) / float64(max(1, e.unlabelled))
 	}

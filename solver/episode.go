@@ -49,7 +49,6 @@ type episode struct {
 	length  []float64 // k: |C|^2
 	graph   graph
 	order   sweepOrder
-	bounds  bounds
 
 	space    space
 	direct   rowSpace

@@ -1,8 +1,6 @@
 package solver
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -13,7 +11,6 @@ type rowSpace struct {
 	c        []float32 // k x d, the prototypes
 	fixed    []float32 // k x d: weighted sum of labelled rows and prior prototypes
 	next     []float32 // k x d
-	before   []float32 // k x d: the prototypes at the last call of moved
 	partials []float32 // chunks x k x d
 	masses   []float64 // chunks x k
 	chunks   int
@@ -24,7 +21,6 @@ func (r *rowSpace) enter() {
 	e := r.e
 	size := e.k * e.d
 	r.c, r.next, r.fixed = vector.Zeroed(r.c, size), vector.Resize(r.next, size), vector.Zeroed(r.fixed, size)
-	r.before = vector.Zeroed(r.before, size)
 	for p, y := range e.fixed {
 		if y >= 0 {
 			kernel.Axpy(e.weight[p], e.at(p, p+1, &e.scratch), r.fixed[int(y)*e.d:int(y)*e.d+e.d])
@@ -74,15 +70,6 @@ func (r *rowSpace) dot(p, c int) float32 {
 		return r.e.points.dot(p, r.c[c*d:c*d+d])
 	}
 	return kernel.Dot(r.e.u[p*d:p*d+d], r.c[c*d:c*d+d])
-}
-
-// moved returns how far a prototype has moved since the last call.
-func (r *rowSpace) moved(c int) float64 {
-	d := r.e.d
-	now, before := r.c[c*d:c*d+d], r.before[c*d:c*d+d]
-	squared := kernel.SquaredDistance(now, before)
-	copy(before, now)
-	return math.Sqrt(float64(squared))
 }
 
 func (r *rowSpace) average(count int, base, density bool) {

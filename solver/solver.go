@@ -27,9 +27,8 @@ const (
 	bySize engine = iota
 	rowEngine
 	gramEngine
-	denseRows  // rows, with a dense S at any size
-	everyRow   // each labelled row beside the episode stays a row, instead of the mean of its class
-	everyClass // no bounds: each sweep compares every row with every class
+	denseRows // rows, with a dense S at any size
+	everyRow  // each labelled row beside the episode stays a row, instead of the mean of its class
 )
 
 // New returns a Solver for valid settings.
@@ -72,8 +71,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		return nil, err
 	}
 	e := &s.episode
-	// Blocks have prototypes of their own, so bounds would skip nothing: S is dense.
-	e.s.dense, e.bounds.off = s.engine == denseRows || p.Blocks != nil, s.engine == everyClass
+	e.s.dense = s.engine == denseRows || p.Blocks != nil
 	e.settings = &s.settings
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)

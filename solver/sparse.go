@@ -67,44 +67,16 @@ func apart(a, b []element) float64 {
 	return float64(sum)
 }
 
-// updateSparse updates the listed points of a colour and returns the L1 change of S. Points whose bounds
-// allow it are updated from few classes, the others from their scores for all.
+// updateSparse updates the listed points of a colour and returns the L1 change of S.
 func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 	var change float64
-	near := graph && e.bounds.on
-	rest := listed
-	if near && e.bounds.near {
-		rest = w.rest[:0]
-		m := len(e.bounds.movers)
-		if m == 0 {
-			listed = e.moving(w, listed)
-		}
-		movers := e.bounds.scores(e, w, listed)
-		for i, p := range listed {
-			if i+ahead < len(listed) {
-				columns, _ := e.graph.Row(int(listed[i+ahead]))
-				e.s.prefetch(columns)
-			}
-			if m > 0 && e.stands(int(p), movers[i*m:i*m+m], &w.choice) {
-				continue
-			}
-			moved, done := e.updateNear(w, int(p), movers[i*m:i*m+m])
-			if change += moved; !done {
-				rest = append(rest, p)
-			}
-		}
-	}
-	if len(rest) == 0 {
-		return change
-	}
-	w.compared += len(rest)
 	k := e.k
-	scores := e.scores(w, 0, len(rest), rest)
-	for i, p := range rest {
+	scores := e.scores(w, 0, len(listed), listed)
+	for i, p := range listed {
 		row := scores[i*k : i*k+k]
 		if graph {
-			if i+ahead < len(rest) {
-				columns, _ := e.graph.Row(int(rest[i+ahead]))
+			if i+ahead < len(listed) {
+				columns, _ := e.graph.Row(int(listed[i+ahead]))
 				e.s.prefetch(columns)
 			}
 			columns, weights := e.addFixedNeighbours(int(p), row)
@@ -114,38 +86,10 @@ func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
 		if e.started {
 			before = e.s.elements(int(p))
 		}
-		kept := w.choice.elements(row, before)
-		kept, moved := w.choice.settle(kept, before)
-		change += e.replaceSparse(int(p), kept, moved)
-		if near {
-			e.bounds.bound(int(p), row, kept, &w.choice)
-		}
+		kept, moved := w.choice.settle(w.choice.elements(row, before), before)
+		e.s.write(int(p), kept)
+		change += moved
 	}
-	return change
-}
-
-// moving returns the listed points that must be updated, those for which stands is false. It is
-// used without movers.
-func (e *episode) moving(w *worker, listed []int32) []int32 {
-	moving := w.moving[:0]
-	for _, p := range listed {
-		if !e.stands(int(p), nil, &w.choice) {
-			moving = append(moving, p)
-		}
-	}
-	return moving
-}
-
-// replaceSparse replaces row p and returns the L1 change. With bounds, a row that would change by no more
-// than still is not replaced, and the change is 0.
-func (e *episode) replaceSparse(p int, kept []element, change float64) float64 {
-	if e.bounds.on {
-		if change <= float64(e.pool.workers[0].choice.still) {
-			return 0
-		}
-		e.bounds.changed[p] = e.bounds.sweep
-	}
-	e.s.write(p, kept)
 	return change
 }
 
@@ -156,17 +100,13 @@ type choice struct {
 	classes []int32   // k: candidates
 	scores  []float32 // k: of the candidates
 	kept    [sparseWidth]element
-	// Of the last row: the largest score, the least of those kept, and the largest of the classes that were
-	// dropped or left out for lack of room.
-	best, least, left float32
-	enters, share     float32 // how far below the best score a class may be to enter; exp(-enters)
-	still             float32 // a row that would change by no more keeps its s: no class enters with so little
+	// How far below the best score a class may be to enter; exp(-enters).
+	enters, share float32
 }
 
 func (c *choice) size(k int) {
 	c.zeros = vector.Zeroed(c.zeros, k)
 	c.enters, c.share = float32(math.Log(float64(k)/sparseTail)), float32(sparseTail/float64(k))
-	c.still = c.share / sparseWidth
 	c.classes, c.scores = vector.Resize(c.classes, k+sparseWidth), vector.Resize(c.scores, k+sparseWidth)
 }
 
@@ -219,7 +159,6 @@ func (c *choice) keep(classes []int32, scores []float32, before []element) []ele
 			best = v
 		}
 	}
-	c.best, c.left = best, float32(math.Inf(-1))
 	n := 0
 	for i, class := range classes {
 		for len(before) > 0 && before[0].class < class {
@@ -230,32 +169,17 @@ func (c *choice) keep(classes []int32, scores []float32, before []element) []ele
 		if v >= best-c.enters || was && v >= best-sparseReach {
 			classes[n], scores[n] = class, v
 			n++
-		} else if was && v > c.left {
-			c.left = v
 		}
 	}
 	if n > sparseWidth {
 		n = c.largest(classes[:n], scores[:n])
 	}
 	classes, scores = classes[:n], scores[:n]
-	c.least = best
-	for _, v := range scores {
-		c.least = min(c.least, v)
-	}
 	kernel.Softmax(scores)
 	for i, class := range classes {
 		c.kept[i] = element{class, scores[i]}
 	}
 	return c.kept[:n]
-}
-
-// threshold returns the score up to which a further class would not be kept beside the kept classes of
-// the last row.
-func (c *choice) threshold(kept int) float32 {
-	if kept == sparseWidth {
-		return max(c.best-c.enters, c.least)
-	}
-	return c.best - c.enters
 }
 
 // settle drops from kept, which is to replace before, the classes too small to enter, if R falls
@@ -285,9 +209,7 @@ func (c *choice) settle(kept, before []element) ([]element, float64) {
 		if v.value >= least {
 			kept[n] = element{v.class, v.value / (1 - part)}
 			n++
-			continue
 		}
-		c.left = max(c.left, c.best+float32(math.Log(float64(v.value/most))))
 	}
 	return kept[:n], change
 }
@@ -310,9 +232,7 @@ func (c *choice) largest(classes []int32, scores []float32) int {
 			}
 			classes[n], scores[n] = classes[i], v
 			n++
-			continue
 		}
-		c.left = max(c.left, v)
 	}
 	return n
 }

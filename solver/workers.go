@@ -30,11 +30,6 @@ type worker struct {
 	near            []int32 // tile: items near a labelled row
 	own             blockPrototypes
 	choice          choice
-	nearby          nearby
-	moving          []int32 // tile: points to update
-	rest            []int32 // tile: points that are compared with all prototypes
-
-	compared int // number of these points in all sweeps of the solve
 }
 
 func (c *workerPool) resize(workers int) {
@@ -49,8 +44,6 @@ func (c *workerPool) size(k int) {
 	for _, w := range c.workers {
 		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
 		w.choice.size(k)
-		w.nearby.size(k)
-		w.rest, w.moving, w.compared = vector.Resize(w.rest, tile), vector.Resize(w.moving, tile), 0
 	}
 }
 
