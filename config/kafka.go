@@ -153,7 +153,8 @@ func (t *Topics) sections() []section {
 			example("TOPIC").
 			when("correct", "", "topic of corrections").neededBy("correct"),
 		define("state", &t.State, with(holding, states...), "",
-			"compacted topic of what each stream remembers; none: GROUP-state").example("TOPIC"),
+			"compacted topic of what each stream remembers; none: GROUP-state, of a job GROUP-JOB-state").
+			example("TOPIC"),
 		define("group", &t.Group, with(holding, states...), "slkstream",
 			"consumer group of the stage; without it a backfill has slkstream-backfill").
 			example("GROUP"),
