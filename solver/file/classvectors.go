@@ -136,6 +136,9 @@ func (p *Problem) represent(ctx context.Context) (*Problem, error) {
 		return nil, fmt.Errorf("class vectors: %d of %d numbers, not %d of %d",
 			p.ClassVectors.N, p.ClassVectors.D, p.K, p.D)
 	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	has, missing := make([]bool, p.K), p.K
 	mark := func(c int32) {
 		if c >= 0 && !has[c] {

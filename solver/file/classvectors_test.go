@@ -89,6 +89,12 @@ func TestClassVectorsOfSomeClasses(t *testing.T) {
 }
 
 func TestClassVectorsRefused(t *testing.T) {
+	p, _ := blobs(200, 24, 8, 2, false, .9, 5)
+	p.ClassVectors, p.SupportClasses[3] = texts(p, 5), 8
+	_, err := Solve(context.Background(), p, Settings{})
+	if err == nil || !strings.Contains(err.Error(), "support 3") {
+		t.Errorf("%v, want support 3", err)
+	}
 	for says, change := range map[string]func(*vector.Matrix){
 		"class vectors: 7 of 24": func(m *vector.Matrix) { *m = m.Slice(0, 7) },
 		"class vector 3":         func(m *vector.Matrix) { clear(m.Row(3)) },

@@ -19,7 +19,8 @@ type Problem struct {
 	N, D, K int // K 0, without labelled rows: the graph decides the number of clusters
 
 	// Read passes every raw row of the file to use, in order, with the class of a labelled row or -1. The row is
-	// valid during the call. Read is called once, or twice with codes, and again for each fold of a calibration.
+	// valid during the call. Read is called once, or twice with codes, and again for each fold of a calibration;
+	// once more if a class has a vector and no support.
 	// It must give the same rows each time.
 	Read func(use func(row []float32, class int32) error) error
 
