@@ -38,9 +38,6 @@ func (m Matrix) Slice(from, to int) Matrix {
 	return Matrix{m.Values[from*m.D : to*m.D : to*m.D], to - from, m.D}
 }
 
-// Resized returns m with n rows of d values, in m's memory if it is large enough. The values are not cleared.
-func (m Matrix) Resized(n, d int) Matrix { return Matrix{Resize(m.Values, n*d), n, d} }
-
 // Resize returns s with length n, in s's memory if it is large enough. The values are not cleared.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {

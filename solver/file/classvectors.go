@@ -30,23 +30,11 @@ func (p *Problem) newSaid() (*said, error) {
 	}
 	v := &said{unit: vector.New(p.K, p.D), values: make([]float32, (p.N+p.Support.N)*p.K), made: p.made}
 	for c := range p.K {
-		row := v.unit.Row(c)
-		copy(row, p.ClassVectors.Row(c))
-		if at := vector.NotFinite(row); at >= 0 || !unit(row) {
+		if !vector.Unit(v.unit.Row(c), p.ClassVectors.Row(c)) {
 			return nil, fmt.Errorf("class vector %d: its values are not finite or all zero", c)
 		}
 	}
 	return v, nil
-}
-
-// unit scales a row to length 1, and says whether it has a length.
-func unit(row []float32) bool {
-	length := math.Sqrt(float64(kernel.Dot(row, row)))
-	if length == 0 || math.IsInf(length, 0) {
-		return false
-	}
-	kernel.Scale(float32(1/length), row)
-	return true
 }
 
 // read notes what the vectors say of a raw row; of a row without a direction they say nothing.
@@ -155,8 +143,7 @@ func (p *Problem) represent(ctx context.Context) (*Problem, error) {
 	mean, row := make([]float32, p.D), make([]float32, p.D)
 	if err := p.each(ctx, func(_ int, raw []float32, class int32) error {
 		mark(class)
-		copy(row, raw)
-		if unit(row) {
+		if vector.Unit(row, raw) {
 			kernel.Axpy(1/float32(p.N), row, mean)
 		}
 		return nil
@@ -164,8 +151,7 @@ func (p *Problem) represent(ctx context.Context) (*Problem, error) {
 		return nil, err
 	}
 	for c := range p.K {
-		copy(row, p.ClassVectors.Row(c))
-		unit(row)
+		vector.Unit(row, p.ClassVectors.Row(c))
 		kernel.Axpy(-1/float32(p.K), row, mean)
 	}
 	out := *p
@@ -175,8 +161,7 @@ func (p *Problem) represent(ctx context.Context) (*Problem, error) {
 		if has[c] {
 			continue
 		}
-		copy(row, p.ClassVectors.Row(c))
-		unit(row)
+		vector.Unit(row, p.ClassVectors.Row(c))
 		kernel.Axpy(1, mean, row)
 		out.Support = vector.Rows(append(out.Support.Values, row...), p.D)
 		out.SupportClasses = append(out.SupportClasses, int32(c))
