@@ -72,7 +72,7 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 		return err == nil, err
 	}
 	s.log.Info("backfill", "job", b.Job, "records", all, "left", left)
-	v, err := s.labels.at(ctx, plan.Labels)
+	v, err := s.labels.at(ctx, plan.Labels, nil)
 	if err != nil {
 		return false, err
 	}

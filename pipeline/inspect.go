@@ -169,7 +169,7 @@ func ReadLabels(
 			return nil, fmt.Errorf("labels topic %s/%d: %w", name, p, err)
 		}
 	}
-	v, err := newLabels(client, name, "", decode, support, log).at(ctx, ends)
+	v, err := newLabels(client, name, "", decode, support, log).at(ctx, ends, nil)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}

@@ -226,7 +226,7 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 	if !l.reaches(from.next) {
 		from = l.root
 	}
-	v := &view{next: slices.Clone(next), resets: l.resetsBefore(next), orders: l.standing()}
+	v := &view{next: slices.Clone(next), resets: l.resetsBefore(next), orders: l.standing(), of: l}
 	var keys map[string]bool
 	if from == l.root {
 		keys = make(map[string]bool, len(l.keys))

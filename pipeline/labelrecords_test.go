@@ -216,6 +216,20 @@ func TestALessonTakesLittleMemory(t *testing.T) {
 	if len(held) != lessons || held[0].labels.Len() != n {
 		t.Errorf("%d labels", held[0].labels.Len())
 	}
+	all := newLabels(nil, "labels", "", record.Options{}, nil, slog.New(slog.DiscardHandler))
+	all.records = l
+	all.current.Store(v)
+	measure("a version for each of two partitions that take turns", 192<<10, func() {
+		var first, second *view
+		for i := range int64(lessons / 2) {
+			for from, at := range map[**view]int64{&first: n + i, &second: n + lessons/2 + i} {
+				var err error
+				if *from, err = all.at(t.Context(), []int64{at}, *from); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
 }
 
 // Labels in partitions added to the topic are read. A label of another dimension than the feed's goes to the

@@ -38,7 +38,6 @@ type labels struct {
 
 	mutex   sync.Mutex
 	records *labelRecords // nil: the topic is not read yet
-	last    *view         // the version that at made last
 	trouble error         // why the topic cannot be read now; nil: it can be
 }
 
@@ -53,6 +52,7 @@ type view struct {
 	said     ordered.List[*labelRecord] // names and rejections, oldest first
 	naming   *naming                    // computed from said
 	orders   *orders                    // to the process that answers; nil: none
+	of       *labelRecords              // that it was made from
 }
 
 // dimensions returns the dimensions of the examples, by model.
@@ -280,7 +280,7 @@ func (l *labels) show(records *labelRecords) (letters []record.Out) {
 	l.mutex.Lock()
 	from := l.current.Load()
 	if l.records != records {
-		l.records, l.last, from = records, nil, records.root
+		l.records, from = records, records.root
 	}
 	v := records.version(from, records.next)
 	l.current.Store(v)
@@ -348,9 +348,10 @@ func (l *labels) writeLetters(ctx context.Context, letters []record.Out) {
 
 // at returns the version that ended at this position: a stream replays its episodes with the labels it
 // answered them with. The version is made from the records in memory, or, if those do not reach back far
-// enough, read from the topic again.
-func (l *labels) at(ctx context.Context, next []int64) (*view, error) {
-	if v, ok := l.held(next); ok {
+// enough, read from the topic again. near is a version of about that position, from which it costs less to
+// make; nil: none is known.
+func (l *labels) at(ctx context.Context, next []int64, near *view) (*view, error) {
+	if v, ok := l.held(next, near); ok {
 		return v, nil
 	}
 	n, err := l.client.Partitions(ctx, l.topic)
@@ -393,7 +394,7 @@ func (l *labels) remade(now *view, next []int64) bool {
 }
 
 // held returns the version at this position, if the process still has its records.
-func (l *labels) held(next []int64) (*view, bool) {
+func (l *labels) held(next []int64, near *view) (*view, bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	now := l.current.Load()
@@ -404,14 +405,13 @@ func (l *labels) held(next []int64) (*view, bool) {
 		return nil, false
 	}
 	from := now
-	if l.last != nil && apart(l.last.next, next) < apart(now.next, next) {
-		from = l.last
+	if near != nil && near.of == l.records && apart(near.next, next) < apart(now.next, next) {
+		from = near
 	}
-	if !slices.Equal(from.next, next) {
-		l.last = l.records.version(from, next)
-		from = l.last
+	if slices.Equal(from.next, next) {
+		return from, true
 	}
-	return from, true
+	return l.records.version(from, next), true
 }
 
 // fix makes one view permanent, so that the topic is not followed.

@@ -84,7 +84,7 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 					slices.Sort(got)
 					return slices.Equal(got, want)
 				})
-				v, err := s.labels.at(t.Context(), before)
+				v, err := s.labels.at(t.Context(), before, nil)
 				if err != nil || v != s.labels.current.Load() {
 					t.Errorf("process %d: what old labels taught is not learned again by the new ones: %v", i+1, err)
 				}

@@ -351,7 +351,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		}
 		if v == nil || !slices.Equal(v.next, a.Labels) {
 			var err error
-			if v, err = p.stage.labels.at(ctx, a.Labels); err != nil {
+			if v, err = p.stage.labels.at(ctx, a.Labels, v); err != nil {
 				return 0, err
 			}
 		}
