@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ import (
 )
 
 // A partition whose state ends in an open transaction is restored: the new owner aborts the transaction, and
-// reports what it waits for until then.
+// reports what it waits for until then. It aborts it in the output's partitions too: results that lack their
+// marker would be committed with its own, after they were answered again.
 func TestStateEndsInAHangingTransaction(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)
@@ -43,14 +45,20 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	if asked := delivery.asked.Load(); asked != 1 {
 		t.Errorf("asked %d times to give up what hangs", asked)
 	}
+	for _, name := range []string{o.State, o.Out, o.Dead} {
+		if !slices.Contains(delivery.partitions, topic.TopicPartition{Topic: name}) {
+			t.Errorf("what hangs in %s is not given up: %v", name, delivery.partitions)
+		}
+	}
 }
 
 // hanging is a delivery whose commit sessions abort hanging transactions with end, because the embedded
 // broker cannot make a hanging transaction that an ordinary abort would end.
 type hanging struct {
 	producer.Delivery
-	end   func(context.Context) error
-	asked atomic.Int32
+	end        func(context.Context) error
+	asked      atomic.Int32
+	partitions []topic.TopicPartition // of the last call
 }
 
 func (h *hanging) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
@@ -63,9 +71,10 @@ type hangingCommitter struct {
 	*hanging
 }
 
-func (h *hangingCommitter) GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error {
+func (h *hangingCommitter) GiveUpHanging(ctx context.Context, partitions []topic.TopicPartition) error {
 	h.asked.Add(1)
-	return errors.Join(h.Committer.GiveUpHanging(ctx, tp), h.end(ctx))
+	h.partitions = partitions
+	return errors.Join(h.Committer.GiveUpHanging(ctx, partitions), h.end(ctx))
 }
 
 // leaveOpen writes a record in a transaction that stays open until end is called.

@@ -204,9 +204,9 @@ type committing func()
 func (c committing) Commit(context.Context, *producer.Commit) error { c(); return nil }
 func (committing) Close(context.Context) error                      { return nil }
 
-func (committing) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
-func (committing) StateEnd() (int64, bool)                                   { return 0, false }
-func (committing) Failed() <-chan error                                      { return nil }
+func (committing) GiveUpHanging(context.Context, []topic.TopicPartition) error { return nil }
+func (committing) StateEnd() (int64, bool)                                     { return 0, false }
+func (committing) Failed() <-chan error                                        { return nil }
 
 // Streams that are quiet make room for others; where none is, there is no room.
 func TestMemoryOfFirstAnswers(t *testing.T) {

@@ -68,8 +68,8 @@ func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
 func (n *noted) Close(context.Context) error { return nil }
 func (n *noted) Failed() <-chan error        { return nil }
 
-func (n *noted) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
-func (n *noted) StateEnd() (int64, bool)                                   { return -1, true }
+func (n *noted) GiveUpHanging(context.Context, []topic.TopicPartition) error { return nil }
+func (n *noted) StateEnd() (int64, bool)                                     { return -1, true }
 
 // Results are written at once, one commit at a time. Their journal entries wait for the journal, which is
 // written at the interval.

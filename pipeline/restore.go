@@ -80,7 +80,14 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 		return nil, err
 	}
 	defer s.turn(ctx)()
-	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group, committer.GiveUpHanging)
+	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
+		outputs, err := s.outputs(ctx)
+		if err != nil {
+			return err
+		}
+		return committer.GiveUpHanging(ctx, append(outputs, tp))
+	}
+	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group, giveUp)
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +141,24 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"state_bytes", loaded.Bytes())
 	return p, nil
+}
+
+// outputs returns the partitions to which a commit may write records.
+func (s *Stage) outputs(ctx context.Context) (list []topic.TopicPartition, err error) {
+	o := &s.options
+	for _, name := range []string{o.Out, o.Dead, o.Review, o.Episodes, o.Corrections} {
+		if name == "" {
+			continue
+		}
+		n, err := s.client.Partitions(ctx, name)
+		if err != nil && !topic.IsMissing(err) {
+			return nil, err
+		}
+		for p := range int32(n) {
+			list = append(list, topic.TopicPartition{Topic: name, Partition: p})
+		}
+	}
+	return list, nil
 }
 
 // turn waits until fewer partitions are being restored than there are workers, and returns the function that

@@ -138,7 +138,9 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 }
 
 // GiveUpHanging implements Committer. It does nothing, as there are no transactions.
-func (a *atLeastOnce) GiveUpHanging(context.Context, topic.TopicPartition) error { return nil }
+func (a *atLeastOnce) GiveUpHanging(context.Context, []topic.TopicPartition) error {
+	return nil
+}
 
 // StateEnd implements Committer.
 func (a *atLeastOnce) StateEnd() (int64, bool) {

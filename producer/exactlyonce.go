@@ -205,12 +205,12 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 func (e *exactlyOnce) Failed() <-chan error { return nil }
 
 // GiveUpHanging implements Committer. Claim has ended the transactions that the coordinator knew. But a
-// broker that is killed while a transaction ends can report it complete to the coordinator although one
-// partition lacks its marker. Nothing ends it there except the end of a later transaction of the same
+// broker that is killed while a transaction ends can report it complete to the coordinator although
+// partitions lack its marker. Nothing ends it there except the end of a later transaction of the same
 // producer. That one is aborted, not committed, because the intended outcome is unknown: state that lacks a
 // commit costs what a stream learned from it, while state ahead of the offset would skip records.
-func (e *exactlyOnce) GiveUpHanging(ctx context.Context, tp topic.TopicPartition) error {
-	if err := e.addPartitions(ctx, []topic.TopicPartition{tp}); err != nil {
+func (e *exactlyOnce) GiveUpHanging(ctx context.Context, partitions []topic.TopicPartition) error {
+	if err := e.addPartitions(ctx, partitions); err != nil {
 		return err
 	}
 	return e.end(ctx, false)

@@ -28,7 +28,7 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 		c.sender.Enlist = nil
 	}
 	for {
-		err := c.sender.Write(b.ctx, b.snapshot(2))
+		err := c.sender.Write(b.ctx, append(b.snapshot(2), b.results(8, 9)...))
 		if err == nil {
 			break
 		}
@@ -43,7 +43,12 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 	if committed, end := b.ends(tp); committed >= end {
 		t.Fatalf("nothing hangs: what is committed ends at %d, the partition at %d", committed, end)
 	}
-	if err := c.GiveUpHanging(b.ctx, tp); err != nil {
+	// The result too would be committed with the next transaction in its partition.
+	partitions := []topic.TopicPartition{tp}
+	for p := range int32(2) {
+		partitions = append(partitions, topic.TopicPartition{Topic: b.out, Partition: p})
+	}
+	if err := c.GiveUpHanging(b.ctx, partitions); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(3), Offset: 4}); err != nil {
