@@ -61,19 +61,20 @@ func (p *preparedSet) row(e *labelled) (int32, bool) {
 // readyMost bounds the models and dimensions that a set is kept prepared for: a sender may invent them.
 const readyMost = 4
 
-// An episode gets all examples of a set that has no more than these. Of a larger set it gets about as
-// many, of the classes nearest to its items: a labelled example costs every episode of every stream.
+// An episode gets all examples of the labels topic, for every stream or for this one, if they are no more
+// than labelledMost: they are prepared once for all episodes. Of more, and of more than nearMost of the
+// stream's own feed, it gets about nearMost, of the classes nearest to its items.
 const (
-	labelledMost = 4096 // of the labels topic, for every stream or for this one
-	taughtMost   = 1024 // of the stream's own feed
+	labelledMost = 4096
+	nearMost     = 1024
 )
 
-// prepared returns the examples of the set that an episode gets, at most about most, or without items those
-// that stand for all classes. What does not depend on the items, which fixed says, is prepared at its first
+// prepared returns the examples of the set that an episode gets, or without items at most about whole that
+// stand for all classes. What does not depend on the items, which fixed says, is prepared at its first
 // use, for all streams of this fit.
-func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, fixed bool, err error) {
-	if s.len() > most && len(items) > 0 {
-		p, err = f.prepare(s.near(items, most))
+func (s *exampleSet) prepared(f fit, items []Item, whole int) (p *preparedSet, fixed bool, err error) {
+	if s.len() > whole && len(items) > 0 {
+		p, err = f.prepare(s.near(items, nearMost))
 		return p, false, err
 	}
 	s.mutex.Lock()
@@ -82,8 +83,8 @@ func (s *exampleSet) prepared(f fit, items []Item, most int) (p *preparedSet, fi
 		return p, true, nil
 	}
 	list := slices.Collect(s.byLabel.All())
-	if len(list) > most {
-		list = s.near(nil, most)
+	if len(list) > whole {
+		list = s.near(nil, whole)
 	}
 	if p, err = f.prepare(list); err != nil {
 		return nil, false, err

@@ -28,7 +28,11 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 			if i > 0 && (now == before) != c.whole || (e.problem.Prepared != nil) != c.whole {
 				t.Errorf("%d classes of %d examples, episode %d: same set: %t", c.classes, c.each, i, now == before)
 			}
-			if most := labelledMost + len(items)*candidatesEach; now.Len() > most {
+			most := nearMost + len(items)*candidatesEach
+			if c.whole {
+				most = labelledMost
+			}
+			if now.Len() > most {
 				t.Errorf("%d classes of %d examples: an episode gets %d", c.classes, c.each, now.Len())
 			}
 			for _, item := range items {

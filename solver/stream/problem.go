@@ -46,11 +46,11 @@ func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipp
 	f := fit{s.model, s.dimension, s.settings.Solver.Power}
 	p.fixed, p.sum = true, p.own.sum+p.everyone.sum
 	for i, from := range []struct {
-		set  *exampleSet
-		most int
-	}{{p.own, labelledMost}, {p.everyone, labelledMost}, {p.force.taught, taughtMost}} {
+		set   *exampleSet
+		whole int
+	}{{p.own, labelledMost}, {p.everyone, labelledMost}, {p.force.taught, nearMost}} {
 		fixed := false
-		if p.sets[i], fixed, err = from.set.prepared(f, items, from.most); err != nil {
+		if p.sets[i], fixed, err = from.set.prepared(f, items, from.whole); err != nil {
 			return 0, err
 		}
 		p.fixed = p.fixed && fixed
