@@ -164,7 +164,7 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 			norms[q] = e.own[q] + v
 		}
 		norms[p] = infinite
-		below := kernel.Below(e.graph.positions, norms, row, ceiling(norms, row, rho))
+		below := kernel.Below(e.graph.positions, norms, row, e.graph.ceiling(norms, row, rho))
 		for _, q := range e.graph.positions[:below] {
 			if squared := norms[q] - 2*row[q]; squared < worst {
 				insertNear(ids, squares, q, squared)
@@ -185,16 +185,13 @@ func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neigh
 }
 
 // ceiling returns an upper bound of the rho-th smallest of norms - 2 products.
-func ceiling(norms, products []float32, rho int) float32 {
-	infinite := float32(math.Inf(1))
+func (g *graph) ceiling(norms, products []float32, rho int) float32 {
 	if rho > kernel.Groups {
-		return infinite
+		return float32(math.Inf(1))
 	}
-	var minima [kernel.Groups]float32
-	for i := range minima {
-		minima[i] = infinite
-	}
-	kernel.GroupMinima(&minima, norms, products)
+	minima := &g.minima
+	infinite(minima[:])
+	kernel.GroupMinima(minima, norms, products)
 	for i, v := range minima[1:] { // insertion sort of the first rho
 		at := min(i+1, rho)
 		for ; at > 0 && minima[at-1] > v; at-- {

@@ -85,6 +85,7 @@ type graph struct {
 	norms           []float32 // n: squared lengths, with the lag from a row
 	apart           []float32 // 2n-1: see lags
 	positions       []int32   // n
+	minima          [kernel.Groups]float32
 	products        []float32 // n x n, if the engine has none
 	ranked          []float32 // rho: weight of the r-th nearest
 }
