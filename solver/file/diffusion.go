@@ -32,131 +32,83 @@ const mostVisits = 3e7
 func mostSteps(n int) int { return max(25, min(300, int(mostVisits)/n)) }
 
 // solve returns x, N x k, for the right sides b, N x k, by conjugate gradients with the diagonal as
-// preconditioner: a step size for each of the k columns, one pass over the graph for all. It begins with the
-// given x. Both b and x are overwritten.
+// preconditioner: all columns take the same steps, so that a pass over the rows is one over memory. It begins
+// with the given x, 0 at fixed rows, as b is. Both are overwritten.
 func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress) ([]float32, error) {
 	n := len(s.diagonal)
-	p, q := make([]float32, n*k), make([]float32, n*k)
-	r := b
-	count := chunks(n)
-	partial := make([]float64, count*k)
-	// inner sums f over the rows, column by column, in an order that does not depend on the number of cores.
-	inner := func(out []float64, f func(sum []float64, row int)) {
-		eachChunk(n, func(i, from, to int) {
-			sum := partial[i*k : i*k+k]
-			clear(sum)
-			for row := from; row < to; row++ {
-				f(sum, row)
-			}
-		})
-		clear(out)
-		for i := range count {
-			for c := range k {
-				out[c] += partial[i*k+c]
-			}
+	p, q, r := make([]float32, n*k), make([]float32, n*k), b
+	partial := make([]float64, chunks(n))
+	// sum adds f of each chunk of values in an order that does not depend on the number of cores.
+	sum := func(f func(from, to int) float64) (total float64) {
+		eachChunk(n, func(i, from, to int) { partial[i] = f(from, to) })
+		for _, v := range partial {
+			total += v
 		}
+		return total
 	}
-	rho, next, pq, step := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
-	single := make([]float32, k) // step
-	residual := func(sum []float64, row int) {
-		inverse := 1 / float64(s.diagonal[row])
-		for c, v := range r[row*k : row*k+k] {
-			sum[c] += float64(v) * float64(v) * inverse
+	residual := func(from, to int) (squares float64) {
+		for row := from; row < to; row++ {
+			own := r[row*k : row*k+k]
+			squares += float64(kernel.Dot(own, own) / s.diagonal[row])
 		}
+		return squares
 	}
-	inner(rho, residual)
-	enough := make([]float64, k)
-	for c, v := range rho {
-		enough[c] = v * s.leftOver * s.leftOver
-	}
-	inner(rho, func(sum []float64, row int) {
-		kernel.Axpy(-1, s.times(x, q, row, k), r[row*k:row*k+k])
-		residual(sum, row)
+	enough := sum(residual) * s.leftOver * s.leftOver
+	rho := sum(func(from, to int) float64 {
+		s.times(q, x, from, to, k)
+		kernel.Axpy(-1, q[from*k:to*k], r[from*k:to*k])
+		return residual(from, to)
 	})
-	for row := range n {
-		inverse := 1 / s.diagonal[row]
-		for c := row * k; c < row*k+k; c++ {
-			p[c] = r[c] * inverse
-		}
-	}
+	turn := float32(0) // p is r over the diagonal, and so much of the p before
 	most := mostSteps(n)
-	for at := range most {
+	for at := 0; at < most && rho > enough; at++ {
 		told(at, most)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		inner(pq, func(sum []float64, row int) {
-			out, own := s.times(p, q, row, k), p[row*k:row*k+k]
-			for c, v := range own {
-				sum[c] += float64(v) * float64(out[c])
+		eachChunk(n, func(_, from, to int) {
+			kernel.Scale(turn, p[from*k:to*k])
+			for row := from; row < to; row++ {
+				kernel.Axpy(1/s.diagonal[row], r[row*k:row*k+k], p[row*k:row*k+k])
 			}
 		})
-		running := false
-		for c := range k {
-			step[c] = 0
-			if rho[c] > enough[c] && pq[c] > 0 {
-				step[c], running = rho[c]/pq[c], true
+		product := sum(func(from, to int) (product float64) {
+			s.times(q, p, from, to, k)
+			for row := from; row < to; row++ {
+				product += float64(kernel.Dot(p[row*k:row*k+k], q[row*k:row*k+k]))
 			}
-		}
-		singly(single, step)
-		if !running {
+			return product
+		})
+		if product <= 0 { // less than float32 holds
 			break
 		}
-		inner(next, func(sum []float64, row int) {
-			xs, rs, ps, qs := x[row*k:row*k+k], r[row*k:row*k+k], p[row*k:row*k+k], q[row*k:row*k+k]
-			for c, v := range single {
-				xs[c] += v * ps[c]
-				rs[c] -= v * qs[c]
-			}
-			residual(sum, row)
+		step := float32(rho / product)
+		next := sum(func(from, to int) float64 {
+			kernel.Axpy(step, p[from*k:to*k], x[from*k:to*k])
+			kernel.Axpy(-step, q[from*k:to*k], r[from*k:to*k])
+			return residual(from, to)
 		})
-		for c := range k {
-			if step[c] = 0; rho[c] > 0 {
-				step[c] = next[c] / rho[c]
-			}
-			rho[c] = next[c]
-		}
-		singly(single, step)
-		eachChunk(n, func(_, from, to int) {
-			for row := from; row < to; row++ {
-				inverse := 1 / s.diagonal[row]
-				ps, rs := p[row*k:row*k+k], r[row*k:row*k+k]
-				for c, v := range single {
-					ps[c] = rs[c]*inverse + v*ps[c]
-				}
-			}
-		})
+		turn, rho = float32(next/rho), next
 	}
 	return x, nil
 }
 
-// singly rounds values to float32.
-func singly(out []float32, values []float64) {
-	for i, v := range values {
-		out[i] = float32(v)
-	}
-}
-
-// times writes a row of the matrix times x, k columns, to q and returns it.
-func (s *system) times(x, q []float32, row, k int) []float32 {
-	out := q[row*k : row*k+k]
-	for c, v := range x[row*k : row*k+k] {
-		out[c] = s.diagonal[row] * v
-	}
-	if s.fixed != nil && s.fixed[row] {
-		return out
-	}
-	columns, weights := s.graph.Row(row)
-	if row+2 < len(s.diagonal) {
-		ahead, _ := s.graph.Row(row + 2)
-		kernel.Prefetch(x, k, ahead)
-	}
-	for j, other := range columns {
-		if s.fixed == nil || !s.fixed[other] {
-			kernel.Axpy(-weights[j], x[int(other)*k:int(other)*k+k], out)
+// times writes rows [from, to) of the matrix times x, k columns, to q. Fixed rows are 0 in x.
+func (s *system) times(q, x []float32, from, to, k int) {
+	for row := from; row < to; row++ {
+		out := q[row*k : row*k+k]
+		clear(out)
+		if s.fixed != nil && s.fixed[row] {
+			continue
 		}
+		if row+2 < len(s.diagonal) {
+			ahead, _ := s.graph.Row(row + 2)
+			kernel.Prefetch(x, k, ahead)
+		}
+		kernel.Axpy(s.diagonal[row], x[row*k:row*k+k], out)
+		columns, weights := s.graph.Row(row)
+		kernel.AddRows(out, -1, x, columns, weights)
 	}
-	return out
 }
 
 // decay keeps values finite in a part of the graph that has labels of some classes only: without it the
@@ -232,10 +184,6 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 	holds := func(q int32) bool { return int(class[q]) >= from && int(class[q]) < to }
 	for p := range n {
 		if class[p] >= 0 {
-			if holds(int32(p)) {
-				at := p*k + int(class[p]) - from
-				b[at], said[at] = s.diagonal[p], 1
-			}
 			continue
 		}
 		own, degree := said[p*k:p*k+k], s.diagonal[p]/(1+decay+s.weight)
@@ -248,7 +196,13 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 			}
 		}
 	}
-	return s.solve(ctx, b, said, k, told)
+	x, err := s.solve(ctx, b, said, k, told)
+	for p := range n {
+		if err == nil && holds(int32(p)) {
+			x[p*k+int(class[p])-from] = 1
+		}
+	}
+	return x, err
 }
 
 // mass returns the sum of each row's values over all classes, given that its evidence sums to 1.
