@@ -93,8 +93,8 @@ func (k *kafkaBench) corrected(ctx context.Context, b *bench) (err error) {
 			item = *it
 		}
 	})
-	_, vector, found := store.Find(item.Name)
-	if !found {
+	vector := store.Find(item.Name)[item.Name].Vector
+	if vector == nil {
 		return errors.New("relabel: no recent item of class-1")
 	}
 	changes := []struct {

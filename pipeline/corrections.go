@@ -122,11 +122,8 @@ func (p *partition) apply(change *labelChange, to *view) {
 		kind = "taught"
 		c.Label, c.Stream, c.Model, c.Vector = e.Label, change.now.stream, e.Model, e.Vector
 	}
-	rival := func(it *recent.Item, unit []float32, within float64) bool {
-		return nearerExample(to.labels, c.ID, it, unit, within)
-	}
 	by := func(*recent.Corrected) *labelRecord { return change.by }
-	p.tellCorrections(p.recent.Correct(c, rival), to, kind, by)
+	p.tellCorrections(p.recent.Correct(c, to.nearer), to, kind, by)
 }
 
 // forgetNames drops the recent items whose names were forgotten after they were answered.

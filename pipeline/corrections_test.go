@@ -109,7 +109,7 @@ func TestCorrections(t *testing.T) {
 						continue
 					}
 					left--
-					_, _, found := o.Recent.Find(id)
+					found := o.Recent.Find(id)[id].Vector != nil
 					if said.answers[id][0].Label != "class-2" || c.New != (record.Called{}) || found {
 						t.Errorf("forgotten: %+v, still there: %t", c, found)
 					}
@@ -158,7 +158,7 @@ func TestForgottenItemsAreFoundNoMore(t *testing.T) {
 	kept := func() (left map[string]int) {
 		left = map[string]int{}
 		for id, answers := range said.answers {
-			if _, _, found := o.Recent.Find(id); found {
+			if o.Recent.Find(id)[id].Vector != nil {
 				left[answers[0].Label]++
 			}
 		}

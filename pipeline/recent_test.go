@@ -24,8 +24,8 @@ func TestRecentItems(t *testing.T) {
 		t.Errorf("%d items of %d", items, n)
 	}
 	for id, answers := range s.answers {
-		item, vector, found := o.Recent.Find(id)
-		if !found || item.Label != answers[0].Label || item.Stream != answers[0].Stream || len(vector) != dimension {
+		item := o.Recent.Find(id)[id]
+		if item.Label != answers[0].Label || item.Stream != answers[0].Stream || len(item.Vector) != dimension {
 			t.Errorf("%s: %+v, answered %+v", id, item, answers[0])
 		}
 	}

@@ -110,29 +110,22 @@ func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (
 
 // WouldCorrect returns the recent items whose label would change if the examples were taught, by the
 // rule of --corrections.
-func (s *Stage) WouldCorrect(examples []record.Example) (out []recent.Corrected) {
+func (s *Stage) WouldCorrect(examples []record.Example) []recent.Corrected {
 	if s.options.Recent == nil {
 		return nil
 	}
 	v := s.labels.current.Load()
-	known := map[string]bool{}
+	changes := make([]recent.Change, len(examples))
 	for i := range examples {
 		e := &examples[i]
-		c := recent.Change{
-			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector,
-			Named: v.naming.names.Of, Try: true,
-		}
-		rival := func(it *recent.Item, unit []float32, within float64) bool {
-			return nearerExample(v.labels, c.ID, it, unit, within)
-		}
-		for _, p := range s.options.Recent.Partitions() {
-			for _, item := range p.Correct(c, rival) {
-				if !known[item.ID] {
-					known[item.ID] = true
-					out = append(out, item)
-				}
-			}
+		changes[i] = recent.Change{
+			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.naming.names.Of,
 		}
 	}
-	return out
+	return s.options.Recent.WouldCorrect(changes, v.nearer)
+}
+
+// nearer is a recent.Rival: whether another example than that of id is within a squared distance of an item.
+func (v *view) nearer(id string, it *recent.Item, unit []float32, within float64) bool {
+	return nearerExample(v.labels, id, it, unit, within)
 }

@@ -30,8 +30,7 @@ func TestUnknownPage(t *testing.T) {
 			Attributes: json.RawMessage(pixel),
 		})
 		strangers = append(strangers, recent.Stranger{
-			Item: items[i], Vector: []float32{1, float32(i%8) / 8},
-			Group: i / 8,
+			Found: recent.Found{Item: items[i], Vector: []float32{1, float32(i%8) / 8}}, Group: i / 8,
 		})
 	}
 	o.Recent.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return strangers[i].Vector }))

@@ -140,6 +140,11 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	f.rows.Store(source.Rows())
+	if n := source.Rows(); n >= 0 { // else the end of the file tells
+		if err := f.fits(n); err != nil {
+			return 0, err
+		}
+	}
 	if c.Config.Feed.Loop {
 		f.rows.Store(-1)
 	}
@@ -164,9 +169,20 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 			batch = batch[:0]
 		}
 		if err == io.EOF {
-			return rows, nil
+			return rows, f.fits(rows)
 		}
 	}
+}
+
+// fits returns an error if the labels or the keys are not as many as the input's rows.
+func (f *feeder) fits(rows int64) error {
+	if f.labels != nil && int64(len(f.labels)) != rows {
+		return fmt.Errorf("labels-file: has %d rows, the input has %d", len(f.labels), rows)
+	}
+	if f.keys != nil && int64(len(f.keys)) != rows {
+		return fmt.Errorf("keys: has %d rows, the input has %d", len(f.keys), rows)
+	}
+	return nil
 }
 
 // pace limits the rate of records.

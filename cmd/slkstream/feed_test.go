@@ -258,3 +258,26 @@ func TestTeachRefuses(t *testing.T) {
 		t.Errorf("exit %d: %s", code, messages)
 	}
 }
+
+// Labels or keys that are not as many as the input's rows are refused, in files of any kind.
+func TestFeedOfAnotherLength(t *testing.T) {
+	dir, _ := embedded(t)
+	input, _, _ := saveBlobs(t, 10, 4, 2, 1)
+	_, long, _ := saveBlobs(t, 12, 4, 2, 1)
+	_, short, _ := saveBlobs(t, 9, 4, 2, 1)
+	lines := filepath.Join(t.TempDir(), "rows.jsonl")
+	if err := os.WriteFile(lines, []byte(strings.Repeat(`{"vector":[1,2]}`+"\n", 10)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []string{input, lines} {
+		for _, setting := range []string{"labels-file", "keys"} {
+			for file, n := range map[string]string{long: "12", short: "9"} {
+				code, _, messages := runLine(t, "feed", "--embedded-dir", dir, "--input", rows,
+					"--"+setting, file, "--out", "in")
+				if code != exitFailed || !strings.Contains(messages, setting+": has "+n+" rows, the input has") {
+					t.Errorf("%s, --%s of %s rows: exit %d, %s", rows, setting, n, code, messages)
+				}
+			}
+		}
+	}
+}

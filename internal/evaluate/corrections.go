@@ -64,7 +64,7 @@ func (s *Stream) Corrections(ctx context.Context, set *Set, seed uint64) (Correc
 			}
 			out.Taught++
 			e := stream.Example{ID: items[i].ID, Label: truth[items[i].ID], Vector: trial.Items[at].Vector}
-			rival := func(_ *recent.Item, unit []float32, within float64) bool {
+			rival := func(_ string, _ *recent.Item, unit []float32, within float64) bool {
 				for j := range examples {
 					if recent.Within(unit, examples[j].Vector, within) {
 						return true

@@ -15,7 +15,6 @@ type Change struct {
 	Vector []float32
 	Knows  func(*Block) bool // whether the block was answered with the change in force; nil: none was
 	Named  Named
-	Try    bool // change nothing, only return the items whose label would change
 }
 
 // Named returns the name of a class in a stream; nil: the class itself.
@@ -124,84 +123,127 @@ const (
 //     confidence, and they are clearly nearer to the example than to any other;
 //   - if the example had another label before, or is forgotten, the items that were corrected by it.
 //
-// rival says whether an example other than the change's lies within a squared distance of
-// an item's unit vector.
-func (p *Partition) Correct(c Change, rival func(it *Item, unit []float32, within float64) bool) []Corrected {
-	example, ok := unit(c.Vector)
-	if !ok && c.Label != "" {
-		return nil
-	}
-	s := p.store
-	var own Item
-	of, at := s.find(c.ID)
-	if of != nil {
-		s.mutex.RLock()
-		own = of.items[at]
-		s.mutex.RUnlock()
-	}
-	found := of != nil && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream)
-	row := make([]float32, len(example))
-	near := func(b *Block, i int) (distance float64, near bool) {
-		it := &b.items[i]
-		if !found || it.class != own.Said || own.Said == c.Label || it.SaidConfidence >= unsure ||
-			b.dimension != len(example) || c.Model != "" && c.Model != it.Model {
-			return 0, false
-		}
-		b.decode(row, i)
-		distance = max(0, 2-2*float64(kernel.Dot(example, row)))
-		return distance, distance < 2 && !rival(it, row, distance/nearer)
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	var out []Corrected
+// rival says whether an example of another id than the change's lies within a squared distance of an item's
+// unit vector.
+func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
+	lessons := p.store.lessons([]Change{c})
+	p.store.mutex.Lock()
+	defer p.store.mutex.Unlock()
 	for _, b := range p.blocks {
-		if c.Knows != nil && c.Knows(b) {
-			continue
-		}
 		for i := range b.items {
-			it := &b.items[i]
-			if c.Try {
-				tried := *it
-				it = &tried
-			}
-			if it.Taught || c.Stream != "" && c.Stream != it.Stream {
-				continue
-			}
-			label, confidence, cause := c.Label, 1., c.ID
-			switch {
-			case c.Label == "" && (it.cause == c.ID || it.Name == c.ID):
-				label, confidence, cause = it.Said, it.SaidConfidence, ""
-			case c.Label == "":
-				continue
-			case it.Name == c.ID, it.cause == c.ID:
-			case it.cause == it.Name: // a person has labelled it
-				continue
-			case found && own.Track != "" && it.Track == own.Track && it.Stream == own.Stream:
-			default:
-				distance, yes := near(b, i)
-				if !yes {
-					continue
+			for l := range lessons {
+				if was, changed := lessons[l].correct(b, i, &b.items[i], rival); changed {
+					out = append(out, was)
 				}
-				confidence = 1 - distance/2 // the cosine, as a rough confidence
 			}
-			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
-			it.cause = cause
-			if it.class == label {
-				continue
-			}
-			it.class = label
-			if label = c.named(it.Stream, label); label == it.Label {
-				continue
-			}
-			it.Label, it.Confidence = label, confidence
-			if cause != "" {
-				it.Unknown = false
-			}
-			was.Item = *it
-			out = append(out, was)
 		}
 	}
 	return out
+}
+
+// WouldCorrect returns the items whose label one of the changes would replace, and changes nothing.
+func (s *Store) WouldCorrect(changes []Change, rival Rival) (out []Corrected) {
+	lessons, blocks := s.lessons(changes), s.all()
+	var tried Item
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	for _, b := range blocks {
+		for i := range b.items {
+			for l := range lessons {
+				tried = b.items[i]
+				if was, changes := lessons[l].correct(b, i, &tried, rival); changes {
+					out = append(out, was)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Rival says whether another example than that of id is within a squared distance of an item's unit vector.
+type Rival func(id string, it *Item, unit []float32, within float64) bool
+
+// lesson is a change with the item that its example was made of.
+type lesson struct {
+	Change
+	unit  []float32
+	own   Item
+	found bool // own is known
+	row   []float32
+}
+
+// lessons prepares changes, without those whose vector has no direction.
+func (s *Store) lessons(changes []Change) (out []lesson) {
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	kept := s.Find(ids...)
+	for i := range changes {
+		c := &changes[i]
+		example, ok := unit(c.Vector)
+		if !ok && c.Label != "" {
+			continue
+		}
+		own, known := kept[c.ID]
+		out = append(out, lesson{
+			Change: *c, unit: example, own: own.Item, row: make([]float32, len(example)),
+			found: known && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream),
+		})
+	}
+	return out
+}
+
+// correct applies the change to it, which is item i of the block or a copy.
+func (l *lesson) correct(b *Block, i int, it *Item, rival Rival) (was Corrected, changed bool) {
+	if it.Taught || l.Stream != "" && l.Stream != it.Stream || l.Knows != nil && l.Knows(b) {
+		return was, false
+	}
+	label, confidence, cause := l.Label, 1., l.ID
+	switch {
+	case l.Label == "" && (it.cause == l.ID || it.Name == l.ID):
+		label, confidence, cause = it.Said, it.SaidConfidence, ""
+	case l.Label == "":
+		return was, false
+	case it.Name == l.ID, it.cause == l.ID:
+	case it.cause == it.Name: // a person has labelled it
+		return was, false
+	case l.found && l.own.Track != "" && it.Track == l.own.Track && it.Stream == l.own.Stream:
+	default:
+		distance, near := l.near(b, i, it, rival)
+		if !near {
+			return was, false
+		}
+		confidence = 1 - distance/2 // the cosine, as a rough confidence
+	}
+	was.Was, was.WasConfidence = it.Label, it.Confidence
+	it.cause = cause
+	if it.class == label {
+		return was, false
+	}
+	it.class = label
+	if label = l.named(it.Stream, label); label == it.Label {
+		return was, false
+	}
+	it.Label, it.Confidence = label, confidence
+	if cause != "" {
+		it.Unknown = false
+	}
+	was.Item = *it
+	return was, true
+}
+
+// near returns an item's squared distance to the example, and whether it has the wrong answer of the
+// example's own item and is clearly nearer to it than to any other.
+func (l *lesson) near(b *Block, i int, it *Item, rival Rival) (distance float64, near bool) {
+	if !l.found || it.class != l.own.Said || l.own.Said == l.Label || it.SaidConfidence >= unsure ||
+		b.dimension != len(l.unit) || l.Model != "" && l.Model != it.Model {
+		return 0, false
+	}
+	b.decode(l.row, i)
+	distance = max(0, 2-2*float64(kernel.Dot(l.unit, l.row)))
+	return distance, distance < 2 && !rival(l.ID, it, l.row, distance/nearer)
 }
 
 // Blocks lists the partition's blocks, the oldest first; none if p is nil.

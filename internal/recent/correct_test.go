@@ -28,7 +28,7 @@ func names(list []Corrected) (out []string) {
 	return out
 }
 
-func nobodyNearer(*Item, []float32, float64) bool { return false }
+func nobodyNearer(string, *Item, []float32, float64) bool { return false }
 
 // A taught example corrects the items that have the same wrong answer as its own, and nothing else; corrected
 // items follow their example from then on.
@@ -51,7 +51,7 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%v, not %v", names(got), want)
 		}
 	}
-	expect(p.Correct(teach, func(*Item, []float32, float64) bool { return true }), "asked: cup -> mug")
+	expect(p.Correct(teach, func(string, *Item, []float32, float64) bool { return true }), "asked: cup -> mug")
 	p = partitionOf(items, vectors)
 	expect(p.Correct(teach, nobodyNearer), "asked: cup -> mug", "same: cup -> mug")
 	expect(p.Correct(teach, nobodyNearer))
@@ -151,7 +151,7 @@ func TestForget(t *testing.T) {
 	if got := names(p.Forget(cup)); !slices.Equal(got, []string{"a: cup -> "}) {
 		t.Errorf("%v", got)
 	}
-	if _, _, found := p.store.Find("a"); found || p.store.Bytes() >= before {
+	if _, found := p.store.Find("a")["a"]; found || p.store.Bytes() >= before {
 		t.Errorf("found %t, %d bytes of %d", found, p.store.Bytes(), before)
 	}
 	for _, m := range p.store.Similar(Query{Vector: []float32{1, 0}, Count: 3}) {

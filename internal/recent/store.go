@@ -236,28 +236,42 @@ func (s *Store) Each(see func(*Item)) {
 // Cause is the id of the example that changed the item's class; "": none.
 func (i *Item) Cause() string { return i.cause }
 
-// Find returns the latest item with that result id or name, and the unit vector of its code, which is
-// approximate; false if the item, or its vector, is not kept.
-func (s *Store) Find(id string) (Item, []float32, bool) {
-	b, i := s.find(id)
-	if b == nil || b.dimension == 0 {
-		return Item{}, nil, false
-	}
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	vector := make([]float32, b.dimension)
-	b.decode(vector, i)
-	return b.items[i], vector, true
+// Found is a kept item.
+type Found struct {
+	Item
+	Vector []float32 // unit vector of its code, approximate; nil: not kept
 }
 
-// find returns where the latest item with that result id or name is kept; nil: it is not.
-func (s *Store) find(id string) (*Block, int) {
-	for _, b := range s.all() {
-		for i := len(b.items) - 1; i >= 0; i-- {
-			if it := &b.items[i]; it.ID == id || it.Name == id { // neither ever changes
-				return b, i
+// Find returns the latest item of each id, a result's or an item's name. It sees every kept item once,
+// however many ids there are.
+func (s *Store) Find(ids ...string) map[string]Found {
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	found := map[string]Found{}
+	blocks := s.all()
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	for _, b := range blocks {
+		for i := len(b.items) - 1; i >= 0 && len(wanted) > 0; i-- {
+			for _, id := range []string{b.items[i].ID, b.items[i].Name} {
+				if wanted[id] {
+					delete(wanted, id)
+					found[id] = Found{b.items[i], b.unit(i)}
+				}
 			}
 		}
 	}
-	return nil, 0
+	return found
+}
+
+// unit returns the unit vector of item i; nil if its vector is not kept.
+func (b *Block) unit(i int) []float32 {
+	if b.dimension == 0 {
+		return nil
+	}
+	vector := make([]float32, b.dimension)
+	b.decode(vector, i)
+	return vector
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestStoreIsBounded(t *testing.T) {
 			t.Fatalf("round %d: %d bytes held, %d counted, of %d", round, held, s.Bytes(), most)
 		}
 	}
-	if _, _, ok := s.Find("quiet-3"); !ok {
+	if len(s.Find("quiet-3")) == 0 {
 		t.Error("a busy partition pushed out what a quiet one had")
 	}
 	s.Open("in/0")
@@ -109,8 +110,8 @@ func TestSimilar(t *testing.T) {
 		p.Add(blockOf(random, 20, 24, fmt.Sprint("b", i)))
 	}
 	p.Add(blockOf(random, 20, 7, "other"))
-	_, vector, ok := s.Find("b2-7")
-	if !ok {
+	vector := s.Find("b2-7")["b2-7"].Vector
+	if vector == nil {
 		t.Fatal("b2-7 is gone")
 	}
 	found := s.Similar(Query{Vector: vector, Count: 200})
@@ -144,5 +145,33 @@ func BenchmarkBlock(b *testing.B) {
 	}
 	for b.Loop() {
 		NewBlock(make([]Item, 100), func(i int) []float32 { return rows[i] })
+	}
+}
+
+// Many ids are found, and tried as examples, in one pass over what is kept.
+func TestManyIDsTakeOnePass(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	s := New(8 << 20)
+	p := s.Open("in/0")
+	var changes []Change
+	var ids []string
+	for i := range 1000 {
+		p.Add(blockOf(random, 1, 4, fmt.Sprint("b", i)))
+		ids = append(ids, fmt.Sprint("gone-", i))
+		changes = append(changes, Change{ID: ids[i], Label: "x", Vector: []float32{1, 0, 0, 0}})
+	}
+	// A pass lists the blocks, at 8 bytes a block: a pass for each id takes 8 MB.
+	bytes := func(work func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		work()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if n := bytes(func() { s.Find(ids...) }); n > 1<<20 {
+		t.Errorf("1,000 ids take %d bytes", n)
+	}
+	if n := bytes(func() { s.WouldCorrect(changes, nobodyNearer) }); n > 2<<20 {
+		t.Errorf("1,000 examples take %d bytes", n)
 	}
 }

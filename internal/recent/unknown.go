@@ -7,9 +7,8 @@ import (
 
 // Stranger is a recent item that was answered unknown and has not been named since.
 type Stranger struct {
-	Item
-	Vector []float32 // unit vector of its code, approximate
-	Group  int       // number of its group of similar strangers; Unknown leaves it 0
+	Found
+	Group int // number of its group of similar strangers; Unknown leaves it 0
 }
 
 // Unknown lists the latest strangers, at most so many, by event time.
@@ -37,18 +36,9 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID))
 	})
 	for _, a := range list[max(0, len(list)-most):] {
-		vector := make([]float32, a.block.dimension)
-		a.block.decode(vector, a.i)
-		out = append(out, Stranger{Item: a.block.items[a.i], Vector: vector})
+		out = append(out, Stranger{Found: Found{a.block.items[a.i], a.block.unit(a.i)}})
 	}
 	return out
-}
-
-// Partitions lists the partitions, by name.
-func (s *Store) Partitions() (list []*Partition) {
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	return s.byName()
 }
 
 func (s *Store) byName() (list []*Partition) {

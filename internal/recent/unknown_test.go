@@ -19,9 +19,10 @@ func TestUnknown(t *testing.T) {
 		Item{ID: "known", Time: at(9)}, Item{ID: "taught", Time: at(9), Unknown: true, Taught: true},
 		Item{ID: "named", Name: "named", Label: "x", Time: at(9), Unknown: true, Stream: "door"})
 	add("in/0", Item{ID: "b", Time: at(2), Unknown: true})
-	teach := Change{ID: "named", Label: "anna", Vector: []float32{5, 1}, Try: true}
+	teach := Change{ID: "named", Label: "anna", Vector: []float32{5, 1}}
 	for range 2 {
-		if got := p.Correct(teach, nobodyNearer); len(got) != 1 || got[0].Label != "anna" || got[0].Was != "x" {
+		got := s.WouldCorrect([]Change{teach, teach}, nobodyNearer)
+		if len(got) != 1 || got[0].Label != "anna" || got[0].Was != "x" {
 			t.Errorf("tried: %v", names(got))
 		}
 	}
@@ -37,7 +38,6 @@ func TestUnknown(t *testing.T) {
 	if got := list(10); !slices.Equal(got, []string{"a", "b", "c", "named"}) {
 		t.Errorf("%v", got)
 	}
-	teach.Try = false
 	p.Correct(teach, nobodyNearer)
 	if got := list(2); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("the latest two, one named: %v", got)

@@ -17,13 +17,41 @@ type found struct {
 // people are asked about, those that were shown, examples deleted or rejected on this page, the rejections,
 // and the recent items, whose vectors are approximate. It returns false if the id is no longer known.
 func (p *Page) find(id string) (found, bool) {
-	f, ok := p.lookUp(id)
-	if len(f.Attributes) > longestAttributes {
-		f.Attributes = nil
-	}
+	f, ok := p.findAll(id)[id]
 	return f, ok
 }
 
+// findAll is find for many ids.
+func (p *Page) findAll(ids ...string) map[string]found {
+	all := map[string]found{}
+	var rest []string // looked up among the recent items in one pass
+	for _, id := range ids {
+		if f, ok := p.lookUp(id); ok {
+			all[id] = f
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) > 0 && p.options.Recent != nil {
+		for id, it := range p.options.Recent.Find(rest...) {
+			e := record.Example{
+				ID: it.Name, Label: it.Label, Model: it.Model, Vector: it.Vector, Attributes: it.Attributes,
+			}
+			if it.Vector != nil {
+				all[id] = found{Example: e, seen: it.Stream}
+			}
+		}
+	}
+	for id, f := range all {
+		if len(f.Attributes) > longestAttributes {
+			f.Attributes = nil
+			all[id] = f
+		}
+	}
+	return all
+}
+
+// lookUp finds what is not a recent item.
 func (p *Page) lookUp(id string) (found, bool) {
 	if p.options.Example != nil {
 		if e, ok := p.options.Example(id); ok {
@@ -45,15 +73,6 @@ func (p *Page) lookUp(id string) (found, bool) {
 			return found{
 				Example: record.Example{ID: id, Stream: n.Stream, Model: n.Model, Vector: n.Vector}, seen: n.Stream,
 			}, true
-		}
-	}
-	if p.options.Recent != nil {
-		if it, vector, ok := p.options.Recent.Find(id); ok {
-			e := record.Example{
-				ID: it.Name, Label: it.Label, Model: it.Model, Vector: vector,
-				Attributes: it.Attributes,
-			}
-			return found{Example: e, seen: it.Stream}, true
 		}
 	}
 	return found{}, false

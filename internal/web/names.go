@@ -32,7 +32,7 @@ func (p *Page) apiReject(w http.ResponseWriter, r *http.Request) {
 		At: time.Now(),
 	}
 	if p.options.Recent != nil {
-		if kept, _, found := p.options.Recent.Find(n.ID); found && kept.Stream == n.Stream {
+		if kept := p.options.Recent.Find(n.ID)[n.ID]; kept.Stream == n.Stream {
 			n.Track = kept.Track
 		}
 	}

@@ -75,14 +75,14 @@ func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "either id or vector is needed", http.StatusBadRequest)
 		return
 	case body.ID != "":
-		item, vector, found := store.Find(body.ID)
-		if !found {
+		item := store.Find(body.ID)[body.ID]
+		if item.Vector == nil {
 			http.Error(w, "that item is no longer at hand: send its vector instead of its id", http.StatusNotFound)
 			return
 		}
-		asked := p.recentView(&item)
-		asked.Vector = base64.StdEncoding.EncodeToString(record.AppendVector(nil, vector))
-		view.Item, q.Vector, q.Model, q.Except = &asked, vector, item.Model, item.ID
+		asked := p.recentView(&item.Item)
+		asked.Vector = base64.StdEncoding.EncodeToString(record.AppendVector(nil, item.Vector))
+		view.Item, q.Vector, q.Model, q.Except = &asked, item.Vector, item.Model, item.ID
 	default:
 		var err error
 		if q.Vector, err = record.ParseVector(body.Vector); err != nil {

@@ -146,10 +146,10 @@ func (p *Page) lessons(w http.ResponseWriter, r *http.Request) ([]record.Example
 		http.Error(w, fmt.Sprintf("ids has 1 to %d ids", mostSplit), http.StatusBadRequest)
 		return nil, false
 	}
-	at, by := time.Now(), p.user(r)
+	at, by, all := time.Now(), p.user(r), p.findAll(body.IDs...)
 	examples := make([]record.Example, len(body.IDs))
 	for i, id := range body.IDs {
-		f, ok := p.find(id)
+		f, ok := all[id]
 		if !ok {
 			http.Error(w, fmt.Sprintf("%q is no example and no longer at hand; nothing was taught", id),
 				http.StatusNotFound)

@@ -32,9 +32,9 @@ func TestUnknownGroups(t *testing.T) {
 		{1, []float32{1, 0}},
 	} {
 		id := fmt.Sprint("in/0/", i)
-		list = append(list, recent.Stranger{Item: recent.Item{
+		list = append(list, recent.Stranger{Found: recent.Found{Item: recent.Item{
 			ID: id, Name: id, Stream: fmt.Sprint("cam-", i%2), Time: time.Unix(int64(i), 0), Unknown: true,
-		}, Vector: at.vector, Group: at.group})
+		}, Vector: at.vector}, Group: at.group})
 	}
 	store := recent.New(1 << 20)
 	items := make([]recent.Item, len(list))
