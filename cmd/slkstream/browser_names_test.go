@@ -73,8 +73,8 @@ func (l *taught) options() web.Options {
 			e, ok := l.examples[id]
 			return e, ok
 		},
-		Say: func(_ context.Context, out func(string) []record.Out) error {
-			for _, r := range out("labels") {
+		Say: func(_ context.Context, out []record.Out) error {
+			for _, r := range out {
 				if err := l.take(r); err != nil {
 					return err
 				}

@@ -34,10 +34,10 @@ func TestReviewInABrowser(t *testing.T) {
 				},
 			})
 		},
-		Say: func(_ context.Context, out func(string) []record.Out) error {
+		Say: func(_ context.Context, out []record.Out) error {
 			mu.Lock()
 			defer mu.Unlock()
-			for _, r := range out("labels") {
+			for _, r := range out {
 				if len(r.Value) == 0 {
 					forgotten = string(r.Key)
 					continue

@@ -29,9 +29,7 @@ func newPage(c *call, client *topic.Client, stage **pipeline.Stage, o web.Option
 	o.ImageURL, o.ImageHosts, o.Log = c.Config.Listen.ImageURL(), c.Config.Listen.Images, c.Log
 	o.UserHeader, o.MaxWrong = c.Config.Listen.UserHeader, c.Config.Memory.MaxWrong
 	if labels := c.Config.Topics.Labels; labels != "" {
-		o.Say = func(ctx context.Context, out func(topic string) []record.Out) error {
-			return client.Write(ctx, out(labels))
-		}
+		o.Say, o.LabelsTopic = client.Write, labels
 		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
 			return forgetName(ctx, c, client, n)
 		}
@@ -134,7 +132,7 @@ func answerQuestion(stage *pipeline.Stage, stream, model string, vectors [][]flo
 			UnknownScore: a.UnknownScore,
 		}
 		for _, other := range a.Alternatives {
-			out[i].Alternative(other.Label, other.Confidence)
+			out[i].Alternatives = append(out[i].Alternatives, record.Alternative(other))
 		}
 	}
 	return out, err

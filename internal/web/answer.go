@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,12 +25,12 @@ const (
 
 // Answered is an answer to a vector that is no item.
 type Answered struct {
-	Label        string            `json:"label"`
-	Confidence   float64           `json:"confidence"`
-	Calibrated   bool              `json:"calibrated"`
-	Unknown      bool              `json:"unknown"`
-	UnknownScore float64           `json:"unknownScore"`
-	Alternatives []alternativeView `json:"alternatives,omitempty"`
+	Label        string               `json:"label"`
+	Confidence   float64              `json:"confidence"`
+	Calibrated   bool                 `json:"calibrated"`
+	Unknown      bool                 `json:"unknown"`
+	UnknownScore float64              `json:"unknownScore"`
+	Alternatives []record.Alternative `json:"alternatives,omitempty"`
 }
 
 // allowance is how often something may be done: so many times a second, and some more at once.
@@ -59,24 +58,27 @@ func (a *allowance) take(now time.Time) bool {
 	return true
 }
 
+// limited refuses requests beyond a number a second.
+func (p *Page) limited(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !p.asked.take(time.Now()) {
+			w.Header().Set("Retry-After", "1")
+			answer(w, nil, refuse(http.StatusTooManyRequests,
+				"more than %d questions a second: ask for several vectors at once", askedEach))
+			return
+		}
+		serve(w, r)
+	}
+}
+
 // apiAnswer answers a vector, or the vectors of one moment, by what the stage knows of a stream. With ?learn
 // they then enter it.
-func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Vector  json.RawMessage   `json:"vector"`
-		Vectors []json.RawMessage `json:"vectors"`
-		Model   string            `json:"model"`
-	}
-	if !p.asked.take(time.Now()) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, fmt.Sprintf("more than %d questions a second: ask for several vectors at once", askedEach),
-			http.StatusTooManyRequests)
-		return
-	}
-	if !read(w, r, &body) {
-		return
-	}
-	wrong := func(why string) { http.Error(w, why, http.StatusBadRequest) }
+func (p *Page) apiAnswer(r *http.Request, body *struct {
+	Vector  json.RawMessage   `json:"vector"`
+	Vectors []json.RawMessage `json:"vectors"`
+	Model   string            `json:"model"`
+},
+) (any, error) {
 	name := r.URL.Query().Get("stream")
 	list := body.Vectors
 	if body.Vector != nil {
@@ -84,70 +86,55 @@ func (p *Page) apiAnswer(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case p.options.Answer == nil || learns(r) && p.options.Enter == nil:
-		http.Error(w, "this stage answers no questions", http.StatusConflict)
-		return
+		return nil, refuse(http.StatusConflict, "this stage answers no questions")
 	case name == "":
-		wrong("name the stream: /api/answer?stream=NAME")
-		return
+		return nil, wrong("name the stream: /api/answer?stream=NAME")
 	case len(list) == 0 || len(list) > mostAsked || body.Vector != nil && body.Vectors != nil:
-		wrong(fmt.Sprintf("vector, or vectors with 1 to %d, is needed", mostAsked))
-		return
+		return nil, wrong("vector, or vectors with 1 to %d, is needed", mostAsked)
 	}
 	vectors := make([][]float32, len(list))
 	for i, text := range list {
 		var err error
 		if vectors[i], err = record.ParseVector(text); err != nil {
-			wrong("vector: " + err.Error())
-			return
+			return nil, wrong("vector: %v", err)
 		}
 	}
 	answers, err := p.options.Answer(name, body.Model, vectors)
 	switch {
 	case errors.Is(err, ErrElsewhere):
-		p.elsewhere(w, r, name, err)
-		return
+		return nil, p.elsewhere(r, name, err)
 	case errors.Is(err, ErrBusy):
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
+		return nil, refuse(http.StatusServiceUnavailable, "%v", err)
 	case err != nil:
-		wrong(err.Error())
-		return
+		return nil, wrong("%v", err)
 	}
 	if learns(r) {
 		if err := p.options.Enter(r.Context(), name, body.Model, vectors); err != nil {
 			p.options.Log.Error("vectors could not enter a stream", "stream", name, "error", err)
-			http.Error(w, "the input topic did not take it; the log says why", http.StatusBadGateway)
-			return
+			return nil, refuse(http.StatusBadGateway, "the input topic did not take it; the log says why")
 		}
 	}
 	for i := range answers {
 		answers[i].Confidence = zeroIfNot(answers[i].Confidence)
 		answers[i].UnknownScore = zeroIfNot(answers[i].UnknownScore)
 	}
-	reply(w, struct {
-		Answers []Answered `json:"answers"`
-	}{answers})
+	return map[string]any{"answers": answers}, nil
 }
 
 // learns says whether the vectors of a question are to enter their stream.
 func learns(r *http.Request) bool { return r.URL.Query().Has("learn") }
 
 // elsewhere says which process to ask instead, where it is known.
-func (p *Page) elsewhere(w http.ResponseWriter, r *http.Request, stream string, why error) {
-	text := why.Error()
+func (p *Page) elsewhere(r *http.Request, stream string, why error) error {
+	out := refusal{status: http.StatusNotFound, why: why.Error()}
 	if p.options.Owner != nil {
 		switch owner, err := p.options.Owner(r.Context(), stream); {
 		case err != nil:
 			p.options.Log.Warn("the owner of a stream is not known", "stream", stream, "error", err)
 		case owner != "":
-			w.Header().Set("Location", strings.TrimSuffix(owner, "/")+r.URL.RequestURI())
-			text += ": ask " + owner
+			out.location = strings.TrimSuffix(owner, "/") + r.URL.RequestURI()
+			out.why += ": ask " + owner
 		}
 	}
-	http.Error(w, text, http.StatusNotFound)
-}
-
-// Alternative adds another label that the vector might have had.
-func (a *Answered) Alternative(label string, confidence float64) {
-	a.Alternatives = append(a.Alternatives, alternativeView{Label: label, Confidence: confidence})
+	return out
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // A vector is answered in the reply, and a faulty request gets an error that names the fault.
@@ -35,7 +37,7 @@ func TestAnswerQuestions(t *testing.T) {
 		answers := make([]Answered, len(vectors))
 		for i := range answers {
 			answers[i] = Answered{Label: fmt.Sprint("anna-", len(vectors[i])), Confidence: .5}
-			answers[i].Alternative("kim", .25)
+			answers[i].Alternatives = []record.Alternative{{Label: "kim", Confidence: .25}}
 		}
 		return answers, nil
 	}}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -33,46 +34,114 @@ const (
 // and the stage's status.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"POST /api/review":       p.apiReview,
-		"POST /api/review/skip":  p.apiSkip,
-		"POST /api/teach":        p.apiTeach,
-		"POST /api/forget":       p.apiForget,
-		"POST /api/reject":       p.apiReject,
-		"GET /api/names":         p.apiNames,
-		"GET /api/examples":      p.apiExamples,
-		"POST /api/names":        p.apiName,
-		"POST /api/names/undo":   p.apiUnname,
-		"POST /api/names/forget": p.apiForgetName,
-		"POST /api/split":        p.apiSplit,
-		"POST /api/preview":      p.apiPreview,
-		"GET /api/unknown":       p.apiUnknown,
-		"GET /api/why":           p.apiWhy,
-		"POST /api/similar":      p.apiSimilar,
-		"POST /api/answer":       p.apiAnswer,
-		"GET /api/state":         p.apiState,
-		"GET /api/streams":       p.apiStreams,
-		"GET /api/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(openAPI)
-		},
+		"POST /api/review":       asked(p.apiReview),
+		"POST /api/review/skip":  asked(p.apiSkip),
+		"POST /api/teach":        said(p, p.apiTeach),
+		"POST /api/forget":       said(p, p.apiForget),
+		"POST /api/reject":       said(p, p.apiReject),
+		"GET /api/names":         served(p.apiNames),
+		"GET /api/examples":      served(p.apiExamples),
+		"POST /api/names":        said(p, p.apiName),
+		"POST /api/names/undo":   said(p, p.apiUnname),
+		"POST /api/names/forget": said(p, p.apiForgetName),
+		"POST /api/split":        said(p, p.apiSplit),
+		"POST /api/preview":      said(p, p.apiPreview),
+		"GET /api/unknown":       served(p.apiUnknown),
+		"GET /api/why":           served(p.apiWhy),
+		"POST /api/similar":      asked(p.apiSimilar),
+		"POST /api/answer":       p.limited(asked(p.apiAnswer)),
+		"GET /api/state":         served(p.apiState),
+		"GET /api/streams":       served(p.apiStreams),
+		"GET /api/openapi.json":  served(func(*http.Request) (any, error) { return json.RawMessage(openAPI), nil }),
 	}
+}
+
+// refusal is a request that cannot be served: its status and why, for people. location is where it can.
+type refusal struct {
+	status   int
+	why      string
+	location string
+}
+
+func (r refusal) Error() string { return r.why }
+
+// refuse makes a refusal.
+func refuse(status int, format string, args ...any) error {
+	return refusal{status: status, why: fmt.Sprintf(format, args...)}
+}
+
+func wrong(format string, args ...any) error { return refuse(http.StatusBadRequest, format, args...) }
+
+// answer replies with a value as JSON, without content if it is nil, or with the refusal.
+func answer(w http.ResponseWriter, value any, err error) {
+	var r refusal
+	switch {
+	case errors.As(err, &r):
+		if r.location != "" {
+			w.Header().Set("Location", r.location)
+		}
+		http.Error(w, r.why, r.status)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	case value == nil:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(value)
+	}
+}
+
+// served serves a path without a body.
+func served(serve func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := serve(r)
+		answer(w, value, err)
+	}
+}
+
+// asked serves a path with a JSON body. It requires the type application/json, because forms of other sites
+// cannot send it without a preflight request, which is never granted.
+func asked[Body any](serve func(*http.Request, *Body) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			answer(w, nil, refuse(http.StatusUnsupportedMediaType, "send application/json"))
+			return
+		}
+		var body Body
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&body); err != nil {
+			answer(w, nil, wrong("not the JSON of this path: %v", err))
+			return
+		}
+		value, err := serve(r, &body)
+		answer(w, value, err)
+	}
+}
+
+// said is asked for paths that write to the labels topic.
+func said[Body any](p *Page, serve func(*http.Request, *Body) (any, error)) http.HandlerFunc {
+	if p.options.Say != nil {
+		return asked(serve)
+	}
+	return served(func(*http.Request) (any, error) {
+		return nil, refuse(http.StatusConflict, "no labels topic: start the stage with --labels TOPIC to teach")
+	})
 }
 
 // reviewView is an item that waits for a label, as the API shows it.
 type reviewView struct {
-	ID           string            `json:"id"` // to teach it under
-	Result       string            `json:"result"`
-	Stream       string            `json:"stream"`
-	Time         time.Time         `json:"time"`
-	Label        string            `json:"label"` // the stage's guess
-	Confidence   float64           `json:"confidence"`
-	Unknown      bool              `json:"unknown"`
-	Alternatives []alternativeView `json:"alternatives,omitempty"`
-	Why          string            `json:"why"`
-	Image        string            `json:"image,omitempty"`
-	Model        string            `json:"model,omitempty"`
-	Vector       string            `json:"vector"` // base64 of little-endian float32
-	Attributes   json.RawMessage   `json:"attributes,omitempty"`
+	ID           string               `json:"id"` // to teach it under
+	Result       string               `json:"result"`
+	Stream       string               `json:"stream"`
+	Time         time.Time            `json:"time"`
+	Label        string               `json:"label"` // the stage's guess
+	Confidence   float64              `json:"confidence"`
+	Unknown      bool                 `json:"unknown"`
+	Alternatives []record.Alternative `json:"alternatives,omitempty"`
+	Why          string               `json:"why"`
+	Image        string               `json:"image,omitempty"`
+	Model        string               `json:"model,omitempty"`
+	Vector       string               `json:"vector"` // base64 of little-endian float32
+	Attributes   json.RawMessage      `json:"attributes,omitempty"`
 }
 
 func (p *Page) reviewView(r *record.Review) reviewView {
@@ -81,10 +150,7 @@ func (p *Page) reviewView(r *record.Review) reviewView {
 		Confidence: zeroIfNot(r.Guess.Confidence),
 		Unknown:    r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil,
 			r.Vector)),
-		Attributes: r.Attributes, Image: p.image(r.ID, r.Attributes),
-	}
-	for _, a := range r.Guess.Alternatives {
-		v.Alternatives = append(v.Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
+		Attributes: r.Attributes, Image: p.image(r.ID, r.Attributes), Alternatives: shownOf(r.Guess.Alternatives),
 	}
 	switch {
 	case r.Guess.Unknown:
@@ -98,67 +164,52 @@ func (p *Page) reviewView(r *record.Review) reviewView {
 }
 
 // apiReview hands items to a person, who holds them for two minutes: no one else gets them meanwhile.
-func (p *Page) apiReview(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Who   string `json:"who"`
-		Count int    `json:"count"`
-	}
-	if !read(w, r, &body) {
-		return
-	}
+func (p *Page) apiReview(_ *http.Request, body *struct {
+	Who   string `json:"who"`
+	Count int    `json:"count"`
+},
+) (any, error) {
 	count := cmp.Or(body.Count, 1)
 	if count < 1 || count > 100 {
-		http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
-		return
+		return nil, wrong("count is a whole number from 1 to 100")
 	}
-	holder := body.Who
-	if holder == "" || utf8.RuneCountInString(holder) > longestLabel {
-		http.Error(w, "who is needed: a name of yours, so that two people do not get the same item",
-			http.StatusBadRequest)
-		return
+	if body.Who == "" || utf8.RuneCountInString(body.Who) > longestLabel {
+		return nil, wrong("who is needed: a name of yours, so that two people do not get the same item")
 	}
 	views := []reviewView{}
-	for _, review := range p.options.Questions.Take(holder, count) {
+	for _, review := range p.options.Questions.Take(body.Who, count) {
 		views = append(views, p.reviewView(&review))
 	}
 	waiting, _ := p.options.Questions.session()
-	reply(w, map[string]any{"items": views, "waiting": waiting, "labels": p.labels()})
+	return map[string]any{"items": views, "waiting": waiting, "labels": p.labels()}, nil
 }
 
-func (p *Page) apiSkip(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID  string `json:"id"`
-		Who string `json:"who"`
-	}
-	if !read(w, r, &body) {
-		return
-	}
+func (p *Page) apiSkip(_ *http.Request, body *struct {
+	ID  string `json:"id"`
+	Who string `json:"who"`
+},
+) (any, error) {
 	if !p.options.Questions.Skip(body.Who, body.ID) {
-		http.Error(w, "nobody is asked about that item (any more)", http.StatusNotFound)
-		return
+		return nil, refuse(http.StatusNotFound, "nobody is asked about that item (any more)")
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }
 
 // apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector under an id
 // that the caller chooses.
-func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID     string          `json:"id"`
-		Label  string          `json:"label"`
-		Stream string          `json:"stream"` // for this stream only; empty: for all
-		Model  string          `json:"model"`
-		Vector json.RawMessage `json:"vector"` // a list of numbers, or base64 of little-endian float32
-	}
-	if !p.reads(w, r, &body) {
-		return
-	}
+func (p *Page) apiTeach(r *http.Request, body *struct {
+	ID     string          `json:"id"`
+	Label  string          `json:"label"`
+	Stream string          `json:"stream"` // for this stream only; empty: for all
+	Model  string          `json:"model"`
+	Vector json.RawMessage `json:"vector"` // a list of numbers, or base64 of little-endian float32
+},
+) (any, error) {
 	if body.ID == "" {
-		http.Error(w, "id is needed: the example is corrected and forgotten under it", http.StatusBadRequest)
-		return
+		return nil, wrong("id is needed: the example is corrected and forgotten under it")
 	}
-	if !labelled(w, "label", &body.Label) {
-		return
+	if err := labelled("label", &body.Label); err != nil {
+		return nil, err
 	}
 	example := &record.Example{
 		ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model,
@@ -168,22 +219,22 @@ func (p *Page) apiTeach(w http.ResponseWriter, r *http.Request) {
 	if len(body.Vector) > 0 {
 		var err error
 		if example.Vector, err = record.ParseVector(body.Vector); err != nil {
-			http.Error(w, "vector: "+err.Error(), http.StatusBadRequest)
-			return
+			return nil, wrong("vector: %v", err)
 		}
 	} else {
 		f, ok := p.find(body.ID)
 		if !ok {
-			http.Error(w, "that item is no longer at hand: send its vector with it", http.StatusNotFound)
-			return
+			return nil, refuse(http.StatusNotFound, "that item is no longer at hand: send its vector with it")
 		}
 		example.ID, example.Model, example.Vector, example.Attributes = f.ID, f.Model, f.Vector, f.Attributes
 		guess = f.Label
 	}
-	if p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Teach(topic, example)} }) {
-		p.options.Questions.labelled(example.ID, example.Label, guess)
-		p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
+	if err := p.say(r, record.Teach(p.options.LabelsTopic, example)); err != nil {
+		return nil, err
 	}
+	p.options.Questions.labelled(example.ID, example.Label, guess)
+	p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
+	return nil, nil
 }
 
 // user returns the user that a proxy has put into the header Options.UserHeader; "": not known.
@@ -196,34 +247,32 @@ func (p *Page) user(r *http.Request) string {
 }
 
 // apiForget deletes an example.
-func (p *Page) apiForget(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID string `json:"id"`
-	}
-	if !p.reads(w, r, &body) {
-		return
-	}
+func (p *Page) apiForget(r *http.Request, body *struct {
+	ID string `json:"id"`
+},
+) (any, error) {
 	if body.ID == "" {
-		http.Error(w, "id is needed: that of the example", http.StatusBadRequest)
-		return
+		return nil, wrong("id is needed: that of the example")
 	}
 	p.keepTakenBack(body.ID)
-	if p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Forget(topic, body.ID)} }) {
-		p.options.Questions.forgotten(body.ID)
+	if err := p.say(r, record.Forget(p.options.LabelsTopic, body.ID)); err != nil {
+		return nil, err
 	}
+	p.options.Questions.forgotten(body.ID)
+	return nil, nil
 }
 
 // apiState returns the stage's status and what was taught in this session.
-func (p *Page) apiState(w http.ResponseWriter, _ *http.Request) {
+func (p *Page) apiState(*http.Request) (any, error) {
 	waiting, said := p.options.Questions.session()
 	p.report(time.Now()) // the status is not updated while no page is open
 	p.mu.Lock()
 	status := statusView{p.status, p.speed.perSecond()}
 	p.mu.Unlock()
-	reply(w, map[string]any{
+	return map[string]any{
 		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Say != nil,
 		"waiting": waiting, "taught": said,
-	})
+	}, nil
 }
 
 // labels returns the labels that a person can choose from, the most used first: those of Options.Labels,
@@ -238,24 +287,4 @@ func (p *Page) labels() []string {
 	slices.SortFunc(labels, func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), strings.Compare(a, b)) })
 	labels = slices.Compact(labels)
 	return append([]string{}, labels[:min(len(labels), mostLabels)]...)
-}
-
-// read decodes a request's JSON. If it returns false, it has answered the request. It requires the
-// type application/json, because forms of other sites cannot send it without a preflight request,
-// which is never granted.
-func read(w http.ResponseWriter, r *http.Request, into any) bool {
-	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-		http.Error(w, "send application/json", http.StatusUnsupportedMediaType)
-		return false
-	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(into); err != nil {
-		http.Error(w, "not the JSON of this path: "+err.Error(), http.StatusBadRequest)
-		return false
-	}
-	return true
-}
-
-func reply(w http.ResponseWriter, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value)
 }

@@ -99,13 +99,13 @@ func post(t *testing.T, server *httptest.Server, path, body string) (int, string
 }
 
 // saying is an Options.Say: it gives use each example, one without a label where it is forgotten.
-func saying(use func(*record.Example) error) func(context.Context, func(string) []record.Out) error {
-	return func(ctx context.Context, out func(string) []record.Out) error {
+func saying(use func(*record.Example) error) func(context.Context, []record.Out) error {
+	return func(ctx context.Context, out []record.Out) error {
 		decoder, err := record.NewDecoder(record.Options{})
 		if err != nil {
 			return err
 		}
-		for _, o := range out("labels") {
+		for _, o := range out {
 			l, err := decoder.DecodeLabel(ctx, &record.Raw{Key: o.Key, Value: o.Value})
 			if err != nil {
 				return err

@@ -38,12 +38,14 @@ func (p *Page) classes() []classView {
 		}
 		return of[name]
 	}
-	examples, rejections := p.counts()
-	for name, n := range examples {
-		class(name).Examples = n
-	}
-	for name, n := range rejections {
-		class(name).Rejections = n
+	if p.options.Counts != nil {
+		examples, rejections := p.options.Counts()
+		for name, n := range examples {
+			class(name).Examples = n
+		}
+		for name, n := range rejections {
+			class(name).Rejections = n
+		}
 	}
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) {
@@ -69,25 +71,6 @@ func (p *Page) classes() []classView {
 	return out
 }
 
-// counts returns the number of examples and of rejections of each class.
-func (p *Page) counts() (examples, rejections map[string]int) {
-	if p.options.Counts != nil {
-		return p.options.Counts()
-	}
-	examples, rejections = map[string]int{}, map[string]int{}
-	if p.options.Examples != nil {
-		for e := range p.options.Examples() {
-			examples[e.Label]++
-		}
-	}
-	for _, n := range p.rejections() {
-		for _, name := range n.Not {
-			rejections[name]++
-		}
-	}
-	return examples, rejections
-}
-
 func (p *Page) rejections() []record.NotThis {
 	if p.options.Rejections == nil {
 		return nil
@@ -109,10 +92,10 @@ type exampleView struct {
 }
 
 // apiExamples lists the examples and rejections of a class, the latest first.
-func (p *Page) apiExamples(w http.ResponseWriter, r *http.Request) {
+func (p *Page) apiExamples(r *http.Request) (any, error) {
 	class := r.URL.Query().Get("class")
-	if !labelled(w, "class", &class) {
-		return
+	if err := labelled("class", &class); err != nil {
+		return nil, err
 	}
 	var examples, rejections []exampleView
 	attributes := map[string]json.RawMessage{}
@@ -135,7 +118,7 @@ func (p *Page) apiExamples(w http.ResponseWriter, r *http.Request) {
 	all := len(examples)
 	examples, rejections = latest(examples), latest(rejections)
 	p.illustrate(attributes, examples, rejections)
-	reply(w, map[string]any{"examples": examples, "rejections": rejections, "all": all})
+	return map[string]any{"examples": examples, "rejections": rejections, "all": all}, nil
 }
 
 func when(t time.Time) *time.Time {

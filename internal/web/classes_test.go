@@ -38,6 +38,13 @@ func TestClasses(t *testing.T) {
 		Examples:   func() iter.Seq[record.Example] { return slices.Values(examples) },
 		Rejections: func() []record.NotThis { return []record.NotThis{{ID: "r", Not: []string{"kim", "anna"}}} },
 		Recent:     store,
+		Counts: func() (of, not map[string]int) {
+			of = map[string]int{}
+			for i := range examples {
+				of[examples[i].Label]++
+			}
+			return of, map[string]int{"kim": 1, "anna": 1}
+		},
 	})
 	result := record.Result{Label: "anna", Alternatives: []record.Alternative{{
 		Label:      "kim",
@@ -122,7 +129,7 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		Names: func() []record.Name {
 			return []record.Name{{Name: "cluster-17", Into: "annie"}, {Name: "annie", Into: "anna"}}
 		},
-		Say:        func(context.Context, func(string) []record.Out) error { return nil },
+		Say:        func(context.Context, []record.Out) error { return nil },
 		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
 	})
 	for id, label := range map[string]string{"a": "anna", "b": "bob", "c": "cluster-17"} {

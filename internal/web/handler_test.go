@@ -186,7 +186,7 @@ func TestTeaching(t *testing.T) {
 }
 
 func TestTeachingThatCannotBe(t *testing.T) {
-	for want, say := range map[int]func(context.Context, func(string) []record.Out) error{
+	for want, say := range map[int]func(context.Context, []record.Out) error{
 		http.StatusConflict:   nil,
 		http.StatusBadGateway: saying(func(*record.Example) error { return errors.New("no rights") }),
 	} {

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,18 +14,17 @@ import (
 
 // apiReject records that an item that was asked about or shown is not of a class. Items very near
 // it are not either.
-func (p *Page) apiReject(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID    string `json:"id"`
-		Label string `json:"label"`
-	}
-	if !p.reads(w, r, &body) || !labelled(w, "label", &body.Label) {
-		return
+func (p *Page) apiReject(r *http.Request, body *struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+},
+) (any, error) {
+	if err := labelled("label", &body.Label); err != nil {
+		return nil, err
 	}
 	f, ok := p.find(body.ID)
 	if !ok {
-		http.Error(w, "that item is no longer at hand", http.StatusNotFound)
-		return
+		return nil, errGone
 	}
 	n := record.NotThis{
 		ID: f.ID, Not: []string{body.Label}, Vector: f.Vector, Model: f.Model, Stream: f.seen, By: p.user(r),
@@ -37,10 +36,14 @@ func (p *Page) apiReject(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.keepTakenBack(n.ID)
-	if p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Not(topic, &n)} }) {
-		p.options.Questions.rejected(n.ID)
+	if err := p.say(r, record.Not(p.options.LabelsTopic, &n)); err != nil {
+		return nil, err
 	}
+	p.options.Questions.rejected(n.ID)
+	return nil, nil
 }
+
+var errGone = refuse(http.StatusNotFound, "that item is no longer at hand")
 
 // nameView is a name in force, as the API shows it.
 type nameView struct {
@@ -52,68 +55,61 @@ type nameView struct {
 }
 
 // apiNames lists the labels that a person can choose from, the names in force, and the classes.
-func (p *Page) apiNames(w http.ResponseWriter, _ *http.Request) {
+func (p *Page) apiNames(*http.Request) (any, error) {
 	names := []nameView{}
 	if p.options.Names != nil {
 		for _, n := range p.options.Names() {
 			names = append(names, nameView{Name: n.Name, Into: n.Into, Stream: n.Stream, By: n.By, At: when(n.At)})
 		}
 	}
-	reply(w, map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()})
+	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
+}
+
+// named is the body of requests about a name.
+type named struct {
+	Name   string `json:"name"`
+	Into   string `json:"into"`
+	Stream string `json:"stream"`
 }
 
 // apiName renames a class or a cluster, or merges it into another.
-func (p *Page) apiName(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Name   string `json:"name"`
-		Into   string `json:"into"`
-		Stream string `json:"stream"`
-	}
-	if !p.reads(w, r, &body) || !labelled(w, "name", &body.Name) || !labelled(w, "into", &body.Into) {
-		return
+func (p *Page) apiName(r *http.Request, body *named) (any, error) {
+	if err := cmp.Or(labelled("name", &body.Name), labelled("into", &body.Into)); err != nil {
+		return nil, err
 	}
 	if body.Name == body.Into {
-		http.Error(w, "name and into are the same", http.StatusBadRequest)
-		return
+		return nil, wrong("name and into are the same")
 	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
-	p.say(w, r, func(topic string) []record.Out { return []record.Out{record.NameRecord(topic, &n)} })
+	return nil, p.say(r, record.NameRecord(p.options.LabelsTopic, &n))
 }
 
 // apiUnname deletes a name.
-func (p *Page) apiUnname(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Name   string `json:"name"`
-		Stream string `json:"stream"`
+func (p *Page) apiUnname(r *http.Request, body *named) (any, error) {
+	if err := labelled("name", &body.Name); err != nil {
+		return nil, err
 	}
-	if !p.reads(w, r, &body) || !labelled(w, "name", &body.Name) {
-		return
-	}
-	key := record.NameKey(body.Name, body.Stream)
-	p.say(w, r, func(topic string) []record.Out { return []record.Out{record.Forget(topic, key)} })
+	return nil, p.say(r, record.Forget(p.options.LabelsTopic, record.NameKey(body.Name, body.Stream)))
 }
 
 // apiForgetName forgets a name and everything that is called by it, and replies with a receipt.
-func (p *Page) apiForgetName(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Name string `json:"name"`
-	}
-	if !p.reads(w, r, &body) || !labelled(w, "name", &body.Name) {
-		return
+func (p *Page) apiForgetName(r *http.Request, body *named) (any, error) {
+	if err := labelled("name", &body.Name); err != nil {
+		return nil, err
 	}
 	n := record.Name{Name: body.Name, By: p.user(r), At: time.Now()}
 	called := p.calledBy(body.Name) // read before the names are deleted
 	receipt, err := p.options.ForgetName(r.Context(), n)
 	switch {
 	case errors.Is(err, record.ErrNoName):
-		http.Error(w, err.Error(), http.StatusNotFound)
+		return nil, refuse(http.StatusNotFound, "%v", err)
 	case err != nil:
 		p.options.Log.Error("a name was not forgotten in full", "name", body.Name, "error", err)
-		http.Error(w, "the name was not forgotten in full: send it again; the log says why", http.StatusBadGateway)
-	default:
-		p.forget(called)
-		reply(w, map[string]any{"receipt": receipt})
+		return nil, refuse(http.StatusBadGateway,
+			"the name was not forgotten in full: send it again; the log says why")
 	}
+	p.forget(called)
+	return map[string]any{"receipt": receipt}, nil
 }
 
 // calledBy returns the name and every class or cluster that people gave it to, directly
@@ -147,52 +143,39 @@ func (p *Page) forget(labels map[string]bool) {
 	p.takenBack = slices.DeleteFunc(p.takenBack, func(e record.Example) bool { return labels[e.Label] })
 }
 
-// mostSplit is the maximum number of examples that one request may teach.
-const mostSplit = 1000
-
 // apiSplit teaches examples, or items that were asked about or shown, under another label: all or none.
-func (p *Page) apiSplit(w http.ResponseWriter, r *http.Request) {
-	examples, ok := p.lessons(w, r)
-	if !ok {
-		return
+func (p *Page) apiSplit(r *http.Request, body *lessons) (any, error) {
+	examples, err := p.examples(r, body)
+	if err != nil {
+		return nil, err
 	}
-	said := p.say(w, r, func(topic string) (out []record.Out) {
-		for i := range examples {
-			out = append(out, record.Teach(topic, &examples[i]))
-		}
-		return out
-	})
-	for i := 0; said && i < len(examples); i++ {
+	var out []record.Out
+	for i := range examples {
+		out = append(out, record.Teach(p.options.LabelsTopic, &examples[i]))
+	}
+	if err := p.say(r, out...); err != nil {
+		return nil, err
+	}
+	for i := range examples {
 		p.options.Questions.labelled(examples[i].ID, examples[i].Label, "")
 	}
+	return nil, nil
 }
 
-// reads is read for requests that write to the labels topic.
-func (p *Page) reads(w http.ResponseWriter, r *http.Request, into any) bool {
-	if p.options.Say == nil {
-		http.Error(w, "no labels topic: start the stage with --labels TOPIC to teach", http.StatusConflict)
-		return false
-	}
-	return read(w, r, into)
-}
-
-// labelled trims a label and says whether it is valid. If it returns false, it has answered the request.
-func labelled(w http.ResponseWriter, what string, label *string) bool {
+// labelled trims a label and refuses one that is empty or too long.
+func labelled(what string, label *string) error {
 	*label = strings.TrimSpace(*label)
 	if *label == "" || utf8.RuneCountInString(*label) > longestLabel {
-		http.Error(w, fmt.Sprintf("%s has 1 to %d letters", what, longestLabel), http.StatusBadRequest)
-		return false
+		return wrong("%s has 1 to %d letters", what, longestLabel)
 	}
-	return true
+	return nil
 }
 
-// say writes records to the labels topic, answers the request, and returns whether the write succeeded.
-func (p *Page) say(w http.ResponseWriter, r *http.Request, out func(topic string) []record.Out) bool {
-	if err := p.options.Say(r.Context(), out); err != nil {
+// say writes records to the labels topic.
+func (p *Page) say(r *http.Request, records ...record.Out) error {
+	if err := p.options.Say(r.Context(), records); err != nil {
 		p.options.Log.Error("the labels topic did not take what was said", "path", r.URL.Path, "error", err)
-		http.Error(w, "the labels topic did not take it; the log says why", http.StatusBadGateway)
-		return false
+		return refuse(http.StatusBadGateway, "the labels topic did not take it; the log says why")
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return true
+	return nil
 }

@@ -17,8 +17,7 @@ func TestNames(t *testing.T) {
 	count := 0
 	var fails error
 	p := New(Options{
-		Say: func(_ context.Context, out func(string) []record.Out) error {
-			all := out("labels")
+		Say: func(_ context.Context, all []record.Out) error {
 			said, count = all[len(all)-1], len(all)
 			return fails
 		},

@@ -34,8 +34,9 @@ type Options struct {
 	// has a stream is found; "": nobody says; nil with Answer.
 	Enter func(ctx context.Context, stream, model string, vectors [][]float32) error
 	Owner func(ctx context.Context, stream string) (string, error)
-	// Say writes records to the labels topic and returns when they are there. nil: there is no such topic.
-	Say func(context.Context, func(topic string) []record.Out) error
+	// Say writes records to LabelsTopic and returns when they are there. nil: there is no such topic.
+	Say         func(context.Context, []record.Out) error
+	LabelsTopic string
 	// Example is the example in force of an id; nil: not known.
 	Example func(id string) (record.Example, bool)
 	// ForgetName forgets a name and says what held it; nil with Say. It wraps record.ErrNoName.
@@ -45,7 +46,7 @@ type Options struct {
 	// Examples and Rejections are those in force, the latest last; nil: not known.
 	Examples   func() iter.Seq[record.Example]
 	Rejections func() []record.NotThis
-	// Counts are how many of both each class has; nil: they are counted each time.
+	// Counts are how many of both each class has; nil: not known.
 	Counts func() (examples, rejections map[string]int)
 	// Strangers are the recent unknown items in groups; WouldCorrect the recent items that examples would call
 	// otherwise; nil: not known.

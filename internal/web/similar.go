@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -45,40 +46,32 @@ type SimilarView struct {
 }
 
 // apiSimilar returns the recent items most like an item or a vector, with their labels.
-func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID     string          `json:"id"`
-		Vector json.RawMessage `json:"vector"`
-		Model  string          `json:"model"`
-		Count  int             `json:"count"`
-		Since  time.Time       `json:"since"`
-	}
-	if !read(w, r, &body) {
-		return
-	}
+func (p *Page) apiSimilar(_ *http.Request, body *struct {
+	ID     string          `json:"id"`
+	Vector json.RawMessage `json:"vector"`
+	Model  string          `json:"model"`
+	Count  int             `json:"count"`
+	Since  time.Time       `json:"since"`
+},
+) (any, error) {
 	store := p.options.Recent
 	if store == nil {
-		http.Error(w, "recent items are not kept: start the stage with --recent", http.StatusConflict)
-		return
+		return nil, errNoRecent
 	}
-	if body.Count == 0 {
-		body.Count = 10
-	}
+	body.Count = cmp.Or(body.Count, 10)
 	if body.Count < 1 || body.Count > 100 {
-		http.Error(w, "count is a whole number from 1 to 100", http.StatusBadRequest)
-		return
+		return nil, wrong("count is a whole number from 1 to 100")
 	}
 	q := recent.Query{Model: body.Model, Count: body.Count, Since: body.Since}
 	var view SimilarView
 	switch {
 	case (body.ID == "") == (len(body.Vector) == 0):
-		http.Error(w, "either id or vector is needed", http.StatusBadRequest)
-		return
+		return nil, wrong("either id or vector is needed")
 	case body.ID != "":
 		item := store.Find(body.ID)[body.ID]
 		if item.Vector == nil {
-			http.Error(w, "that item is no longer at hand: send its vector instead of its id", http.StatusNotFound)
-			return
+			return nil, refuse(http.StatusNotFound,
+				"that item is no longer at hand: send its vector instead of its id")
 		}
 		asked := p.recentView(&item.Item)
 		asked.Vector = base64.StdEncoding.EncodeToString(record.AppendVector(nil, item.Vector))
@@ -86,8 +79,7 @@ func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 	default:
 		var err error
 		if q.Vector, err = record.ParseVector(body.Vector); err != nil {
-			http.Error(w, "vector: "+err.Error(), http.StatusBadRequest)
-			return
+			return nil, wrong("vector: %v", err)
 		}
 	}
 	view.Items = []RecentView{}
@@ -97,5 +89,5 @@ func (p *Page) apiSimilar(w http.ResponseWriter, r *http.Request) {
 		view.Items = append(view.Items, v)
 	}
 	view.Kept, view.Since = store.Reach()
-	reply(w, view)
+	return &view, nil
 }

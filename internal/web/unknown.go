@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -32,16 +31,14 @@ type groupView struct {
 }
 
 // apiUnknown lists the groups of recent strangers, the largest first.
-func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
+func (p *Page) apiUnknown(r *http.Request) (any, error) {
 	if p.options.Strangers == nil || p.options.Recent == nil {
-		http.Error(w, "recent items are not kept: start the stage with --recent", http.StatusConflict)
-		return
+		return nil, errNoRecent
 	}
 	all, err := p.options.Strangers(r.Context())
 	if err != nil {
 		p.options.Log.Error("strangers could not be grouped", "error", err)
-		http.Error(w, "they could not be grouped; the log says why", http.StatusInternalServerError)
-		return
+		return nil, refuse(http.StatusInternalServerError, "they could not be grouped; the log says why")
 	}
 	members := map[int][]*recent.Stranger{}
 	for i := range all {
@@ -56,11 +53,13 @@ func (p *Page) apiUnknown(w http.ResponseWriter, r *http.Request) {
 			b.Middle.Result))
 	})
 	_, since := p.options.Recent.Reach()
-	reply(w, map[string]any{
+	return map[string]any{
 		"groups": groups[:min(len(groups), mostGroups)], "all": len(groups), "items": len(all), "since": since,
 		"labels": p.labels(),
-	})
+	}, nil
 }
+
+var errNoRecent = refuse(http.StatusConflict, "recent items are not kept: start the stage with --recent")
 
 // group describes a group of strangers, listed by event time.
 func (p *Page) group(list []*recent.Stranger) groupView {
@@ -110,10 +109,10 @@ func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
 }
 
 // apiPreview returns the recent items whose label would change if some were taught.
-func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
-	examples, ok := p.lessons(w, r)
-	if !ok {
-		return
+func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
+	examples, err := p.examples(r, body)
+	if err != nil {
+		return nil, err
 	}
 	items := []RecentView{}
 	count := 0
@@ -129,35 +128,36 @@ func (p *Page) apiPreview(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	reply(w, map[string]any{"count": count, "items": items})
+	return map[string]any{"count": count, "items": items}, nil
 }
 
-// lessons reads a request's ids and label and returns the examples to teach. If it returns false, it
-// has answered the request.
-func (p *Page) lessons(w http.ResponseWriter, r *http.Request) ([]record.Example, bool) {
-	var body struct {
-		IDs   []string `json:"ids"`
-		Label string   `json:"label"`
-	}
-	if !p.reads(w, r, &body) || !labelled(w, "label", &body.Label) {
-		return nil, false
+// mostSplit is the maximum number of examples that one request may teach.
+const mostSplit = 1000
+
+// lessons is the body of requests that teach, or would teach, several items one label.
+type lessons struct {
+	IDs   []string `json:"ids"`
+	Label string   `json:"label"`
+}
+
+// examples returns the examples to teach: all, or an error.
+func (p *Page) examples(r *http.Request, body *lessons) ([]record.Example, error) {
+	if err := labelled("label", &body.Label); err != nil {
+		return nil, err
 	}
 	if len(body.IDs) == 0 || len(body.IDs) > mostSplit {
-		http.Error(w, fmt.Sprintf("ids has 1 to %d ids", mostSplit), http.StatusBadRequest)
-		return nil, false
+		return nil, wrong("ids has 1 to %d ids", mostSplit)
 	}
 	at, by, all := time.Now(), p.user(r), p.findAll(body.IDs...)
 	examples := make([]record.Example, len(body.IDs))
 	for i, id := range body.IDs {
 		f, ok := all[id]
 		if !ok {
-			http.Error(w, fmt.Sprintf("%q is no example and no longer at hand; nothing was taught", id),
-				http.StatusNotFound)
-			return nil, false
+			return nil, refuse(http.StatusNotFound, "%q is no example and no longer at hand; nothing was taught", id)
 		}
 		e := f.Example
 		e.Label, e.Time, e.At, e.By = body.Label, at, at, by
 		examples[i] = e
 	}
-	return examples, true
+	return examples, nil
 }

@@ -43,7 +43,7 @@ func TestUnknownGroups(t *testing.T) {
 	}
 	store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return list[i].Vector }))
 	p := New(Options{
-		Recent: store, Say: func(context.Context, func(string) []record.Out) error { return nil },
+		Recent: store, Say: func(context.Context, []record.Out) error { return nil },
 		Strangers: func(context.Context) ([]recent.Stranger, error) { return list, fails },
 		WouldCorrect: func(examples []record.Example) (out []recent.Corrected) {
 			for i := range 30 {

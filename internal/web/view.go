@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // The views are the JSON that the page's script reads.
@@ -42,34 +44,29 @@ type episodeView struct {
 }
 
 type itemView struct {
-	ID           string            `json:"id"`
-	Name         string            `json:"name"`
-	Label        string            `json:"label"`
-	Confidence   float64           `json:"confidence"`
-	Calibrated   bool              `json:"calibrated"`
-	Sure         *bool             `json:"sure,omitempty"`
-	SureFrom     float64           `json:"sureFrom,omitempty"`
-	Unknown      bool              `json:"unknown"`
-	Score        float64           `json:"score"`
-	Taught       bool              `json:"taught"`
-	Alternatives []alternativeView `json:"alternatives,omitempty"`
-	Image        string            `json:"image,omitempty"`
-	Truth        string            `json:"truth,omitempty"`
-	Settled      bool              `json:"settled"`       // false: a first answer
-	Was          *wasView          `json:"was,omitempty"` // the first answer, where the episode changed it
-	Time         time.Time         `json:"time"`
-	X            float32           `json:"x"`
-	Y            float32           `json:"y"`
+	ID           string               `json:"id"`
+	Name         string               `json:"name"`
+	Label        string               `json:"label"`
+	Confidence   float64              `json:"confidence"`
+	Calibrated   bool                 `json:"calibrated"`
+	Sure         *bool                `json:"sure,omitempty"`
+	SureFrom     float64              `json:"sureFrom,omitempty"`
+	Unknown      bool                 `json:"unknown"`
+	Score        float64              `json:"score"`
+	Taught       bool                 `json:"taught"`
+	Alternatives []record.Alternative `json:"alternatives,omitempty"`
+	Image        string               `json:"image,omitempty"`
+	Truth        string               `json:"truth,omitempty"`
+	Settled      bool                 `json:"settled"`       // false: a first answer
+	Was          *wasView             `json:"was,omitempty"` // the first answer, where the episode changed it
+	Time         time.Time            `json:"time"`
+	X            float32              `json:"x"`
+	Y            float32              `json:"y"`
 }
 
 type wasView struct {
 	Label   string `json:"label"`
 	Unknown bool   `json:"unknown"`
-}
-
-type alternativeView struct {
-	Label      string  `json:"label"`
-	Confidence float64 `json:"confidence"`
 }
 
 func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
@@ -93,15 +90,22 @@ func (p *Page) itemView(item *Item) itemView {
 		ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
 		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
 		Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
-		Truth: attributes(r.Attributes).Truth, Time: r.Time, Settled: r.Settled == nil || *r.Settled,
+		Alternatives: shownOf(r.Alternatives), Truth: attributes(r.Attributes).Truth,
+		Time: r.Time, Settled: r.Settled == nil || *r.Settled,
 	}
 	if v.Settled {
 		v.Was = p.first.changed(r)
 	}
-	for _, a := range r.Alternatives {
-		v.Alternatives = append(v.Alternatives, alternativeView{a.Label, zeroIfNot(a.Confidence)})
-	}
 	return v
+}
+
+// shownOf returns alternatives with confidences that JSON can represent.
+func shownOf(list []record.Alternative) []record.Alternative {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Confidence = zeroIfNot(list[i].Confidence)
+	}
+	return list
 }
 
 // about is the part of an item's attributes that the page uses.

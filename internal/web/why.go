@@ -25,13 +25,12 @@ type nearerExample struct {
 }
 
 // apiWhy returns the taught examples nearest to an item: those of its answer, and those of the runner-up.
-func (p *Page) apiWhy(w http.ResponseWriter, r *http.Request) {
+func (p *Page) apiWhy(r *http.Request) (any, error) {
 	f, ok := p.find(r.URL.Query().Get("id"))
 	if !ok {
-		http.Error(w, "that item is no longer at hand", http.StatusNotFound)
-		return
+		return nil, errGone
 	}
-	reply(w, map[string]any{"id": f.ID, "label": f.Label, "reasons": p.reasons(&f)})
+	return map[string]any{"id": f.ID, "label": f.Label, "reasons": p.reasons(&f)}, nil
 }
 
 // reasons returns the nearest examples of an item's answer, and those of the runner-up: the first alternative
