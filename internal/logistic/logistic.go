@@ -6,21 +6,26 @@ import "math"
 // Sigmoid is 1/(1+exp(-x)).
 func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// Logit is log(z/(1-z)), with z limited to edge and 1-edge: nearer to 0 or 1, one wrong answer would
-// outweigh all others.
-func Logit(z, edge float64) float64 {
+// edge limits confidences to edge and 1-edge: nearer to 0 or 1, one wrong answer would outweigh all others.
+const edge = .005
+
+// Logit is log(z/(1-z)) of a confidence within its limits.
+func Logit(z float64) float64 {
 	z = min(max(z, edge), 1-edge)
 	return math.Log(z / (1 - z))
 }
 
-// Fit fits the probability of being right, Sigmoid(slope x + offset), to n answers by at most steps Newton
-// steps on their likelihood. ridge, above 0, is the weight of slope 1 and offset 0, so that a few answers
-// change them little. at(i) returns the x of answer i, and whether it was right. The slope is never negative.
-func Fit(n int, at func(i int) (x float64, right bool), ridge float64, steps int) (slope, offset float64) {
+// ridge is the weight of slope 1 and offset 0, so that a few answers change them little.
+const ridge = 1
+
+// Fit fits the probability of being right, Sigmoid(slope x + offset), to n answers by Newton steps on their
+// likelihood. at(i) returns the x of answer i, and whether it was right. The slope is never negative.
+func Fit(n int, at func(i int) (x float64, right bool)) (slope, offset float64) {
+	const steps = 25
 	slope = 1
 	for range steps {
 		g0, g1 := ridge*(slope-1), ridge*offset
-		h00, h01, h11 := ridge, 0., ridge
+		h00, h01, h11 := float64(ridge), 0., float64(ridge)
 		for i := range n {
 			x, right := at(i)
 			q := Sigmoid(slope*x + offset)

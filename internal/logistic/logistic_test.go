@@ -8,11 +8,11 @@ import (
 
 func TestLogitIsTheOtherWayRound(t *testing.T) {
 	for _, z := range []float64{.01, .3, .5, .99} {
-		if got := Sigmoid(Logit(z, 1e-4)); math.Abs(got-z) > 1e-12 {
+		if got := Sigmoid(Logit(z)); math.Abs(got-z) > 1e-12 {
 			t.Errorf("%g becomes %g", z, got)
 		}
 	}
-	if Logit(0, .005) != Logit(.005, .005) || Logit(1, .005) != Logit(.995, .005) {
+	if Logit(0) != Logit(edge) || Logit(1) != Logit(1-edge) {
 		t.Error("the edges are not kept")
 	}
 }
@@ -28,15 +28,15 @@ func TestFit(t *testing.T) {
 		right[i] = random.Float64() < Sigmoid(.6*x[i]-.4)
 	}
 	at := func(i int) (float64, bool) { return x[i], right[i] }
-	slope, offset := Fit(n, at, 1, 25)
+	slope, offset := Fit(n, at)
 	if math.Abs(slope-.6) > .05 || math.Abs(offset+.4) > .05 {
 		t.Errorf("slope %g, offset %g, drawn by .6 and -.4", slope, offset)
 	}
-	if slope, offset = Fit(0, at, 1, 25); slope != 1 || offset != 0 {
+	if slope, offset = Fit(0, at); slope != 1 || offset != 0 {
 		t.Errorf("of nothing: %g, %g", slope, offset)
 	}
 	against := func(i int) (float64, bool) { return x[i], x[i] < 0 }
-	if slope, _ = Fit(n, against, 1, 25); slope != 0 {
+	if slope, _ = Fit(n, against); slope != 0 {
 		t.Errorf("slope %g where a higher x is always wrong", slope)
 	}
 }

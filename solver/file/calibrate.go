@@ -94,7 +94,7 @@ func (c *calibration) fit(ctx context.Context, r *Result) error {
 			stands = append(stands, own.unknown[i])
 		}
 	}
-	slope, offset := logistic.Fit(len(z), func(i int) (float64, bool) { return logit(z[i]), right[i] }, 2, 50)
+	slope, offset := logistic.Fit(len(z), func(i int) (float64, bool) { return logit(z[i]), right[i] })
 	for p := range r.Confidence {
 		if c.class[p] < 0 {
 			r.Confidence[p] = float32(logistic.Sigmoid(slope*logit(r.Confidence[p]) + offset))
@@ -200,4 +200,4 @@ func (c *calibration) without(ctx context.Context, held []int32, folds int, stag
 	return out, labels, nil
 }
 
-func logit(z float32) float64 { return logistic.Logit(float64(z), 1e-4) }
+func logit(z float32) float64 { return logistic.Logit(float64(z)) }

@@ -261,10 +261,10 @@ func (c *calibration) fit(labels *followedLabels) confidenceFit {
 
 // fitConfidence fits the confidence to whether answers are right; at returns the logit of one of n answers.
 func fitConfidence(n int, at func(i int) (logit float64, right bool)) confidenceFit {
-	a, b := logistic.Fit(n, at, 1, 25)
+	a, b := logistic.Fit(n, at)
 	return confidenceFit{a, b, true}
 }
 
 func (f confidenceFit) confidence(z float64) float64 { return logistic.Sigmoid(f.a*logit(z) + f.b) }
 
-func logit(z float64) float64 { return logistic.Logit(z, .005) }
+func logit(z float64) float64 { return logistic.Logit(z) }
