@@ -126,6 +126,15 @@ func (e *Evaluate) stream() []*definition {
 	}
 }
 
+// ShotCounts returns Shots as numbers.
+func (e *Evaluate) ShotCounts() (counts []int) {
+	for _, text := range e.Shots {
+		n, _ := strconv.Atoi(text) // check refuses others
+		counts = append(counts, n)
+	}
+	return counts
+}
+
 func (e *Evaluate) check(c *Config, fault report) {
 	least := 1
 	if c.command == "eval stream" || e.VectorRows > 0 {

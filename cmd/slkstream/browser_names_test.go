@@ -67,6 +67,20 @@ func (l *taught) options() web.Options {
 			defer l.mu.Unlock()
 			return slices.Collect(maps.Values(l.rejected))
 		},
+		Counts: func() (examples, rejections map[string]int) {
+			examples, rejections = map[string]int{}, map[string]int{}
+			for _, e := range ordered() {
+				examples[e.Label]++
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, r := range l.rejected {
+				for _, name := range r.Not {
+					rejections[name]++
+				}
+			}
+			return examples, rejections
+		},
 		Example: func(id string) (record.Example, bool) {
 			l.mu.Lock()
 			defer l.mu.Unlock()

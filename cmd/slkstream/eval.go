@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -59,18 +58,6 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 	return out, nil
 }
 
-func wholeNumbers(texts []string) ([]int, error) {
-	var out []int
-	for _, text := range texts {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, usagef("%q is not a whole number", text)
-		}
-		out = append(out, n)
-	}
-	return out, nil
-}
-
 // progressOf shows the progress of a measurement, and clears the line when it is done.
 func progressOf(c *call, what string) func(done, of int) {
 	p := newProgress(c)
@@ -80,3 +67,17 @@ func progressOf(c *call, what string) func(done, of int) {
 		}
 	}
 }
+
+// results prints the results of a measurement: JSON, or a table with this heading.
+func results[R interface{ Row() string }](c *call, heading string, list []R) error {
+	p := newPrinter(c, heading)
+	for _, r := range list {
+		if err := p.row(r); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
+
+// row prints one result.
+func (p *printer) row(r interface{ Row() string }) error { return p.print(r, "%s", r.Row()) }

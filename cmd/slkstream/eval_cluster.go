@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 )
@@ -37,7 +34,7 @@ func evalCluster(ctx context.Context, c *call) error {
 			return fmt.Errorf("data %s: k %d of %d rows", set.Name, k, set.N)
 		}
 	}
-	p := newPrinter(c, "data\tn\tk\tmethod\tNMI\tARI\taccuracy\tone cluster\tenergy\tobjective\tgraph s\tsolve s\trises\t")
+	p := newPrinter(c, evaluate.ClusterHeading)
 	for _, set := range sets {
 		shown := newProgress(c)
 		cluster := evaluate.Cluster{
@@ -52,13 +49,11 @@ func evalCluster(ctx context.Context, c *call) error {
 			return err
 		}
 		for _, r := range results {
-			if err := p.print(r, "%s\t%d\t%d\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Data, r.N,
-				r.K, r.Method, r.NMI, r.ARI, r.Accuracy,
-				r.OneCluster, r.Energy, r.Objective, r.GraphSeconds, r.SolveSeconds, r.ObjectiveRises); err != nil {
+			if err := p.row(r); err != nil {
 				return err
 			}
 			if e.Export != "" {
-				if err := exportClusters(e.Export, set, r); err != nil {
+				if err := evaluate.ExportClusters(e.Export, set, r); err != nil {
 					return err
 				}
 			}
@@ -82,18 +77,4 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 		return s, usageError{err}
 	}
 	return s, nil
-}
-
-// exportClusters writes a method's labels and the true ones.
-func exportClusters(folder string, set *evaluate.Set, r evaluate.ClusterResult) error {
-	into := filepath.Join(folder, set.Name)
-	if err := os.MkdirAll(into, 0o755); err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	for name, labels := range map[string][]int32{"truth.npy": set.Labels, r.Method + ".npy": r.Labels} {
-		if err := array.WriteNPYFile(filepath.Join(into, name), labels, len(labels)); err != nil {
-			return fmt.Errorf("export: %w", err)
-		}
-	}
-	return nil
 }

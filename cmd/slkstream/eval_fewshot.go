@@ -44,7 +44,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 			}
 		}
 	}
-	p := newPrinter(c, "data\tshots\tmix\tpreset\tmethod\taccuracy %\t± 95 %\tagainst the first\t± 95 %\ttask µs\titerations\trises\tlost\t")
+	p := newPrinter(c, evaluate.FewShotHeading)
 	summary := evaluate.NewSummary()
 	for _, set := range sets {
 		few.Progress = progressOf(c, set.Name+" tasks")
@@ -53,13 +53,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 			return err
 		}
 		for _, r := range results {
-			versus := "\t"
-			if r.Paired != nil {
-				versus = fmt.Sprintf("%+.2f\t%.2f", r.Paired.Difference, r.Paired.CI95)
-			}
-			if err := p.print(r, "%s\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%.0f\t%.1f\t%d\t%d\t", r.Data, r.Shots, r.Mix,
-				r.Preset, r.Method,
-				r.Accuracy, r.CI95, versus, r.EpisodeMicros, r.Iterations, r.ObjectiveRises, r.LostSupports); err != nil {
+			if err := p.row(r); err != nil {
 				return err
 			}
 			summary.Add(r)
@@ -69,18 +63,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 		return err
 	}
 	fmt.Fprintln(c.Out)
-	p = newPrinter(c, "mean over sets, then shots and mixes\tpreset\tmethod\taccuracy %\t± 95 %\tagainst the first\t± 95 %\t")
-	for _, m := range summary.Means() {
-		versus := "\t"
-		if m.Versus != nil {
-			versus = fmt.Sprintf("%+.2f\t%.2f", m.Versus.Mean, m.Versus.CI95)
-		}
-		if err := p.print(nil, "%s\t%s\t%s\t%.2f\t%.2f\t%s\t", m.Cells, m.Preset, m.Method, m.Accuracy.Mean,
-			m.Accuracy.CI95, versus); err != nil {
-			return err
-		}
-	}
-	return p.close()
+	return results(c, evaluate.FewShotMeanHeading, summary.Means())
 }
 
 // fewShot builds the protocol from the settings, without its candidates.
@@ -88,11 +71,7 @@ func fewShot(c *call) (*evaluate.FewShot, error) {
 	e := c.Config.Evaluate
 	f := &evaluate.FewShot{
 		Ways: e.Ways, Tasks: e.Tasks, Seed: c.Config.Solver.Seed, SplitSeed: e.SplitSeed,
-		MetricEpisodes: e.MetricEpisodes,
-	}
-	var err error
-	if f.Shots, err = wholeNumbers(e.Shots); err != nil {
-		return nil, err
+		MetricEpisodes: e.MetricEpisodes, Shots: e.ShotCounts(),
 	}
 	for _, name := range e.Mixes {
 		mix, err := evaluate.ParseMix(name)

@@ -28,65 +28,43 @@ func evalFile(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	shots, err := wholeNumbers(e.Shots)
-	if err != nil {
-		return err
-	}
-	memory := stream.Defaults()
-	run := evaluate.File{
+	trials := evaluate.Trials{
+		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
 		Protocol: evaluate.StreamProtocol{
 			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random",
-			UnlabelledClasses: e.UnlabelledClasses,
-			WrongSupports:     e.WrongSupports,
-			VectorRows:        e.VectorRows,
+			UnlabelledClasses: e.UnlabelledClasses, WrongSupports: e.WrongSupports, VectorRows: e.VectorRows,
 		},
-		Settings: fileSettings(c), Episodes: memory,
 	}
-	run.Settings.Check = true
-	seed, methods := c.Config.Solver.Seed, c.Config.Solver.Methods
-	p := newPrinter(c, "data\torder\tshots\tseed\tmethod\trows\taccuracy\tcoherence\tECE\tcalibrated\tunknown AUROC\tcode\tseconds\trises\t")
-	summary := streamSummary{}
-	progress := progressOf(c, "files")
-	done, total := 0, len(sets)*len(shots)*len(methods)*e.Trials
-	for _, set := range sets {
-		for _, n := range shots {
-			run.Protocol.Shots = n
-			for _, run.Method = range methods {
-				for trial := range uint64(e.Trials) {
-					if e.Export != "" && run.Method == methods[0] {
-						if err := exportFile(e.Export, &run.Protocol, set, seed+trial); err != nil {
-							return err
-						}
-					}
-					r, err := run.Run(ctx, set, seed+trial)
-					if err != nil {
-						return err
-					}
-					done++
-					progress(done, total)
-					if err := p.print(r, "%s\t%s\t%d\t%d\t%s\t%d\t%.3f\t%.3f\t%s\t%t\t%s\t%d\t%.2f\t%d\t", r.Data, r.Order,
-						r.Shots, r.Seed,
-						r.Method, r.N, r.Accuracy, r.Coherence, cell(r.ECE), r.Calibrated, cell(r.UnknownAUROC), r.Code,
-						r.Seconds,
-						r.ObjectiveRises); err != nil {
-						return err
-					}
-					summary.add(set.Name, n, "", evaluate.StreamResult{Method: r.Method, Accuracy: &r.Accuracy})
-				}
-			}
+	if err := trials.Draw(func(shots int) string {
+		if e.Export == "" {
+			return ""
 		}
+		return fmt.Sprintf("%s/%d-shot", e.Export, shots)
+	}); err != nil {
+		return err
+	}
+	run := evaluate.File{Settings: fileSettings(c), Episodes: stream.Defaults()}
+	run.Settings.Check = true
+	p := newPrinter(c, evaluate.FileHeading)
+	trials.Progress = progressOf(c, "files")
+	if err := trials.Files(ctx, run, c.Config.Solver.Methods,
+		func(r evaluate.FileResult) error { return p.row(r) }); err != nil {
+		return err
 	}
 	if err := p.close(); err != nil || p.json {
 		return err
 	}
-	return summary.print(c)
+	return printMeans(c, &trials)
 }
 
-// exportFile writes a drawn file. Its name contains the number of shots.
-func exportFile(folder string, protocol *evaluate.StreamProtocol, set *evaluate.Set, seed uint64) error {
-	drawn, err := protocol.Draw(set, seed)
-	if err != nil {
-		return err
+// printMeans prints the means over trials.
+func printMeans(c *call, trials *evaluate.Trials) error {
+	fmt.Fprintln(c.Out)
+	p := newPrinter(c, evaluate.TrialMeanHeading)
+	for _, row := range trials.Means() {
+		if err := p.print(nil, "%s", row); err != nil {
+			return err
+		}
 	}
-	return evaluate.ExportStream(fmt.Sprintf("%s/%d-shot", folder, protocol.Shots), drawn, seed)
+	return p.close()
 }

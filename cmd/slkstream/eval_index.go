@@ -25,7 +25,7 @@ func evalIndex(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p := newPrinter(c, "data\tn\td\tindex\tchosen\trecall\tbuild s\tquery s\t")
+	p := newPrinter(c, evaluate.NeighbourHeading)
 	for _, set := range sets {
 		shown := newProgress(c)
 		o := index.Options{
@@ -37,8 +37,7 @@ func evalIndex(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		if err := p.print(r, "%s\t%d\t%d\t%s\t%s\t%.4f\t%.3f\t%.6f\t", r.Data, r.N, r.D, r.Index, r.Chosen,
-			r.Recall, r.BuildSeconds, r.QuerySeconds); err != nil {
+		if err := p.row(r); err != nil {
 			return err
 		}
 	}

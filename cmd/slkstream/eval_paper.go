@@ -56,16 +56,14 @@ func evalPaper(ctx context.Context, c *call) error {
 
 func paperClustering(ctx context.Context, c *call, p *evaluate.Paper) error {
 	e := c.Config.Evaluate
-	out := newPrinter(c, "data\tmethod\tNMI\taccuracy\tARI\tone cluster\tpaper NMI\tpaper accuracy\trises\tseeds\tnot run because\t")
+	out := newPrinter(c, evaluate.PaperHeading)
 	for _, column := range evaluate.PaperSets {
 		rows, trace, err := p.Clustering(ctx, column)
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if err := out.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t", r.Data, r.Method, cell(r.NMI),
-				cell(r.Accuracy), cell(r.ARI), cell(r.OneCluster),
-				cell(r.PaperNMI), cell(r.PaperAccuracy), r.Rises, r.Trials, r.Reason); err != nil {
+			if err := out.row(r); err != nil {
 				return err
 			}
 		}
@@ -90,17 +88,10 @@ func paperEnergies(ctx context.Context, c *call, p *evaluate.Paper) error {
 	if !c.Config.Evaluate.JSON {
 		fmt.Fprintf(c.Out, "\nDiscrete objective E at the end, %s, modes fitted to the labels (the paper, its own sample: LK 273.25, SLK-MS 67.09)\n", rows[0].Data)
 	}
-	out := newPrinter(c, "lambda\tLK\tLK, graph start\tSLK-MS, k-means++ start\tSLK-MS\tone cluster\tpaper's E: LK\tpaper's E: SLK-MS\trises\t")
-	for _, r := range rows {
-		if err := out.print(r, "%g\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", r.Lambda, r.LK, r.LKGraph,
-			r.SLKPlusPlus, r.SLK, r.OneCluster, r.PaperLK, r.PaperSLK, r.Rises); err != nil {
-			return err
-		}
-	}
 	if folder := c.Config.Evaluate.Plots; folder != "" {
 		if err := evaluate.PlotEnergies(filepath.Join(folder, "energy.svg"), rows); err != nil {
 			return err
 		}
 	}
-	return out.close()
+	return results(c, evaluate.EnergyHeading, rows)
 }

@@ -47,18 +47,7 @@ func tune(ctx context.Context, c *call) error {
 	if output == "" && !c.Config.Evaluate.JSON {
 		table.Out = c.Err
 	}
-	p := newPrinter(&table, "rung\tmeasured on\tlambda\trho\ttau\tbeta\taccuracy %\tagainst the start\t± 95 %\tchosen\t")
-	for _, r := range rows {
-		mark := ""
-		if r.Chosen {
-			mark = "yes"
-		}
-		if err := p.print(r, "%d\t%d\t%g\t%d\t%g\t%g\t%.2f\t%+.2f\t%.2f\t%s\t", r.Rung, r.Units, r.Lambda, r.Rho,
-			r.Tau, r.Beta, r.Accuracy, r.Difference, r.CI95, mark); err != nil {
-			return err
-		}
-	}
-	if err := p.close(); err != nil {
+	if err := results(&table, evaluate.TuneHeading, rows); err != nil {
 		return err
 	}
 	best := rows[0]
@@ -106,42 +95,25 @@ func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.T
 		search.Measure, err = few.TaskMeasure(ctx, sets, start)
 		return search, err
 	}
-	shots, err := wholeNumbers(e.Shots)
-	if err != nil {
-		return nil, err
+	trials := evaluate.Trials{
+		Sets: sets, Shots: e.ShotCounts(), Seed: search.Seed,
+		Protocol: evaluate.StreamProtocol{
+			Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: "class", Teach: e.Teach, TeachBy: "random",
+		},
 	}
-	protocol := evaluate.StreamProtocol{
-		Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: "class", Teach: e.Teach, TeachBy: "random",
-	}
-	if err := protocol.Validate(); err != nil {
+	if err := trials.Protocol.Validate(); err != nil {
 		return nil, usageError{err}
 	}
-	measure := streamAccuracy
 	if c.Config.Solver.For == "file" {
-		measure = fileAccuracy
-	}
-	search.Measure = func(ctx context.Context, s solver.Settings, units int) ([]float64, error) {
-		var scores []float64
-		for _, set := range sets {
-			for _, n := range shots {
-				drawn := protocol
-				drawn.Shots = n
-				for trial := range uint64(units) {
-					right, err := measure(ctx, c, drawn, s, set, search.Seed+trial)
-					if err != nil {
-						return nil, err
-					}
-					scores = append(scores, 100*right)
-				}
-			}
-		}
-		return scores, nil
+		search.Measure = trials.Measure(fileAccuracy(c))
+	} else {
+		search.Measure = trials.Measure(streamAccuracy)
 	}
 	return search, nil
 }
 
 // streamAccuracy returns the share of a stream that run would label right.
-func streamAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
+func streamAccuracy(ctx context.Context, s solver.Settings, protocol evaluate.StreamProtocol,
 	set *evaluate.Set, seed uint64,
 ) (float64, error) {
 	run := evaluate.Stream{Protocol: protocol, Settings: stream.Defaults(), Method: string(s.Method)}
@@ -153,20 +125,25 @@ func streamAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtoc
 	return *r.Accuracy, nil
 }
 
-// fileAccuracy returns the share of a file that label would label right. It starts from label's own settings,
-// which depend on the file, until others are tried.
-func fileAccuracy(ctx context.Context, c *call, protocol evaluate.StreamProtocol, s solver.Settings,
-	set *evaluate.Set, seed uint64,
-) (float64, error) {
-	settings := fileSettings(c)
-	if start, err := solverSettings(c.Config.Solver); err != nil || s != start {
-		giveFile(&settings, config.Solver{
-			Lambda: &s.Lambda, Tau: &s.Tau, U: &s.U, Beta: &s.Beta, CPI: &s.CPI, WS: &s.WS, Rho: &s.Rho, Outer: &s.Outer,
-			Inner: &s.Inner, Tolerance: &s.Tolerance, Power: &s.Power, MetricRank: &s.MetricRank, MetricShrink: &s.MetricShrink,
-		})
+// fileAccuracy measures the share of a file that label would label right. It starts from label's own
+// settings, which depend on the file, until others are tried.
+func fileAccuracy(c *call) func(context.Context, solver.Settings, evaluate.StreamProtocol, *evaluate.Set,
+	uint64) (float64, error) {
+	start, failed := solverSettings(c.Config.Solver)
+	return func(ctx context.Context, s solver.Settings, protocol evaluate.StreamProtocol, set *evaluate.Set,
+		seed uint64,
+	) (float64, error) {
+		settings := fileSettings(c)
+		if failed != nil || s != start {
+			giveFile(&settings, config.Solver{
+				Lambda: &s.Lambda, Tau: &s.Tau, U: &s.U, Beta: &s.Beta, CPI: &s.CPI, WS: &s.WS, Rho: &s.Rho,
+				Outer: &s.Outer, Inner: &s.Inner, Tolerance: &s.Tolerance, Power: &s.Power, MetricRank: &s.MetricRank,
+				MetricShrink: &s.MetricShrink,
+			})
+		}
+		r, err := (&evaluate.File{Protocol: protocol, Method: "default", Settings: settings}).Run(ctx, set, seed)
+		return r.Accuracy, err
 	}
-	r, err := (&evaluate.File{Protocol: protocol, Method: "default", Settings: settings}).Run(ctx, set, seed)
-	return r.Accuracy, err
 }
 
 // tunedFile returns a solver file with the chosen numbers.

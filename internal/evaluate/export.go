@@ -98,3 +98,17 @@ func asBit(b bool) uint8 {
 	}
 	return 0
 }
+
+// ExportClusters writes a method's labels and the true ones, so that other tools can be scored beside it.
+func ExportClusters(folder string, set *Set, r ClusterResult) error {
+	into := filepath.Join(folder, set.Name)
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	for name, labels := range map[string][]int32{"truth.npy": set.Labels, r.Method + ".npy": r.Labels} {
+		if err := array.WriteNPYFile(filepath.Join(into, name), labels, len(labels)); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
+	return nil
+}

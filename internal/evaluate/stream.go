@@ -62,6 +62,7 @@ type StreamResult struct {
 	NowNMI         *float64 `json:"now_nmi,omitempty"`
 	StateBytes     int      `json:"state_bytes"`
 	ObjectiveRises int      `json:"objective_rises"`
+	Preset         string   `json:"preset,omitempty"`
 }
 
 // Stream runs the stage's own memory over a stream drawn from a set.
@@ -69,6 +70,7 @@ type Stream struct {
 	Protocol StreamProtocol
 	Settings stream.Settings
 	Method   string // one of the solver's, or of Rivals
+	Preset   string // name of the settings
 	First    bool   // score first answers too
 }
 
@@ -86,7 +88,7 @@ func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, 
 	}
 	out := StreamResult{
 		Data: set.Name, Episodes: len(trial.Episodes), Warm: s.Settings.Warm, Method: s.Method, Seed: seed,
-		Shots: s.Protocol.Shots, Classes: len(trial.Classes),
+		Shots: s.Protocol.Shots, Classes: len(trial.Classes), Preset: s.Preset,
 	}
 	var answers []stream.Answer
 	switch {

@@ -6,8 +6,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/slkstream/slkstream/internal/array"
 )
 
 // StreamProtocol says how a stream is drawn from a labelled set.
@@ -37,6 +41,37 @@ type StreamProtocol struct {
 	// Nobody decides about rows without a class, such as false detections. "" or out: they are left out;
 	// unknown: they come without labels; taught: Teach also labels some of them, as a class "nobody".
 	Nobody string
+}
+
+// Read takes an order, a way of supports, frames and tracks as users give them, files among them: dirichlet:A
+// or a file of row numbers as the order, group:FILE as the supports' groups; no frames or tracks where "".
+func (p *StreamProtocol) Read(order, supportBy, frames, tracks string) error {
+	p.Order, p.SupportBy = order, supportBy
+	files := map[string]*[]int32{"frame": &p.Frames, "track": &p.Tracks}
+	paths := map[string]string{"frame": frames, "track": tracks}
+	if alpha, ok := strings.CutPrefix(order, "dirichlet:"); ok {
+		p.Order = "dirichlet"
+		p.Alpha, _ = strconv.ParseFloat(alpha, 64) // Validate refuses 0
+	} else if !slices.Contains([]string{"rows", "bursts", "class", "shuffled"}, order) {
+		p.Order = "given"
+		files["order: not rows, bursts, class or shuffled, and as a file"] = &p.Given
+		paths["order: not rows, bursts, class or shuffled, and as a file"] = order
+	}
+	if file, ok := strings.CutPrefix(supportBy, "group:"); ok {
+		p.SupportBy = "group"
+		files["support-by"], paths["support-by"] = &p.Groups, file
+	}
+	for name, to := range files {
+		if paths[name] == "" {
+			continue
+		}
+		numbers, err := array.ReadIntegers(paths[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		*to = numbers.Integers
+	}
+	return nil
 }
 
 // Validate reports every fault at once.
