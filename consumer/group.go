@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,7 @@ var ErrRevoked = errors.New("the group has taken the partition back")
 
 // Assignment is a partition that the group has assigned to this process, for one generation.
 type Assignment struct {
-	Topic      string
-	Partition  int32
+	topic.TopicPartition
 	Generation *kafka.Generation
 }
 
@@ -50,15 +50,9 @@ type GroupSettings struct {
 }
 
 func (s *GroupSettings) fill() {
-	if s.Session == 0 {
-		s.Session = 6 * time.Second
-	}
-	if s.Rebalance == 0 {
-		s.Rebalance = s.Session + s.Session/2
-	}
-	if s.Watch == 0 {
-		s.Watch = 5 * time.Second
-	}
+	s.Session = cmp.Or(s.Session, 6*time.Second)
+	s.Rebalance = cmp.Or(s.Rebalance, s.Session+s.Session/2)
+	s.Watch = cmp.Or(s.Watch, 5*time.Second)
 	if s.Rebalanced == nil {
 		s.Rebalanced = func(int32, []topic.TopicPartition) {}
 	}
@@ -248,7 +242,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			generation.Start(func(revoked context.Context) {
 				mine, cancel := context.WithCancelCause(ctx)
 				stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
-				err := g.own(mine, Assignment{position.Topic, position.Partition, generation})
+				err := g.own(mine, Assignment{position, generation})
 				stop()
 				cancel(nil)
 				if err != nil {

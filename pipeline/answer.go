@@ -25,13 +25,8 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
-		*r = record.Result{
-			ID: j.ids[i], ItemID: it.ItemID, ReplayOf: it.ReplayOf,
-			Stream: it.Stream, Episode: j.report.Episode, Label: a.Label,
-			Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore, Time: it.Time,
-			Model: it.Model, Attributes: it.Attributes,
-			Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
-		}
+		say(r, it, j.ids[i], a)
+		r.Episode = j.report.Episode
 		if o.Memory.MaxWrong > 0 {
 			r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 		}
@@ -92,6 +87,16 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		})
 	}
 	return results, reviews
+}
+
+// say sets what every result says of an item and its answer.
+func say(r *record.Result, it *record.Item, id string, a *stream.Answer) {
+	*r = record.Result{
+		ID: id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Stream: it.Stream, Label: a.Label,
+		Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore,
+		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
+		Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
+	}
 }
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can

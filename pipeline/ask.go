@@ -3,10 +3,8 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -17,40 +15,22 @@ var ErrNoStream = errors.New("this process does not remember the stream")
 // ErrBusy is returned when there is no memory to answer another stream at once.
 var ErrBusy = errors.New("too many streams are asked at once")
 
-// owned are the streams of the partitions that a process owns, for other goroutines than the partitions' own.
-type owned struct {
-	mutex   sync.Mutex
-	streams map[record.Stream]*liveStream
-}
-
-func (o *owned) add(s *liveStream) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.streams == nil {
-		o.streams = map[record.Stream]*liveStream{}
+// live returns a stream of the partitions that this process owns. model "" is that of records that name none.
+func (s *Stage) live(name, model string) (*liveStream, error) {
+	if model == "" {
+		model = s.options.Decode.Model
 	}
-	o.streams[s.key] = s
-}
-
-// drop forgets a stream, unless its key has another by now.
-func (o *owned) drop(s *liveStream) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.streams[s.key] == s {
-		delete(o.streams, s.key)
+	live, known := s.remembered.Load(record.Stream{Name: name, Model: model})
+	if !known {
+		return nil, fmt.Errorf("%q: %w", name, ErrNoStream)
 	}
-}
-
-func (o *owned) of(key record.Stream) *liveStream {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.streams[key]
+	return live.(*liveStream), nil
 }
 
 // announce makes the streams of a partition that was claimed known to the process.
 func (p *partition) announce() {
 	for _, s := range p.streams {
-		p.stage.remembered.add(s)
+		p.stage.remembered.Store(s.key, s)
 	}
 }
 
@@ -59,12 +39,12 @@ func (p *partition) withdraw() {
 	for _, s := range p.streams {
 		p.drop(s)
 	}
-	p.stage.embeddings.release(topic.TopicPartition{Topic: p.topic, Partition: p.number})
+	p.stage.embeddings.release(p.TopicPartition)
 }
 
 // drop takes a stream from the process.
 func (p *partition) drop(s *liveStream) {
-	p.stage.remembered.drop(s)
+	p.stage.remembered.CompareAndDelete(s.key, s) // its key may have another by now
 	if first := s.first.Swap(nil); first != nil {
 		p.stage.release(first)
 	}
@@ -74,12 +54,9 @@ func (p *partition) drop(s *liveStream) {
 // embedder; "": the one of records that name none. They do not enter the stream. It wraps ErrNoStream,
 // and stream.ErrItem for vectors that no stream of the dimension holds.
 func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, error) {
-	if model == "" {
-		model = s.options.Decode.Model
-	}
-	live := s.remembered.of(record.Stream{Name: name, Model: model})
-	if live == nil {
-		return nil, fmt.Errorf("%q: %w", name, ErrNoStream)
+	live, err := s.live(name, model)
+	if err != nil {
+		return nil, err
 	}
 	first := live.first.Load()
 	if first == nil {
@@ -90,7 +67,7 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	}
 	items := make([]stream.Item, len(vectors))
 	for i := range items {
-		items[i] = stream.Item{Vector: vectors[i], Model: model}
+		items[i] = stream.Item{Vector: vectors[i], Model: live.key.Model}
 	}
 	if err := s.acquaint(first, &items[0]); err != nil {
 		return nil, err

@@ -206,7 +206,7 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
 	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings}
 	for _, in := range s.options.In {
-		n, err := s.await(ctx, in)
+		n, err := await(ctx, s.client, s.log, in)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 		}
 	}
 	if s.options.Labels != "" {
-		n, err := s.labels.partitions(ctx)
+		n, err := await(ctx, s.client, s.log, s.options.Labels)
 		if err != nil {
 			return nil, err
 		}

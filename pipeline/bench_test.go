@@ -90,11 +90,15 @@ func BenchmarkRestore(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		loader, _, err := s.load(context.Background(), consumer.Assignment{Topic: in}, o.State, o.Group, nil)
+		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}}
+		loader, _, err := s.load(context.Background(), a, o.State, o.Group, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		p := &partition{stage: s, topic: in, log: o.Log, streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{}}
+		p := &partition{
+			stage: s, TopicPartition: topic.TopicPartition{Topic: in}, log: o.Log,
+			streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{},
+		}
 		p.remember(loader.Restore())
 		if len(p.streams) != streams {
 			b.Fatalf("%d streams", len(p.streams))

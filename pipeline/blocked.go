@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -34,31 +33,4 @@ func (s *Stage) untilChanged(ctx context.Context, b *blocked) {
 			return
 		}
 	}
-}
-
-// DiscardState deletes the records of a group's state that this build cannot read, in all partitions, and
-// returns how many. The group may be running.
-func DiscardState(ctx context.Context, client *topic.Client, group, name string) (int, error) {
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return 0, fmt.Errorf("state: %w", err)
-	}
-	count := 0
-	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p, group)
-		if err != nil {
-			return count, err
-		}
-		for _, restored := range inputs {
-			var tombstones []record.Out
-			for _, key := range restored.Unreadable {
-				tombstones = append(tombstones, record.Out{Topic: name, Partition: p, Key: []byte(key)})
-			}
-			if err := client.Write(ctx, tombstones); err != nil {
-				return count, err
-			}
-			count += len(tombstones)
-		}
-	}
-	return count, nil
 }

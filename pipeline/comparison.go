@@ -18,8 +18,6 @@ import (
 // from the one in results and corrections. It keeps those labels in memory, 8 bytes a record.
 type Comparison struct {
 	DryRun bool // count differences without writing them
-	// Events is set if results are CloudEvents.
-	Events bool
 
 	since    string // where to start reading results and corrections
 	cause    record.Cause
@@ -86,18 +84,7 @@ func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 	c.ranges, c.numbers, c.pages = s.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
 	c.objects, c.changes = map[record.Source]calledBefore{}, map[Relabelled]int64{}
 	c.ends = map[topic.TopicPartition]int64{}
-	take := c.result
-	if c.Events {
-		take = func(r *record.Raw) error {
-			var event struct {
-				Data json.RawMessage `json:"data"`
-			}
-			if json.Unmarshal(r.Value, &event) != nil {
-				return nil
-			}
-			return c.result(&record.Raw{Value: event.Data})
-		}
-	}
+	take := func(r *record.Raw) error { return c.result(s.resultOf(r)) }
 	if _, err := c.readAll(ctx, s, s.options.Out, nil, take); err != nil {
 		return err
 	}
@@ -122,19 +109,15 @@ func (c *Comparison) readAll(
 	take func(*record.Raw) error,
 ) (map[topic.TopicPartition]int64, error) {
 	ends := map[topic.TopicPartition]int64{}
-	n, err := s.client.Partitions(ctx, name)
-	if err != nil && !topic.IsMissing(err) {
-		return nil, fmt.Errorf("topic %s: %w", name, err)
-	}
-	for p := range int32(n) {
-		at := topic.TopicPartition{Topic: name, Partition: p}
-		first, known := from[at]
-		if !known && from == nil {
-			if first, err = s.offset(ctx, name, p, c.since); err != nil {
+	list, err := partitionsOf(ctx, s.client, name)
+	for _, at := range list {
+		first := from[at]
+		if from == nil {
+			if first, err = s.offset(ctx, name, at.Partition, c.since); err != nil {
 				return nil, err
 			}
 		}
-		if ends[at], err = s.offset(ctx, name, p, "latest"); err != nil {
+		if ends[at], err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
 			return nil, err
 		}
 		err = readBetween(ctx, s.client, at, first, ends[at], func(b *topic.Batch, _, _ int64) error {
@@ -149,17 +132,17 @@ func (c *Comparison) readAll(
 			return nil, err
 		}
 	}
-	return ends, nil
+	return ends, err
 }
 
 // result adds a result, and ignores a record that is none.
-func (c *Comparison) result(r *record.Raw) error {
+func (c *Comparison) result(value []byte) error {
 	var said struct {
 		ID         string  `json:"id"`
 		Label      string  `json:"label"`
 		Confidence float64 `json:"confidence"`
 	}
-	if json.Unmarshal(r.Value, &said) != nil {
+	if json.Unmarshal(value, &said) != nil {
 		return nil
 	}
 	return c.put(said.ID, said.Label, said.Confidence)

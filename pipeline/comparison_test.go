@@ -176,7 +176,7 @@ func TestComparisonIsBounded(t *testing.T) {
 		`{"id":"other/1/20","label":"a"}`,
 		`{"id":"in/1/x","label":"a"}`, `{"id":"in/1/20/x","label":"a"}`, `{"id":"in/1/20/1/1","label":"a"}`,
 	} {
-		if err := c.result(&record.Raw{Value: []byte(value)}); err != nil || len(c.pages)+len(c.objects) > 0 {
+		if err := c.result([]byte(value)); err != nil || len(c.pages)+len(c.objects) > 0 {
 			t.Errorf("%s: %v", value, err)
 		}
 	}

@@ -80,16 +80,10 @@ func (c *contact) asked(err error, begin time.Time) {
 	}
 }
 
-// lasting returns for how long there has been no contact; 0 below the limit.
-func (c *contact) lasting(now time.Time) time.Duration {
+// lasting returns for how long there has been no contact, and why; 0 below the limit.
+func (c *contact) lasting(now time.Time) (longest time.Duration, why error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	longest, _ := c.longest(now)
-	return longest
-}
-
-// longest is lasting with the error, for callers that hold the mutex.
-func (c *contact) longest(now time.Time) (longest time.Duration, why error) {
 	if !c.left.IsZero() {
 		longest, why = now.Sub(c.left), c.whyLeft
 	}
@@ -104,9 +98,7 @@ func (c *contact) longest(now time.Time) (longest time.Duration, why error) {
 
 // trouble reports that there has been no contact for longer than the limit.
 func (c *contact) trouble(now time.Time) (Trouble, bool) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	lasting, why := c.longest(now)
+	lasting, why := c.lasting(now)
 	if lasting == 0 {
 		return Trouble{}, false
 	}

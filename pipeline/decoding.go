@@ -1,7 +1,10 @@
 package pipeline
 
 import (
+	"iter"
+
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // newDecoder makes the partition's decoder. It expects the dimensions stored in the state, and those of
@@ -16,7 +19,7 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	for model, d := range p.dimensions {
 		decoder.Expect(model, d)
 	}
-	for model, d := range p.stage.labels.current.Load().dimensions() {
+	for model, d := range labelledDimensions(p.stage.labels.current.Load().labels.All()) {
 		decoder.Suggest(model, d.dimension, d.examples)
 	}
 	return decoder, nil
@@ -29,31 +32,19 @@ func (p *partition) dimensionGivenUp(c record.DimensionChange) {
 		"model", c.Model, "was", c.From, "is", c.To, "first", c.First.Offset, "last", c.Last.Offset, "refused", c.Refused)
 }
 
-// labelledDimension is the most frequent dimension among a model's labelled examples, and its
-// number of examples.
+// labelledDimension is a dimension of a model's labelled examples, and the number of these.
 type labelledDimension struct{ dimension, examples int }
 
-// labelledDimensions counts the examples of each model and dimension.
-type labelledDimensions map[string]map[int]int
-
-func (l labelledDimensions) add(model string, dimension int) {
-	if l[model] == nil {
-		l[model] = map[int]int{}
+// labelledDimensions returns for each model the dimension of most examples; of equals, the smallest.
+func labelledDimensions(examples iter.Seq2[string, *stream.Example]) map[string]labelledDimension {
+	counts, most := map[space]int{}, map[string]labelledDimension{}
+	for _, e := range examples {
+		counts[space{e.Model, len(e.Vector)}]++
 	}
-	l[model][dimension]++
-}
-
-// most returns, for each model, the dimension of most examples; of equals, the smallest.
-func (l labelledDimensions) most() map[string]labelledDimension {
-	all := make(map[string]labelledDimension, len(l))
-	for model, counts := range l {
-		var best labelledDimension
-		for d, n := range counts {
-			if n > best.examples || n == best.examples && d < best.dimension {
-				best = labelledDimension{d, n}
-			}
+	for at, n := range counts {
+		if best := most[at.model]; n > best.examples || n == best.examples && at.dimension < best.dimension {
+			most[at.model] = labelledDimension{at.dimension, n}
 		}
-		all[model] = best
 	}
-	return all
+	return most
 }

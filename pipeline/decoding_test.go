@@ -19,6 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/registry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // jsonRecord returns a record that holds a vector.
@@ -82,13 +83,15 @@ func TestRubbishFirst(t *testing.T) {
 }
 
 func TestLabelledDimensions(t *testing.T) {
-	l := labelledDimensions{}
-	for _, d := range []int{8, 3, 8, 3, 8} {
-		l.add("m", d)
+	examples := func(yield func(string, *stream.Example) bool) {
+		for _, d := range []int{8, 3, 8, 3, 8} {
+			yield("", &stream.Example{Model: "m", Vector: make([]float32, d)})
+		}
+		yield("", &stream.Example{Model: "n", Vector: make([]float32, 9)})
+		yield("", &stream.Example{Model: "n", Vector: make([]float32, 4)})
 	}
-	l.add("n", 9)
-	l.add("n", 4)
-	if most := l.most(); most["m"] != (labelledDimension{8, 3}) || most["n"] != (labelledDimension{4, 1}) {
+	most := labelledDimensions(examples)
+	if most["m"] != (labelledDimension{8, 3}) || most["n"] != (labelledDimension{4, 1}) {
 		t.Errorf("%v", most)
 	}
 }

@@ -73,7 +73,7 @@ const earlierBytes = 512
 // earlierItems returns the latest items of a partition that have results, in the order of their records.
 func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]recent.Earlier, error) {
 	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
-	id := fmt.Appendf(nil, `"%s/%d/`, p.topic, p.number) // the start of the partition's item IDs in a record
+	id := fmt.Appendf(nil, `"%s/`, p.TopicPartition) // the start of the partition's item IDs in a record
 	var items []recent.Earlier
 	at := map[string]int{}
 	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
@@ -81,7 +81,7 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 		if json.Unmarshal(value, &said) != nil || said.Settled != nil {
 			return
 		}
-		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.topic || from.Partition != p.number {
+		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.Topic || from.Partition != p.Partition {
 			return
 		}
 		it := recent.Earlier{Written: r.Time, Class: said.Label, Item: recent.Item{
@@ -142,28 +142,20 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
 	take func(r *record.Raw, value []byte),
 ) error {
-	n, err := s.client.Partitions(ctx, name)
-	if topic.IsMissing(err) {
-		return nil
-	}
-	for q := int32(0); err == nil && q < int32(n); q++ {
-		at := topic.TopicPartition{Topic: name, Partition: q}
+	list, err := partitionsOf(ctx, s.client, name)
+	for _, at := range list {
 		end := e.ends[at]
-		first, _, err := s.client.Bounds(ctx, name, q, false)
+		first, _, err := s.client.Bounds(ctx, name, at.Partition, false)
 		if err == nil {
 			err = readBetween(ctx, s.client, at, max(first, end-most), end, each(func(r *record.Raw) {
 				if !bytes.Contains(r.Value, contains) {
 					return
 				}
-				value := r.Value
-				var event struct {
-					Data json.RawMessage `json:"data"`
+				if name == s.options.Out {
+					take(r, s.resultOf(r))
+				} else {
+					take(r, r.Value)
 				}
-				wrapped := s.options.Form.ContentType != "" && name == s.options.Out
-				if wrapped && json.Unmarshal(value, &event) == nil {
-					value = event.Data
-				}
-				take(r, value)
 			}))
 		}
 		if err != nil {
@@ -173,24 +165,28 @@ func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlie
 	return err
 }
 
+// resultOf returns the JSON of a record of the results topic, without the CloudEvent around it.
+func (s *Stage) resultOf(r *record.Raw) []byte {
+	var event struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if s.options.Form.ContentType != "" && json.Unmarshal(r.Value, &event) == nil {
+		return event.Data
+	}
+	return r.Value
+}
+
 // earlierEnds records the end offsets of results and corrections before the owner writes to them.
 func (p *partition) earlierEnds(ctx context.Context) error {
 	e, o := p.earlier, &p.stage.options
 	e.ends = map[topic.TopicPartition]int64{}
-	for _, name := range []string{o.Out, o.Corrections} {
-		n, err := p.stage.client.Partitions(ctx, name)
-		if err != nil && !topic.IsMissing(err) {
+	list, err := partitionsOf(ctx, p.stage.client, o.Out, o.Corrections)
+	for _, at := range list {
+		if _, e.ends[at], err = p.stage.client.Bounds(ctx, at.Topic, at.Partition, false); err != nil {
 			return err
 		}
-		for q := range int32(n) {
-			_, end, err := p.stage.client.Bounds(ctx, name, q, false)
-			if err != nil {
-				return err
-			}
-			e.ends[topic.TopicPartition{Topic: name, Partition: q}] = end
-		}
 	}
-	return nil
+	return err
 }
 
 // readOfEarlier returns the channel of previous owners' items, or nil while they must not be taken.

@@ -16,8 +16,7 @@ import (
 // that were answered.
 type embeddings struct {
 	mutex   sync.Mutex
-	streams map[embedded]embedding
-	changed int
+	streams map[embedded]embedding // empty unless one of them has changed
 }
 
 type embedded struct {
@@ -42,15 +41,8 @@ func (e *embeddings) observe(of embedded, changed bool, now time.Time) {
 	if e.streams == nil {
 		e.streams = map[embedded]embedding{}
 	}
-	before, known := e.streams[of]
-	if !changed && e.changed == 0 || !known && len(e.streams) >= embeddingsKept {
-		return
-	}
-	e.streams[of] = embedding{changed, now}
-	if changed != before.changed {
-		if e.changed--; changed {
-			e.changed += 2
-		}
+	if _, known := e.streams[of]; known || len(e.streams) < embeddingsKept && (changed || len(e.streams) > 0) {
+		e.streams[of] = embedding{changed, now}
 	}
 }
 
@@ -62,16 +54,13 @@ func (e *embeddings) release(tp topic.TopicPartition) {
 func (e *embeddings) drop(which func(embedded, embedding) bool) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	maps.DeleteFunc(e.streams, func(of embedded, x embedding) bool {
-		gone := which(of, x)
-		if gone && x.changed {
-			e.changed--
+	maps.DeleteFunc(e.streams, which)
+	for _, x := range e.streams {
+		if x.changed {
+			return
 		}
-		return gone
-	})
-	if e.changed == 0 {
-		clear(e.streams)
 	}
+	clear(e.streams)
 }
 
 // troubles lists the inputs with streams whose embedding changed. With whole it lists the inputs where these

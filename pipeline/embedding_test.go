@@ -87,8 +87,8 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 	told("what is left", 1, 0)
 	e.observe(of(0, "a"), false, now)
 	told("as before", 0, 0)
-	if e.changed != 0 {
-		t.Errorf("%d changed", e.changed)
+	if len(e.streams) != 0 {
+		t.Errorf("%d streams tracked", len(e.streams))
 	}
 	e.observe(of(0, "a"), true, now)
 	now = now.Add(2 * embeddingLasts)
@@ -106,7 +106,7 @@ func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 		if list := stage.embeddings.troubles(now, true); len(list) != 1 {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
-		(&partition{stage: stage, topic: "in", number: number}).withdraw()
+		(&partition{stage: stage, TopicPartition: topic.TopicPartition{Topic: "in", Partition: number}}).withdraw()
 	}
 	if list := stage.embeddings.troubles(now, true); len(list) > 0 {
 		t.Errorf("%v", list)

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/topic"
@@ -109,12 +108,15 @@ func (p *progress) behindTransactions(now time.Time, limit time.Duration) []behi
 func (s *Stage) openTransactions(now time.Time) []Trouble {
 	var list []Trouble
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
+		by := ""
+		if id, known := s.opener(b); known {
+			by = fmt.Sprintf(", producer id %d", id)
+		}
 		list = append(list, Trouble{
 			Of: ofTransaction,
 			What: fmt.Sprintf("%d records of %s/%d have waited for %v behind a transaction that has not ended",
 				b.records, b.Topic, b.Partition, b.lasting.Round(time.Second)),
-			Cause: fmt.Sprintf("the transaction begins at offset %d%s", b.offset,
-				s.producers.of(b.TopicPartition, b.offset)),
+			Cause: fmt.Sprintf("the transaction begins at offset %d%s", b.offset, by),
 			Do: fmt.Sprintf("end or restart its sender, or end it with kafka-transactions.sh abort "+
 				"--topic %s --partition %d --start-offset %d; it goes on by itself", b.Topic, b.Partition, b.offset),
 		})
@@ -127,6 +129,15 @@ type opener struct {
 	offset, producer int64
 }
 
+// opener returns the producer of a transaction, if it is known.
+func (s *Stage) opener(b behindTransaction) (producer int64, known bool) {
+	one, asked := s.producers.Load(b.TopicPartition)
+	if !asked || one.(opener).offset != b.offset {
+		return 0, false
+	}
+	return one.(opener).producer, true
+}
+
 // askProducers finds the producers of the transactions that records wait for.
 func (s *Stage) askProducers(ctx context.Context, now time.Time) {
 	limited, cancel := context.WithTimeout(ctx, 2*time.Second) // for all of them: survey waits for this call
@@ -135,43 +146,11 @@ func (s *Stage) askProducers(ctx context.Context, now time.Time) {
 		if limited.Err() != nil {
 			return // the next call asks for the rest
 		}
-		if s.producers.knows(b.TopicPartition, b.offset) {
+		if _, known := s.opener(b); known {
 			continue
 		}
 		if id, err := s.client.ProducerAt(limited, b.TopicPartition, b.offset); err == nil {
-			s.producers.note(b.TopicPartition, opener{b.offset, id})
+			s.producers.Store(b.TopicPartition, opener{b.offset, id})
 		}
 	}
-}
-
-// openers holds the producers of transactions that records wait for, by partition.
-type openers struct {
-	mutex sync.Mutex
-	known map[topic.TopicPartition]opener
-}
-
-func (o *openers) knows(tp topic.TopicPartition, offset int64) bool {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	one, ok := o.known[tp]
-	return ok && one.offset == offset
-}
-
-func (o *openers) note(tp topic.TopicPartition, one opener) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.known == nil {
-		o.known = map[topic.TopicPartition]opener{}
-	}
-	o.known[tp] = one
-}
-
-// of describes the producer of the transaction at an offset; "" if it is not known.
-func (o *openers) of(tp topic.TopicPartition, offset int64) string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if one, ok := o.known[tp]; ok && one.offset == offset {
-		return fmt.Sprintf(", producer id %d", one.producer)
-	}
-	return ""
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strings"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -15,12 +14,9 @@ import (
 // stream like Ask: this process must own it, otherwise the error wraps ErrNoStream. The records are treated
 // like all others.
 func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float32) error {
-	if model == "" {
-		model = s.options.Decode.Model
-	}
-	live := s.remembered.of(record.Stream{Name: name, Model: model})
-	if live == nil {
-		return fmt.Errorf("%q: %w", name, ErrNoStream)
+	live, err := s.live(name, model)
+	if err != nil {
+		return err
 	}
 	headers := []record.Header{{Key: "content-type", Value: []byte("application/x-f32")}}
 	by, header, _ := strings.Cut(s.options.Decode.StreamBy, ":")
@@ -30,7 +26,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	case "header":
 		headers = append(headers, record.Header{Key: header, Value: []byte(name)})
 	}
-	if model != "" {
+	if model := live.key.Model; model != "" {
 		headers = append(headers, record.Header{Key: "model", Value: []byte(model)})
 	}
 	if len(vectors) > 1 {
@@ -39,7 +35,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	out := make([]record.Out, len(vectors))
 	for i, v := range vectors {
 		out[i] = record.Out{
-			Topic: live.partition.topic, Partition: live.partition.number, Key: []byte(name),
+			Topic: live.partition.Topic, Partition: live.partition.Partition, Key: []byte(name),
 			Value: record.AppendVector(nil, v), Headers: headers,
 		}
 	}

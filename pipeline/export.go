@@ -59,38 +59,29 @@ var ErrNewer = errors.New("the state topic has newer memory")
 func ExportState(
 	ctx context.Context, client *topic.Client, group, name, only string,
 ) (list []Exported, err error) {
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("state: %w", err)
-	}
-	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p, group)
-		if err != nil {
-			return nil, err
+	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+		partitions, err := client.Partitions(ctx, at.Topic)
+		if err != nil && !topic.IsMissing(err) {
+			return err
 		}
-		for input, restored := range inputs {
-			partitions, err := client.Partitions(ctx, input)
-			if err != nil && !topic.IsMissing(err) {
-				return nil, err
+		for key, s := range restored.Snapshots {
+			if len(s.Pieces) == 0 || only != "" && key.Name != only {
+				continue
 			}
-			for key, s := range restored.Snapshots {
-				if len(s.Pieces) == 0 || only != "" && key.Name != only {
-					continue
-				}
-				held, err := stream.Inspect(s.Pieces)
-				if err != nil {
-					return nil, fmt.Errorf("stream %q of %s/%d: %w", key.Name, input, p, err)
-				}
-				e := Exported{
-					Topic: input, Partition: p, Partitions: partitions, Stream: key.Name, Model: key.Model,
-					Episodes: held.Episode, Seen: s.Seen, Saved: s.Written, Memory: s.Pieces,
-				}
-				e.Sum = e.sum()
-				list = append(list, e)
+			held, err := stream.Inspect(s.Pieces)
+			if err != nil {
+				return fmt.Errorf("stream %q of %s: %w", key.Name, at, err)
 			}
+			e := Exported{
+				Topic: at.Topic, Partition: at.Partition, Partitions: partitions, Stream: key.Name, Model: key.Model,
+				Episodes: held.Episode, Seen: s.Seen, Saved: s.Written, Memory: s.Pieces,
+			}
+			e.Sum = e.sum()
+			list = append(list, e)
 		}
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
 // WriteExport writes the form that ReadExport reads.

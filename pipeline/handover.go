@@ -51,7 +51,7 @@ func (p *partition) handOver(cause error) error {
 		}
 		select {
 		case <-deadline.C:
-			return fmt.Errorf("%s/%d: handing over took longer than %v: what was not acknowledged will be answered again by the next owner", p.topic, p.number, limit)
+			return fmt.Errorf("%s: handing over took longer than %v: what was not acknowledged will be answered again by the next owner", p, limit)
 		case <-p.inbox.wake:
 			p.collect()
 		case err := <-p.commits.result:
@@ -75,6 +75,6 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		s.working.Unlock()
 		room -= snapshot.Bytes()
 		p.commits.next.snapshots = append(p.commits.next.snapshots, snapshot)
-		p.stage.metrics.saved(snapshot.Bytes())
+		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))
 	}
 }

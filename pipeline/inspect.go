@@ -52,37 +52,54 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 	return restored, err
 }
 
-// ReadState lists the streams in a group's state or, with "", in that of any group, by input, partition and
-// stream. faults are the errors of records that cannot be read.
-func ReadState(ctx context.Context, client *topic.Client, name, group string) (list []Remembered, faults []error, err error) {
+// eachState calls do with the state of each input partition in a state topic: of the group or, with "", of any.
+func eachState(
+	ctx context.Context, client *topic.Client, name, group string,
+	do func(input topic.TopicPartition, r *state.Restored) error,
+) error {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("state: %w", err)
+		return fmt.Errorf("state: %w", err)
 	}
 	for p := range int32(n) {
 		inputs, err := loadAll(ctx, client, name, p, group)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		for input, restored := range inputs {
-			faults = append(faults, restored.Faults...)
-			for key, done := range restored.Done {
-				r := Remembered{Topic: input, Partition: p, Stream: key.Name, Model: key.Model, Learned: record.NoPosition, Answered: done}
-				if s := restored.Snapshots[key]; s != nil {
-					r.Learned, r.Saved = s.Learned, s.Written
-					if len(s.Pieces) > 0 {
-						r.Memory, r.Err = stream.Inspect(s.Pieces)
-					}
-				}
-				list = append(list, r)
+		for _, input := range slices.Sorted(maps.Keys(inputs)) {
+			if err := do(topic.TopicPartition{Topic: input, Partition: p}, inputs[input]); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+// ReadState lists the streams in a group's state or, with "", in that of any group, by input, partition and
+// stream. faults are the errors of records that cannot be read.
+func ReadState(ctx context.Context, client *topic.Client, name, group string) (list []Remembered, faults []error, err error) {
+	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+		faults = append(faults, restored.Faults...)
+		for key, done := range restored.Done {
+			r := Remembered{
+				Topic: at.Topic, Partition: at.Partition, Stream: key.Name, Model: key.Model, Learned: record.NoPosition,
+				Answered: done,
+			}
+			if s := restored.Snapshots[key]; s != nil {
+				r.Learned, r.Saved = s.Learned, s.Written
+				if len(s.Pieces) > 0 {
+					r.Memory, r.Err = stream.Inspect(s.Pieces)
+				}
+			}
+			list = append(list, r)
+		}
+		return nil
+	})
 	slices.SortFunc(list, func(a, b Remembered) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition),
 			cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Model, b.Model))
 	})
-	return list, faults, nil
+	return list, faults, err
 }
 
 // ErrRunning is returned when state must not be changed because the group that owns it has members.
@@ -91,44 +108,41 @@ var ErrRunning = errors.New("the group is running")
 // ResetState makes streams of a stopped group forget what they learned: one stream or, with "", all. Their
 // positions and answered items stay. It returns the number of streams. For a running group, write a control
 // record to its labels topic instead.
-func ResetState(ctx context.Context, client *topic.Client, group, name, stream string) (int, error) {
+func ResetState(ctx context.Context, client *topic.Client, group, name, stream string) (count int, err error) {
 	if err := idle(ctx, client, group); err != nil {
 		return 0, err
 	}
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return 0, fmt.Errorf("state: %w", err)
-	}
-	count := 0
-	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p, group)
-		if err != nil {
-			return count, err
-		}
-		for _, input := range slices.Sorted(maps.Keys(inputs)) {
-			restored := inputs[input]
-			if restored.Journal == nil {
-				continue
-			}
-			var snapshots []*state.Snapshot
-			for key, done := range restored.Done {
-				if stream == "" || key.Name == stream {
-					snapshots = append(snapshots, &state.Snapshot{Stream: key, Learned: done, Labels: last(restored, key)})
-				}
-			}
-			if len(snapshots) == 0 {
-				continue
-			}
-			count += len(snapshots)
-			journal := *restored.Journal
-			journal.Episodes = nil
-			keeper := state.NewKeeper(group, input, name, p, 0, restored)
-			if err := client.Write(ctx, keeper.Commit(&journal, snapshots)); err != nil {
-				return count, err
+	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+		var snapshots []*state.Snapshot
+		for key, done := range restored.Done {
+			if stream == "" || key.Name == stream {
+				snapshots = append(snapshots, &state.Snapshot{Stream: key, Learned: done, Labels: last(restored, key)})
 			}
 		}
-	}
-	return count, nil
+		if restored.Journal == nil || len(snapshots) == 0 {
+			return nil
+		}
+		count += len(snapshots)
+		journal := *restored.Journal
+		journal.Episodes = nil
+		keeper := state.NewKeeper(group, at.Topic, name, at.Partition, 0, restored)
+		return client.Write(ctx, keeper.Commit(&journal, snapshots))
+	})
+	return count, err
+}
+
+// DiscardState deletes the records of a group's state that this build cannot read, in all partitions, and
+// returns how many. The group may be running.
+func DiscardState(ctx context.Context, client *topic.Client, group, name string) (count int, err error) {
+	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+		var tombstones []record.Out
+		for _, key := range restored.Unreadable {
+			tombstones = append(tombstones, record.Out{Topic: name, Partition: at.Partition, Key: []byte(key)})
+		}
+		count += len(tombstones)
+		return client.Write(ctx, tombstones)
+	})
+	return count, err
 }
 
 // last returns the labels in force at a stream's last answer.

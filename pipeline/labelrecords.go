@@ -75,6 +75,9 @@ type labelKey [][]*labelRecord
 // labels in force at that time.
 const mostReplaced = 64 << 20
 
+// mostLabels bounds a stage's examples of the labels topic that are in force, the latest.
+const mostLabels = 100_000
+
 // Bounds of the attributes kept with examples, in bytes: of one example and of all.
 const (
 	longestAttributes = 4 << 10

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -53,15 +51,6 @@ type view struct {
 	naming   *naming                    // computed from said
 	orders   *orders                    // to the process that answers; nil: none
 	of       *labelRecords              // that it was made from
-}
-
-// dimensions returns the dimensions of the examples, by model.
-func (v *view) dimensions() map[string]labelledDimension {
-	all := labelledDimensions{}
-	for _, e := range v.labels.All() {
-		all.add(e.Model, len(e.Vector))
-	}
-	return all.most()
 }
 
 // reset is an order to forget, at its position in the labels topic. A stream obeys it once, before the first
@@ -132,10 +121,6 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 			return fmt.Errorf("labels topic %s: %w", l.topic, err)
 		}
 		l.failing(err)
-		l.warned.once("away", func(int) {
-			l.log.Error("the labels topic cannot be read: the labels that are held stay in force", "topic", l.topic,
-				"error", err)
-		})
 		if outage.Wait(ctx, err) != nil {
 			return nil
 		}
@@ -164,21 +149,10 @@ func (l *labels) failed() (t Trouble, failed bool) {
 	}, true
 }
 
-// partitions waits until the topic exists and returns its number of partitions.
-func (l *labels) partitions(ctx context.Context) (int, error) {
-	return waitFor(ctx, l.client, l.log, "looking for the labels topic "+l.topic, func() (int, error) {
-		n, err := l.client.Partitions(ctx, l.topic)
-		if err == nil && n == 0 {
-			err = kafka.UnknownTopicOrPartition
-		}
-		return n, err
-	})
-}
-
 // read follows the topic once from its start and calls ready at its end. It returns on a permanent error, and
 // when the topic has more partitions or was created again.
 func (l *labels) read(ctx context.Context, ready func()) error {
-	n, err := l.partitions(ctx)
+	n, err := await(ctx, l.client, l.log, l.topic)
 	if err != nil {
 		return err
 	}

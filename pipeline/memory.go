@@ -120,12 +120,10 @@ func (s *Stage) usage() usage {
 	u := usage{
 		episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), labels: s.labelBytes.of(s.labels),
 	}
-	s.remembered.mutex.Lock()
-	for _, live := range s.remembered.streams {
-		u.streams += live.bytes.Load()
-		u.metrics += live.metricBytes.Load()
+	for _, live := range s.remembered.Range {
+		u.streams += live.(*liveStream).bytes.Load()
+		u.metrics += live.(*liveStream).metricBytes.Load()
 	}
-	s.remembered.mutex.Unlock()
 	s.firsts.mutex.Lock()
 	u.first = int64(s.firsts.bytes)
 	s.firsts.mutex.Unlock()
@@ -173,9 +171,6 @@ func (s *Stage) guard(ctx context.Context) {
 					s.log.Warn("no metric is learned: it would take the memory over its budget",
 						"memory", mebibytes(s.memory.limit), "do", "raise --memory; answers go on without")
 				})
-			}
-			if t, ok := s.memory.trouble(); ok {
-				s.warned.once("memory", func(int) { s.sayTrouble(t) })
 			}
 		}
 	}

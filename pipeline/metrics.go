@@ -11,7 +11,6 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/producer"
 )
 
 // Metrics are a stage's metrics.
@@ -187,8 +186,6 @@ func (m *Metrics) Summary() Summary {
 	}
 }
 
-func (p *partition) tags() []string { return []string{p.topic, strconv.Itoa(int(p.number))} }
-
 func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
 
 // progress updates the gauges of the partitions' progress.
@@ -224,14 +221,13 @@ func (m *Metrics) progress(p *progress, now time.Time) {
 }
 
 func (m *Metrics) size(p *partition) {
-	m.buffered.Set(float64(p.buffer.Bytes()), p.tags()...)
-	m.inflight.Set(float64(p.inFlight), p.tags()...)
-	m.streams.Set(float64(len(p.streams)), p.tags()...)
-	m.restoring.Set(float64(p.replay.left), p.tags()...)
-	m.recovery.Set(p.recovery().Seconds(), p.tags()...)
+	tags := tags(p.TopicPartition)
+	m.buffered.Set(float64(p.buffer.Bytes()), tags...)
+	m.inflight.Set(float64(p.inFlight), tags...)
+	m.streams.Set(float64(len(p.streams)), tags...)
+	m.restoring.Set(float64(p.replay.left), tags...)
+	m.recovery.Set(p.recovery().Seconds(), tags...)
 }
-
-func (m *Metrics) saved(bytes int) { m.snapshots.Observe(float64(bytes)) }
 
 func (m *Metrics) episode(j *job) {
 	m.episodes.Add(1, string(j.episode.Closed))
@@ -239,10 +235,10 @@ func (m *Metrics) episode(j *job) {
 	n := len(j.episode.Items)
 	if j.rejected != nil {
 		m.records.Add(float64(n), "rejected")
-		m.rejecting.notSolved(n, j.rejected.Error(), time.Now())
+		m.rejecting.rejected(n, j.rejected.Error(), true, time.Now())
 		return
 	}
-	m.rejecting.solved()
+	m.rejecting.used(true)
 	m.iterations.Observe(float64(j.report.Iterations))
 	taught := 0
 	for i := range j.episode.Items {
@@ -262,11 +258,6 @@ func (m *Metrics) episode(j *job) {
 	m.records.Add(float64(j.unknown), "unknown")
 }
 
-func (m *Metrics) handed(c *producer.Commit) {
-	m.stateBytes.Add(size(c.State))
-	m.outBytes.Add(size(c.Records))
-}
-
 func size(records []record.Out) float64 {
 	n := 0
 	for i := range records {
@@ -274,22 +265,6 @@ func size(records []record.Out) float64 {
 	}
 	return float64(n)
 }
-
-func (m *Metrics) committed(err error) {
-	outcome := "done"
-	if err != nil {
-		outcome = "failed"
-	}
-	m.commits.Add(1, outcome)
-}
-
-// acknowledged observes the time from an episode's close to its acknowledgement. traceparent is that of its
-// first item; "": none.
-func (m *Metrics) acknowledged(took time.Duration, traceparent string) {
-	m.delay.ObserveTraced(took.Seconds(), traceparent)
-}
-
-func (m *Metrics) own(p *partition) { m.size(p) }
 
 // released drops the series of a partition that is owned by another process now.
 func (m *Metrics) released(tp topic.TopicPartition) {
@@ -301,9 +276,4 @@ func (m *Metrics) released(tp topic.TopicPartition) {
 func (m *Metrics) labelled(inForce, leftOut int) {
 	m.labels.Set(float64(inForce), "in-force")
 	m.labels.Set(float64(leftOut), "left-out")
-}
-
-func (m *Metrics) rebalanced(partitions int) {
-	m.rebalances.Add(1)
-	m.partitions.Set(float64(partitions))
 }

@@ -9,45 +9,30 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// agreed holds the dimensions on which the feed's records agree, by model.
+// agreed holds the dimension on which the feed's records agree, by model. Examples of another dimension
+// cannot be used.
 type agreed struct {
-	mutex      sync.Mutex
-	dimensions map[string]int
+	dimensions sync.Map      // int by string
 	changed    chan struct{} // holds one value after a change
 }
 
-// agree sets the dimensions on which a partition's records agree. Examples of another dimension
-// cannot be used.
+// agree sets the dimensions on which a partition's records agree.
 func (a *agreed) agree(dimensions map[string]int) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.dimensions == nil {
-		a.dimensions = map[string]int{}
-	}
 	for model, d := range dimensions {
-		if a.dimensions[model] == d {
-			continue
-		}
-		a.dimensions[model] = d
-		select {
-		case a.changed <- struct{}{}:
-		default:
+		if before, _ := a.dimensions.Swap(model, d); before != d {
+			select {
+			case a.changed <- struct{}{}:
+			default:
+			}
 		}
 	}
 }
 
-// seen is called with the dimension of answered records. It sets the dimension if none is known
-// for the model.
-func (a *agreed) seen(model string, dimension int) {
-	if a.of(model) == 0 {
-		a.agree(map[string]int{model: dimension})
-	}
-}
-
+// of returns the dimension of a model's vectors; 0: not known.
 func (a *agreed) of(model string) int {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return a.dimensions[model]
+	d, _ := a.dimensions.Load(model)
+	known, _ := d.(int)
+	return known
 }
 
 // misfit returns the dead letter of an example or rejection whose dimension is not the feed's, once for each

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -79,13 +78,13 @@ func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
 	if p.stage.options.Now == "" {
 		return nil, nil
 	}
-	end, err := p.stage.client.Offset(ctx, p.topic, p.number, topic.Latest, false)
+	end, err := p.stage.client.Offset(ctx, p.Topic, p.Partition, topic.Latest, false)
 	if err != nil {
 		return nil, err
 	}
 	f := &firstAnswers{partition: p, from: end, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	f.sender = topic.Sender{
-		Client: p.stage.client, Origin: p.number, Patient: func(error, time.Duration) bool { return false },
+		Client: p.stage.client, Origin: p.Partition, Patient: func(error, time.Duration) bool { return false },
 	}
 	go f.run()
 	return f, nil
@@ -216,7 +215,12 @@ func (f *firstAnswers) give(queue []firstItem) {
 		f.given, f.headers, f.bytes = nil, nil, nil // a burst is over
 	}
 	for _, s := range order {
-		waiting = append(waiting, f.answer(s, lists[s])...)
+		before, wait := len(f.given), []firstItem(nil)
+		if f.partition.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, lists[s]) }) {
+			waiting = append(waiting, wait...)
+		} else {
+			f.given = f.given[:before]
+		}
 	}
 	if len(waiting) > 0 {
 		f.mutex.Lock()
@@ -242,14 +246,6 @@ func (a *FirstAnswer) Item() *record.Item { return a.item }
 
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
 func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstItem) {
-	before := len(f.given)
-	defer func() {
-		if fault := recover(); fault != nil {
-			f.partition.log.Error("items could not be answered at once", "stream", s.live.key.Name, "error", fault, "stack",
-				string(debug.Stack()))
-			f.given, wait = f.given[:before], nil
-		}
-	}()
 	ids := idsOf(len(list), func(i int) *record.Item { return list[i].item })
 	items := make([]stream.Item, len(list))
 	for i := range list {
@@ -307,20 +303,11 @@ var notSettled bool
 
 // Result is the answer as it was written.
 func (a *FirstAnswer) Result() record.Result {
-	it, said := a.item, a.answer
-	r := record.Result{
-		ID: a.id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Settled: &notSettled, Stream: it.Stream,
-		Label: said.Label, Confidence: said.Confidence, Calibrated: said.Calibrated, Unknown: said.Unknown,
-		UnknownScore: said.UnknownScore, Time: it.Time, Model: it.Model, Attributes: it.Attributes,
-		Source: record.ResultSource{
-			Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset,
-		},
-	}
-	if n := len(said.Alternatives); n > 0 {
-		r.Alternatives = make([]record.Alternative, n)
-		for i, other := range said.Alternatives {
-			r.Alternatives[i] = record.Alternative(other)
-		}
+	var r record.Result
+	say(&r, a.item, a.id, a.answer)
+	r.Settled = &notSettled
+	for _, other := range a.answer.Alternatives {
+		r.Alternatives = append(r.Alternatives, record.Alternative(other))
 	}
 	return r
 }
@@ -376,15 +363,10 @@ func (f *firstAnswers) write() {
 func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	defer func() {
-		if fault := recover(); fault != nil {
-			f.partition.log.Error("the observer failed", "error", fault, "stack", string(debug.Stack()))
-		}
-	}()
 	for i := range list {
 		list[i].Late = !list[i].item.Source.Position().After(list[i].stream.settled)
 	}
-	told(list)
+	f.partition.guarded("the observer failed", "", func() { told(list) })
 }
 
 // send writes the records, and waits for no broker that fails.
@@ -458,12 +440,6 @@ func (j *job) follow() {
 	if first == nil || len(answers) == 0 {
 		return
 	}
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.partition.log.Error("first answers could not follow", "stream", s.key.Name, "error", fault, "stack",
-				string(debug.Stack()))
-		}
-	}()
 	first.mutex.Lock()
 	asked, quiet := !first.asked.IsZero(), time.Since(first.asked) > nowQuiet
 	if asked && quiet { // nobody asks: it is worked out when somebody does

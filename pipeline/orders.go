@@ -166,7 +166,7 @@ func (p *partition) orders() *orders { return p.stage.labels.current.Load().orde
 // paused says whether reading the partition is paused. Bounded ranges are not paused, because they must
 // reach their end.
 func (p *partition) paused() bool {
-	return !p.stage.options.Bounded && p.orders().pauses(p.topic, p.number)
+	return !p.stage.options.Bounded && p.orders().pauses(p.Topic, p.Partition)
 }
 
 // leaves says whether an unanswered item is set aside: skipped for good, or until its stream resumes.

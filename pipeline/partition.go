@@ -18,9 +18,8 @@ import (
 // partition is one ownership of one input partition, from claim to hand-over. One goroutine owns all of it
 // except the inbox. The stage's workers answer its episodes; commits run one at a time, each on a goroutine.
 type partition struct {
+	topic.TopicPartition
 	stage    *Stage
-	topic    string
-	number   int32
 	log      *slog.Logger
 	ctx      context.Context // ends when the partition is released, not when it drains
 	buffer   *consumer.Buffer
@@ -200,7 +199,7 @@ func (p *partition) take(b *consumer.Batch) {
 
 // follow updates the partition's progress.
 func (p *partition) follow(change func(*advance)) {
-	p.stage.progress.of(topic.TopicPartition{Topic: p.topic, Partition: p.number}, change)
+	p.stage.progress.of(p.TopicPartition, change)
 }
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
@@ -210,10 +209,10 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 			p.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
 				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
-		p.stage.metrics.rejecting.rejected(r.Rejected.Reason, now)
+		p.stage.metrics.rejecting.rejected(1, r.Rejected.Reason, false, now)
 	}
 	if len(r.Items) > 0 {
-		p.stage.metrics.rejecting.used()
+		p.stage.metrics.rejecting.used(false)
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
 		p.stage.metrics.empty.Add(1, r.Empty)
@@ -278,7 +277,7 @@ func (p *partition) stream(key record.Stream) *liveStream {
 			key: key, partition: p, memory: stream.New(key.Name, p.stage.options.Memory), learned: record.NoPosition, saved: time.Now(),
 		}
 		p.streams[key] = s
-		p.stage.remembered.add(s)
+		p.stage.remembered.Store(s.key, s)
 	}
 	return s
 }
@@ -308,11 +307,10 @@ func (p *partition) done(j *job) {
 		s.saving = false
 		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
 		p.saver.settle(s, j.snapshot.Bytes())
-		p.stage.metrics.saved(j.snapshot.Bytes())
+		p.stage.metrics.snapshots.Observe(float64(j.snapshot.Bytes()))
 	case j.relearn != nil:
 		p.inFlight -= j.episode.Bytes
 		p.keep(j.kept)
-		s.lastTime = j.episode.Reached
 		p.saver.relearned(s, time.Now())
 		p.saver.spent.solves += j.took + j.learned
 	default:
@@ -320,14 +318,12 @@ func (p *partition) done(j *job) {
 		e := j.episode
 		s.episodes = max(s.episodes, j.report.Episode)
 		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
-		s.lastTime = e.Reached
 		const several = 3 // records of one dimension are taken as the feed's own
-		if j.rejected == nil && len(e.Items) >= several {
-			p.stage.labels.agreed.seen(e.Key.Model, len(e.Items[0].Vector))
+		agreed := &p.stage.labels.agreed
+		if j.rejected == nil && len(e.Items) >= several && agreed.of(e.Key.Model) == 0 {
+			agreed.agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 		}
-		p.stage.embeddings.observe(embedded{
-			topic.TopicPartition{Topic: p.topic, Partition: p.number}, s.key,
-		}, j.report.EmbeddingChanged, time.Now())
+		p.stage.embeddings.observe(embedded{p.TopicPartition, s.key}, j.report.EmbeddingChanged, time.Now())
 		p.commits.next.answer(j)
 		if sent := p.first.settle(s, e.Last()); sent != nil {
 			p.commits.next.after = append(p.commits.next.after, sent)
@@ -379,18 +375,20 @@ func (p *partition) commit(final bool) bool {
 	if c == nil {
 		return false
 	}
-	p.stage.metrics.handed(c)
+	p.stage.metrics.stateBytes.Add(size(c.State))
+	p.stage.metrics.outBytes.Add(size(c.Records))
 	return true
 }
 
 // acknowledge takes the outcome of a commit.
 func (p *partition) acknowledge(err error) error {
-	p.stage.metrics.committed(err)
 	now := time.Now()
 	sent, err := p.commits.acknowledge(err, now)
 	if err != nil {
+		p.stage.metrics.commits.Add(1, "failed")
 		return err
 	}
+	p.stage.metrics.commits.Add(1, "done")
 	if len(sent.records) > 0 {
 		p.works()
 	}
@@ -408,7 +406,7 @@ func (p *partition) acknowledge(err error) error {
 		p.stage.metrics.episode(j)
 		p.inFlight -= j.episode.Bytes + j.bytes
 		p.saver.earn(j.bytes)
-		p.stage.metrics.acknowledged(now.Sub(j.closed), j.episode.Items[0].Trace.Parent)
+		p.stage.metrics.delay.ObserveTraced(now.Sub(j.closed).Seconds(), j.episode.Items[0].Trace.Parent)
 		if traced := p.stage.options.Traced; traced != nil {
 			traced(j.trace(now))
 		}

@@ -81,7 +81,7 @@ func (p *pool) do(worker int, engine *stream.Engine) {
 	// one several times for each commit.
 	runtime.Gosched()
 	s.learn()
-	j.follow()
+	s.partition.guarded("first answers could not follow", s.key.Name, j.follow)
 	s.working.Unlock()
 	if s.first.Load() != nil {
 		s.partition.first.wakeUp() // items may wait for the stream

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -153,8 +152,8 @@ func (s stuck) String() string {
 	return fmt.Sprintf("%s/%d has not got on for %v while %s", s.Topic, s.Partition, s.lasting.Round(time.Second), s.doing)
 }
 
-// survey reports the partitions' progress until ctx ends: in metrics, and in the log once a minute while
-// one is stuck.
+// survey reports the partitions' progress in metrics, and what stops the work in the log, each kind of trouble
+// once a minute while it lasts, until ctx ends.
 func (s *Stage) survey(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -168,26 +167,19 @@ func (s *Stage) survey(ctx context.Context) {
 				s.queryEnds(ctx)
 				s.askProducers(ctx, now)
 			}
-			s.metrics.cutOff.Set(s.contact.lasting(now).Seconds())
+			lasting, _ := s.contact.lasting(now)
+			s.metrics.cutOff.Set(lasting.Seconds())
 			s.metrics.progress(s.progress, now)
-			if t, ok := s.contact.trouble(now); ok {
-				s.warned.once("cut off", func(int) { s.sayTrouble(t) })
-			}
-			if t, ok := s.contact.inputs(now); ok {
-				s.warned.once("inputs", func(int) { s.sayTrouble(t) })
-			}
 			s.notePauses()
-			for _, t := range s.openTransactions(now) {
-				s.warned.once("open transaction", func(int) { s.sayTrouble(t) })
+			kinds := map[string]int{}
+			list := s.troubles(now)
+			for _, t := range list {
+				kinds[t.Of]++
 			}
-			for _, t := range s.embeddings.troubles(now, true) {
-				s.warned.once("embedding", func(int) { s.sayTrouble(t) })
-			}
-			if list := s.progress.stuck(now, s.options.StallAfter); len(list) > 0 {
-				s.warned.once("stuck", func(int) { s.sayStuck(list) })
-			}
-			if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
-				s.warned.once("rejecting", func(int) { s.sayTrouble(t) })
+			for _, t := range list { // of each kind the first
+				s.warned.once(t.Of, func(int) {
+					s.log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
+				})
 			}
 		}
 	}
@@ -206,20 +198,6 @@ func (s *Stage) notePauses() {
 			s.log.Warn(t.What, "cause", t.Cause, "do", t.Do)
 		}
 	})
-}
-
-func (s *Stage) sayTrouble(t Trouble) { s.log.Error(t.What, "cause", t.Cause, "do", t.Do) }
-
-// sayStuck logs which partitions are stuck, why, and the remedy.
-func (s *Stage) sayStuck(list []stuck) {
-	names := make([]string, 0, min(len(list), 5))
-	for _, one := range list[:cap(names)] {
-		names = append(names, fmt.Sprintf("%s/%d", one.Topic, one.Partition))
-	}
-	longest := list[0]
-	failing, cause := s.failing(longest)
-	s.log.Error("partitions do not get on although there is something to do", "partitions", len(list), "names", strings.Join(names, " "),
-		"for", longest.lasting.Round(time.Second), "doing", failing, "error", cause, "do", remedy(cause))
 }
 
 // remedy returns what a person can do about an error that blocks a partition.

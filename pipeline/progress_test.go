@@ -88,7 +88,7 @@ func TestTroubleShows(t *testing.T) {
 			const n = 40
 			write(t, client, f.records(in, 1, n))
 			eventually(t, "not ready", func() bool { return strings.Contains(s.metrics.Ready(), in+"/0") })
-			eventually(t, "said", func() bool { return said.count("partitions do not get on") > 0 })
+			eventually(t, "said", func() bool { return said.count("has not got on") > 0 })
 			if got := metric(s.metrics, "slkstream_oldest_unacknowledged_seconds"); !strings.Contains(got, in) || strings.HasSuffix(got, " 0") {
 				t.Errorf("%q", got)
 			}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -37,7 +36,7 @@ func (p *partition) keep(b *recent.Block) {
 // openRecent opens the partition's recent items.
 func (p *partition) openRecent() {
 	if s := p.stage.options.Recent; s != nil {
-		p.recent = s.Open(recentName(topic.TopicPartition{Topic: p.topic, Partition: p.number}))
+		p.recent = s.Open(p.String())
 	}
 }
 
@@ -48,9 +47,7 @@ func (s *Stage) keepRecent(assigned []topic.TopicPartition) {
 	}
 	var names []string
 	for _, tp := range assigned {
-		names = append(names, recentName(tp))
+		names = append(names, tp.String())
 	}
 	s.options.Recent.Keep(names)
 }
-
-func recentName(tp topic.TopicPartition) string { return fmt.Sprintf("%s/%d", tp.Topic, tp.Partition) }

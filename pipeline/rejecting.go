@@ -21,40 +21,24 @@ type rejecting struct {
 	unsolved bool      // the last episode was rejected as a whole, so readable records do not end the outage
 }
 
-// used is called when a record could be read and has items, solved when an episode was answered.
-func (r *rejecting) used() {
+// used is called when a record could be read and has items, and with solved when an episode was answered.
+func (r *rejecting) used(solved bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if !r.unsolved {
+	if r.unsolved = r.unsolved && !solved; !r.unsolved {
 		r.records = 0
 	}
 }
 
-func (r *rejecting) solved() {
+// rejected is called for an unusable record, and with unsolved for the items of an episode that could not be
+// solved.
+func (r *rejecting) rejected(n int, why string, unsolved bool, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.unsolved, r.records = false, 0
-}
-
-// rejected is called for an unusable record, notSolved for the n items of an episode that could
-// not be solved.
-func (r *rejecting) rejected(why string, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.add(1, why, now)
-}
-
-func (r *rejecting) notSolved(n int, why string, now time.Time) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.unsolved = true
-	r.add(n, why, now)
-}
-
-func (r *rejecting) add(n int, why string, now time.Time) {
 	if r.records == 0 {
 		r.since = now
 	}
+	r.unsolved = r.unsolved || unsolved
 	r.records += int64(n)
 	r.why = why
 }
@@ -64,11 +48,6 @@ func (r *rejecting) add(n int, why string, now time.Time) {
 func (r *rejecting) lasting(now time.Time) time.Duration {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.lasted(now)
-}
-
-// lasted is lasting for callers that hold the mutex.
-func (r *rejecting) lasted(now time.Time) time.Duration {
 	if r.records < fewRejected {
 		return 0
 	}
@@ -77,12 +56,12 @@ func (r *rejecting) lasted(now time.Time) time.Duration {
 
 // trouble reports that every record has been rejected for longer than limit.
 func (r *rejecting) trouble(now time.Time, limit time.Duration) (Trouble, bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	lasting := r.lasted(now)
+	lasting := r.lasting(now)
 	if lasting < limit || lasting == 0 {
 		return Trouble{}, false
 	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	return Trouble{
 		Of:    ofRecords,
 		What:  fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), r.records),

@@ -55,7 +55,7 @@ func TestRejecting(t *testing.T) {
 	var r rejecting
 	reject := func(n, s int) {
 		for range n {
-			r.rejected("bad", at(s))
+			r.rejected(1, "bad", false, at(s))
 		}
 	}
 	troubled := func(s int) bool { _, ok := r.trouble(at(s), time.Minute); return ok }
@@ -65,18 +65,18 @@ func TestRejecting(t *testing.T) {
 	if reject(1, 10); troubled(59) || !troubled(60) {
 		t.Error("trouble comes after a minute from the first")
 	}
-	if r.used(); troubled(1000) || r.lasting(at(1000)) != 0 {
+	if r.used(false); troubled(1000) || r.lasting(at(1000)) != 0 {
 		t.Error("a record that can be used ends it")
 	}
-	r.notSolved(fewRejected, "no solution", at(0))
-	if r.used(); !troubled(60) {
+	r.rejected(fewRejected, "no solution", true, at(0))
+	if r.used(false); !troubled(60) {
 		t.Error("episodes that cannot be solved are trouble, though their records can be read")
 	}
-	if r.solved(); troubled(1000) {
+	if r.used(true); troubled(1000) {
 		t.Error("an answer ends it")
 	}
 	reject(fewRejected, 2000)
-	if r.used(); troubled(3000) {
+	if r.used(false); troubled(3000) {
 		t.Error("after an answer, records that can be read count again")
 	}
 }

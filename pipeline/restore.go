@@ -67,7 +67,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
 		MaxWait: fetchWait,
-		Topic:   p.topic, Partition: p.number, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
+		Topic:   p.Topic, Partition: p.Partition, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
 	})
 	return reader, decoder, nil
 }
@@ -81,7 +81,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	defer s.turn(ctx)()
 	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
-		outputs, err := s.outputs(ctx)
+		outputs, err := partitionsOf(ctx, s.client, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	keeper.Fit(s.client.RecordLimit(ctx, o.State))
 	p := &partition{
-		stage: s, topic: a.Topic, number: a.Partition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
+		stage: s, TopicPartition: a.TopicPartition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
 		streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
 		replay: newReplay(), fetchedAt: time.Now(), statesMade: made,
 	}
@@ -141,24 +141,6 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
 		"state_bytes", loaded.Bytes())
 	return p, nil
-}
-
-// outputs returns the partitions to which a commit may write records.
-func (s *Stage) outputs(ctx context.Context) (list []topic.TopicPartition, err error) {
-	o := &s.options
-	for _, name := range []string{o.Out, o.Dead, o.Review, o.Episodes, o.Corrections} {
-		if name == "" {
-			continue
-		}
-		n, err := s.client.Partitions(ctx, name)
-		if err != nil && !topic.IsMissing(err) {
-			return nil, err
-		}
-		for p := range int32(n) {
-			list = append(list, topic.TopicPartition{Topic: name, Partition: p})
-		}
-	}
-	return list, nil
 }
 
 // turn waits until fewer partitions are being restored than there are workers, and returns the function that
@@ -249,7 +231,7 @@ func (p *partition) remember(r *state.Restored) {
 	held := int64(0)
 	for name, snapshot := range r.Snapshots {
 		s := p.stream(name)
-		s.learned, s.labels, s.learnedTime, s.lastTime = snapshot.Learned, snapshot.Labels, snapshot.Seen, snapshot.Seen
+		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
 		if s.memory, readable = p.memory(snapshot); !readable {
@@ -285,10 +267,10 @@ func (p *partition) inherit(ctx context.Context) error {
 	from := p.stage.options.FromState
 	if n, err := p.stage.client.Partitions(ctx, from); err != nil {
 		return fmt.Errorf("from-state: topic %s: %w", from, err)
-	} else if n <= int(p.number) {
+	} else if n <= int(p.Partition) {
 		return nil
 	}
-	loaded, _, err := p.stage.load(ctx, consumer.Assignment{Topic: p.topic, Partition: p.number}, from, "", nil)
+	loaded, _, err := p.stage.load(ctx, consumer.Assignment{TopicPartition: p.TopicPartition}, from, "", nil)
 	if err != nil {
 		return err
 	}
@@ -316,7 +298,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		start := committed
 		if start < 0 {
 			start = first
-			if r, bounded := p.stage.ranges[topic.TopicPartition{Topic: p.topic, Partition: p.number}]; bounded {
+			if r, bounded := p.stage.ranges[p.TopicPartition]; bounded {
 				start = r.From
 			}
 		}
@@ -396,8 +378,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 func (p *partition) trustTimes() {
 	ttl, high := p.stage.options.StateTTL, p.buffer.High()
 	for _, s := range p.streams {
-		if s.lastTime.After(high) || ttl > 0 && high.Sub(s.lastTime) >= ttl {
-			s.learnedTime, s.lastTime = high, high
+		if s.learnedTime.After(high) || ttl > 0 && high.Sub(s.learnedTime) >= ttl {
+			s.learnedTime = high
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	for key, s := range p.streams {
-		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.lastTime) < o.StateTTL {
+		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.learnedTime) < o.StateTTL {
 			continue
 		}
 		if !p.commits.keeper.Forget(key) {
@@ -55,7 +55,7 @@ func (p *partition) retire(now time.Time) {
 		p.drop(s)
 		p.commits.next.forgotten = true
 		p.stage.metrics.retired.Add(1, "silent")
-		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Name, "model", key.Model, "last", s.lastTime)
+		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Name, "model", key.Model, "last", s.learnedTime)
 	}
 }
 

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -18,44 +18,13 @@ const (
 	fromState  = "restored"
 )
 
-// revoked keeps partitions that the group has revoked, with their memory, until the next assignment: a
-// rebalance revokes all partitions, and most return to the same member. It is emptied before other partitions
-// are restored, so that it takes no memory beside theirs.
-type revoked struct {
-	mutex      sync.Mutex
-	partitions map[topic.TopicPartition]*partition
-}
-
-// keep stores a partition that was handed over completely.
-func (r *revoked) keep(p *partition) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.partitions == nil {
-		r.partitions = map[topic.TopicPartition]*partition{}
-	}
-	r.partitions[topic.TopicPartition{Topic: p.topic, Partition: p.number}] = p
-}
-
-// take removes and returns the partition; nil: it is not kept.
-func (r *revoked) take(tp topic.TopicPartition) *partition {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	p := r.partitions[tp]
-	delete(r.partitions, tp)
-	return p
-}
-
-// assigned drops the partitions that were not assigned again.
-func (r *revoked) assigned(partitions []topic.TopicPartition) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	left := map[topic.TopicPartition]*partition{}
-	for _, tp := range partitions {
-		if p := r.partitions[tp]; p != nil {
-			left[tp] = p
+// keepRevoked drops the revoked partitions that were not assigned again.
+func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
+	for tp := range s.revoked.Range {
+		if !slices.Contains(assigned, tp.(topic.TopicPartition)) {
+			s.revoked.Delete(tp)
 		}
 	}
-	r.partitions = left
 }
 
 // settled says whether state, committed offset and input together hold all that the partition has in memory,
@@ -73,7 +42,7 @@ func (p *partition) handedOver() {
 		return
 	}
 	p.stateEnd = max(p.stateEnd, end)
-	p.stage.revoked.keep(p)
+	p.stage.revoked.Store(p.TopicPartition, p)
 }
 
 // found describes a kept partition's topics, read after the claim has fenced any owner in between.
@@ -109,10 +78,11 @@ func (p *partition) outdated(f found) string {
 // nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has
 // fenced earlier owners: see claim.
 func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
-	p := s.revoked.take(topic.TopicPartition{Topic: a.Topic, Partition: a.Partition})
-	if p == nil {
+	kept, known := s.revoked.LoadAndDelete(a.TopicPartition)
+	if !known {
 		return nil, nil
 	}
+	p := kept.(*partition)
 	f, err := p.inspect(ctx, committed)
 	if err != nil {
 		return nil, err
@@ -137,21 +107,21 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 func (p *partition) inspect(ctx context.Context, committed int64) (f found, err error) {
 	client, o := p.stage.client, &p.stage.options
 	f.committed = committed
-	if f.input, err = client.ID(ctx, p.topic); err != nil {
+	if f.input, err = client.ID(ctx, p.Topic); err != nil {
 		return f, err
 	}
 	if f.state, err = client.ID(ctx, o.State); err != nil {
 		return f, err
 	}
-	if f.first, f.end, err = client.Bounds(ctx, p.topic, p.number, false); err != nil {
+	if f.first, f.end, err = client.Bounds(ctx, p.Topic, p.Partition, false); err != nil {
 		return f, err
 	}
-	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.number, false); err != nil {
+	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.Partition, false); err != nil {
 		return f, err
 	}
 	from := max(p.stateEnd, f.stateFirst)
-	err = readBetween(ctx, client, topic.TopicPartition{Topic: o.State, Partition: p.number}, from, f.stateEnd, each(func(r *record.Raw) {
-		f.written = f.written || state.Concerns(r.Key, o.Group, p.topic)
+	err = readBetween(ctx, client, topic.TopicPartition{Topic: o.State, Partition: p.Partition}, from, f.stateEnd, each(func(r *record.Raw) {
+		f.written = f.written || state.Concerns(r.Key, o.Group, p.Topic)
 	}))
 	return f, err
 }

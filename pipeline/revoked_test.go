@@ -43,17 +43,21 @@ func TestOutdated(t *testing.T) {
 
 // Revoked partitions are kept if the group assigns them again, and each is taken once.
 func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
-	var r revoked
+	var s Stage
 	tp := func(n int32) topic.TopicPartition { return topic.TopicPartition{Topic: "in", Partition: n} }
 	for n := range int32(3) {
-		r.keep(&partition{topic: "in", number: n})
+		s.revoked.Store(tp(n), &partition{TopicPartition: tp(n)})
 	}
-	r.assigned([]topic.TopicPartition{tp(0), tp(2), tp(7)})
-	if r.take(tp(0)) == nil || r.take(tp(0)) != nil || r.take(tp(1)) != nil || r.take(tp(7)) != nil {
+	take := func(tp topic.TopicPartition) bool {
+		_, kept := s.revoked.LoadAndDelete(tp)
+		return kept
+	}
+	s.keepRevoked([]topic.TopicPartition{tp(0), tp(2), tp(7)})
+	if !take(tp(0)) || take(tp(0)) || take(tp(1)) || take(tp(7)) {
 		t.Error("not the partitions that were given back")
 	}
-	r.assigned(nil)
-	if r.take(tp(2)) != nil {
+	s.keepRevoked(nil)
+	if take(tp(2)) {
 		t.Error("a partition is held that belongs to another")
 	}
 }

@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,6 @@ type Options struct {
 	DrainOpen      bool          // answer open episodes at a stop
 	NowWithin      time.Duration // from reading an item; its first answer is left out if later; default 2 s
 	StateTTL       time.Duration // event time without an item after which a stream is evicted; 0: never
-	MaxLabels      int           // most examples of the labels topic in force, the latest; default 100,000
 	MaxStreams     int           // of a partition; beyond, those of least worth are evicted; default 20,000
 	HandOver       time.Duration // default a third of the group's shorter timeout
 	Recent         *recent.Store // keeps the last answered items; nil: not kept
@@ -110,44 +110,22 @@ type Answered struct {
 }
 
 func (o *Options) fill() {
-	if o.Dead == "" {
-		o.Dead = o.Out + "-dead"
-	}
-	if o.State == "" {
-		o.State = o.Group + "-state"
-	}
-	durations := []struct {
-		value  *time.Duration
-		normal time.Duration
-	}{{&o.CommitInterval, 100 * time.Millisecond}, {&o.StateInterval, 10 * time.Second}, {&o.DrainTimeout, 10 * time.Second}, {&o.Watchdog, 2 * time.Minute}, {&o.StallAfter, 45 * time.Second}, {&o.RecoveryTarget, 30 * time.Second}, {&o.NowWithin, 2 * time.Second}}
-	for _, d := range durations {
-		if *d.value == 0 {
-			*d.value = d.normal
-		}
-	}
-	if o.HandOver == 0 {
-		o.HandOver = o.group().HandOver()
-	}
-	if o.MaxLabels == 0 {
-		o.MaxLabels = 100_000
-	}
-	if o.MaxStreams == 0 {
-		o.MaxStreams = 20_000
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Dead, o.State = cmp.Or(o.Dead, o.Out+"-dead"), cmp.Or(o.State, o.Group+"-state")
+	o.CommitInterval = cmp.Or(o.CommitInterval, 100*time.Millisecond)
+	o.StateInterval = cmp.Or(o.StateInterval, 10*time.Second)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
+	o.Watchdog = cmp.Or(o.Watchdog, 2*time.Minute)
+	o.StallAfter = cmp.Or(o.StallAfter, 45*time.Second)
+	o.RecoveryTarget = cmp.Or(o.RecoveryTarget, 30*time.Second)
+	o.NowWithin = cmp.Or(o.NowWithin, 2*time.Second)
+	o.HandOver = cmp.Or(o.HandOver, o.group().HandOver())
+	o.MaxStreams = cmp.Or(o.MaxStreams, 20_000)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.InFlight = cmp.Or(o.InFlight, 32<<20)
+	o.FetchBytes = cmp.Or(o.FetchBytes, 1<<20)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Form.Append == nil {
 		o.Form = record.ResultJSON()
-	}
-	if o.InFlight == 0 {
-		o.InFlight = 32 << 20
-	}
-	if o.FetchBytes == 0 {
-		o.FetchBytes = 1 << 20
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
 	}
 }
 
@@ -160,23 +138,26 @@ func (o *Options) group() consumer.GroupSettings {
 
 // Stage labels the partitions that its group assigns to it.
 type Stage struct {
-	options    Options
-	client     *topic.Client
-	log        *slog.Logger
-	pool       *pool
-	labels     *labels
-	metrics    *Metrics
-	progress   *progress
-	contact    contact
-	letters    letters
-	producers  openers
-	revoked    revoked
+	options   Options
+	client    *topic.Client
+	log       *slog.Logger
+	pool      *pool
+	labels    *labels
+	metrics   *Metrics
+	progress  *progress
+	contact   contact
+	letters   letters
+	producers sync.Map // opener by topic.TopicPartition: of the transactions that records wait for
+	// revoked holds *partition by topic.TopicPartition: those that the group has revoked, with their memory, until
+	// the next assignment. A rebalance revokes all partitions, and most return to the same member. The others
+	// are dropped before any is restored, so that they take no memory beside it.
+	revoked    sync.Map
 	owned      atomic.Int32  // partitions of this process
 	restores   chan struct{} // one for each running restore; see turn
 	firsts     firstMemory
 	grouped    grouped
 	counted    classCounts
-	remembered owned
+	remembered sync.Map // *liveStream by key: those of the owned partitions, for other goroutines than their own
 	warned     warnings
 	stateID    topic.ID     // of the state topic at the last check
 	statesMade atomic.Int64 // how often the state topic's ID has changed
@@ -221,7 +202,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.metrics.embeddings = &s.embeddings
 	s.contact.group, s.contact.limit = o.Group, o.group().Longest()
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
-	s.labels.most, s.labels.shown = o.MaxLabels, s.metrics.labelled
+	s.labels.most, s.labels.shown = mostLabels, s.metrics.labelled
 	return s, nil
 }
 
@@ -290,10 +271,11 @@ func (s *Stage) Run(ctx context.Context) error {
 func (s *Stage) work(ctx context.Context) error {
 	group := s.options.group()
 	group.Rebalanced = func(_ int32, assigned []topic.TopicPartition) {
-		s.revoked.assigned(assigned)
+		s.keepRevoked(assigned)
 		s.keepRecent(assigned)
 		s.owned.Store(int32(len(assigned)))
-		s.metrics.rebalanced(len(assigned))
+		s.metrics.rebalances.Add(1)
+		s.metrics.partitions.Set(float64(len(assigned)))
 		s.contact.joined()
 	}
 	group.Left = func(err error) {
@@ -307,11 +289,11 @@ func (s *Stage) work(ctx context.Context) error {
 
 // own answers one partition while the group assigns it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
-	tp := topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}
+	tp := a.TopicPartition
 	s.progress.assign(tp, time.Now())
 	defer s.metrics.released(tp)
 	defer s.progress.release(tp)
-	outage := s.client.Outage(s.log, fmt.Sprintf("taking over %s/%d", a.Topic, a.Partition))
+	outage := s.client.Outage(s.log, "taking over "+tp.String())
 	for ctx.Err() == nil {
 		claimed, err := s.hold(ctx, a, outage)
 		switch {
@@ -341,7 +323,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		}
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
-			s.warned.once(fmt.Sprintf("restart %s/%d", a.Topic, a.Partition), func(times int) {
+			s.warned.once("restart "+tp.String(), func(times int) {
 				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "times", times, "error", err)
 			})
 		}
@@ -364,7 +346,7 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 	var abandon context.CancelFunc
 	p.ctx, abandon = context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
-	s.metrics.own(p)
+	s.metrics.size(p)
 	limit := s.options.HandOver
 	if p.first, err = p.answerAtOnce(ctx); err == nil {
 		p.announce() // from here on other goroutines use the streams, and read p.first
@@ -375,7 +357,7 @@ func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.O
 		limit = 2 * time.Second
 	}
 	if !p.leave(s.options.HandOver) {
-		return true, errors.Join(err, fmt.Errorf("%s/%d: a commit does not end", p.topic, p.number))
+		return true, errors.Join(err, fmt.Errorf("%s: a commit does not end", p))
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -414,7 +396,7 @@ func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
 			if j, since := s.pool.hung(s.options.Watchdog); j != nil {
 				p := j.stream.partition
 				s.noteHung(j)
-				fail(fmt.Errorf("stream %q of %s/%d: %w, after %v", j.stream.key.Name, p.topic, p.number, ErrHung, since.Round(time.Millisecond)))
+				fail(fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, p, ErrHung, since.Round(time.Millisecond)))
 				return
 			}
 		}

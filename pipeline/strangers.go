@@ -24,10 +24,6 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	if s.grouped.again(all) {
 		return all, nil
 	}
-	type space struct {
-		model     string
-		dimension int
-	}
 	spaces := map[space][]*recent.Stranger{}
 	var order []space
 	for i := range all {
@@ -47,6 +43,12 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	}
 	s.grouped.keep(all)
 	return all, nil
+}
+
+// space is what vectors must share to be compared.
+type space struct {
+	model     string
+	dimension int
 }
 
 // grouped caches the groups of the last call, so that repeated calls with the same items cost nothing.

@@ -29,7 +29,7 @@ type liveStream struct {
 	learned     record.Position // the last item of the last episode
 	labels      []int64         // the labels in force at its last answer
 	learning    time.Duration   // time to learn from the last episode, after its answers
-	learnedTime time.Time       // event time of the last item of the last episode
+	learnedTime time.Time       // event time of the partition at the last item of the last episode
 
 	first atomic.Pointer[firstStream] // nil: no first answer yet
 
@@ -44,11 +44,10 @@ type liveStream struct {
 	saving   bool // a snapshot is being taken
 	gone     bool // evicted
 	saved    time.Time
-	size     int       // bytes of its last snapshot, or an estimate; 0: not known
-	pending  int       // jobs given to the workers and not taken back
-	lastTime time.Time // event time of the partition at its last answered item
-	episodes int64     // that it has answered
-	taught   bool      // its own items have taught it
+	size     int   // bytes of its last snapshot, or an estimate; 0: not known
+	pending  int   // jobs given to the workers and not taken back
+	episodes int64 // that it has answered
+	taught   bool  // its own items have taught it
 }
 
 // job is one task of a stream: answer an episode, replay one without emitting results, or take a snapshot.
@@ -98,7 +97,7 @@ func (j *job) fail(err error) {
 	if j.episode == nil {
 		return
 	}
-	j.stream.learned = j.episode.Last()
+	j.stream.passed(j.episode)
 	if j.relearn == nil {
 		j.records, j.bytes, j.unknown = nil, 0, 0
 		j.reject(err)
@@ -122,10 +121,8 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	}
 	j.took, j.learned, s.learning = time.Since(begin), s.learning, 0
 	j.labels = v.next
-	s.learned, s.labels = j.episode.Last(), v.next
-	if reached := j.episode.Reached; !reached.IsZero() {
-		s.learnedTime = reached
-	}
+	s.passed(j.episode)
+	s.labels = v.next
 	switch {
 	case j.relearn != nil:
 		if err == nil {
@@ -140,19 +137,20 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		if watching := s.partition.stage.options.Observer; watching != nil {
 			s.partition.first.settle(s, j.episode.Last()) // first answers are told of before, or as late
 			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took}
-			s.partition.tell(watching, told)
+			s.partition.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
 		}
 	}
 }
 
-// tell calls the observer. A panic there does not fail the episode.
-func (p *partition) tell(watching Observer, a *Answered) {
+// guarded runs do, and says whether it ended well. A panic in it goes no further: it is logged as what failed.
+func (p *partition) guarded(what, stream string, do func()) (well bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			p.log.Error("the observer failed", "error", fault, "stack", string(debug.Stack()))
+			p.log.Error(what, "stream", stream, "error", fault, "stack", string(debug.Stack()))
 		}
 	}()
-	watching.Answered(a)
+	do()
+	return true
 }
 
 // answer lets the memory answer. A panic below fails this episode only.
@@ -187,6 +185,14 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	return answers, err
 }
 
+// passed says that an episode is over for the stream: answered, or given up.
+func (s *liveStream) passed(e *consumer.Episode) {
+	s.learned = e.Last()
+	if !e.Reached.IsZero() {
+		s.learnedTime = e.Reached
+	}
+}
+
 // idsOf returns the ids of n items' answers, which share memory.
 func idsOf(n int, item func(int) *record.Item) []string {
 	ids, ends := make([]string, n), make([]int, n)
@@ -217,15 +223,9 @@ func streamItem(it *record.Item, id string) stream.Item {
 // learn lets the memory learn from an answered episode. After a panic the answers stand.
 func (s *liveStream) learn() {
 	begin := time.Now()
-	defer func() {
-		s.measure()
-		s.learning = time.Since(begin)
-		if p := recover(); p != nil {
-			s.partition.log.Error("an episode could not be learned from in full", "stream", s.key.Name, "error", p,
-				"stack", string(debug.Stack()))
-		}
-	}()
-	s.memory.Learn()
+	s.partition.guarded("an episode could not be learned from in full", s.key.Name, s.memory.Learn)
+	s.measure()
+	s.learning = time.Since(begin)
 }
 
 // snapshot encodes the stream's memory.

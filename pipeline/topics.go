@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/segmentio/kafka-go"
 
@@ -63,16 +64,35 @@ func (s *Stage) end(a consumer.Assignment) int64 {
 	if s.ranges == nil {
 		return -1
 	}
-	return s.ranges[topic.TopicPartition{Topic: a.Topic, Partition: a.Partition}].To
+	return s.ranges[a.TopicPartition].To
 }
 
 // await waits until a topic exists and returns its number of partitions.
-func (s *Stage) await(ctx context.Context, name string) (int, error) {
-	return waitFor(ctx, s.client, s.log, "looking for topic "+name, func() (int, error) {
-		n, err := s.client.Partitions(ctx, name)
+func await(ctx context.Context, client *topic.Client, log *slog.Logger, name string) (int, error) {
+	return waitFor(ctx, client, log, "looking for topic "+name, func() (int, error) {
+		n, err := client.Partitions(ctx, name)
 		if err == nil && n == 0 {
 			err = kafka.UnknownTopicOrPartition
 		}
 		return n, err
 	})
+}
+
+// partitionsOf lists the partitions of topics. It leaves out missing topics and empty names.
+func partitionsOf(
+	ctx context.Context, client *topic.Client, names ...string,
+) (list []topic.TopicPartition, err error) {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		n, err := client.Partitions(ctx, name)
+		if err != nil && !topic.IsMissing(err) {
+			return nil, fmt.Errorf("topic %s: %w", name, err)
+		}
+		for p := range int32(n) {
+			list = append(list, topic.TopicPartition{Topic: name, Partition: p})
+		}
+	}
+	return list, nil
 }

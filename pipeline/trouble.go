@@ -20,16 +20,17 @@ const (
 )
 
 // troubles lists the faults that stop the stage's work now.
-func (s *Stage) troubles(now time.Time) []Trouble {
-	var list []Trouble
-	if t, ok := s.contact.trouble(now); ok {
-		list = append(list, t)
+func (s *Stage) troubles(now time.Time) (list []Trouble) {
+	add := func(t Trouble, holds bool) {
+		if holds {
+			list = append(list, t)
+		}
 	}
-	if t, ok := s.contact.inputs(now); ok {
-		list = append(list, t)
-	}
+	add(s.contact.trouble(now))
+	add(s.contact.inputs(now))
 	if found := s.progress.stuck(now, s.options.StallAfter); len(found) > 0 {
-		_, cause := s.failing(found[0])
+		doing, cause := s.failing(found[0])
+		found[0].doing = doing
 		for i, one := range found {
 			t := Trouble{Of: ofPartition, What: one.String(), Do: remedy(cause)}
 			if i == 0 && cause != nil {
@@ -39,16 +40,10 @@ func (s *Stage) troubles(now time.Time) []Trouble {
 		}
 	}
 	list = append(list, s.openTransactions(now)...)
-	if t, ok := s.memory.trouble(); ok {
-		list = append(list, t)
-	}
+	add(s.memory.trouble())
 	list = append(list, s.embeddings.troubles(now, true)...)
-	if t, failed := s.labels.failed(); failed {
-		list = append(list, t)
-	}
-	if t, ok := s.metrics.rejecting.trouble(now, s.options.StallAfter); ok {
-		list = append(list, t)
-	}
+	add(s.labels.failed())
+	add(s.metrics.rejecting.trouble(now, s.options.StallAfter))
 	return list
 }
 

@@ -65,7 +65,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	}
 	t.Group += "-correct"
 	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Dead.Since}
-	compare := &pipeline.Comparison{DryRun: dry, Events: t.OutFormat == "cloudevents"}
+	compare := &pipeline.Comparison{DryRun: dry}
 	err = answerRange(ctx, c, client, job, compare)
 	if errors.Is(err, pipeline.ErrTooLong) {
 		return fmt.Errorf("%w: correct it in parts, with --since and --to", err)

@@ -20,17 +20,12 @@ func (k *Keeper) Hung(s record.Stream, first record.Position) record.Out {
 	return k.record(stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
 }
 
-func decodeHung(value []byte) (Hung, error) {
-	r := open(value)
-	h := Hung{Stream: record.Stream{Name: r.text(), Model: r.text()}, First: r.position(), Times: 1}
-	return h, r.err
-}
-
 // hang adds the record of an episode that hung an owner.
 func (r *Restored) hang(key string, value []byte) {
-	h, err := decodeHung(value)
-	if err != nil {
-		r.leave(Owner{}, err, key)
+	v := open(value)
+	h := Hung{Stream: record.Stream{Name: v.text(), Model: v.text()}, First: v.position(), Times: 1}
+	if v.err != nil {
+		r.leave(Owner{}, v.err, key)
 		return
 	}
 	r.hung = append(r.hung, hungRecord{key, h})
@@ -44,11 +39,7 @@ type hungRecord struct {
 // hangs counts the owners that each episode stopped. Records of episodes before the position where reading
 // starts again are superfluous, unless the episode must be replayed.
 func (r *Restored) hangs() {
-	type name struct {
-		stream record.Stream
-		first  record.Position
-	}
-	at := map[name]int{}
+	at := map[episodeName]int{}
 	for _, h := range r.hung {
 		again := slices.ContainsFunc(r.Relearn, func(a Episode) bool {
 			return a.Stream == h.Stream && a.First == h.First
@@ -57,7 +48,7 @@ func (r *Restored) hangs() {
 			r.stale = append(r.stale, h.key)
 			continue
 		}
-		n := name{h.Stream, h.First}
+		n := episodeName{h.Stream, h.First}
 		if i, ok := at[n]; ok {
 			r.Hung[i].Times++
 			continue

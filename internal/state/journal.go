@@ -43,6 +43,8 @@ type Earlier struct {
 	Sequence int64
 }
 
+func (j *Journal) commit() Earlier { return Earlier{j.Owner, j.Sequence} }
+
 // Episode is an answered episode.
 type Episode struct {
 	Stream      record.Stream

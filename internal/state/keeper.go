@@ -99,8 +99,8 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 		k.bounds[o] = sequence
 	}
 	for _, j := range r.live {
-		w := &written{key: j.key, owner: j.owner, sequence: j.sequence, slot: -1, at: record.NoPosition}
-		k.add(w, j.entries, r.learned)
+		w := &written{key: j.key, owner: j.Owner, sequence: j.Sequence, slot: -1, at: record.NoPosition}
+		k.add(w, j.Episodes, r.learned)
 	}
 	return k
 }
@@ -234,7 +234,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	again := map[string]bool{} // keys of dead records that this commit overwrites
 	for _, s := range snapshots {
 		t := k.stream(s.Stream)
-		s.Owner, s.Commit, s.Version = k.owner, k.sequence, t.version+1
+		s.Commit, s.Version = k.sequence, t.version+1
 		keys := snapshotKeys{owner: k.owner}
 		if t.current.owner == k.owner && t.current.slot == 0 {
 			keys.slot = 1 // keep the current version, in case this one is only written in part

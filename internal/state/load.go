@@ -93,17 +93,10 @@ type Restored struct {
 	left   map[Owner]bool // owners of unreadable records
 	hung   []hungRecord
 	newest Owner // the latest owner of any record
-	live   []liveJournal
+	live   []journalRecord
 	keys   map[record.Stream]snapshotKeys
 	stale  []string
 	bounds map[Owner]int64
-}
-
-type liveJournal struct {
-	key      string
-	owner    Owner
-	sequence int64
-	entries  []Episode
 }
 
 type snapshotKeys struct {
@@ -113,8 +106,8 @@ type snapshotKeys struct {
 }
 
 type journalRecord struct {
-	key     string
-	journal *Journal
+	key string
+	*Journal
 }
 
 // lostJournal is a journal that cannot be read.
@@ -123,20 +116,17 @@ type lostJournal struct {
 	err   error
 }
 
-// slotName is the part of the key that all chunks of one version of a snapshot share.
-type slotName struct {
-	owner  Owner
-	slot   int
-	stream record.Stream
-}
-
+// candidate is a version of a snapshot.
 type candidate struct {
-	key    stateKey
+	candidateName
 	commit int64
-	number int64
 	chunks []chunk
 	keys   []string
-	slot   int
+}
+
+type candidateName struct {
+	key    stateKey // of its first chunk
+	number int64
 }
 
 // Restore ends the loading; the loader must not be used after it, as the result shares its values.
@@ -150,8 +140,8 @@ func (l *Loader) Restore() *Restored {
 	}
 	var journals []journalRecord
 	var lost []lostJournal
-	torn := map[slotName]bool{} // versions of snapshots with an unreadable chunk
-	versions := map[string]*candidate{}
+	torn := map[stateKey]bool{} // first keys of versions of snapshots with an unreadable chunk
+	versions := map[candidateName]*candidate{}
 	for key, value := range l.values {
 		p, err := parseStateKey([]byte(key))
 		if err != nil {
@@ -179,17 +169,18 @@ func (l *Loader) Restore() *Restored {
 			journals = append(journals, journalRecord{key, j})
 			continue
 		}
+		p.group, p.chunk = "", 0 // older versions' keys name no group
 		c, err := decodeChunk(value)
 		if err != nil {
 			r.leave(p.owner, fmt.Errorf("stream %q: %w", p.stream.Name, err), key)
-			torn[slotName{p.owner, p.slot, p.stream}] = true
+			torn[p] = true
 			continue
 		}
-		id := fmt.Sprintf("%v/%d/%d/%s/%s", p.owner, p.slot, c.version, p.stream.Model, p.stream.Name)
-		v := versions[id]
+		name := candidateName{p, c.version}
+		v := versions[name]
 		if v == nil {
-			v = &candidate{key: p, commit: c.commit, number: c.version, slot: p.slot}
-			versions[id] = v
+			v = &candidate{candidateName: name, commit: c.commit}
+			versions[name] = v
 		}
 		v.chunks = append(v.chunks, c)
 		v.keys = append(v.keys, key)
@@ -225,8 +216,8 @@ func (r *Restored) block(lost []lostJournal) {
 		counts := r.Journal == nil || l.owner.Compare(r.Journal.Owner) >= 0
 		for i := 0; !counts && i < len(r.Journal.Live); i++ {
 			e := r.Journal.Live[i]
-			counts = e.Owner == l.owner && !slices.ContainsFunc(r.live, func(j liveJournal) bool {
-				return j.owner == e.Owner && j.sequence == e.Sequence
+			counts = e.Owner == l.owner && !slices.ContainsFunc(r.live, func(j journalRecord) bool {
+				return j.commit() == e
 			})
 		}
 		if counts {
@@ -255,28 +246,25 @@ func (r *Restored) last(o Owner) int64 {
 
 func (r *Restored) journals(list []journalRecord) {
 	slices.SortFunc(list, func(a, b journalRecord) int {
-		if c := a.journal.Owner.Compare(b.journal.Owner); c != 0 {
-			return c
-		}
-		return int(a.journal.Sequence - b.journal.Sequence)
+		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Sequence, b.Sequence))
 	})
 	if len(list) > 0 {
-		r.Journal = list[len(list)-1].journal
+		r.Journal = list[len(list)-1].Journal
 		for _, e := range r.Journal.Earlier {
 			r.bounds[e.Owner] = e.Sequence
 		}
 	}
 	for i, j := range list {
 		last := i == len(list)-1
-		if j.journal.Owner.Epoch < r.Journal.Since || !last && !slices.Contains(r.Journal.Live, Earlier{j.journal.Owner, j.journal.Sequence}) {
+		if j.Owner.Epoch < r.Journal.Since || !last && !slices.Contains(r.Journal.Live, j.commit()) {
 			r.stale = append(r.stale, j.key)
 			continue
 		}
-		r.live = append(r.live, liveJournal{j.key, j.journal.Owner, j.journal.Sequence, j.journal.Episodes})
+		r.live = append(r.live, j)
 	}
 }
 
-func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]bool) {
+func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[stateKey]bool) {
 	whole := map[record.Stream][]*candidate{}
 	broken := map[record.Stream]error{}
 	for _, v := range versions {
@@ -285,7 +273,7 @@ func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]b
 			continue
 		}
 		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
-		if torn[slotName{v.key.owner, v.slot, v.key.stream}] {
+		if torn[v.key] {
 			r.Unreadable = append(r.Unreadable, v.keys...)
 			continue
 		}
@@ -311,7 +299,7 @@ func (r *Restored) snapshots(versions map[string]*candidate, torn map[slotName]b
 		}
 		r.Snapshots[stream] = s
 		r.Done[stream] = s.Learned
-		r.keys[stream] = snapshotKeys{v.key.owner, v.slot, v.keys}
+		r.keys[stream] = snapshotKeys{v.key.owner, v.key.slot, v.keys}
 		delete(broken, stream)
 	}
 	for stream, err := range broken {
@@ -330,7 +318,7 @@ func (r *Restored) latest(stream record.Stream, list []*candidate) (found *candi
 			r.stale = append(r.stale, v.keys...)
 			continue
 		}
-		s, err := join(stream, v.key.owner, v.chunks)
+		s, err := join(stream, v.chunks)
 		if err == nil {
 			err = memory.SameVersion(s.Pieces)
 		}
@@ -351,7 +339,7 @@ func (r *Restored) cover() {
 	kept := r.live[:0]
 	for i, j := range r.live {
 		needed := i == len(r.live)-1
-		for _, a := range j.entries {
+		for _, a := range j.Episodes {
 			if a.Last.After(r.learned(a.Stream)) {
 				r.Relearn = append(r.Relearn, a)
 				needed = true
@@ -376,15 +364,16 @@ func (r *Restored) cover() {
 	r.Relearn, r.Ghosts = once(r.Relearn), once(r.Ghosts)
 }
 
+type episodeName struct {
+	stream record.Stream
+	first  record.Position
+}
+
 // once removes repeated episodes, which later journals carry over.
 func once(list []Episode) []Episode {
-	type name struct {
-		stream record.Stream
-		first  record.Position
-	}
-	seen := make(map[name]bool, len(list))
+	seen := make(map[episodeName]bool, len(list))
 	return slices.DeleteFunc(list, func(a Episode) bool {
-		n := name{a.Stream, a.First}
+		n := episodeName{a.Stream, a.First}
 		double := seen[n]
 		seen[n] = true
 		return double
@@ -399,11 +388,5 @@ func (r *Restored) learned(s record.Stream) record.Position {
 }
 
 func order(a, b record.Position) int {
-	switch {
-	case a.After(b):
-		return 1
-	case b.After(a):
-		return -1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Object, b.Object))
 }

@@ -15,8 +15,7 @@ const chunkBytes = 512 << 10
 // Snapshot is one stream's memory at one moment.
 type Snapshot struct {
 	Stream  record.Stream
-	Owner   Owner
-	Commit  int64 // the owner's commit that it is part of
+	Commit  int64 // its owner's commit that it is part of
 	Version int64 // grows with each snapshot of the stream, across owners
 	Learned record.Position
 	Labels  []int64   // the offsets of the labels topic in force at its last answer
@@ -86,8 +85,8 @@ func decodeChunk(value []byte) (chunk, error) {
 }
 
 // join decodes a snapshot from all of its chunks, in order.
-func join(stream record.Stream, owner Owner, chunks []chunk) (*Snapshot, error) {
-	s := &Snapshot{Stream: stream, Owner: owner, Commit: chunks[0].commit, Version: chunks[0].version}
+func join(stream record.Stream, chunks []chunk) (*Snapshot, error) {
+	s := &Snapshot{Stream: stream, Commit: chunks[0].commit, Version: chunks[0].version}
 	body := chunks[0].body
 	if len(chunks) > 1 {
 		body = nil

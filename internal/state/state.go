@@ -42,10 +42,7 @@ type Owner struct {
 
 // Compare orders owners by time.
 func (o Owner) Compare(p Owner) int {
-	if c := cmp.Compare(o.Epoch, p.Epoch); c != 0 {
-		return c
-	}
-	return cmp.Compare(o.Generation, p.Generation)
+	return cmp.Or(cmp.Compare(o.Epoch, p.Epoch), cmp.Compare(o.Generation, p.Generation))
 }
 
 func (o Owner) String() string { return fmt.Sprintf("%d.%d", o.Epoch, o.Generation) }
