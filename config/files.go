@@ -169,7 +169,12 @@ func (d *Dead) sections() []section {
 }
 
 // SinceTime returns Since as a time; zero: from the start.
-func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
+func (d *Dead) SinceTime(now time.Time) time.Time {
+	at, _ := d.since(now) // check refuses others
+	return at
+}
+
+func (d *Dead) since(now time.Time) (time.Time, error) {
 	if d.Since == "" {
 		return time.Time{}, nil
 	}
@@ -180,7 +185,7 @@ func (d *Dead) SinceTime(now time.Time) (time.Time, error) {
 }
 
 func (d *Dead) check(_ *Config, fault report) {
-	if _, err := d.SinceTime(time.Now()); err != nil {
+	if _, err := d.since(time.Now()); err != nil {
 		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", d.Since)
 	}
 }

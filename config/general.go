@@ -228,6 +228,20 @@ func (s *State) sections() []section {
 	}}}
 }
 
+func (s *State) check(c *Config, fault report) {
+	if !slices.Contains([]string{"pause", "resume"}, c.command) {
+		return
+	}
+	switch in := c.Topics.In; {
+	case s.Stream != "" && s.Partition >= 0:
+		fault("partition", "is %d, and stream is given too: a stream is paused wherever it is", s.Partition)
+	case len(in) > 1:
+		fault("in", "is given %d times: pause the partitions of one topic at a time", len(in))
+	case len(in) == 1 && s.Partition < 0:
+		fault("in", "is given without partition: which one of %s?", in[0])
+	}
+}
+
 // Tail selects the records of a topic to show.
 type Tail struct {
 	Unknown bool

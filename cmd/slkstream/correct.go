@@ -42,11 +42,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
 		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)
 	}
-	since, err := c.Config.Dead.SinceTime(time.Now())
-	if err != nil {
-		return usagef("since: %w", err)
-	}
-	from := since.UTC().Format(time.RFC3339)
+	from := c.Config.Dead.SinceTime(time.Now()).UTC().Format(time.RFC3339)
 	if b.FromState == "" {
 		if n, err := client.Partitions(ctx, t.Group+"-state"); err == nil && n > 0 {
 			b.FromState = t.Group
@@ -66,7 +62,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	t.Group += "-correct"
 	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Dead.Since}
 	compare := &pipeline.Comparison{DryRun: dry}
-	err = answerRange(ctx, c, client, job, compare)
+	err := answerRange(ctx, c, client, job, compare)
 	if errors.Is(err, pipeline.ErrTooLong) {
 		return fmt.Errorf("%w: correct it in parts, with --since and --to", err)
 	}

@@ -29,13 +29,13 @@ func newDeadCommand() *cobra.Command {
 			Long: "list prints one line a dead letter, oldest first, and how many there are of each reason. With --json it prints one object a\n" +
 				"line and no more.",
 			Example: "  slkstream dead list --out named --since 1h",
-		}, listDead),
+		}, onKafka(listDead)),
 		withSettings("dead show", &cobra.Command{
 			Use:     "show",
 			Short:   "show dead letters with all that they hold, and what to do about them",
 			Long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
 			Example: "  slkstream dead show --out named --count 3",
-		}, showDead),
+		}, onKafka(showDead)),
 		withSettings("dead replay", &cobra.Command{
 			Use:   "replay",
 			Short: "send the records of dead letters to their topics again",
@@ -43,7 +43,7 @@ func newDeadCommand() *cobra.Command {
 				"their own and name the first as replayOf. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
 				"one that was cut to fit its topic cannot be replayed.",
 			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
-		}, replayDead),
+		}, onKafka(replayDead)),
 	)
 	return cmd
 }
@@ -67,8 +67,8 @@ type deadLetter struct {
 	offset int64
 }
 
-func listDead(ctx context.Context, c *call) error {
-	letters, _, err := chosenLetters(ctx, c)
+func listDead(ctx context.Context, c *call, client *topic.Client) error {
+	letters, err := chosenLetters(ctx, c, client)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (l *deadLetter) state() string {
 	return "-"
 }
 
-func showDead(ctx context.Context, c *call) error {
-	letters, client, err := chosenLetters(ctx, c)
+func showDead(ctx context.Context, c *call, client *topic.Client) error {
+	letters, err := chosenLetters(ctx, c, client)
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func showDead(ctx context.Context, c *call) error {
 	return nil
 }
 
-func replayDead(ctx context.Context, c *call) error {
-	letters, client, err := chosenLetters(ctx, c)
+func replayDead(ctx context.Context, c *call, client *topic.Client) error {
+	letters, err := chosenLetters(ctx, c, client)
 	if err != nil {
 		return err
 	}

@@ -15,16 +15,9 @@ import (
 )
 
 // chosenLetters returns the dead letters that the settings select, oldest first and without their records.
-func chosenLetters(ctx context.Context, c *call) ([]deadLetter, *topic.Client, error) {
+func chosenLetters(ctx context.Context, c *call, client *topic.Client) ([]deadLetter, error) {
 	d, name := &c.Config.Dead, c.Config.Topics.DeadTopic()
-	since, err := d.SinceTime(time.Now())
-	if err != nil {
-		return nil, nil, usagef("since: %w", err)
-	}
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+	since := d.SinceTime(time.Now())
 	letters, err := readLetters(ctx, client, name, func(l *deadLetter) bool {
 		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
 			(c.Config.State.Stream == "" || l.Stream == c.Config.State.Stream)
@@ -35,7 +28,7 @@ func chosenLetters(ctx context.Context, c *call) ([]deadLetter, *topic.Client, e
 	if n := c.Config.Tail.Count; n > 0 && len(letters) > n {
 		letters = letters[len(letters)-n:]
 	}
-	return letters, client, err
+	return letters, err
 }
 
 // whole returns a letter that readLetters has listed, with its record.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -23,27 +24,23 @@ func newLabelsCommand() *cobra.Command {
 		withSettings("labels list", &cobra.Command{
 			Use:   "list",
 			Short: "list what holds: examples, rejections and names, with who said it and when",
-		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, false) }),
+		}, onKafka(listLabels)),
 		withSettings("labels history", &cobra.Command{
 			Use:   "history",
 			Short: "list every record that the labels topic still has, oldest first",
-		}, func(ctx context.Context, c *call) error { return listLabels(ctx, c, true) }),
+		}, onKafka(listLabels)),
 		withSettings("labels export", &cobra.Command{
 			Use:   "export",
 			Short: "write what holds as JSON lines: teach reads the examples back",
 			Long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
-		}, exportLabels),
+		}, onKafka(exportLabels)),
 	)
 	return cmd
 }
 
 // chosenLabels returns the entries of the labels topic that the settings select.
-func chosenLabels(ctx context.Context, c *call) ([]pipeline.LabelEntry, error) {
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return nil, err
-	}
+func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]pipeline.LabelEntry, error) {
 	all, err := pipeline.ReadLabelEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
 	if err != nil {
 		return nil, err
@@ -104,8 +101,9 @@ func labelRowOf(e *pipeline.LabelEntry) labelRow {
 	return r
 }
 
-func listLabels(ctx context.Context, c *call, history bool) error {
-	entries, err := chosenLabels(ctx, c)
+func listLabels(ctx context.Context, c *call, client *topic.Client) error {
+	history := c.Config.Command() == "labels history"
+	entries, err := chosenLabels(ctx, c, client)
 	if err != nil {
 		return err
 	}
@@ -126,8 +124,8 @@ func listLabels(ctx context.Context, c *call, history bool) error {
 	return p.close()
 }
 
-func exportLabels(ctx context.Context, c *call) error {
-	entries, err := chosenLabels(ctx, c)
+func exportLabels(ctx context.Context, c *call, client *topic.Client) error {
+	entries, err := chosenLabels(ctx, c, client)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func newPauseCommand() *cobra.Command {
 			"/readyz, the page and slkstream_paused show them.",
 		Example: "  slkstream pause --stream cam-7 --labels labels\n" +
 			"  slkstream pause --partition 3 --in embeddings --labels labels",
-	}, pause)
+	}, onKafka(pause))
 }
 
 func newResumeCommand() *cobra.Command {
@@ -34,7 +34,7 @@ func newResumeCommand() *cobra.Command {
 		Long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
 			"left unanswered is answered then.",
 		Example: "  slkstream resume --stream cam-7 --labels labels",
-	}, resume)
+	}, onKafka(resume))
 }
 
 func newSkipCommand() *cobra.Command {
@@ -50,24 +50,17 @@ func newSkipCommand() *cobra.Command {
 }
 
 // ordered returns the pause that the settings describe.
-func ordered(c *call) (o record.Order, err error) {
+func ordered(c *call) record.Order {
 	s, in := &c.Config.State, c.Config.Topics.In
-	o = record.Order{Stream: s.Stream, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second)}
+	o := record.Order{Stream: s.Stream, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second)}
 	if s.Partition >= 0 {
 		number := int32(s.Partition)
 		o.Partition = &number
 	}
-	switch {
-	case o.Stream != "" && o.Partition != nil:
-		return o, usagef("stream and partition are both given: a stream is paused wherever it is")
-	case len(in) > 1:
-		return o, usagef("in is given %d times: pause the partitions of one topic at a time", len(in))
-	case len(in) == 1 && o.Partition == nil:
-		return o, usagef("in is given without partition: which one of %s?", in[0])
-	case len(in) == 1:
+	if len(in) == 1 {
 		o.Topic = in[0]
 	}
-	return o, nil
+	return o
 }
 
 // writeLabels writes to the labels topic, which it creates on the embedded broker.
@@ -82,16 +75,8 @@ func (c *call) writeLabels(ctx context.Context, client *topic.Client, records ..
 	return nil
 }
 
-func pause(ctx context.Context, c *call) error {
-	o, err := ordered(c)
-	if err != nil {
-		return err
-	}
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
-	labels := c.Config.Topics.Labels
+func pause(ctx context.Context, c *call, client *topic.Client) error {
+	o, labels := ordered(c), c.Config.Topics.Labels
 	if err := c.writeLabels(ctx, client, o.Record(labels)); err != nil {
 		return err
 	}
@@ -99,16 +84,8 @@ func pause(ctx context.Context, c *call) error {
 	return nil
 }
 
-func resume(ctx context.Context, c *call) error {
-	wanted, err := ordered(c)
-	if err != nil {
-		return err
-	}
-	client, err := c.kafka(ctx)
-	if err != nil {
-		return err
-	}
-	labels := c.Config.Topics.Labels
+func resume(ctx context.Context, c *call, client *topic.Client) error {
+	wanted, labels := ordered(c), c.Config.Topics.Labels
 	entries, err := pipeline.ReadLabelEntries(ctx, client, labels, record.Options{}, c.Log)
 	if err != nil {
 		return err

@@ -40,11 +40,7 @@ func similar(ctx context.Context, c *call) error {
 		stages = []string{c.Config.Listen.Address}
 	}
 	question := map[string]any{"id": c.Config.Similar.ID, "count": c.Config.Tail.Count}
-	since, err := c.Config.Dead.SinceTime(time.Now())
-	if err != nil {
-		return usagef("since: %w", err)
-	}
-	if !since.IsZero() {
+	if since := c.Config.Dead.SinceTime(time.Now()); !since.IsZero() {
 		question["since"] = since
 	}
 	// One of the stages has the item. The others are queried with its vector.
