@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -17,10 +18,15 @@ type asking struct {
 	ctx      context.Context
 	clientID string
 	kmsg.Request
-	group string // routes the request to the group's coordinator; "": any broker
+	group  string // routes the request to the group's coordinator; "": any broker
+	limit  time.Duration
+	buffer []byte // reused for the answer if large enough
 }
 
-type answering struct{ kmsg.Response }
+type answering struct {
+	kmsg.Response
+	body []byte // which parts of the response alias
+}
 
 func (a *asking) ApiKey() protocol.ApiKey                 { return protocol.ApiKey(a.Key()) }
 func (a *answering) ApiKey() protocol.ApiKey              { return protocol.ApiKey(a.Key()) }
@@ -29,11 +35,11 @@ func (a *asking) Required(map[protocol.ApiKey]int16) bool { return true }
 // RawExchange sends the request and reads the answer.
 func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	w := kmsg.NewRequestFormatter(kmsg.FormatterClientID(a.clientID)).AppendRequest(nil, a.Request, correlation)
-	body, err := exchange(a.ctx, rw, w, nil, requestTimeout)
+	body, err := exchange(a.ctx, rw, w, a.buffer, a.limit)
 	if err != nil {
 		return nil, err
 	}
-	answer := a.ResponseKind()
+	answer, whole := a.ResponseKind(), body
 	if answer.IsFlexible() { // its header ends with tagged fields, of which none is defined
 		if len(body) == 0 || body[0] != 0 {
 			return nil, fmt.Errorf("%w: answer of %d bytes with tags in its head", ErrCorrupt, len(body))
@@ -43,7 +49,7 @@ func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if err := answer.ReadFrom(body); err != nil {
 		return nil, fmt.Errorf("%w: answer of %d bytes: %w", ErrCorrupt, len(body), err)
 	}
-	return &answering{answer}, nil
+	return &answering{answer, whole}, nil
 }
 
 // groupAsking is routed to the group's coordinator.
@@ -58,7 +64,7 @@ func (c *Client) ask(
 ) (kmsg.Response, error) {
 	request.SetVersion(version)
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		a := asking{ctx, c.clientID, request, group}
+		a := asking{ctx, c.clientID, request, group, requestTimeout, nil}
 		if group != "" {
 			return c.transport.RoundTrip(ctx, c.kafka.Addr, &groupAsking{a})
 		}

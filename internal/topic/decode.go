@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go/compress"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -19,8 +20,8 @@ import (
 var ErrCorrupt = errors.New("corrupt record batch")
 
 // aborted is an aborted transaction, as listed in the answer to a fetch: every transactional batch of the
-// producer from offset first up to the abort marker is void.
-type aborted struct{ producer, first int64 }
+// producer from its first offset up to the abort marker is void.
+type aborted = kmsg.FetchResponseTopicPartitionAbortedTransaction
 
 // decoder decodes fetched bytes into records, in order. It skips control batches and those of aborted
 // transactions. In a batch whose checksum is right, unreadable records are what the sender wrote: they become
@@ -43,7 +44,7 @@ type decoder struct {
 // load sets the fetched data to decode, and drops the rest of the previous data. gone lists the aborted
 // transactions in it; load sorts it by offset.
 func (d *decoder) load(data []byte, gone []aborted) {
-	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 	d.drop()
 	d.data, d.gone, d.void = data, gone, map[int64]bool{}
 }
@@ -104,8 +105,8 @@ func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, i
 		}
 		attributes := binary.BigEndian.Uint16(b[atAttributes:])
 		producer := int64(binary.BigEndian.Uint64(b[atProducer:]))
-		for len(d.gone) > 0 && d.gone[0].first <= last {
-			d.void[d.gone[0].producer] = true
+		for len(d.gone) > 0 && d.gone[0].FirstOffset <= last {
+			d.void[d.gone[0].ProducerID] = true
 			d.gone = d.gone[1:]
 		}
 		switch {

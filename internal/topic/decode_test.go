@@ -79,7 +79,7 @@ func FuzzDecode(f *testing.F) {
 			b = b[size:]
 		}
 		d := &decoder{topic: "t"}
-		records, next, err := decoded(d, data, position, []aborted{{7, 0}}, nil)
+		records, next, err := decoded(d, data, position, []aborted{{ProducerID: 7}}, nil)
 		if err == nil && next < position {
 			t.Errorf("position %d became %d", position, next)
 		}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"time"
-
-	"github.com/segmentio/kafka-go/protocol"
 )
 
 // correlation is the correlation id of every request. One is enough, as a connection has one request
@@ -17,15 +15,6 @@ const correlation = 1
 
 // maxAnswer bounds the size that an answer may declare.
 const maxAnswer = 1 << 30
-
-// requestHead returns the header of a request. exchange sets the size in it.
-func requestHead(key protocol.ApiKey, version int16, clientID string) []byte {
-	w := make([]byte, 4, 256)
-	w = binary.BigEndian.AppendUint16(w, uint16(key))
-	w = binary.BigEndian.AppendUint16(w, uint16(version))
-	w = binary.BigEndian.AppendUint32(w, correlation)
-	return appendText(w, clientID)
-}
 
 // exchange sends a request over one of kafka-go's connections and returns the answer without its header, in
 // buffer if that is large enough. If ctx ends first, it returns at once with an error, and the connection
@@ -73,47 +62,4 @@ func sendAndReceive(conn io.ReadWriter, request, buffer []byte) ([]byte, error) 
 	body := buffer[:size]
 	_, err := io.ReadFull(conn, body)
 	return body, err
-}
-
-func appendInt32(w []byte, v int32) []byte { return binary.BigEndian.AppendUint32(w, uint32(v)) }
-
-func appendText(w []byte, s string) []byte {
-	return append(binary.BigEndian.AppendUint16(w, uint16(len(s))), s...)
-}
-
-// fields reads the fields of an answer. After the first error bad is true and it returns zero values.
-type fields struct {
-	b   []byte
-	bad bool
-}
-
-func (c *fields) take(n int) []byte {
-	if n < 0 || n > len(c.b) {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	b := c.b[:n]
-	c.b = c.b[n:]
-	return b
-}
-
-func (c *fields) int16() int16 {
-	if b := c.take(2); b != nil {
-		return int16(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (c *fields) int32() int32 {
-	if b := c.take(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
-	}
-	return 0
-}
-
-func (c *fields) int64() int64 {
-	if b := c.take(8); b != nil {
-		return int64(binary.BigEndian.Uint64(b))
-	}
-	return 0
 }

@@ -81,26 +81,11 @@ func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at 
 func (c *Client) listOffset(ctx context.Context, name string, partition int32, at int64,
 	committed bool,
 ) (int64, error) {
-	isolation := kafka.ReadUncommitted
-	if committed {
-		isolation = kafka.ReadCommitted
-	}
-	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		return c.transport.RoundTrip(ctx, c.kafka.Addr, &listoffsets.Request{
-			ReplicaID: -1, IsolationLevel: int8(isolation),
-			Topics: []listoffsets.RequestTopic{{
-				Topic: name,
-				Partitions: []listoffsets.RequestPartition{{
-					Partition: partition, CurrentLeaderEpoch: -1,
-					Timestamp: at,
-				}},
-			}},
-		})
-	})
+	answer, err := c.listOffsets(ctx, []TopicPartition{{name, partition}}, at, committed)
 	if err != nil {
 		return -1, fmt.Errorf("find an offset in %s/%d: %w", name, partition, err)
 	}
-	for _, t := range answer.(*listoffsets.Response).Topics {
+	for _, t := range answer.Topics {
 		if len(t.Partitions) == 0 {
 			continue
 		}
@@ -111,6 +96,31 @@ func (c *Client) listOffset(ctx context.Context, name string, partition int32, a
 		return p.Offset, nil
 	}
 	return -1, &Refused{"find an offset in", name, partition, kafka.UnknownTopicOrPartition}
+}
+
+// listOffsets asks for one offset of each partition. The answer has an error for each, or may lack one.
+func (c *Client) listOffsets(ctx context.Context, partitions []TopicPartition, at int64,
+	committed bool,
+) (*listoffsets.Response, error) {
+	request := &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafka.ReadUncommitted)}
+	if committed {
+		request.IsolationLevel = int8(kafka.ReadCommitted)
+	}
+	for _, p := range partitions {
+		request.Topics = append(request.Topics, listoffsets.RequestTopic{
+			Topic: p.Topic,
+			Partitions: []listoffsets.RequestPartition{{
+				Partition: p.Partition, CurrentLeaderEpoch: -1, Timestamp: at,
+			}},
+		})
+	}
+	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.(*listoffsets.Response), nil
 }
 
 // Committed returns the offset that a group has committed for a partition, -1 if it has none.

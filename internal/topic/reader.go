@@ -54,7 +54,7 @@ type Reader struct {
 	outage   *Outage
 	spare    []byte
 	records  []record.Raw
-	answer   *fetchAnswer // the answer that the decoder has not decoded to its end; nil: none
+	answer   *fetched // the answer that the decoder has not decoded to its end; nil: none
 }
 
 // NewReader returns a reader at s.Offset, without contacting brokers.
@@ -124,26 +124,19 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 			return r.moved(b), err
 		}
 	}
-	request := &fetchRequest{
-		ctx: ctx, clientID: r.client.clientID, topic: s.Topic, partition: s.Partition, position: r.position,
-		maxBytes: int32(r.maxBytes), wait: s.MaxWait, committed: !s.Uncommitted, buffer: r.spare,
-	}
+	buffer := r.spare
 	r.spare = nil // the exchange owns it until the answer
-	message, err := r.client.transport.RoundTrip(ctx, r.client.kafka.Addr, request)
+	at := TopicPartition{s.Topic, s.Partition}
+	a, err := r.client.fetch(ctx, at, r.position, r.maxBytes, s.MaxWait, !s.Uncommitted, buffer)
 	if err != nil {
-		return nil, fmt.Errorf("read %s/%d at %d: %w", s.Topic, s.Partition, r.position, err)
+		return nil, err
 	}
-	a := message.(*fetchAnswer)
-	if a.code != 0 {
-		r.spare = a.body
-		return nil, &Refused{"read", s.Topic, s.Partition, a.code}
-	}
-	r.decoder.load(a.batches, a.gone)
+	r.decoder.load(a.RecordBatches, a.AbortedTransactions)
 	b, err := r.decoded(a)
 	if err != nil {
 		return nil, err
 	}
-	if b.Next == r.position && len(a.batches) > 0 {
+	if b.Next == r.position && len(a.RecordBatches) > 0 {
 		if r.maxBytes >= maxAnswer/2 {
 			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition,
 				r.position, r.maxBytes)
@@ -158,7 +151,7 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 
 // decoded returns the next records of an answer. If a part of the answer is left, several batches share its
 // buffer, which therefore must not be recycled.
-func (r *Reader) decoded(a *fetchAnswer) (*Batch, error) {
+func (r *Reader) decoded(a *fetched) (*Batch, error) {
 	records, next, err := r.decoder.next(r.position, r.records[:0])
 	r.records = nil
 	if err != nil {
@@ -169,8 +162,8 @@ func (r *Reader) decoded(a *fetchAnswer) (*Batch, error) {
 		r.answer, a.body = a, nil
 	}
 	return &Batch{
-		Records: records, Next: next, HighWatermark: a.highWatermark, LastStable: a.lastStable,
-		LogStart: a.logStart, buffer: a.body,
+		Records: records, Next: next, HighWatermark: a.HighWatermark, LastStable: a.LastStableOffset,
+		LogStart: a.LogStartOffset, buffer: a.body,
 	}, nil
 }
 
